@@ -1,0 +1,140 @@
+// swift-tools-version: 6.2
+// Imports go down one way; `--explicit-target-dependency-import-check error` (bin/test) proves it.
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0443-warning-control-flags.md
+    .treatAllWarnings(as: .error),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0409-access-level-on-imports.md
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
+    .enableUpcomingFeature("MemberImportVisibility"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "lamplighter",
+    // Named for the tools that read it; Lamplighter runs on Linux.
+    platforms: [.macOS(.v15)],
+    products: [.executable(name: "lamplighter", targets: ["lamplighter"])],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // C libraries: one system target each, imported by exactly one Swift target.
+        .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .target(name: "Redis", dependencies: ["CHiredis", logging]),
+        .target(name: "Curl", dependencies: ["CCurl"]),
+        .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
+
+        // The domain, without I/O.
+        .target(name: "StrictJSON"),
+        .target(name: "LiveActivity"),
+        .target(name: "APNsWire", dependencies: ["LiveActivity"]),
+
+        // What Lamplighter is for.
+        .target(
+            name: "Store",
+            dependencies: ["Redis", "LiveActivity", crypto, logging],
+            resources: [.embedInCode("Lua")]
+        ),
+        .target(name: "APNsClient", dependencies: ["APNsWire", "LiveActivity", "Curl", "OpenSSL", logging]),
+        .target(name: "Fanout", dependencies: ["Store", "APNsClient", "APNsWire", "LiveActivity", logging, metrics, lifecycle]),
+        .target(
+            name: "HTTPAPI",
+            dependencies: [
+                "Store", "APNsWire", "LiveActivity", "StrictJSON", crypto, logging, metrics, lifecycle,
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        .target(
+            name: "APNsSimulator",
+            dependencies: [
+                "APNsWire", crypto, logging, lifecycle,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ]
+        ),
+
+        // The program.
+        .target(
+            name: "Settings",
+            dependencies: [
+                "Redis", "LiveActivity", "APNsWire",
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Yams", package: "Yams"),
+            ]
+        ),
+        .target(
+            name: "Commands",
+            dependencies: [
+                "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "Store", "Settings", "Redis", "Curl", "OpenSSL",
+                "APNsWire", "LiveActivity", "StrictJSON", arguments, logging, metrics, lifecycle,
+            ]
+        ),
+        .executableTarget(name: "lamplighter", dependencies: ["Commands"]),
+
+        // Tests start real servers; TestSupport runs them.
+        .target(name: "TestSupport", dependencies: ["Redis", logging], path: "Tests/TestSupport"),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
+        .testTarget(name: "LiveActivityTests", dependencies: ["LiveActivity"]),
+        .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "LiveActivity"]),
+        .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", logging]),
+        .testTarget(name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "TestSupport", logging]),
+        .testTarget(name: "SettingsTests", dependencies: ["Settings"]),
+        .testTarget(
+            name: "APNsSimulatorTests",
+            dependencies: ["APNsSimulator", "Curl", "TestSupport", crypto, logging]
+        ),
+        .testTarget(
+            name: "APNsClientTests",
+            dependencies: ["APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "OpenSSL", "TestSupport", crypto, logging]
+        ),
+        .testTarget(
+            name: "HTTPAPITests",
+            dependencies: ["HTTPAPI", "Store", "Redis", "LiveActivity", "StrictJSON", "Curl", "TestSupport", crypto, logging, lifecycle]
+        ),
+        .testTarget(
+            name: "FanoutTests",
+            dependencies: ["Fanout", "Store", "Redis", "APNsClient", "APNsWire", "LiveActivity", "TestSupport", logging]
+        ),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["lamplighter", "TestSupport", "Curl", "StrictJSON", "Redis", crypto, logging]
+        ),
+    ]
+)
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = strict
+}

@@ -1,0 +1,19 @@
+/// SKELETON. Where and as whom one app sends.
+public struct APNsConfiguration: Sendable {
+    /// `https://host[:port]`, no path.
+    public var origin: String
+    public var teamID: String
+    public var keyID: String
+    /// PEM of the .p8 file.
+    public var keyPEM: [UInt8]
+    /// Roots for a server other than Apple's; nil = the system's.
+    public var caFile: String?
+    public var lanes: Int
+    /// Upper bound of requests in flight on one connection, whatever the server allows.
+    public var maximumStreams: Int
+    public var requestTimeout: Duration
+    public init(origin: String, teamID: String, keyID: String, keyPEM: [UInt8], caFile: String? = nil, lanes: Int = 1, maximumStreams: Int = 1_000, requestTimeout: Duration = .seconds(10)) {
+        self.origin = origin; self.teamID = teamID; self.keyID = keyID; self.keyPEM = keyPEM; self.caFile = caFile
+        self.lanes = lanes; self.maximumStreams = maximumStreams; self.requestTimeout = requestTimeout
+    }
+}

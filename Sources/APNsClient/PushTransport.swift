@@ -1,0 +1,33 @@
+public import APNsWire
+public import LiveActivity
+
+/// Sends pages of tokens to one app's APNs endpoint. Two real implementations are meant to stand behind it: libcurl's
+/// multi interface and libnghttp2; everything above (deadlines by page, verdicts, retries between pages) is the same.
+public protocol PushTransport: Sendable {
+    /// One request per entry of the page, all with the push's headers and payload; returns when each has an outcome.
+    /// What is safe to repeat at once inside the transport (unprocessed after a GOAWAY, a provider token that expired)
+    /// has been repeated. Never throws: no answer is an outcome too.
+    func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome
+    /// How many tokens are queued or in flight.
+    var load: Int { get }
+    /// Waits for what is in flight, within each request's deadline; further pages come back as cancelled.
+    func close() async
+}
+
+/// The answers of a page: what is rare is listed, what is common is counted.
+public struct PageOutcome: Sendable {
+    public struct Exception: Sendable, Hashable {
+        /// Index of the entry in the page.
+        public var index: Int
+        public var outcome: PushOutcome
+        public init(index: Int, outcome: PushOutcome) { self.index = index; self.outcome = outcome }
+    }
+    public var accepted: Int
+    /// Everything but 200; never `.accepted`.
+    public var exceptions: [Exception]
+    /// Requests that were sent again inside the transport though their first fate is unknown.
+    public var duplicatesPossible: Int
+    public init(accepted: Int = 0, exceptions: [Exception] = [], duplicatesPossible: Int = 0) {
+        self.accepted = accepted; self.exceptions = exceptions; self.duplicatesPossible = duplicatesPossible
+    }
+}

@@ -1,0 +1,3 @@
+import NIOHTTP2
+import NIOSSL
+import X509

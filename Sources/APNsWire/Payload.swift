@@ -1,0 +1,52 @@
+public import LiveActivity
+
+/// The APNs payload of one push: rendered once, at acceptance. The timestamp's ten digits come first inside `aps`, at a
+/// fixed place, so that the script that commits the push can put in the time it settled on (never before the name's
+/// last) without knowing anything else of the payload.
+public struct Payload: Sendable, Hashable {
+    public static let maximumBytes = 4_096
+    /// Offset and length of the timestamp's digits in `bytes`.
+    public static let timestampOffset = #"{"aps":{"timestamp":"#.utf8.count
+    public static let timestampDigits = 10
+    /// Ten digits: 2001-09-09 to 2286-11-20.
+    public static let timestampRange = 1_000_000_000...9_999_999_999
+
+    public let bytes: [UInt8]
+
+    /// `timestamp` must lie in `timestampRange`.
+    public init(_ publish: Publish, timestamp: Int) {
+        precondition(Self.timestampRange.contains(timestamp))
+        var out: [UInt8] = []
+        func put(_ text: String) { out.append(contentsOf: text.utf8) }
+        put(#"{"aps":{"timestamp":\#(timestamp),"event":"\#(publish.event.rawValue)""#)
+        func put(_ key: String, _ json: RawJSON?) {
+            guard let json else { return }
+            put(#","\#(key)":"#)
+            out.append(contentsOf: json.bytes)
+        }
+        func put(_ key: String, _ number: Int?) {
+            if let number { put(#","\#(key)":\#(number)"#) }
+        }
+        put("content-state", publish.contentState)
+        put("attributes-type", publish.attributesType.map(Self.quoted))
+        put("attributes", publish.attributes)
+        put("stale-date", publish.staleDate)
+        put("dismissal-date", publish.dismissalDate)
+        put("relevance-score", publish.relevanceScore)
+        put("alert", publish.alert)
+        put("}}")
+        bytes = out
+    }
+
+    private static func quoted(_ text: String) -> RawJSON {
+        var out: [UInt8] = [UInt8(ascii: "\"")]
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): out += [UInt8(ascii: "\\"), byte]
+            case 0..<0x20: out += Array("\\u00".utf8) + [Hex.digit(byte >> 4), Hex.digit(byte & 15)]
+            default: out.append(byte)
+            }
+        }
+        return RawJSON(checked: out + [UInt8(ascii: "\"")])
+    }
+}

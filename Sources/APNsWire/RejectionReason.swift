@@ -1,0 +1,129 @@
+/// What a sender does about an answer other than 200.
+public enum Verdict: Sendable, Hashable {
+    /// Dead in this environment (400): prune if the channel still has this very token.
+    case pruneToken
+    /// Dead since the answer's timestamp (410): prune if it also was registered before that.
+    case pruneIfOlder
+    /// This token later, with backoff.
+    case retry
+    /// This token later, on another connection: this one is closing or belongs to other credentials.
+    case retryOnFreshConnection
+    /// Sign a new provider token once and repeat.
+    case renewProviderToken
+    /// Our credentials are wrong: halt this app's sends, keep the work, raise an alarm.
+    case haltApp
+    /// This payload or configuration is wrong for every token: stop the push early and say why.
+    case stopPush
+}
+
+/// Apple's reasons, each with its status and verdict: the one table of the whole program.
+/// Source: "Handling notification responses from APNs" and "Sending broadcast push notification requests to APNs".
+public enum RejectionReason: Sendable, Hashable {
+    case known(Known)
+    /// A reason that this table does not hold, as APNs wrote it.
+    case other(String)
+
+    public enum Known: String, Sendable, Hashable, CaseIterable {
+        case badCollapseId = "BadCollapseId"
+        case badDeviceToken = "BadDeviceToken"
+        case badExpirationDate = "BadExpirationDate"
+        case badMessageId = "BadMessageId"
+        case badPriority = "BadPriority"
+        case badTopic = "BadTopic"
+        case deviceTokenNotForTopic = "DeviceTokenNotForTopic"
+        case duplicateHeaders = "DuplicateHeaders"
+        case idleTimeout = "IdleTimeout"
+        case invalidPushType = "InvalidPushType"
+        case missingDeviceToken = "MissingDeviceToken"
+        case missingTopic = "MissingTopic"
+        case payloadEmpty = "PayloadEmpty"
+        case topicDisallowed = "TopicDisallowed"
+        case badCertificate = "BadCertificate"
+        case badCertificateEnvironment = "BadCertificateEnvironment"
+        case badEnvironmentKeyInToken = "BadEnvironmentKeyInToken"
+        case badEnvironmentKeyIdInToken = "BadEnvironmentKeyIdInToken"
+        case expiredProviderToken = "ExpiredProviderToken"
+        case forbidden = "Forbidden"
+        case invalidProviderToken = "InvalidProviderToken"
+        case missingProviderToken = "MissingProviderToken"
+        case unrelatedKeyIdInToken = "UnrelatedKeyIdInToken"
+        case badPath = "BadPath"
+        case methodNotAllowed = "MethodNotAllowed"
+        case expiredToken = "ExpiredToken"
+        case unregistered = "Unregistered"
+        case payloadTooLarge = "PayloadTooLarge"
+        case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
+        case tooManyRequests = "TooManyRequests"
+        case internalServerError = "InternalServerError"
+        case serviceUnavailable = "ServiceUnavailable"
+        case shutdown = "Shutdown"
+    }
+
+    /// `wire` is the `reason` of the answer's body; an empty one (no or unreadable body) is named by its status.
+    public init(wire: String, status: Int) {
+        if let known = Known(rawValue: wire) {
+            self = .known(known)
+        } else {
+            self = .other(wire.isEmpty ? "HTTP\(status)" : wire)
+        }
+    }
+
+    /// As it stands in the ledger's `errors`.
+    public var wire: String {
+        switch self {
+        case .known(let known): known.rawValue
+        case .other(let text): text
+        }
+    }
+}
+
+extension RejectionReason.Known {
+    public var status: Int {
+        switch self {
+        case .badCollapseId, .badDeviceToken, .badExpirationDate, .badMessageId, .badPriority, .badTopic,
+            .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken,
+            .missingTopic, .payloadEmpty, .topicDisallowed:
+            400
+        case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyInToken, .badEnvironmentKeyIdInToken,
+            .expiredProviderToken, .forbidden, .invalidProviderToken, .missingProviderToken, .unrelatedKeyIdInToken:
+            403
+        case .badPath: 404
+        case .methodNotAllowed: 405
+        case .expiredToken, .unregistered: 410
+        case .payloadTooLarge: 413
+        case .tooManyProviderTokenUpdates, .tooManyRequests: 429
+        case .internalServerError: 500
+        case .serviceUnavailable, .shutdown: 503
+        }
+    }
+
+    public var verdict: Verdict {
+        switch self {
+        case .badDeviceToken, .deviceTokenNotForTopic: .pruneToken
+        case .unregistered, .expiredToken: .pruneIfOlder
+        case .badCollapseId, .badExpirationDate, .badMessageId, .badPriority, .badTopic, .duplicateHeaders,
+            .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty, .topicDisallowed, .badPath,
+            .methodNotAllowed, .payloadTooLarge:
+            .stopPush
+        case .expiredProviderToken: .renewProviderToken
+        case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyInToken, .badEnvironmentKeyIdInToken,
+            .forbidden, .invalidProviderToken, .missingProviderToken:
+            .haltApp
+        case .unrelatedKeyIdInToken, .idleTimeout, .shutdown: .retryOnFreshConnection
+        case .tooManyProviderTokenUpdates, .tooManyRequests, .internalServerError, .serviceUnavailable: .retry
+        }
+    }
+}
+
+extension RejectionReason {
+    /// The verdict on an answer. APNs's status decides where the reason is unknown, and where a body's reason does not
+    /// belong to its status (a proxy's page, say): nothing is pruned on such a word.
+    public func verdict(status: Int) -> Verdict {
+        if case .known(let known) = self, known.status == status { return known.verdict }
+        return switch status {
+        case 403: .haltApp
+        case 429, 500...599, 400, 410: .retry
+        default: .stopPush
+        }
+    }
+}

@@ -1,0 +1,72 @@
+public enum ActivityEvent: String, Sendable, Hashable, CaseIterable {
+    case start, update, end
+}
+
+/// `apns-priority`: 10 at once, counted against the device's budget; 5 when convenient, not counted.
+public enum PushPriority: Int, Sendable, Hashable, CaseIterable {
+    case low = 5
+    case high = 10
+}
+
+/// JSON text that is passed on byte for byte. Whoever makes one has checked that it is one JSON value.
+public struct RawJSON: Hashable, Sendable {
+    public let bytes: [UInt8]
+    public init(checked bytes: [UInt8]) { self.bytes = bytes }
+    public init(checked text: String) { bytes = Array(text.utf8) }
+}
+
+/// One publish after validation: everything the gateway knows before it renders and commits.
+public struct Publish: Sendable, Hashable {
+    public var name: ActivityName
+    public var event: ActivityEvent
+    public var audience: Audience
+    public var priority: PushPriority
+    /// Epoch seconds; nil = the time of acceptance.
+    public var timestamp: Int?
+    public var contentState: RawJSON?
+    public var staleDate: Int?
+    public var dismissalDate: Int?
+    /// As written by the publisher.
+    public var relevanceScore: RawJSON?
+    /// The `alert` object as written by the publisher; nil = a silent update.
+    public var alert: RawJSON?
+    public var attributesType: String?
+    public var attributes: RawJSON?
+    public var options: PublishOptions
+
+    public init(
+        name: ActivityName, event: ActivityEvent, audience: Audience, priority: PushPriority = .high,
+        timestamp: Int? = nil, contentState: RawJSON? = nil, staleDate: Int? = nil, dismissalDate: Int? = nil,
+        relevanceScore: RawJSON? = nil, alert: RawJSON? = nil, attributesType: String? = nil,
+        attributes: RawJSON? = nil, options: PublishOptions = PublishOptions()
+    ) {
+        self.name = name
+        self.event = event
+        self.audience = audience
+        self.priority = priority
+        self.timestamp = timestamp
+        self.contentState = contentState
+        self.staleDate = staleDate
+        self.dismissalDate = dismissalDate
+        self.relevanceScore = relevanceScore
+        self.alert = alert
+        self.attributesType = attributesType
+        self.attributes = attributes
+        self.options = options
+    }
+
+    /// Whether a newer push of the name whose audience covers this one's may replace the unsent rest of it.
+    public var isSupersedable: Bool { event == .update && alert == nil && options.conflate }
+}
+
+public struct PublishOptions: Sendable, Hashable {
+    /// False opts the push out of superseding and pacing.
+    public var conflate: Bool
+    /// Epoch seconds after which it is not tried any more, sent as `apns-expiration`; 0 = try each token once.
+    public var expiry: Int?
+
+    public init(conflate: Bool = true, expiry: Int? = nil) {
+        self.conflate = conflate
+        self.expiry = expiry
+    }
+}

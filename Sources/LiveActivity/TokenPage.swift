@@ -1,0 +1,54 @@
+/// Up to about a thousand tokens, kept in one buffer: the unit that travels through memory and threads, is settled and
+/// is checkpointed. Nothing in it is allocated per token.
+public struct TokenPage: Sendable {
+    public struct Entry: Sendable, Hashable {
+        /// Where the channel's stored form begins in `bytes`; the token follows it directly.
+        public var offset: UInt32
+        public var channelLength: UInt16
+        public var tokenLength: UInt16
+        /// Attempts made before this one: 0 on the first.
+        public var attempt: UInt16
+        /// Epoch milliseconds of the registration (`action_ts_ms`), judged against a 410's timestamp.
+        public var registeredAt: Int64
+
+        @inlinable public var channelRange: Range<Int> { Int(offset)..<Int(offset) + Int(channelLength) }
+        @inlinable public var tokenRange: Range<Int> {
+            channelRange.upperBound..<channelRange.upperBound + Int(tokenLength)
+        }
+    }
+
+    public private(set) var bytes: [UInt8] = []
+    public private(set) var entries: [Entry] = []
+
+    public init() {}
+
+    public init(reservingEntries entryCount: Int, bytes byteCount: Int) {
+        entries.reserveCapacity(entryCount)
+        bytes.reserveCapacity(byteCount)
+    }
+
+    @inlinable public var count: Int { entries.count }
+    @inlinable public var isEmpty: Bool { entries.isEmpty }
+
+    /// Channel of 1 to 65,535 stored bytes, token of 1 to `PushToken.maximumBytes` bytes.
+    public mutating func append(
+        channel: some Collection<UInt8>, token: some Collection<UInt8>, registeredAt: Int64, attempt: Int = 0
+    ) {
+        let entry = Entry(
+            offset: UInt32(bytes.count), channelLength: UInt16(channel.count), tokenLength: UInt16(token.count),
+            attempt: UInt16(clamping: attempt), registeredAt: registeredAt)
+        bytes.append(contentsOf: channel)
+        bytes.append(contentsOf: token)
+        entries.append(entry)
+    }
+
+    public func channel(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].channelRange] }
+    public func token(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].tokenRange] }
+
+    /// The page with only the entries that `isIncluded` keeps (by index); the buffer stays as it is.
+    public func filtered(_ isIncluded: (Int) -> Bool) -> TokenPage {
+        var page = self
+        page.entries = entries.indices.filter(isIncluded).map { entries[$0] }
+        return page
+    }
+}

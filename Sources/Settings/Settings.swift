@@ -1,0 +1,2 @@
+import Configuration
+import Yams

@@ -1,0 +1,42 @@
+public import LiveActivity
+
+public enum PushState: String, Sendable, Hashable, CaseIterable {
+    case scheduled, queued, sending, done, failed, superseded, expired, cancelled
+    public var isFinal: Bool {
+        switch self {
+        case .scheduled, .queued, .sending: false
+        case .done, .failed, .superseded, .expired, .cancelled: true
+        }
+    }
+}
+
+/// The account of one push: `targets = delivered + pruned + failed + superseded + expired + skipped + pending`.
+public struct Ledger: Sendable, Hashable {
+    public var id: PushID
+    public var name: ActivityName
+    public var event: ActivityEvent
+    public var priority: PushPriority
+    public var state: PushState
+    public var expanded = false
+    public var targets = 0
+    public var delivered = 0
+    public var pruned = 0
+    public var failed = 0
+    public var superseded = 0
+    public var expired = 0
+    public var skipped = 0
+    public var retries = 0
+    public var duplicatesPossible = 0
+    public var supersededBy: PushID?
+    /// Epoch milliseconds.
+    public var createdAt: Int64
+    public var finishedAt: Int64?
+    /// Answers other than 200 by reason; a token that was retried may be counted under several.
+    public var errors: [String: Int] = [:]
+
+    public var pending: Int { targets - delivered - pruned - failed - superseded - expired - skipped }
+
+    public init(id: PushID, name: ActivityName, event: ActivityEvent, priority: PushPriority, state: PushState, createdAt: Int64) {
+        self.id = id; self.name = name; self.event = event; self.priority = priority; self.state = state; self.createdAt = createdAt
+    }
+}
