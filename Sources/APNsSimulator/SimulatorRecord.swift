@@ -1,0 +1,81 @@
+/// What the simulator saw since its start or the last reset. JSON in snake case from `GET /simulator/record`.
+public struct SimulatorRecord: Sendable, Hashable {
+    /// Requests read to their end.
+    public var requests = 0
+    /// Answers 200; `acceptedTokens` counts the different tokens among them (0 in fast mode).
+    public var accepted = 0
+    public var acceptedTokens = 0
+    /// Different tokens of well-formed requests, whatever the answer (0 in fast mode).
+    public var tokens = 0
+    public var byStatus: [String: Int] = [:]
+    public var byReason: [String: Int] = [:]
+    /// Accepted requests whose token had accepted the very same payload among its last `history` requests.
+    public var duplicates = 0
+    /// Accepted requests with a timestamp lower than the newest the token had.
+    public var outOfOrder = 0
+    /// Accepted, then dropped by the device because it had a newer timestamp.
+    public var droppedByDevice = 0
+    /// Accepted after the activity's `end`; the device drops these.
+    public var afterEnd = 0
+    /// Accepted, then ignored by the device because of the payload, by what is wrong with it.
+    public var ignoredByDevice: [String: Int] = [:]
+    /// Requests left without an answer, and streams reset, on purpose.
+    public var stalled = 0
+    public var reset = 0
+    /// Requests never processed: above a GOAWAY's last stream id, or refused.
+    public var unprocessed = 0
+    public var goaways = 0
+    /// GOAWAYs and refusals because a client passed its stream limit (among `goaways` and `unprocessed` too).
+    public var excessStreams = 0
+    public var connections = 0
+    public var openConnections = 0
+    public var inFlight = 0
+    /// The most on one connection.
+    public var maximumInFlight = 0
+    /// Milliseconds since 1970 of the first and the last request.
+    public var firstRequestAt: Int?
+    public var lastRequestAt: Int?
+    /// The scenario's phase in force, from 0; nil before the first one or without a scenario.
+    public var phase: Int?
+
+    public init() {}
+}
+
+/// What one token received.
+public struct TokenReport: Sendable, Hashable {
+    /// Lowercase hex.
+    public var token: String
+    public var requests = 0
+    public var accepted = 0
+    /// As in `SimulatorRecord`.
+    public var duplicates = 0
+    public var outOfOrder = 0
+    public var droppedByDevice = 0
+    public var afterEnd = 0
+    public var ignoredByDevice = 0
+    /// What the device shows: the timestamp (epoch seconds), event and state of the newest push that it took.
+    public var timestamp: Int?
+    public var event: String?
+    /// Raw JSON, as sent.
+    public var contentState: String?
+    /// The last requests, oldest first.
+    public var history: [Delivery] = []
+
+    public struct Delivery: Sendable, Hashable, Codable {
+        /// Milliseconds since 1970, by the simulator's clock.
+        public var at: Int
+        /// nil: no answer (stalled or reset).
+        public var status: Int?
+        public var reason: String?
+        /// `apns-id` of the answer.
+        public var id: String
+        public var timestamp: Int?
+        public var event: String?
+        /// The same for equal payloads, in order of their first appearance.
+        public var payload: Int?
+    }
+
+    public init(token: String) {
+        self.token = token
+    }
+}
