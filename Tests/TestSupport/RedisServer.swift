@@ -1,16 +1,188 @@
 import Foundation
 public import Redis
+import Synchronization
 
-/// SKELETON. A redis-server of the test's own: unix socket in a temporary directory, no port, killed when released.
+/// A redis-server of the test's own: a unix socket in a short temporary directory, no port, nothing saved.
+///
+/// Its parent is a small shell that reads a pipe of ours. A word on that pipe, or its end when this process dies in any
+/// way at all, makes the shell kill the server with -9 and reap it; so no server outlives its test, however it ends.
 public final class RedisServer: Sendable {
-    /// `append`: with an append-only file, appendfsync always (for tests that kill and restart it).
-    public static func start(append: Bool = false, extra: [String] = []) async throws -> RedisServer { fatalError() }
+    private struct Running {
+        var shell: pid_t
+        var server: pid_t
+        /// Write end: "keep" and "stop" are understood, end of file means "stop".
+        var control: Int32
+    }
+
+    private let directory: String
+    private let arguments: [String]
+    private let running: Mutex<Running?>
+    /// The TCP port on 127.0.0.1, where `start(tcp: true)` asked for one.
+    public let port: Int?
+
+    /// Starts a server and returns when it answers PING.
+    /// - Parameters:
+    ///   - append: with an append-only file and `appendfsync always`, for tests that kill and restart it.
+    ///   - tcp: also listen on a free port of 127.0.0.1.
+    ///   - extra: further options as redis-server takes them, such as `["--requirepass", "secret"]`.
+    public static func start(append: Bool = false, tcp: Bool = false, extra: [String] = []) async throws -> RedisServer {
+        let server = try RedisServer(append: append, tcp: tcp, extra: extra)
+        try await server.launch()
+        return server
+    }
+
+    private init(append: Bool, tcp: Bool, extra: [String]) throws {
+        guard let program = Self.program() else { throw RedisServerError.missing }
+        // Short, because a unix socket's path is at most 107 bytes.
+        var template = Array("/tmp/lamp-redis-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw RedisServerError.failed("mkdtemp: \(lastSystemError())") }
+        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        port = tcp ? try freePort() : nil
+        arguments =
+            [
+                program, "--port", "\(port ?? 0)", "--bind", "127.0.0.1", "--unixsocket", directory + "/redis.sock",
+                "--unixsocketperm", "700", "--dir", directory, "--save", "", "--daemonize", "no",
+                "--logfile", directory + "/redis.log",
+                "--appendonly", append ? "yes" : "no", "--appendfsync", "always",
+                "--hash-max-listpack-value", "128", "--hash-max-listpack-entries", "512",
+            ] + extra
+        running = Mutex(nil)
+    }
+
+    deinit { stop() }
+
     /// `unix:///…/redis.sock`
-    public var url: RedisURL { fatalError() }
-    public var socketPath: String { fatalError() }
-    public var pid: Int32 { fatalError() }
-    public func signal(_ number: Int32) { fatalError() }
-    /// Starts it again on the same socket and directory after a kill.
-    public func restart() async throws { fatalError() }
-    public func stop() { fatalError() }
+    public var url: RedisURL {
+        // The text is made above from a fixed alphabet; a failure here is a bug in RedisURL.
+        do { return try RedisURL("unix://" + socketPath) } catch { fatalError("\(error)") }
+    }
+    /// `redis://127.0.0.1:port`, for a server started with `tcp: true`.
+    public var tcpURL: RedisURL {
+        do { return try RedisURL("redis://127.0.0.1:\(port ?? 0)") } catch { fatalError("\(error)") }
+    }
+    public var socketPath: String { directory + "/redis.sock" }
+    /// The server's log so far.
+    public var log: String { (try? String(contentsOfFile: directory + "/redis.log", encoding: .utf8)) ?? "" }
+    /// 0 when stopped.
+    public var pid: Int32 { running.withLock { $0?.server ?? 0 } }
+
+    /// Sends SIGSTOP, SIGCONT, SIGKILL, … to the server itself.
+    public func signal(_ number: Int32) {
+        running.withLock { if let server = $0?.server { _ = kill(server, number) } }
+    }
+
+    /// Kills what still runs with -9 and starts it again on the same socket, directory and options.
+    public func restart() async throws {
+        end("keep")
+        try await launch()
+    }
+
+    /// Kills the server with -9, reaps it and removes its directory. Repeatable.
+    public func stop() {
+        end("stop")
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    private func end(_ word: String) {
+        guard let old = running.withLock({ $0.take() }) else { return }
+        let line = Array((word + "\n").utf8)
+        _ = write(old.control, line, line.count)
+        close(old.control)
+        var status: Int32 = 0
+        while waitpid(old.shell, &status, 0) == -1, errno == EINTR {}
+    }
+
+    private func launch() async throws {
+        try? FileManager.default.removeItem(atPath: socketPath)
+        let started = try spawnWatched()
+        running.withLock { $0 = started }
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !isAnswering() {
+            guard ContinuousClock.now < deadline, isAlive(started.server) else {
+                let tail = log.split(separator: "\n").suffix(5).joined(separator: "\n")
+                stop()
+                throw RedisServerError.failed("redis-server did not come up; its log ends with:\n\(tail)")
+            }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    /// $1 is the directory, the rest the server's command line. The shell tells the server's pid on its output, then waits
+    /// for a word or the end of its input.
+    private static let watchdog = """
+        directory=$1; shift
+        "$@" </dev/null >>"$directory/redis.log" 2>&1 &
+        server=$!
+        echo $server
+        exec >&-
+        read -r word || word=stop
+        kill -9 $server 2>/dev/null
+        wait $server 2>/dev/null
+        [ "$word" = keep ] || rm -rf "$directory"
+        """
+
+    private func spawnWatched() throws -> Running {
+        let control = try pipeClosedOnExec()
+        let output = try pipeClosedOnExec()
+        defer {
+            close(control.read)
+            close(output.write)
+            close(output.read)
+        }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, control.read, 0)
+        posix_spawn_file_actions_adddup2(&actions, output.write, 1)
+        let words = ["sh", "-c", Self.watchdog, "sh", directory] + arguments
+        var pointers = words.map { strdup($0) } + [nil]
+        defer { pointers.forEach { free($0) } }
+        var shell: pid_t = 0
+        let code = posix_spawn(&shell, "/bin/sh", &actions, nil, &pointers, environ)
+        guard code == 0 else {
+            close(control.write)
+            throw RedisServerError.failed("posix_spawn: \(String(cString: strerror(code)))")
+        }
+        var text = ""
+        var byte: UInt8 = 0
+        close(output.write)
+        while read(output.read, &byte, 1) == 1, byte != UInt8(ascii: "\n") { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+        return Running(shell: shell, server: pid_t(text) ?? 0, control: control.write)
+    }
+
+    /// PONG, or an error that only a server that is up gives (NOAUTH).
+    private func isAnswering() -> Bool {
+        guard let socket = try? connectedSocket(path: socketPath) else { return false }
+        defer { close(socket) }
+        var timeout = timeval(tv_sec: 1, tv_usec: 0)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        guard send(socket, "PING\r\n", 6, Int32(MSG_NOSIGNAL)) == 6 else { return false }
+        var reply = [UInt8](repeating: 0, count: 64)
+        let count = recv(socket, &reply, reply.count, 0)
+        let text = String(decoding: reply.prefix(max(0, count)), as: UTF8.self)
+        return text.hasPrefix("+PONG") || text.hasPrefix("-NOAUTH")
+    }
+
+    /// False for a process that is gone or waits to be reaped.
+    private func isAlive(_ pid: pid_t) -> Bool {
+        guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
+        return stat.split(separator: ")").last?.trimmingCharacters(in: .whitespaces).first != "Z"
+    }
+
+    private static func program() -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/usr/local/bin"
+        return path.split(separator: ":").map { "\($0)/redis-server" }.first { access($0, X_OK) == 0 }
+    }
+}
+
+public enum RedisServerError: Error, CustomStringConvertible {
+    case missing
+    case failed(String)
+
+    public var description: String {
+        switch self {
+        case .missing: "redis-server is not in PATH, and these tests need a real one: run bin/setup"
+        case .failed(let text): text
+        }
+    }
 }

@@ -1,0 +1,64 @@
+import Foundation
+
+/// A port of 127.0.0.1 that was free a moment ago.
+public func freePort() throws -> Int {
+    let listener = try listeningSocket(port: 0)
+    defer { close(listener.socket) }
+    return listener.port
+}
+
+/// A listening TCP socket on 127.0.0.1; port 0 lets the system choose.
+public func listeningSocket(port: Int) throws -> (socket: Int32, port: Int) {
+    let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard socket >= 0 else { throw SocketError(description: "socket: \(lastSystemError())") }
+    var on: Int32 = 1
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(socket, $0, length) == 0 && listen(socket, 128) == 0 && getsockname(socket, $0, &length) == 0
+        }
+    }
+    guard bound else {
+        defer { close(socket) }
+        throw SocketError(description: "bind: \(lastSystemError())")
+    }
+    return (socket, Int(in_port_t(bigEndian: address.sin_port)))
+}
+
+/// A stream socket connected to the unix socket at `path`.
+public func connectedSocket(path: String) throws -> Int32 {
+    let socket = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard socket >= 0 else { throw SocketError(description: "socket: \(lastSystemError())") }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+    let connected = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+        }
+    }
+    guard connected else {
+        defer { close(socket) }
+        throw SocketError(description: "connect: \(lastSystemError())")
+    }
+    return socket
+}
+
+/// A pipe whose ends other children do not inherit.
+func pipeClosedOnExec() throws -> (read: Int32, write: Int32) {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw SocketError(description: "pipe: \(lastSystemError())") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+}
+
+func lastSystemError() -> String { String(cString: strerror(errno)) }
+
+public struct SocketError: Error, CustomStringConvertible {
+    public let description: String
+}
