@@ -52,6 +52,7 @@ let package = Package(
 
         // The domain, without I/O.
         .target(name: "StrictJSON"),
+        .target(name: "PrometheusText", dependencies: [metrics, .product(name: "CoreMetrics", package: "swift-metrics")]),
         .target(name: "LiveActivity"),
         .target(name: "APNsWire", dependencies: ["LiveActivity"]),
 
@@ -66,7 +67,7 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "Store", "APNsWire", "LiveActivity", "StrictJSON", crypto, logging, metrics, lifecycle,
+                "Store", "Redis", "APNsWire", "LiveActivity", "StrictJSON", "PrometheusText", crypto, logging, metrics, lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -99,7 +100,7 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "Store", "Settings", "Redis", "Curl", "OpenSSL",
-                "APNsWire", "LiveActivity", "StrictJSON", arguments, logging, metrics, lifecycle,
+                "PrometheusText", "APNsWire", "LiveActivity", "StrictJSON", arguments, logging, metrics, lifecycle,
             ]
         ),
         .executableTarget(name: "lamplighter", dependencies: ["Commands"]),
@@ -107,6 +108,7 @@ let package = Package(
         // Tests start real servers; TestSupport runs them.
         .target(name: "TestSupport", dependencies: ["Redis", logging], path: "Tests/TestSupport"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
+        .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics]),
         .testTarget(name: "LiveActivityTests", dependencies: ["LiveActivity"]),
         .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "LiveActivity"]),
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", logging]),
@@ -122,7 +124,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPAPITests",
-            dependencies: ["HTTPAPI", "Store", "Redis", "LiveActivity", "StrictJSON", "Curl", "TestSupport", crypto, logging, lifecycle]
+            dependencies: [
+                "HTTPAPI", "Store", "Redis", "APNsWire", "LiveActivity", "StrictJSON", "PrometheusText", "Curl", "TestSupport",
+                crypto, logging, lifecycle,
+            ]
         ),
         .testTarget(
             name: "FanoutTests",

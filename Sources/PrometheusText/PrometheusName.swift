@@ -1,0 +1,48 @@
+/// Names, labels and numbers as the text format wants them.
+enum PrometheusName {
+    static func name(_ label: String, suffix: String = "") -> String {
+        let name = sanitized(label)
+        return name.hasSuffix(suffix) ? name : name + suffix
+    }
+
+    /// `a="x",b="y"`, ordered by label name so that equal sets are equal strings.
+    static func labels(_ dimensions: [(String, String)]) -> String {
+        dimensions.sorted { $0.0 < $1.0 }
+            .map { "\(sanitized($0.0))=\"\(escaped($0.1))\"" }
+            .joined(separator: ",")
+    }
+
+    static func braces(_ labels: String) -> String { labels.isEmpty ? "" : "{\(labels)}" }
+
+    /// Whole numbers without a fraction, others in the shortest form that reads back.
+    static func number(_ value: Double) -> String {
+        if value.isNaN { return "NaN" }
+        if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
+        return value.rounded() == value && value.magnitude < 1e15 ? "\(Int64(value))" : "\(value)"
+    }
+
+    private static func sanitized(_ text: String) -> String {
+        var name = String(
+            text.unicodeScalars.map { scalar -> Character in
+                switch scalar {
+                case "a"..."z", "A"..."Z", "0"..."9", "_": Character(scalar)
+                default: "_"
+                }
+            })
+        if name.first?.isNumber ?? true { name = "_" + name }
+        return name
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var out = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "\\": out += #"\\"#
+            case "\"": out += #"\""#
+            case "\n": out += #"\n"#
+            default: out.unicodeScalars.append(character)
+            }
+        }
+        return out
+    }
+}

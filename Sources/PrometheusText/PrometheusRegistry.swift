@@ -1,0 +1,104 @@
+public import CoreMetrics
+import Synchronization
+
+/// A swift-metrics back end that renders the Prometheus text format (version 0.0.4). Given to `MetricsSystem.bootstrap`
+/// once, by the program; instruments of libraries and of our own then meet here. One process holds a few hundred series:
+/// labels are route patterns, app keys and reasons, never names or tokens.
+///
+/// Labels (`http.requests`) become names (`http_requests`) by replacing what Prometheus does not allow. Counters get
+/// `_total`, timers become histograms in seconds (`_seconds`), aggregating recorders histograms, the rest gauges.
+public final class PrometheusRegistry: MetricsFactory {
+    /// Upper bounds in seconds: from a Redis round trip to the longest request.
+    public static let secondsBuckets: [Double] = [
+        0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+    ]
+    /// For recorders: counts and sizes.
+    public static let countBuckets: [Double] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000]
+
+    private let families = Mutex<[String: PrometheusFamily]>([:])
+
+    public init() {}
+
+    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        scalar(PrometheusName.name(label, suffix: "_total"), .counter, dimensions)
+    }
+
+    public func makeFloatingPointCounter(
+        label: String, dimensions: [(String, String)]
+    ) -> any FloatingPointCounterHandler {
+        scalar(PrometheusName.name(label, suffix: "_total"), .counter, dimensions)
+    }
+
+    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        scalar(PrometheusName.name(label), .gauge, dimensions)
+    }
+
+    public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+        guard aggregate else { return scalar(PrometheusName.name(label), .gauge, dimensions) }
+        return histogram(PrometheusName.name(label), Self.countBuckets, dimensions)
+    }
+
+    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        histogram(PrometheusName.name(label, suffix: "_seconds"), Self.secondsBuckets, dimensions)
+    }
+
+    // Series live as long as the process: a counter that vanished would look like a restart.
+    public func destroyCounter(_ handler: any CounterHandler) {}
+    public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
+    public func destroyMeter(_ handler: any MeterHandler) {}
+    public func destroyRecorder(_ handler: any RecorderHandler) {}
+    public func destroyTimer(_ handler: any TimerHandler) {}
+
+    /// All series, by name and labels in order.
+    public func text() -> String {
+        let families = families.withLock { $0 }
+        var out = ""
+        for (name, family) in families.sorted(by: { $0.key < $1.key }) {
+            out += "# TYPE \(name) \(family.kind.rawValue)\n"
+            for (labels, scalar) in family.scalars.sorted(by: { $0.key < $1.key }) {
+                out += "\(name)\(PrometheusName.braces(labels)) \(PrometheusName.number(scalar.value))\n"
+            }
+            for (labels, histogram) in family.histograms.sorted(by: { $0.key < $1.key }) {
+                histogram.render(name: name, labels: labels, to: &out)
+            }
+        }
+        return out
+    }
+
+    private func scalar(
+        _ name: String, _ kind: PrometheusFamily.Kind, _ dimensions: [(String, String)]
+    ) -> PrometheusScalar {
+        let labels = PrometheusName.labels(dimensions)
+        return families.withLock { families in
+            var family = families[name] ?? PrometheusFamily(kind: kind)
+            let scalar = family.scalars[labels] ?? PrometheusScalar()
+            family.scalars[labels] = scalar
+            families[name] = family
+            return scalar
+        }
+    }
+
+    private func histogram(
+        _ name: String, _ bounds: [Double], _ dimensions: [(String, String)]
+    ) -> PrometheusHistogram {
+        let labels = PrometheusName.labels(dimensions)
+        return families.withLock { families in
+            var family = families[name] ?? PrometheusFamily(kind: .histogram)
+            let histogram = family.histograms[labels] ?? PrometheusHistogram(bounds: bounds)
+            family.histograms[labels] = histogram
+            families[name] = family
+            return histogram
+        }
+    }
+}
+
+/// All series of one name, by their rendered labels.
+struct PrometheusFamily {
+    enum Kind: String {
+        case counter, gauge, histogram
+    }
+
+    let kind: Kind
+    var scalars: [String: PrometheusScalar] = [:]
+    var histograms: [String: PrometheusHistogram] = [:]
+}

@@ -1,0 +1,59 @@
+import CoreMetrics
+import Synchronization
+
+/// One number that goes up (counter) or is set (gauge). Sums are doubles: exact up to 2^53.
+final class PrometheusScalar: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
+    private let state = Mutex<Double>(0)
+
+    var value: Double { state.withLock { $0 } }
+
+    func increment(by amount: Int64) { increment(by: Double(amount)) }
+    func increment(by amount: Double) { state.withLock { $0 += amount } }
+    func decrement(by amount: Double) { state.withLock { $0 -= amount } }
+    func set(_ value: Int64) { set(Double(value)) }
+    func set(_ value: Double) { state.withLock { $0 = value } }
+    func record(_ value: Int64) { set(Double(value)) }
+    func record(_ value: Double) { set(value) }
+    func reset() { set(0.0) }
+}
+
+/// Observations counted in fixed buckets, with their sum.
+final class PrometheusHistogram: RecorderHandler, TimerHandler {
+    private struct State {
+        var counts: [Int]
+        var sum = 0.0
+    }
+
+    /// Upper bounds, ascending; one bucket more than bounds holds the rest.
+    private let bounds: [Double]
+    private let state: Mutex<State>
+
+    init(bounds: [Double]) {
+        self.bounds = bounds
+        state = Mutex(State(counts: Array(repeating: 0, count: bounds.count + 1)))
+    }
+
+    func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1_000_000_000) }
+    func record(_ value: Int64) { record(Double(value)) }
+
+    func record(_ value: Double) {
+        let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
+        state.withLock { state in
+            state.counts[bucket] += 1
+            state.sum += value
+        }
+    }
+
+    func render(name: String, labels: String, to out: inout String) {
+        let state = state.withLock { $0 }
+        var cumulative = 0
+        for (position, count) in state.counts.enumerated() {
+            cumulative += count
+            let bound = position < bounds.count ? PrometheusName.number(bounds[position]) : "+Inf"
+            let separator = labels.isEmpty ? "" : ","
+            out += "\(name)_bucket{\(labels)\(separator)le=\"\(bound)\"} \(cumulative)\n"
+        }
+        out += "\(name)_sum\(PrometheusName.braces(labels)) \(PrometheusName.number(state.sum))\n"
+        out += "\(name)_count\(PrometheusName.braces(labels)) \(cumulative)\n"
+    }
+}

@@ -1,0 +1,277 @@
+/// RFC 8259, iterative: open containers live in an array, so no depth of nesting can overflow the stack.
+struct JSONParser {
+    let bytes: [UInt8]
+    let maximumDepth: Int
+    private var position = 0
+    private var nodes: [JSONIndex.Node] = []
+    /// Numbers of the containers that are open, outermost first.
+    private var open: [Int] = []
+
+    init(bytes: [UInt8], maximumDepth: Int) {
+        self.bytes = bytes
+        self.maximumDepth = maximumDepth
+    }
+
+    /// What the grammar allows at `position`.
+    private enum Expected {
+        case value, firstElementOrEnd, firstKeyOrEnd, key, commaOrEnd
+    }
+
+    mutating func parse() throws(JSONError) -> JSONIndex {
+        // Offsets are kept in 32 bits.
+        guard bytes.count < Int(Int32.max) else { throw failure("is larger than 2 GiB", at: 0) }
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { throw failure("must not begin with a byte order mark", at: 0) }
+        skipSpace()
+        guard position < bytes.count else { throw failure("is empty: a JSON value is expected", at: 0) }
+        var expected = Expected.value
+        var key = 0..<0
+        repeat {
+            skipSpace()
+            guard position < bytes.count else { throw failure("ends too early: \(unfinished(expected))", at: position) }
+            let byte = bytes[position]
+            switch expected {
+            case .firstElementOrEnd where byte == UInt8(ascii: "]"), .firstKeyOrEnd where byte == UInt8(ascii: "}"):
+                close()
+                expected = .commaOrEnd
+            case .firstKeyOrEnd, .key:
+                key = try memberKey()
+                expected = .value
+            case .value, .firstElementOrEnd:
+                expected = try value(key: key)
+                key = 0..<0
+            case .commaOrEnd:
+                expected = try commaOrEnd(byte)
+            }
+        } while !open.isEmpty
+        skipSpace()
+        guard position == bytes.count else { throw failure("has something after its end", at: position) }
+        return JSONIndex(bytes: bytes, nodes: nodes)
+    }
+
+    private mutating func commaOrEnd(_ byte: UInt8) throws(JSONError) -> Expected {
+        let isObject = nodes[open[open.count - 1]].kind == .object
+        if byte == UInt8(ascii: ",") {
+            position += 1
+            return isObject ? .key : .value
+        }
+        guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+            throw failure("expects `,` or `\(isObject ? "}" : "]")` here", at: position)
+        }
+        close()
+        return .commaOrEnd
+    }
+
+    /// Reads one scalar, or opens a container.
+    private mutating func value(key: Range<Int>) throws(JSONError) -> Expected {
+        let number = nodes.count
+        let start = position
+        let kind = try kind(of: bytes[start])
+        let parent = open.last ?? -1
+        var node = JSONIndex.Node(kind: kind, start: Int32(start), parent: Int32(parent), position: 0)
+        if parent >= 0 {
+            node.position = nodes[parent].count
+            nodes[parent].count += 1
+            if nodes[parent].kind == .object {
+                node.keyStart = Int32(key.lowerBound)
+                node.keyEnd = Int32(key.upperBound)
+            }
+        }
+        nodes.append(node)
+        switch kind {
+        case .object, .array:
+            guard open.count < maximumDepth else {
+                throw failure("is nested deeper than \(maximumDepth) levels", at: start)
+            }
+            open.append(number)
+            position += 1
+            return kind == .object ? .firstKeyOrEnd : .firstElementOrEnd
+        case .string: try string()
+        case .number: try self.number()
+        case .bool, .null: try word()
+        }
+        nodes[number].end = Int32(position)
+        nodes[number].next = Int32(nodes.count)
+        return .commaOrEnd
+    }
+
+    private func kind(of byte: UInt8) throws(JSONError) -> JSONValue.Kind {
+        switch byte {
+        case UInt8(ascii: "{"): return .object
+        case UInt8(ascii: "["): return .array
+        case UInt8(ascii: "\""): return .string
+        case UInt8(ascii: "-"), 0x30...0x39: return .number
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): return .bool
+        case UInt8(ascii: "n"): return .null
+        case UInt8(ascii: "'"): throw failure("uses single quotes: JSON strings stand in double quotes", at: position)
+        case UInt8(ascii: "]"), UInt8(ascii: "}"), UInt8(ascii: ","):
+            throw failure("expects a value here, not `\(Character(Unicode.Scalar(byte)))`", at: position)
+        case 0x80...: throw failure(invalidUTF8(at: position) ?? "expects a JSON value here", at: position)
+        default: throw failure("expects a JSON value here", at: position)
+        }
+    }
+
+    private mutating func close() {
+        position += 1
+        let number = open.removeLast()
+        nodes[number].end = Int32(position)
+        nodes[number].next = Int32(nodes.count)
+    }
+
+    private mutating func memberKey() throws(JSONError) -> Range<Int> {
+        guard bytes[position] == UInt8(ascii: "\"") else {
+            throw failure("expects a key in double quotes here", at: position)
+        }
+        let start = position + 1
+        try string()
+        let key = start..<(position - 1)
+        skipSpace()
+        guard position < bytes.count, bytes[position] == UInt8(ascii: ":") else {
+            throw failure("expects `:` after a key", at: position)
+        }
+        position += 1
+        return key
+    }
+
+    private mutating func skipSpace() {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            default: return
+            }
+        }
+    }
+
+    private mutating func word() throws(JSONError) {
+        for word in ["true", "false", "null"] where bytes[position...].starts(with: word.utf8) {
+            position += word.utf8.count
+            return
+        }
+        throw failure("expects true, false or null here", at: position)
+    }
+
+    private mutating func number() throws(JSONError) {
+        let start = position
+        if bytes[position] == UInt8(ascii: "-") { position += 1 }
+        let leading = position
+        guard digits() > 0 else { throw failure("has a malformed number", at: start) }
+        if bytes[leading] == UInt8(ascii: "0"), position - leading > 1 {
+            throw failure("has a number with a leading zero", at: start)
+        }
+        if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
+            position += 1
+            guard digits() > 0 else { throw failure("has a number without digits after the point", at: start) }
+        }
+        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if position < bytes.count, [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(bytes[position]) { position += 1 }
+            guard digits() > 0 else { throw failure("has a number without digits in its exponent", at: start) }
+        }
+    }
+
+    private mutating func digits() -> Int {
+        let start = position
+        while position < bytes.count, (0x30...0x39).contains(bytes[position]) { position += 1 }
+        return position - start
+    }
+
+    private func unfinished(_ expected: Expected) -> String {
+        switch expected {
+        case .value: "a value is missing"
+        case .key: "a key is missing"
+        case .firstElementOrEnd, .firstKeyOrEnd, .commaOrEnd:
+            nodes[open[open.count - 1]].kind == .object ? "an object is not closed" : "an array is not closed"
+        }
+    }
+
+    private func failure(_ message: String, at offset: Int) -> JSONError {
+        // The innermost open container tells where the reader was; the root has no path of its own.
+        let path = open.last.map { JSONPath.path(of: $0, nodes: nodes, bytes: bytes) } ?? ""
+        return JSONError(
+            message: "the JSON text \(message)", path: path, location: JSONLocation(offset: offset, in: bytes))
+    }
+}
+
+// Strings.
+extension JSONParser {
+    /// From the opening quote to after the closing one.
+    private mutating func string() throws(JSONError) {
+        let start = position
+        position += 1
+        while position < bytes.count {
+            let byte = bytes[position]
+            switch byte {
+            case UInt8(ascii: "\""):
+                position += 1
+                return
+            case UInt8(ascii: "\\"): try escape()
+            case 0..<0x20:
+                throw failure("has a control character in a string: write it as an escape", at: position)
+            case 0x80...:
+                if let problem = invalidUTF8(at: position) { throw failure(problem, at: position) }
+                position += Self.sequenceLength(byte)
+            default: position += 1
+            }
+        }
+        throw failure("has a string that is not closed", at: start)
+    }
+
+    private mutating func escape() throws(JSONError) {
+        let start = position
+        guard position + 1 < bytes.count else { throw failure("has an escape that is not finished", at: start) }
+        switch bytes[position + 1] {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            position += 2
+        case UInt8(ascii: "u"):
+            guard let unit = codeUnit(at: position) else {
+                throw failure("has a `\\u` escape without four hex digits", at: start)
+            }
+            position += 6
+            switch unit {
+            case 0xD800...0xDBFF:
+                guard let low = codeUnit(at: position), (0xDC00...0xDFFF).contains(low) else {
+                    throw failure("has half of a surrogate pair", at: start)
+                }
+                position += 6
+            case 0xDC00...0xDFFF: throw failure("has half of a surrogate pair", at: start)
+            default: break
+            }
+        default: throw failure("has an unknown escape", at: start)
+        }
+    }
+
+    private func codeUnit(at start: Int) -> UInt32? {
+        guard start + 6 <= bytes.count, bytes[start] == UInt8(ascii: "\\"), bytes[start + 1] == UInt8(ascii: "u") else {
+            return nil
+        }
+        var unit: UInt32 = 0
+        for digit in bytes[start + 2..<start + 6] {
+            guard let value = JSONText.hexValue(digit) else { return nil }
+            unit = unit << 4 | UInt32(value)
+        }
+        return unit
+    }
+
+    /// Of a lead byte that begins a valid sequence.
+    private static func sequenceLength(_ lead: UInt8) -> Int {
+        lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
+    }
+
+    /// Nil if a whole, shortest-form sequence of a scalar value begins at `start` (RFC 3629, section 4).
+    private func invalidUTF8(at start: Int) -> String? {
+        let second: ClosedRange<UInt8>
+        switch bytes[start] {
+        case 0xC2...0xDF, 0xE1...0xEC, 0xEE...0xEF, 0xF1...0xF3: second = 0x80...0xBF
+        case 0xE0: second = 0xA0...0xBF
+        case 0xED: second = 0x80...0x9F
+        case 0xF0: second = 0x90...0xBF
+        case 0xF4: second = 0x80...0x8F
+        default: return "is not valid UTF-8 at this byte"
+        }
+        let end = start + Self.sequenceLength(bytes[start])
+        let isWhole =
+            end <= bytes.count && second.contains(bytes[start + 1])
+            && bytes[start + 1..<end].allSatisfy { $0 & 0xC0 == 0x80 }
+        return isWhole ? nil : "is not valid UTF-8 at this byte"
+    }
+}

@@ -1,0 +1,67 @@
+/// Paths in the form that a reader of an error can follow: `notification.ios.live_activity`, `[1].audience.or[0]`.
+enum JSONPath {
+    /// A hostile key must not make the answer long.
+    static let longestKey = 64
+
+    static func path(of number: Int, nodes: [JSONIndex.Node], bytes: [UInt8]) -> String {
+        var chain: [Int] = []
+        var current = number
+        while current > 0 {
+            chain.append(current)
+            current = Int(nodes[current].parent)
+        }
+        var path = ""
+        for number in chain.reversed() {
+            let node = nodes[number]
+            if node.keyStart >= 0 {
+                path = join(path, JSONText.decode(bytes[Int(node.keyStart)..<Int(node.keyEnd)]))
+            } else {
+                path += "[\(node.position)]"
+            }
+        }
+        return path
+    }
+
+    static func join(_ path: String, _ key: String) -> String {
+        let isPlain = !key.isEmpty && key.utf8.count <= longestKey && key.utf8.allSatisfy(isPlainByte)
+        if isPlain { return path.isEmpty ? key : "\(path).\(key)" }
+        let shown = key.unicodeScalars.count > longestKey ? String(key.unicodeScalars.prefix(longestKey)) + "…" : key
+        return "\(path)[\(JSON.string(shown).text)]"
+    }
+
+    private static func isPlainByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}
+
+extension Collection<String> {
+    /// The element with the fewest edits from `word`, if they are few enough for a slip of the hand.
+    public func nearest(to word: String) -> String? {
+        guard word.utf8.count <= 64 else { return nil }
+        let ranked = map { (word: $0, distance: editDistance($0.lowercased(), word.lowercased())) }
+        guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
+        return best.distance <= Swift.max(2, word.utf8.count / 3) ? best.word : nil
+    }
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) between two short words.
+private func editDistance(_ left: String, _ right: String) -> Int {
+    let a = Array(left.utf8)
+    let b = Array(right.utf8)
+    var rows: [[Int]] = [Array(0...b.count)]
+    for i in 0..<a.count {
+        var row = [i + 1]
+        for j in 0..<b.count {
+            var best = Swift.min(rows[i][j] + (a[i] == b[j] ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
+            if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { best = Swift.min(best, rows[i - 1][j - 1] + 1) }
+            row.append(best)
+        }
+        rows.append(row)
+    }
+    return rows[a.count][b.count]
+}
