@@ -1,14 +1,123 @@
-/// SKELETON. A P-256 private key that signs ES256.
+internal import COpenSSL
+
+/// Why a signing key cannot be used. Never holds a byte of the key.
 public enum SigningKeyError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Not PEM, not PKCS#8, encrypted, …: says what was found.
     case unreadable(String)
     /// A private key of another kind: names it (`RSA 2048`, `P-384`).
     case notP256(String)
-    public var description: String { fatalError() }
+    /// OpenSSL failed to sign or to make a key: its words.
+    case failed(String)
+
+    public var description: String {
+        switch self {
+        case .unreadable(let found):
+            "the signing key is unreadable: \(found); expected the .p8 file that Apple issued"
+                + " (PEM that begins with -----BEGIN PRIVATE KEY-----)"
+        case .notP256(let kind):
+            "the signing key is \(kind), not P-256; expected the .p8 file that Apple issued for APNs"
+        case .failed(let words): "OpenSSL: \(words)"
+        }
+    }
 }
 
+/// A P-256 private key that signs ES256 (RFC 7518, 3.4). One per app, shared by all its lanes.
+///
+/// The key is read-only after `init`, and OpenSSL allows any number of threads to sign with one key, each in a context
+/// of its own (openssl-threads(7)).
 public final class P256SigningKey: Sendable {
-    public init(pem: [UInt8]) throws(SigningKeyError) { fatalError() }
-    /// The 64-byte r‖s form that JWS wants.
-    public func es256(_ message: [UInt8]) throws(SigningKeyError) -> [UInt8] { fatalError() }
+    /// Freed in `deinit`. Guard: never changed after `init`; signing only reads it (openssl-threads(7)).
+    nonisolated(unsafe) private let key: OpaquePointer
+
+    /// `pem`: the text of a PKCS#8 file (`-----BEGIN PRIVATE KEY-----`), as Apple's .p8 files are.
+    public init(pem: [UInt8]) throws(SigningKeyError) {
+        let key = try Self.read(pem)
+        do {
+            try Self.requireP256(key)
+        } catch {
+            EVP_PKEY_free(key)
+            throw error
+        }
+        self.key = key
+    }
+
+    deinit { EVP_PKEY_free(key) }
+
+    /// The 64-byte r‖s form that JWS wants, of SHA-256 over `message`.
+    public func es256(_ message: [UInt8]) throws(SigningKeyError) -> [UInt8] {
+        guard let context = EVP_MD_CTX_new() else { throw .failed(openSSLWords()) }
+        defer { EVP_MD_CTX_free(context) }
+        guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1 else { throw .failed(openSSLWords()) }
+        // A DER signature over P-256 is at most 72 bytes: SEQUENCE of two INTEGERs of up to 33.
+        var der = [UInt8](repeating: 0, count: 80)
+        var length = der.count
+        guard EVP_DigestSign(context, &der, &length, message, message.count) == 1 else {
+            throw .failed(openSSLWords())
+        }
+        guard let raw = ECDSASignature.raw(der: der[..<length]) else { throw .failed("malformed ECDSA signature") }
+        return raw
+    }
+
+    /// A new key as PKCS#8 PEM: what `init(pem:)` reads. For demonstrations and tests; Apple issues the real ones.
+    public static func generatePEM() throws(SigningKeyError) -> [UInt8] {
+        guard let key = copenssl_generate_p256() else { throw .failed(openSSLWords()) }
+        defer { EVP_PKEY_free(key) }
+        guard let bio = BIO_new(BIO_s_mem()) else { throw .failed(openSSLWords()) }
+        defer { BIO_free(bio) }
+        guard PEM_write_bio_PKCS8PrivateKey(bio, key, nil, nil, 0, nil, nil) == 1 else {
+            throw .failed(openSSLWords())
+        }
+        var bytes: UnsafeMutablePointer<CChar>?
+        let count = copenssl_bio_contents(bio, &bytes)
+        guard let bytes, count > 0 else { throw .failed("empty PEM") }
+        return UnsafeRawBufferPointer(start: bytes, count: count).map { $0 }
+    }
+
+    private static func read(_ pem: [UInt8]) throws(SigningKeyError) -> OpaquePointer {
+        guard !pem.isEmpty else { throw .unreadable("the file is empty") }
+        guard let label = PEMLabel.first(in: pem) else { throw .unreadable("no PEM block was found") }
+        switch label {
+        case "PRIVATE KEY": break
+        case "ENCRYPTED PRIVATE KEY": throw .unreadable("it is encrypted with a passphrase")
+        case "EC PRIVATE KEY", "RSA PRIVATE KEY": throw .unreadable("it is a PEM \(label), not PKCS#8")
+        default: throw .unreadable("it is a PEM \(label)")
+        }
+        guard pem.count <= 1 << 20, let bio = BIO_new_mem_buf(pem, Int32(pem.count)) else {
+            throw .unreadable("it is larger than 1 MiB")
+        }
+        defer { BIO_free(bio) }
+        // A password callback of our own, which gives none: OpenSSL's default would ask on the terminal.
+        guard let key = PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in 0 }, nil) else {
+            ERR_clear_error()
+            throw .unreadable("the PEM block does not hold a valid PKCS#8 key")
+        }
+        return key
+    }
+
+    private static func requireP256(_ key: OpaquePointer) throws(SigningKeyError) {
+        let type = EVP_PKEY_get_base_id(key)
+        guard type == EVP_PKEY_EC else {
+            let name = EVP_PKEY_get0_type_name(key).map { String(cString: $0) } ?? "of unknown kind"
+            throw .notP256(type == EVP_PKEY_RSA ? "RSA \(EVP_PKEY_get_bits(key))" : name)
+        }
+        var group = [CChar](repeating: 0, count: 80)
+        var length = 0
+        guard EVP_PKEY_get_group_name(key, &group, group.count, &length) == 1 else {
+            ERR_clear_error()
+            throw .notP256("EC on an unnamed curve")
+        }
+        let curve = String(decoding: group.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        guard curve != "prime256v1" else { return }
+        throw .notP256(["secp384r1": "P-384", "secp521r1": "P-521"][curve] ?? curve)
+    }
+}
+
+/// OpenSSL's oldest error on this thread, and an empty queue after it.
+func openSSLWords() -> String {
+    let code = ERR_get_error()
+    ERR_clear_error()
+    guard code != 0 else { return "unknown error" }
+    var text = [CChar](repeating: 0, count: 256)
+    ERR_error_string_n(code, &text, text.count)
+    return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
