@@ -1,5 +1,6 @@
 #pragma once
 #include <curl/curl.h>
+#include <sys/prctl.h>
 
 /* Swift imports no variadic C function. Each shim fixes one argument class of one variadic call, and does nothing
    else; the `Curl` target may call nothing variadic but these. */
@@ -84,6 +85,11 @@ static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, l
 /* Swift imports no anonymous union: the result of a finished transfer. */
 static inline CURLcode ccurl_message_result(const CURLMsg *message) {
     return message->data.result;
+}
+
+/* prctl is variadic, and Glibc's module hides pthread_setname_np (_GNU_SOURCE). Names the calling thread. */
+static inline int ccurl_thread_set_name(const char *name) {
+    return prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
 /* Macros with casts that Swift does not import. */

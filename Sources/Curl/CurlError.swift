@@ -1,0 +1,71 @@
+internal import CCurl
+
+/// libcurl could not be set up. Transfers that fail report a `TransferFault` instead.
+public enum CurlError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// A handle could not be made: out of memory.
+    case unavailable(operation: String)
+    /// An option was refused: libcurl's code and its words.
+    case refused(operation: String, code: Int32, words: String)
+
+    /// The same call would fail again, but for want of memory.
+    public var isRetriable: Bool {
+        switch self {
+        case .unavailable: true
+        case .refused: false
+        }
+    }
+
+    public var description: String {
+        switch self {
+        case .unavailable(let operation): "libcurl: \(operation) failed: out of memory"
+        case .refused(let operation, let code, let words): "libcurl: \(operation) failed: \(words) (\(code))"
+        }
+    }
+}
+
+/// Why a transfer ended without a whole answer: libcurl's codes in the groups that a caller tells apart.
+public enum TransferFault: Sendable, Hashable {
+    /// The host has no address, or the resolver failed.
+    case unresolvable
+    /// No TCP connection: refused, unreachable.
+    case unconnectable
+    /// Handshake or certificate.
+    case tls
+    case timeout
+    /// The connection or the stream ended under the request.
+    case lost
+    /// A callback of ours ended it.
+    case aborted
+    /// Anything else: libcurl's code.
+    case other(Int32)
+
+    /// Nil when the transfer succeeded.
+    init?(_ code: CURLcode) {
+        switch code {
+        case CURLE_OK: return nil
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: self = .unresolvable
+        case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED: self = .unconnectable
+        case CURLE_OPERATION_TIMEDOUT: self = .timeout
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ENGINE_NOTFOUND,
+            CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED,
+            CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_SHUTDOWN_FAILED,
+            CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS,
+            CURLE_SSL_CLIENTCERT:
+            self = .tls
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+            CURLE_PARTIAL_FILE:
+            self = .lost
+        case CURLE_ABORTED_BY_CALLBACK, CURLE_WRITE_ERROR, CURLE_READ_ERROR: self = .aborted
+        default: self = .other(Int32(code.rawValue))
+        }
+    }
+}
+
+/// libcurl wants one global initialisation before its first handle, and before other threads use it.
+enum CurlLibrary {
+    private static let initialised: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    static func prepare() throws(CurlError) {
+        guard initialised else { throw .unavailable(operation: "curl_global_init") }
+    }
+}

@@ -1,0 +1,85 @@
+internal import CCurl
+
+/// Owns one easy handle and what libcurl keeps pointers to on its behalf. Used by one thread at a time.
+///
+/// Order of destruction: the handle first, then the error buffer it writes to. Whoever adds the handle to a multi takes
+/// it out before releasing this, and keeps header lists and bodies alive until then.
+final class EasyHandle {
+    let handle: UnsafeMutableRawPointer
+    /// libcurl's words on the first failure of the current transfer; empty (first byte 0) as long as there is none.
+    let words: UnsafeMutablePointer<CChar>
+
+    init() throws(CurlError) {
+        try CurlLibrary.prepare()
+        guard let handle = curl_easy_init() else { throw .unavailable(operation: "curl_easy_init") }
+        self.handle = handle
+        words = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        try set(CURLOPT_ERRORBUFFER, pointer: words)
+    }
+
+    deinit {
+        curl_easy_cleanup(handle)
+        words.deallocate()
+    }
+
+    func set(_ option: CURLoption, _ value: Int) throws(CurlError) {
+        try Self.check(ccurl_easy_set_long(handle, option, value), option)
+    }
+
+    func set(_ option: CURLoption, offset value: Int) throws(CurlError) {
+        try Self.check(ccurl_easy_set_offset(handle, option, curl_off_t(value)), option)
+    }
+
+    /// libcurl copies the string.
+    func set(_ option: CURLoption, _ value: String) throws(CurlError) {
+        try Self.check(ccurl_easy_set_string(handle, option, value), option)
+    }
+
+    /// libcurl keeps the pointer.
+    func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) throws(CurlError) {
+        try Self.check(ccurl_easy_set_pointer(handle, option, pointer), option)
+    }
+
+    /// libcurl keeps the pointer: the list must outlive the transfer.
+    func set(headers: HeaderList) throws(CurlError) {
+        try Self.check(ccurl_easy_set_list(handle, CURLOPT_HTTPHEADER, headers.list), CURLOPT_HTTPHEADER)
+    }
+
+    /// What every transfer of the program has in common: TLS 1.2 or later with the peer's certificate and name checked,
+    /// http and https alone, no redirects, no signals (other threads exist), and no proxy, whatever the environment
+    /// says: a variable such as `https_proxy` must not be able to send provider tokens elsewhere.
+    func setCommon(caFile: String?) throws(CurlError) {
+        try set(CURLOPT_NOSIGNAL, 1)
+        try set(CURLOPT_PROTOCOLS_STR, "http,https")
+        try set(CURLOPT_FOLLOWLOCATION, 0)
+        try set(CURLOPT_PROXY, "")
+        try set(CURLOPT_NOPROXY, "*")
+        try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        try set(CURLOPT_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_SSL_VERIFYHOST, 2)
+        if let caFile {
+            try set(CURLOPT_CAINFO, caFile)
+        }
+        try set(CURLOPT_TCP_KEEPALIVE, 1)
+    }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        return ccurl_easy_get_long(handle, info, &value) == CURLE_OK ? value : 0
+    }
+
+    /// libcurl's words on how the transfer ended.
+    func words(on code: CURLcode) -> String {
+        let own = String(cString: words)
+        return own.isEmpty ? String(cString: curl_easy_strerror(code)) : own
+    }
+
+    static func check(_ code: CURLcode, _ option: CURLoption) throws(CurlError) {
+        guard code != CURLE_OK else { return }
+        throw .refused(
+            operation: "curl_easy_setopt(\(option.rawValue))", code: Int32(code.rawValue),
+            words: String(cString: curl_easy_strerror(code)))
+    }
+}

@@ -1,0 +1,207 @@
+internal import CCurl
+internal import Synchronization
+
+/// One exchange: made by the caller, run once on a thread of its own, which alone touches what is not `Sendable`.
+final class HTTPExchange: Sendable {
+    private let request: HTTPRequest
+    private let maximumBody: Int
+    private let isCancelled = Atomic(false)
+
+    init(_ request: HTTPRequest, maximumBody: Int) {
+        self.request = request
+        self.maximumBody = maximumBody
+    }
+
+    /// Any thread. Takes effect at libcurl's next progress call: within a second, sooner when bytes move.
+    func cancel() { isCancelled.store(true, ordering: .relaxed) }
+
+    /// Blocks until the exchange has ended.
+    func run() -> Result<HTTPResponse, HTTPFailure> {
+        do {
+            return try exchange()
+        } catch {
+            return .failure(HTTPFailure(kind: .other, description: "\(request.method) \(request.url): \(error)"))
+        }
+    }
+
+    private func exchange() throws(CurlError) -> Result<HTTPResponse, HTTPFailure> {
+        if let field = request.headers.first(where: { !HeaderList.isSafe(name: $0.0, value: $0.1) }) {
+            return failure(.other, "the header \(field.0.debugDescription) has a character that headers cannot hold")
+        }
+        let state = ExchangeState(maximumBody: maximumBody, isCancelled: { self.isCancelled.load(ordering: .relaxed) })
+        let headers = try HeaderList(request.headers.map { (name: $0.0, value: $0.1) })
+        let easy = try EasyHandle()
+        try easy.setCommon(caFile: request.caFile)
+        try easy.set(CURLOPT_URL, request.url)
+        try easy.set(headers: headers)
+        try easy.set(CURLOPT_USERAGENT, "lamplighter")
+        try easy.set(CURLOPT_TIMEOUT_MS, max(1, Int(request.timeout / .milliseconds(1))))
+        let version = request.requiresHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
+        try easy.set(CURLOPT_HTTP_VERSION, Int(version))
+        try state.attach(to: easy)
+        try setBody(easy, state)
+        let code = curl_easy_perform(easy.handle)
+        return withExtendedLifetime(headers) { conclude(code, easy, state) }
+    }
+
+    private func setBody(_ easy: EasyHandle, _ state: ExchangeState) throws(CurlError) {
+        switch request.body {
+        case nil:
+            if request.method == "HEAD" { try easy.set(CURLOPT_NOBODY, 1) }
+        case .bytes(let bytes):
+            try easy.set(CURLOPT_POST, 1)
+            try easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: bytes.count)
+            // Copied, with the size set before. No bytes at all still need a pointer: a null one means a read callback.
+            let code = (bytes.isEmpty ? [0] : bytes).withUnsafeBytes {
+                ccurl_easy_set_pointer(
+                    easy.handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
+            }
+            try EasyHandle.check(code, CURLOPT_COPYPOSTFIELDS)
+        case .stream(let next):
+            // Of unknown length: chunked in HTTP/1.1.
+            try easy.set(CURLOPT_UPLOAD, 1)
+            try state.attach(upload: next, to: easy)
+        }
+        try easy.set(CURLOPT_CUSTOMREQUEST, request.method)
+    }
+
+    private func conclude(
+        _ code: CURLcode, _ easy: EasyHandle, _ state: ExchangeState
+    ) -> Result<HTTPResponse, HTTPFailure> {
+        let status = easy.long(CURLINFO_RESPONSE_CODE)
+        if request.requiresHTTP2, status != 0, easy.long(CURLINFO_HTTP_VERSION) != Int(CURL_HTTP_VERSION_2_0) {
+            return failure(.http2Unavailable, "the server does not speak HTTP/2")
+        }
+        guard let fault = TransferFault(code) else {
+            return .success(HTTPResponse(status: status, headers: state.headers, body: state.body))
+        }
+        if let uploadFailure = state.uploadFailure { return failure(.other, "the upload failed: \(uploadFailure)") }
+        if state.isTooLarge { return failure(.other, "the answer is longer than \(maximumBody) bytes") }
+        if isCancelled.load(ordering: .relaxed) { return failure(.cancelled, "cancelled") }
+        let kind: HTTPFailure.Kind =
+            switch fault {
+            case .unresolvable: .unresolvable
+            case .unconnectable: .refused
+            case .timeout: .timeout
+            case .tls: .tls
+            case .lost, .aborted, .other: .other
+            }
+        return failure(kind, "\(easy.words(on: code)) (libcurl \(code.rawValue))")
+    }
+
+    private func failure(_ kind: HTTPFailure.Kind, _ words: String) -> Result<HTTPResponse, HTTPFailure> {
+        .failure(HTTPFailure(kind: kind, description: "\(request.method) \(request.url): \(words)"))
+    }
+}
+
+/// What the callbacks of one exchange fill in: on the exchange's thread, inside `curl_easy_perform`, kept alive by
+/// `HTTPExchange.exchange`.
+private final class ExchangeState {
+    var headers: [(String, String)] = []
+    var body: [UInt8] = []
+    var isTooLarge = false
+    var uploadFailure: String?
+    let isCancelled: () -> Bool
+    private let maximumBody: Int
+    private var upload: (@Sendable () throws -> [UInt8])?
+    private var chunk: ArraySlice<UInt8> = []
+
+    init(maximumBody: Int, isCancelled: @escaping () -> Bool) {
+        self.maximumBody = maximumBody
+        self.isCancelled = isCancelled
+    }
+
+    func attach(to easy: EasyHandle) throws(CurlError) {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        try EasyHandle.check(
+            ccurl_easy_set_data_callback(easy.handle, CURLOPT_WRITEFUNCTION, receiveBody), CURLOPT_WRITEFUNCTION)
+        try easy.set(CURLOPT_WRITEDATA, pointer: context)
+        try EasyHandle.check(
+            ccurl_easy_set_data_callback(easy.handle, CURLOPT_HEADERFUNCTION, receiveHeader), CURLOPT_HEADERFUNCTION)
+        try easy.set(CURLOPT_HEADERDATA, pointer: context)
+        try EasyHandle.check(ccurl_easy_set_progress(easy.handle, reportProgress), CURLOPT_XFERINFOFUNCTION)
+        try easy.set(CURLOPT_XFERINFODATA, pointer: context)
+        try easy.set(CURLOPT_NOPROGRESS, 0)
+    }
+
+    func attach(upload: @escaping @Sendable () throws -> [UInt8], to easy: EasyHandle) throws(CurlError) {
+        self.upload = upload
+        try EasyHandle.check(
+            ccurl_easy_set_data_callback(easy.handle, CURLOPT_READFUNCTION, provideUpload), CURLOPT_READFUNCTION)
+        try easy.set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Bytes taken: fewer than `bytes.count` end the transfer.
+    func receive(body bytes: UnsafeRawBufferPointer) -> Int {
+        guard body.count + bytes.count <= maximumBody else {
+            isTooLarge = true
+            return 0
+        }
+        body.append(contentsOf: bytes)
+        return bytes.count
+    }
+
+    /// One header line with its CRLF. A status line begins another answer (after a 1xx): what came before is dropped.
+    func receive(header bytes: UnsafeRawBufferPointer) -> Int {
+        if bytes.starts(with: "HTTP/".utf8) {
+            headers = []
+        } else if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
+            let value = bytes[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
+            let end = value.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? value.startIndex
+            headers.append(
+                (
+                    String(decoding: bytes[..<colon], as: UTF8.self).lowercased(),
+                    String(decoding: value[..<end], as: UTF8.self)
+                ))
+        }
+        return bytes.count
+    }
+
+    /// Bytes written to `buffer`; 0 = the end; nil = the source failed.
+    func provide(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        if chunk.isEmpty, let next = upload {
+            do {
+                chunk = try next()[...]
+            } catch {
+                uploadFailure = "\(error)"
+                return nil
+            }
+            if chunk.isEmpty { upload = nil }
+        }
+        let count = min(buffer.count, chunk.count)
+        buffer.copyBytes(from: chunk.prefix(count))
+        chunk.removeFirst(count)
+        return count
+    }
+}
+
+// Callbacks: on the exchange's thread, inside `curl_easy_perform`; the context is the exchange's ExchangeState.
+
+private func state(_ context: UnsafeMutableRawPointer?) -> ExchangeState? {
+    context.map { Unmanaged<ExchangeState>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func receiveBody(_ bytes: UnsafeMutablePointer<CChar>?, _: Int, count: Int, context: UnsafeMutableRawPointer?)
+    -> Int
+{
+    state(context)?.receive(body: UnsafeRawBufferPointer(start: bytes, count: count)) ?? 0
+}
+
+private func receiveHeader(
+    _ bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
+) -> Int {
+    state(context)?.receive(header: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+}
+
+private func provideUpload(
+    _ bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
+) -> Int {
+    state(context)?.provide(UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+        ?? Int(CURL_READFUNC_ABORT)
+}
+
+private func reportProgress(
+    _ context: UnsafeMutableRawPointer?, _: curl_off_t, _: curl_off_t, _: curl_off_t, _: curl_off_t
+) -> Int32 {
+    state(context)?.isCancelled() == true ? 1 : 0
+}

@@ -1,0 +1,51 @@
+internal import CCurl
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// A detached thread with a name that `top -H` and debuggers show: where blocking C calls run, never the cooperative
+/// pool. All signals are blocked on it: SIGTERM goes to the main thread, and a write to a closed socket is an error
+/// code, not SIGPIPE.
+public enum NamedThread {
+    /// Runs `body` on a new thread; false when the system refuses another thread. Linux keeps 15 bytes of the name.
+    public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        let context = Unmanaged.passRetained(ThreadBody(name: name, run: body)).toOpaque()
+        guard create(context) else {
+            Unmanaged<ThreadBody>.fromOpaque(context).release()
+            return false
+        }
+        return true
+    }
+
+    private static func create(_ context: UnsafeMutableRawPointer) -> Bool {
+        var thread = pthread_t()
+        guard pthread_create(&thread, nil, runThread, context) == 0 else { return false }
+        pthread_detach(thread)
+        return true
+    }
+}
+
+private final class ThreadBody: Sendable {
+    let name: String
+    let run: @Sendable () -> Void
+
+    init(name: String, run: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.run = run
+    }
+}
+
+/// On the new thread: takes over the reference that `start` left for it.
+private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    let body = Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue()
+    var signals = sigset_t()
+    sigfillset(&signals)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    _ = ccurl_thread_set_name(body.name)
+    body.run()
+    return nil
+}
