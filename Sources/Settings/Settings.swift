@@ -1,2 +1,69 @@
-import Configuration
-import Yams
+import LiveActivity
+public import Redis
+
+/// Everything a process of this deployment is told, checked. Made by `Settings.load`.
+public struct Settings: Sendable {
+    public struct Gateway: Sendable, Hashable {
+        public var host: String
+        public var port: Int
+        /// Where commands find it: `http://host:port`, no slash at the end.
+        public var url: String
+        /// Bytes.
+        public var maximumBody: Int
+        public var maximumConcurrency: Int
+    }
+
+    public struct Worker: Sendable, Hashable {
+        public var lanes: Int
+        public var streams: Int
+        public var page: Int
+        public var concurrency: Int
+        public var claimAfter: Duration
+        public var drainTimeout: Duration
+        public var requestTimeout: Duration
+        /// Nil: host name and process id.
+        public var name: String?
+    }
+
+    public struct Log: Sendable, Hashable {
+        public var level: String
+        public var isJSON: Bool
+    }
+
+    public var redisURL: RedisURL
+    public var redisConnections: Int
+    public var redisPrefix: String
+    public var gateway: Gateway
+    public var worker: Worker
+    /// Parsed, applied by no process yet.
+    public var pacingMinInterval: Duration
+    public var log: Log
+    public var apps: [AppSettings]
+    /// What was ignored and why; to be logged once at start.
+    public var warnings: [String]
+    /// The file that was read, nil if none.
+    public var file: String?
+
+    /// At least one app, or an error that says how to configure one.
+    public func requiredApps() throws(SettingsError) -> [AppSettings] {
+        if !apps.isEmpty { return apps }
+        throw .missing(
+            key: "apps",
+            remedy: "list an app under 'apps:' in the configuration file, or set "
+                + "\(AppField.key.environmentName), \(AppField.secret.environmentName), "
+                + "\(AppField.masterSecret.environmentName) and \(AppField.bundleID.environmentName)")
+    }
+
+    /// The app a command speaks for: the one named, or the only one.
+    public func app(named key: String?) throws(SettingsError) -> AppSettings {
+        let apps = try requiredApps()
+        guard let key else {
+            if apps.count == 1 { return apps[0] }
+            throw .missing(key: "--app", remedy: "name one of \(apps.map(\.key.rawValue).joined(separator: ", "))")
+        }
+        if let app = apps.first(where: { $0.key.rawValue == key }) { return app }
+        throw .invalid(
+            key: "app", .flag("app"), found: key,
+            expected: "one of \(apps.map(\.key.rawValue).joined(separator: ", "))")
+    }
+}

@@ -1,1 +1,3 @@
-print("lamplighter")
+import Commands
+
+await Lamplighter.start()

@@ -1,0 +1,115 @@
+/// Turns CSV into NDJSON line by line: a header, then one record a line. Fields may be quoted ("" for a quote inside); a
+/// field cannot hold a line break, as no column here needs one.
+struct CSVLines {
+    static let columns = ["channel", "token", "registered_at_ms", "frequent_pushes_enabled"]
+
+    private var header: [String]?
+    private var rest: [UInt8] = []
+    /// Lines of the file read, and lines written.
+    private var lineNumber = 0
+    /// Lines of the file that were not written, ascending: what `line(of:)` counts around.
+    private var left: [Int] = []
+    private(set) var rejected: [ImportCommand.Result.Rejected] = []
+
+    mutating func feed(_ piece: [UInt8]) throws -> [UInt8] {
+        var out: [UInt8] = []
+        var start = piece.startIndex
+        while let end = piece[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            rest += piece[start..<end]
+            try take(&out)
+            start = end + 1
+        }
+        rest += piece[start...]
+        guard rest.count <= 64 << 10 else {
+            throw CommandFailure(.failed, "line \(lineNumber + 1) is longer than 64 KB")
+        }
+        return out
+    }
+
+    mutating func finish() throws -> [UInt8] {
+        var out: [UInt8] = []
+        if !rest.isEmpty { try take(&out) }
+        return out
+    }
+
+    func line(of uploaded: Int) -> Int {
+        left.reduce(uploaded) { line, skipped in skipped <= line ? line + 1 : line }
+    }
+
+    private mutating func take(_ out: inout [UInt8]) throws {
+        defer { rest.removeAll(keepingCapacity: true) }
+        lineNumber += 1
+        if rest.last == UInt8(ascii: "\r") { rest.removeLast() }
+        guard let text = String(validating: rest, as: UTF8.self), let fields = Self.fields(text) else {
+            return reject("not CSV: a quote is not closed, or it is not UTF-8")
+        }
+        guard let header else {
+            self.header = try Self.header(fields)
+            return left.append(lineNumber)
+        }
+        if rest.isEmpty { return left.append(lineNumber) }
+        guard fields.count == header.count else {
+            return reject("\(fields.count) fields where the header has \(header.count)")
+        }
+        let cells = zip(header, fields).filter { !$1.isEmpty }.map { column, field in
+            (column, Optional(["channel", "token"].contains(column) ? JSONText.quoted(field) : Self.literal(field)))
+        }
+        out += Array(JSONText.object(cells).utf8)
+        out.append(UInt8(ascii: "\n"))
+    }
+
+    private mutating func reject(_ error: String) {
+        left.append(lineNumber)
+        rejected.append(.init(line: lineNumber, error: error))
+    }
+
+    private static func header(_ fields: [String]) throws -> [String] {
+        let names = fields.map { $0.lowercased() }
+        for name in names where !columns.contains(name) {
+            throw CommandFailure(
+                .failed, "line 1: unknown column '\(name)'; known are \(columns.joined(separator: ", "))")
+        }
+        for name in ["channel", "token"] where !names.contains(name) {
+            throw CommandFailure(.failed, "line 1: the header needs a column '\(name)'")
+        }
+        return names
+    }
+
+    /// Numbers and flags as they are, anything else quoted, so that the gateway names what is wrong with it.
+    private static func literal(_ field: String) -> String {
+        Int(field) != nil || field == "true" || field == "false" ? field : JSONText.quoted(field)
+    }
+
+    /// Nil when a quote is not closed.
+    static func fields(_ line: String) -> [String]? {
+        var fields: [String] = []
+        var field = ""
+        var isQuoted = false
+        var previousWasQuote = false
+        for character in line.unicodeScalars {
+            if isQuoted {
+                if character == "\"" {
+                    isQuoted = false
+                    previousWasQuote = true
+                } else {
+                    field.unicodeScalars.append(character)
+                }
+                continue
+            }
+            switch character {
+            case "\"":
+                if previousWasQuote { field.append("\"") }
+                isQuoted = true
+                previousWasQuote = false
+            case ",":
+                fields.append(field)
+                field = ""
+                previousWasQuote = false
+            default:
+                field.unicodeScalars.append(character)
+                previousWasQuote = false
+            }
+        }
+        return isQuoted ? nil : fields + [field]
+    }
+}

@@ -1,0 +1,6 @@
+import ArgumentParser
+
+enum CommandList {
+    /// The processes of a deployment, and the stand-in for Apple's server.
+    static let running: [any ParsableCommand.Type] = []
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Logging
+import OpenSSL
+import Redis
+import Settings
+
+/// The checks behind `doctor`, each a list of findings and none of them an error of the program.
+struct DoctorChecks {
+    let settings: Settings
+    let logger: Logger
+
+    func all() async -> [Finding] {
+        var findings = apps()
+        findings += await redis()
+        for app in settings.apps { findings += await apns(app) }
+        return findings
+    }
+
+    private func apps() -> [Finding] {
+        do {
+            _ = try settings.requiredApps()
+        } catch {
+            return [.bad("apps", "none is configured", error.description, .configuration)]
+        }
+        return settings.apps.flatMap { app in
+            var findings: [Finding] = []
+            let missing = [AppField.secret, .masterSecret, .bundleID, .teamID, .keyID].compactMap { field in
+                app[field] == nil ? field.path : nil
+            }
+            if missing.isEmpty {
+                findings.append(.good("app \(app.key)", app[.bundleID] ?? ""))
+            } else {
+                findings.append(
+                    .bad(
+                        "app \(app.key)", "not set: \(missing.joined(separator: ", "))", "set what is missing",
+                        .configuration))
+            }
+            return findings + key(app)
+        }
+    }
+
+    private func key(_ app: AppSettings) -> [Finding] {
+        do {
+            let file = try ProviderKeyFile(app)
+            _ = try file.key.es256(Array("lamplighter".utf8))
+            let path = app[.keyFile] ?? ""
+            if ProviderKeyFile.isExposed(path) {
+                return [
+                    .warning(
+                        "APNs key \(app.key)", "signs; every user of this machine can read \(path)", "chmod 600 \(path)"
+                    )
+                ]
+            }
+            return [.good("APNs key \(app.key)", "a P-256 key that signs provider tokens")]
+        } catch let error as SettingsError {
+            return [
+                .bad(
+                    "APNs key \(app.key)", error.description, "set apns.key_file to the .p8 file of the key",
+                    .configuration)
+            ]
+        } catch {
+            return [.bad("APNs key \(app.key)", "does not sign: \(error)", "download the key again", .configuration)]
+        }
+    }
+
+    private func redis() async -> [Finding] {
+        let client = RedisInspection.client(settings, logger: logger)
+        var findings: [Finding] = []
+        do {
+            try await RedisInspection.await(client, settings, logger: logger)
+            findings.append(.good("Redis", "answers at \(settings.redisURL)"))
+            findings += try await RedisInspection.findings(client).all
+            findings.append(try await clock(client))
+        } catch {
+            let failure = CommandFailure(error) ?? CommandFailure(.failed, "\(error)")
+            let lines = failure.message.split(separator: "\n", maxSplits: 1).map(String.init)
+            findings.append(.bad("Redis", lines.first ?? "", lines.dropFirst().first ?? "check Redis", failure.status))
+        }
+        await client.close()
+        return findings
+    }
+
+    /// Timestamps order the updates on a device, so machines must agree on the time.
+    private func clock(_ client: RedisClient) async throws -> Finding {
+        let before = Date()
+        let reply = try await client.send(RedisCommand("TIME")).array()
+        let after = Date()
+        guard reply.count == 2, let seconds = Double(try reply[0].string()), let micros = Double(try reply[1].string())
+        else {
+            return .warning("clock", "Redis did not tell its time", "check Redis")
+        }
+        let middle = (before.timeIntervalSince1970 + after.timeIntervalSince1970) / 2
+        let difference = Int(((seconds + micros / 1e6 - middle) * 1_000).rounded())
+        if abs(difference) < 2_000 { return .good("clock", "\(abs(difference)) ms from Redis's") }
+        return .warning(
+            "clock", "\(abs(difference)) ms from Redis's",
+            "run a time service (chrony, systemd-timesyncd) on both machines")
+    }
+}

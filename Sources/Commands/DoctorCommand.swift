@@ -1,0 +1,69 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Redis
+import Settings
+
+/// `lamplighter doctor`: everything that must be right before the first push, each with a remedy.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check configuration, keys, Redis, APNs and the clock.",
+        discussion: """
+            ✓ is right, ! works but should be changed, ✗ is wrong; each ! and ✗ says what to do. Exit codes: 0 all is \
+            usable, 69 Redis or APNs is not reachable, 78 the configuration is wrong, 1 anything else.
+
+            Examples:
+              lamplighter doctor
+              lamplighter doctor --config /etc/lamplighter.yaml --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var redis: RedisFlags
+
+    func run() async throws {
+        var findings: [Finding] = []
+        do {
+            let settings = try global.settings(redis.values)
+            findings.append(
+                .good("configuration", settings.file.map { "read from \($0)" } ?? "no file: flags and environment"))
+            for warning in settings.warnings {
+                findings.append(.warning("configuration", warning, "correct or remove it"))
+            }
+            let checks = DoctorChecks(settings: settings, logger: global.quietLogger("doctor", settings))
+            findings += await checks.all()
+        } catch let error as SettingsError {
+            findings.append(
+                .bad(
+                    "configuration", error.description, "correct it; config/lamplighter.yaml lists every key",
+                    .configuration))
+        }
+        print(findings)
+        // What is wrong here comes before what is away.
+        let order: [ExitStatus] = [.configuration, .unreachable, .failed]
+        let wrong = Set(findings.filter { $0.mark == .bad }.map(\.status))
+        if let status = order.first(where: wrong.contains) { throw CommandFailure(status, "") }
+    }
+
+    private func print(_ findings: [Finding]) {
+        if global.json {
+            let checks = findings.map { finding in
+                JSONText.object([
+                    ("check", JSONText.quoted(finding.subject)),
+                    ("result", JSONText.quoted(["✓": "ok", "!": "warning"][finding.mark.rawValue] ?? "error")),
+                    ("text", JSONText.quoted(finding.text)), ("remedy", finding.remedy.map(JSONText.quoted)),
+                ])
+            }
+            let isFine = !findings.contains { $0.mark == .bad }
+            return Terminal.print(#"{"ok":\#(isFine),"checks":[\#(checks.joined(separator: ","))]}"#)
+        }
+        let width = findings.map(\.subject.count).max() ?? 0
+        for finding in findings {
+            let padding = String(repeating: " ", count: width - finding.subject.count)
+            let indent = "\n" + String(repeating: " ", count: width + 4)
+            let text = finding.text.split(separator: "\n").joined(separator: indent)
+            Terminal.print("\(finding.mark.rawValue) \(finding.subject)\(padding)  \(text)")
+            if let remedy = finding.remedy { Terminal.print("  \(String(repeating: " ", count: width))  → \(remedy)") }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+public import ArgumentParser
+import Glibc
+
+/// The program: parses the command line, runs one subcommand and turns its end into an exit code.
+public struct Lamplighter: AsyncParsableCommand {
+    public static let configuration = CommandConfiguration(
+        commandName: "lamplighter",
+        abstract: "Name a Live Activity once; light every lock screen that follows it.",
+        discussion: """
+            A publisher sends one update under a name; Lamplighter delivers it through APNs to every device that \
+            follows the name, and accounts for each.
+
+            Settings come from flags, then LAMPLIGHTER_… variables, then the file config/lamplighter.yaml, then \
+            defaults. 'lamplighter doctor' checks them.
+
+            Exit codes: 0 done, 1 it failed, 64 wrong usage, 69 a service is not reachable, 78 wrong configuration.
+            """,
+        version: "lamplighter 0.1.0",
+        groupedSubcommands: [
+            CommandGroup(name: "Run", subcommands: CommandList.running),
+            CommandGroup(
+                name: "Publish",
+                subcommands: [
+                    PublishCommand.self, PushCommand.self, TrackCommand.self, UntrackCommand.self, ImportCommand.self,
+                    ActivityCommand.self,
+                ]),
+            CommandGroup(name: "Operate", subcommands: [StatusCommand.self, DoctorCommand.self, DeadCommand.self]),
+        ])
+
+    public init() {}
+
+    /// Runs what the command line says and ends the process.
+    public static func start() async -> Never {
+        // A peer that goes away is an error of the call that writes to it, not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+            Glibc.exit(ExitStatus.done.rawValue)
+        } catch {
+            guard let failure = CommandFailure(error) else { exit(withError: error) }
+            if !failure.message.isEmpty { Terminal.error(failure.message) }
+            Glibc.exit(failure.status.rawValue)
+        }
+    }
+}
+
+/// What a shell or a supervisor reads. The values are sysexits.h's.
+enum ExitStatus: Int32 {
+    case done = 0
+    case failed = 1
+    case usage = 64
+    case unreachable = 69
+    case configuration = 78
+}

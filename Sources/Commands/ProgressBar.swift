@@ -1,0 +1,27 @@
+import Glibc
+
+/// One line on stderr, drawn over itself; silent when stderr is no terminal. Used by one thread at a time.
+struct ProgressBar: Sendable {
+    private static let width = 28
+    private let isShown = Terminal.standardErrorIsTerminal
+    private var lastDrawn: ContinuousClock.Instant?
+
+    /// `share` 0 to 1, nil when the whole is not known yet. At most ten times a second, unless `isLast`.
+    mutating func draw(_ share: Double?, _ text: String, isLast: Bool = false) {
+        guard isShown else { return }
+        let now = ContinuousClock.now
+        if let lastDrawn, now - lastDrawn < .milliseconds(100), !isLast { return }
+        lastDrawn = now
+        let filled = Int((min(max(share ?? 0, 0), 1) * Double(Self.width)).rounded(.down))
+        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: Self.width - filled)
+        let percent = share.map { "\(Int(($0 * 100).rounded(.down)))" } ?? ""
+        let padded = String(repeating: " ", count: max(0, 3 - percent.count)) + percent
+        Terminal.put("\r\(bar) \(padded)\(share == nil ? " " : "%")  \(text)\u{1B}[K", to: STDERR_FILENO)
+        if isLast { Terminal.put("\n", to: STDERR_FILENO) }
+    }
+
+    /// Ends an unfinished line, so that a message can follow.
+    mutating func abandon() {
+        if isShown, lastDrawn != nil { Terminal.put("\n", to: STDERR_FILENO) }
+    }
+}

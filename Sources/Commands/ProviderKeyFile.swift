@@ -1,0 +1,35 @@
+import Foundation
+import OpenSSL
+import Settings
+
+/// The .p8 file of an app, read and proved to be a P-256 key before anything is sent with it.
+struct ProviderKeyFile {
+    var pem: [UInt8]
+    var key: P256SigningKey
+
+    init(_ app: AppSettings) throws(SettingsError) {
+        let path = try app.required(.keyFile)
+        let name = "\(AppField.keyFile.path) of app '\(app.key)'"
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue else {
+            throw .missing(key: name, remedy: "there is no file \(path); download the key from Apple's developer site")
+        }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw .missing(key: name, remedy: "\(path) cannot be read by this user")
+        }
+        // A key has some 250 bytes; whatever is larger than this is another file.
+        guard data.count <= 64 << 10 else { throw .missing(key: name, remedy: "\(path) is too large for a key file") }
+        pem = [UInt8](data)
+        do {
+            key = try P256SigningKey(pem: pem)
+        } catch {
+            throw .missing(key: name, remedy: "\(path) is not usable, Apple's .p8 key is needed: \(error)")
+        }
+    }
+
+    /// Others than the owner can read it.
+    static func isExposed(_ path: String) -> Bool {
+        let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
+        return mode & 0o004 != 0
+    }
+}

@@ -1,0 +1,99 @@
+import ArgumentParser
+import Curl
+import Foundation
+
+/// `lamplighter publish`: one update to everyone who follows a name.
+struct PublishCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "publish",
+        abstract: "Publish one update to everyone who follows a name.",
+        discussion: """
+            Examples:
+              lamplighter publish order-1234 --content-state '{"status":"baking"}'
+              lamplighter publish match-42 --content-state @score.json --priority 5 --wait
+              lamplighter publish match-42 --content-state - --audience tag:vip --stale-date +15m < score.json
+              lamplighter publish order-1234 --event end --dismissal-date +10m
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var gateway: GatewayOptions
+
+    @Argument(help: "Name of the activity, such as order-1234.")
+    var name: String
+
+    @Option(name: .long, help: ArgumentHelp("The new state: JSON, @file, or - for stdin.", valueName: "json"))
+    var contentState: String?
+
+    @Option(name: .long, help: ArgumentHelp("start, update or end.", valueName: "event"))
+    var event = "update"
+
+    @Option(name: .long, help: ArgumentHelp("10 at once, 5 when convenient for the device.", valueName: "number"))
+    var priority: Int?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Who, among the followers: all, tag:T, tag:GROUP/T, channel:ID, user:NAME, or a selector as JSON.",
+            valueName: "audience"))
+    var audience = "all"
+
+    @Option(name: .long, help: ArgumentHelp("Title of an alert.", valueName: "text"))
+    var alertTitle: String?
+    @Option(name: .long, help: ArgumentHelp("Body of an alert.", valueName: "text"))
+    var alertBody: String?
+    @Option(name: .long, help: ArgumentHelp("Sound of an alert.", valueName: "name"))
+    var alertSound: String?
+
+    @Option(
+        name: .long, help: ArgumentHelp("When the state is out of date: epoch seconds, or +15m.", valueName: "time"))
+    var staleDate: String?
+    @Option(name: .long, help: ArgumentHelp("When an ended activity leaves the screen.", valueName: "time"))
+    var dismissalDate: String?
+    @Option(name: .long, help: ArgumentHelp("Which activity is shown first: the higher.", valueName: "number"))
+    var relevanceScore: String?
+    @Option(name: .long, help: ArgumentHelp("How long it may be tried: epoch seconds, or +10m.", valueName: "time"))
+    var expiry: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Time of the state, epoch seconds; default: when it is accepted.", valueName: "time"))
+    var timestamp: String?
+
+    @Option(name: .long, help: ArgumentHelp("For start: the type of the attributes.", valueName: "type"))
+    var attributesType: String?
+    @Option(name: .long, help: ArgumentHelp("For start: the attributes: JSON, @file, or -.", valueName: "json"))
+    var attributes: String?
+
+    @Option(name: .long, help: ArgumentHelp("Repeating a publish with the same key sends it once.", valueName: "key"))
+    var idempotencyKey: String?
+    @Flag(name: .long, help: "Wait until every token has an outcome, then print the ledger.")
+    var wait = false
+
+    func validate() throws {
+        guard ["start", "update", "end"].contains(event) else {
+            throw ValidationError("--event must be start, update or end")
+        }
+        if contentState == nil, event != "end" { throw ValidationError("--content-state is needed for \(event)") }
+        if alertTitle == nil, alertBody != nil || alertSound != nil {
+            throw ValidationError("--alert-title is needed: devices ignore an alert without a title")
+        }
+        if contentState == "-", attributes == "-" { throw ValidationError("only one option can read stdin") }
+    }
+
+    func run() async throws {
+        let client = try gateway.client(global)
+        let body = try PublishBody(self).json(now: Int(Date().timeIntervalSince1970))
+        let headers = idempotencyKey.map { [("Idempotency-Key", $0)] } ?? []
+        let answer = try await client.send("POST", "/api/push", headers: headers, body: .bytes(Array(body.utf8)))
+        let accepted = try GatewayClient.decode(Accepted.self, answer)
+        guard let pushID = accepted.push_ids.first else {
+            throw CommandFailure(.failed, "the gateway accepted the push and named no id")
+        }
+        if wait { return try await PushWatch(client: client, pushID: pushID).report(json: global.json) }
+        if global.json { return Terminal.print(json: answer) }
+        Terminal.print(pushID)
+    }
+
+    private struct Accepted: Decodable {
+        var push_ids: [String]
+    }
+}

@@ -1,0 +1,139 @@
+/// One checked point, with what to do about it.
+struct Finding: Sendable, Hashable {
+    enum Mark: String, Sendable {
+        case good = "✓"
+        case warning = "!"
+        case bad = "✗"
+    }
+
+    var mark: Mark
+    /// What was looked at: `Redis`, `APNs key shop`.
+    var subject: String
+    var text: String
+    /// Nil when nothing has to be done.
+    var remedy: String?
+    /// The exit code it asks for; only for `bad`.
+    var status = ExitStatus.failed
+
+    static func good(_ subject: String, _ text: String) -> Finding {
+        Finding(mark: .good, subject: subject, text: text)
+    }
+    static func warning(_ subject: String, _ text: String, _ remedy: String) -> Finding {
+        Finding(mark: .warning, subject: subject, text: text, remedy: remedy)
+    }
+    static func bad(_ subject: String, _ text: String, _ remedy: String, _ status: ExitStatus) -> Finding {
+        Finding(mark: .bad, subject: subject, text: text, remedy: remedy, status: status)
+    }
+}
+
+/// What a Redis server says about itself, judged: decisions only, no I/O.
+struct RedisFindings {
+    /// Fields of INFO.
+    var info: [String: String]
+    /// Answers of CONFIG GET; empty where a managed service forbids it.
+    var configuration: [String: String]
+
+    static let watched = [
+        "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "hash-max-listpack-value",
+        "hash-max-listpack-entries", "hash-max-ziplist-value", "hash-max-ziplist-entries",
+    ]
+
+    var all: [Finding] { [version] + durability + [memory, encoding].compactMap { $0 } + persistence }
+
+    /// What every process warns about when it starts: the ways to lose what was accepted.
+    var losses: [Finding] { (durability + [memory].compactMap { $0 } + persistence).filter { $0.mark != .good } }
+
+    var version: Finding {
+        let text = info["redis_version"] ?? "of unknown version"
+        let product = info["server_name"] == "valkey" ? "Valkey \(info["valkey_version"] ?? text)" : "Redis \(text)"
+        let numbers = text.split(separator: ".").map { Int($0) ?? 0 }
+        if (numbers.first ?? 0, numbers.dropFirst().first ?? 0) >= (6, 2) { return .good("Redis version", product) }
+        return .bad("Redis version", product, "install Redis 6.2 or later, or Valkey", .configuration)
+    }
+
+    var durability: [Finding] {
+        guard !configuration.isEmpty else {
+            return [
+                .warning(
+                    "Redis durability", "the server does not show its configuration",
+                    "make sure that its append-only file is on, with appendfsync always")
+            ]
+        }
+        guard configuration["appendonly"] == "yes" else {
+            return [
+                .warning(
+                    "Redis durability", "appendonly is off: a restart of Redis loses accepted pushes and tokens",
+                    "redis-cli CONFIG SET appendonly yes, and use config/redis.conf")
+            ]
+        }
+        switch configuration["appendfsync"] {
+        case "always": return [.good("Redis durability", "append-only file, written to disk before each answer")]
+        case "everysec":
+            return [
+                .warning(
+                    "Redis durability", "appendfsync everysec: a power cut loses up to two seconds of accepted pushes",
+                    "redis-cli CONFIG SET appendfsync always, and use config/redis.conf")
+            ]
+        default:
+            return [
+                .warning(
+                    "Redis durability",
+                    "appendfsync \(configuration["appendfsync"] ?? "?"): a power cut loses what the system had not written",
+                    "redis-cli CONFIG SET appendfsync always, and use config/redis.conf")
+            ]
+        }
+    }
+
+    var memory: Finding? {
+        guard let policy = configuration["maxmemory-policy"] else { return nil }
+        if policy == "noeviction" {
+            let limit = configuration["maxmemory"].flatMap(Int.init) ?? 0
+            return .good(
+                "Redis memory",
+                limit == 0 ? "no limit, nothing is evicted" : "limit \(limit >> 20) MB, nothing is evicted")
+        }
+        return .warning(
+            "Redis memory", "maxmemory-policy \(policy): Redis may throw tokens and pushes away when memory is short",
+            "redis-cli CONFIG SET maxmemory-policy noeviction, and use config/redis.conf")
+    }
+
+    /// Compact buckets need room for a token of 80 bytes and its record in one listpack entry.
+    var encoding: Finding? {
+        let value = (configuration["hash-max-listpack-value"] ?? configuration["hash-max-ziplist-value"]).flatMap(
+            Int.init)
+        let entries =
+            (configuration["hash-max-listpack-entries"] ?? configuration["hash-max-ziplist-entries"]).flatMap(Int.init)
+        guard let value, let entries else { return nil }
+        if value >= 96, entries >= 128 { return .good("Redis encoding", "compact buckets: about 120 bytes a token") }
+        return .warning(
+            "Redis encoding",
+            "hash-max-listpack-value \(value), -entries \(entries): tokens take half as much memory again and read slower",
+            "redis-cli CONFIG SET hash-max-listpack-value 128 hash-max-listpack-entries 512, and use config/redis.conf")
+    }
+
+    var persistence: [Finding] {
+        var found: [Finding] = []
+        if info["aof_last_write_status"] == "err" {
+            found.append(
+                .bad(
+                    "Redis disk", "the last write of the append-only file failed",
+                    "free disk space or replace the disk, then check Redis's log", .failed))
+        }
+        if info["aof_last_bgrewrite_status"] == "err" {
+            found.append(
+                .warning(
+                    "Redis disk", "the last rewrite of the append-only file failed", "check Redis's log and disk space")
+            )
+        }
+        if info["role"] == "slave" {
+            found.append(
+                .bad(
+                    "Redis role", "this server is a replica and takes no writes", "point redis.url at the primary",
+                    .configuration))
+        }
+        if info["loading"] == "1" {
+            found.append(.warning("Redis", "it is still loading its data", "wait until it is done"))
+        }
+        return found
+    }
+}

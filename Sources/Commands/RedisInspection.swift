@@ -1,0 +1,69 @@
+import Logging
+import Redis
+import Settings
+import Store
+
+/// The connection that every process opens at start, and what Redis says about itself.
+struct RedisInspection {
+    /// How long a start waits for a Redis that does not answer. One that loads its data is waited for as long as it takes.
+    static let patience: Duration = .seconds(5)
+
+    static func client(_ settings: Settings, logger: Logger) -> RedisClient {
+        RedisClient(
+            url: settings.redisURL, connections: settings.redisConnections, scripts: Store.scripts, logger: logger)
+    }
+
+    /// Returns when Redis answers; throws after `patience` with what to do.
+    static func await(_ redis: RedisClient, _ settings: Settings, logger: Logger) async throws {
+        let clock = ContinuousClock()
+        let deadline = clock.now + patience
+        var attempt = 0
+        while true {
+            do {
+                try await redis.send(RedisCommand("PING"))
+                return
+            } catch {
+                attempt += 1
+                let isLoading = if case .server(let code, _) = error { code == "LOADING" } else { false }
+                let failure = CommandFailure(error)
+                guard isLoading || failure.status == .unreachable && clock.now < deadline else {
+                    throw CommandFailure(
+                        failure.status,
+                        """
+                        \(failure.message)
+                        redis.url is \(settings.redisURL). Start Redis (redis-server config/redis.conf), or set \
+                        redis.url or \(SettingKey.redisURL.environmentName).
+                        """)
+                }
+                if attempt == 1 || attempt % 10 == 0 { logger.warning("waiting for Redis: \(failure.message)") }
+                try await Task.sleep(for: .milliseconds(min(1_000, 100 * attempt)))
+            }
+        }
+    }
+
+    static func findings(_ redis: RedisClient) async throws(RedisError) -> RedisFindings {
+        let info = try await redis.send(RedisCommand("INFO")).string()
+        var fields: [String: String] = [:]
+        for line in info.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { fields[String(parts[0])] = String(parts[1]) }
+        }
+        var configuration: [String: String] = [:]
+        // Managed services rename or forbid CONFIG: an error reply leaves the configuration unknown.
+        let replies = try await redis.pipeline(
+            RedisFindings.watched.map { RedisCommand("CONFIG", ["GET", .string($0)]) })
+        for reply in replies where reply.error == nil {
+            guard let pair = try? reply.array(), pair.count == 2 else { continue }
+            if let key = try? pair[0].string(), let value = try? pair[1].string() { configuration[key] = value }
+        }
+        return RedisFindings(info: fields, configuration: configuration)
+    }
+
+    /// Warns about every way in which this server may lose what was accepted.
+    static func warn(_ redis: RedisClient, logger: Logger) async {
+        guard let findings = try? await findings(redis) else { return }
+        for finding in findings.losses {
+            logger.warning("\(finding.subject): \(finding.text)\(finding.remedy.map { "; \($0)" } ?? "")")
+        }
+    }
+}

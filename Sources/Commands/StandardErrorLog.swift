@@ -1,0 +1,40 @@
+import Glibc
+import Logging
+
+enum LogFormat: Sendable {
+    /// `2026-11-21T16:02:03.123Z info worker: message key=value`
+    case text
+    /// One JSON object a line.
+    case json
+}
+
+/// Writes each message as one line to stderr, with one write, so that lines of several threads and processes stay whole.
+/// Control characters are escaped: what a client sent cannot forge a line.
+struct StandardErrorLog: LogHandler {
+    let label: String
+    let format: LogFormat
+    var logLevel = Logger.Level.info
+    var metadata: Logger.Metadata = [:]
+
+    init(label: String, format: LogFormat) {
+        self.label = label
+        self.format = format
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var all = metadata
+        if let own = event.metadata { all.merge(own) { _, new in new } }
+        if let error = event.error { all["error"] = "\(error)" }
+        let line = LogLine(
+            time: .now, level: event.level, label: label, message: event.message.description,
+            metadata: all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        var bytes = Array(line.rendered(format).utf8)
+        bytes.append(UInt8(ascii: "\n"))
+        bytes.withUnsafeBytes { buffer in _ = write(STDERR_FILENO, buffer.baseAddress, buffer.count) }
+    }
+}

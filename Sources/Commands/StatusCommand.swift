@@ -1,0 +1,100 @@
+import ArgumentParser
+import LiveActivity
+import Redis
+import Settings
+import Store
+
+/// `lamplighter status`: what waits, who works.
+struct StatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show the queues, the workers and Redis.",
+        discussion: """
+            It reads Redis itself, so it works without a gateway.
+
+            Examples:
+              lamplighter status
+              lamplighter status --json --redis-url redis://10.0.0.5:6379/0
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var redis: RedisFlags
+
+    func run() async throws {
+        let settings = try global.settings(redis.values)
+        let logger = global.quietLogger("status", settings)
+        let client = RedisInspection.client(settings, logger: logger)
+        try await RedisInspection.await(client, settings, logger: logger)
+        let store = Store(redis: client, prefix: settings.redisPrefix, logger: logger)
+        let findings = try await RedisInspection.findings(client)
+        let depths = try await store.queue.depth(settings.apps.map(\.key))
+        let workers = try await store.queue.workers().sorted { $0.name < $1.name }
+        await client.close()
+        if global.json {
+            Terminal.print(json(settings, findings, depths, workers))
+        } else {
+            text(settings, findings, depths, workers)
+        }
+    }
+
+    private func text(
+        _ settings: Settings, _ findings: RedisFindings, _ depths: [QueueDepth],
+        _ workers: [(name: String, idle: Int, pending: Int)]
+    ) {
+        let memory = (findings.info["used_memory"].flatMap(Int.init) ?? 0) >> 20
+        Terminal.print("\(findings.version.text) at \(settings.redisURL): \(memory) MB in use")
+        for finding in findings.losses { Terminal.print("\(finding.mark.rawValue) \(finding.text)") }
+        Terminal.print("")
+        var queues = Table(.left, .right, .right, .right, .right)
+        queues.add("APP", "HIGH", "LOW", "SHARDS", "RETRIES DUE")
+        for depth in depths {
+            queues.add(
+                depth.app.rawValue, Terminal.grouped(depth.pushesHigh), Terminal.grouped(depth.pushesLow),
+                Terminal.grouped(depth.shardTasks), Terminal.grouped(depth.retriesDue))
+        }
+        if depths.isEmpty { Terminal.print("no app is configured here, so no queue is shown") } else { queues.print() }
+        Terminal.print("")
+        guard !workers.isEmpty else { return Terminal.print("no worker has joined yet: start 'lamplighter work'") }
+        var table = Table(.left, .right, .right)
+        table.add("WORKER", "TASKS", "LAST SEEN")
+        for worker in workers { table.add(worker.name, "\(worker.pending)", Self.ago(worker.idle)) }
+        table.print()
+    }
+
+    private func json(
+        _ settings: Settings, _ findings: RedisFindings, _ depths: [QueueDepth],
+        _ workers: [(name: String, idle: Int, pending: Int)]
+    ) -> String {
+        let apps = depths.map { depth in
+            JSONText.object([
+                ("key", JSONText.quoted(depth.app.rawValue)), ("pushes_high", "\(depth.pushesHigh)"),
+                ("pushes_low", "\(depth.pushesLow)"), ("shard_tasks", "\(depth.shardTasks)"),
+                ("retries_due", "\(depth.retriesDue)"),
+            ])
+        }
+        let consumers = workers.map { worker in
+            JSONText.object([
+                ("name", JSONText.quoted(worker.name)), ("idle_ms", "\(worker.idle)"), ("pending", "\(worker.pending)"),
+            ])
+        }
+        let server = JSONText.object([
+            ("url", JSONText.quoted(settings.redisURL.description)),
+            ("version", JSONText.quoted(findings.info["redis_version"] ?? "")),
+            ("used_memory", findings.info["used_memory"].flatMap(Int.init).map(String.init)),
+            ("warnings", "[" + findings.losses.map { JSONText.quoted($0.text) }.joined(separator: ",") + "]"),
+        ])
+        return JSONText.object([
+            ("redis", server), ("apps", "[\(apps.joined(separator: ","))]"),
+            ("workers", "[\(consumers.joined(separator: ","))]"),
+        ])
+    }
+
+    private static func ago(_ milliseconds: Int) -> String {
+        switch milliseconds {
+        case ..<1_000: "now"
+        case ..<120_000: "\(milliseconds / 1_000) s ago"
+        case ..<7_200_000: "\(milliseconds / 60_000) min ago"
+        default: "\(milliseconds / 3_600_000) h ago"
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Glibc
+
+/// What goes to the person or the pipe: results to stdout, everything else to stderr.
+enum Terminal {
+    static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
+    static func error(_ text: String) {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        put("lamplighter: " + lines.joined(separator: "\n             ") + "\n", to: STDERR_FILENO)
+    }
+
+    static func put(_ text: String, to descriptor: Int32) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            // A reader that went away (`| head`) is no failure of ours.
+            guard written > 0 else { return }
+            bytes = bytes.dropFirst(written)
+        }
+    }
+
+    /// One line of a result.
+    static func print(_ line: String) { put(line + "\n", to: STDOUT_FILENO) }
+
+    /// `1234567` as `1,234,567`.
+    static func grouped(_ number: Int) -> String {
+        var digits = String(number.magnitude)
+        var groups: [Substring] = []
+        while digits.count > 3 {
+            groups.insert(digits.suffix(3), at: 0)
+            digits = String(digits.dropLast(3))
+        }
+        return (number < 0 ? "-" : "") + ([digits[...]] + groups).joined(separator: ",")
+    }
+}
+
+/// Rows of text in columns; the first column to the left, the others as asked.
+struct Table {
+    enum Alignment { case left, right }
+
+    var alignments: [Alignment]
+    var rows: [[String]] = []
+
+    init(_ alignments: Alignment...) { self.alignments = alignments }
+
+    mutating func add(_ cells: String...) { rows.append(cells) }
+
+    var lines: [String] {
+        let widths = alignments.indices.map { column in
+            rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
+        }
+        return rows.map { row in
+            var line = ""
+            for (column, cell) in row.enumerated() {
+                let padding = String(repeating: " ", count: max(0, widths[column] - cell.count))
+                let isLast = column == row.count - 1
+                line += alignments[column] == .right ? padding + cell : cell + (isLast ? "" : padding)
+                if !isLast { line += "  " }
+            }
+            return line
+        }
+    }
+
+    func print() { lines.forEach(Terminal.print) }
+}

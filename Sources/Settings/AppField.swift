@@ -1,0 +1,73 @@
+/// What is said about one served app: under `apps:` in the file, or, for a single app, in the environment.
+public enum AppField: String, Sendable, Hashable, CaseIterable {
+    case key
+    case secret
+    case masterSecret = "master_secret"
+    case bundleID = "bundle_id"
+    case environment = "apns.environment"
+    case teamID = "apns.team_id"
+    case keyID = "apns.key_id"
+    case keyFile = "apns.key_file"
+    case url = "apns.url"
+    case manageURL = "apns.manage_url"
+    case caFile = "apns.ca_file"
+
+    /// The path inside an entry of `apps:`.
+    public var path: String { rawValue }
+
+    public var environmentName: String {
+        let path = rawValue.hasPrefix("apns.") ? rawValue : "app." + rawValue
+        return SettingKey(path, .text, nil, "").environmentName
+    }
+
+    public var isSecret: Bool { self == .secret || self == .masterSecret }
+    var isPath: Bool { self == .keyFile || self == .caFile }
+
+    public var summary: String {
+        switch self {
+        case .key: "name of the app towards this service: the user of HTTP Basic"
+        case .secret: "password of devices, and the key of their signatures"
+        case .masterSecret: "password of publishers"
+        case .bundleID: "the app's bundle id, such as com.example.shop"
+        case .environment: "production or sandbox"
+        case .teamID: "Apple's team id: ten letters and digits"
+        case .keyID: "id of the APNs key: ten letters and digits"
+        case .keyFile: "the .p8 file of that key"
+        case .url: "APNs server other than Apple's, such as https://127.0.0.1:8443"
+        case .manageURL: "server for broadcast channels other than Apple's"
+        case .caFile: "PEM roots for that server"
+        }
+    }
+
+    /// The rule a value must keep, nil if it does.
+    func violation(_ value: String) -> String? {
+        let bytes = value.utf8
+        let isWord = bytes.allSatisfy { ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7A || $0 >= 0x30 && $0 <= 0x39 }
+        switch self {
+        case .key:
+            return (1...64).contains(bytes.count) && bytes.allSatisfy(Self.isKeyByte)
+                ? nil : "1 to 64 characters of A-Z a-z 0-9 _ . -"
+        case .secret, .masterSecret:
+            return (8...256).contains(bytes.count) && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+                ? nil : "8 to 256 characters without spaces"
+        case .bundleID:
+            return (1...155).contains(bytes.count) && bytes.allSatisfy(Self.isKeyByte)
+                ? nil : "a bundle id such as com.example.shop"
+        case .environment:
+            return ["production", "sandbox"].contains(value) ? nil : "production or sandbox"
+        case .teamID, .keyID:
+            return (1...32).contains(bytes.count) && isWord ? nil : "letters and digits (Apple's have ten)"
+        case .url, .manageURL:
+            let rest = value.hasPrefix("https://") ? value.dropFirst(8) : ""
+            return rest.isEmpty || rest.contains("/") || rest.contains(" ")
+                ? "https://host or https://host:port, without a path" : nil
+        case .keyFile, .caFile:
+            return nil
+        }
+    }
+
+    private static func isKeyByte(_ byte: UInt8) -> Bool {
+        let lower = byte | 0x20
+        return lower >= 0x61 && lower <= 0x7A || byte >= 0x30 && byte <= 0x39 || [0x2D, 0x2E, 0x5F].contains(byte)
+    }
+}

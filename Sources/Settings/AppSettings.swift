@@ -1,0 +1,41 @@
+public import LiveActivity
+
+/// One served app. Only the key is always there: a gateway needs the secrets, a worker the APNs credentials, and each
+/// asks for what it needs with `required`, which says how to set what is missing. Printing one shows no secret.
+public struct AppSettings: Sendable, Hashable, CustomStringConvertible {
+    public let key: AppKey
+    /// `apps[0]`, or empty for the app of the environment.
+    let place: String
+    let values: [AppField: String]
+
+    public subscript(field: AppField) -> String? { values[field] }
+
+    public func required(_ field: AppField) throws(SettingsError) -> String {
+        if let value = values[field] { return value }
+        throw .missing(
+            key: place.isEmpty ? field.environmentName : "\(place).\(field.path)",
+            remedy: "it is \(field.summary)"
+                + (place.isEmpty ? "" : " (without 'apps:' in the file it would be \(field.environmentName))"))
+    }
+
+    /// Where pushes go: `https://host[:port]`.
+    public var apnsOrigin: String {
+        if let url = values[.url] { return url }
+        return values[.environment] == "sandbox" ? "https://api.sandbox.push.apple.com" : "https://api.push.apple.com"
+    }
+
+    /// Where broadcast channels are managed: `https://host:port`.
+    public var manageOrigin: String {
+        if let url = values[.manageURL] { return url }
+        return values[.environment] == "sandbox"
+            ? "https://api-manage-broadcast.sandbox.push.apple.com:2195"
+            : "https://api-manage-broadcast.push.apple.com:2196"
+    }
+
+    public var description: String {
+        let fields = AppField.allCases.compactMap { field in
+            values[field].map { "\(field.path)=\(field.isSecret ? "‹set›" : $0)" }
+        }
+        return "app(\(fields.joined(separator: " ")))"
+    }
+}

@@ -1,0 +1,72 @@
+import LiveActivity
+
+/// The served apps: those under `apps:` in the file, or the one of the environment.
+struct AppsReader {
+    let input: SettingsInput
+    let file: SettingsFile?
+    var problems: [SettingsError] = []
+    var warnings: [String] = []
+
+    init(input: SettingsInput, file: SettingsFile?) {
+        self.input = input
+        self.file = file
+    }
+
+    mutating func read() -> [AppSettings] {
+        let variables = AppField.allCases.filter { !(input.environment[$0.environmentName] ?? "").isEmpty }
+        guard let listed = file?.apps else {
+            guard !variables.isEmpty else { return [] }
+            var entries: [String: SettingsFile.Entry] = [:]
+            for field in variables {
+                let name = field.environmentName
+                entries[field.path] = .init(text: input.environment[name] ?? "", origin: .environment(name))
+            }
+            return app(entries, place: "").map { [$0] } ?? []
+        }
+        if let path = input.file?.path, !variables.isEmpty {
+            let names = variables.map(\.environmentName).joined(separator: ", ")
+            warnings.append("\(names): ignored, because \(path) lists apps")
+        }
+        var apps: [AppSettings] = []
+        for (index, entries) in listed.enumerated() {
+            guard let app = app(entries, place: "apps[\(index)]") else { continue }
+            if apps.contains(where: { $0.key == app.key }), let origin = entries[AppField.key.path]?.origin {
+                problems.append(.conflict(key: "apps[\(index)].key", origin, reason: "'\(app.key)' is listed twice"))
+            }
+            apps.append(app)
+        }
+        return apps
+    }
+
+    private mutating func app(_ entries: [String: SettingsFile.Entry], place: String) -> AppSettings? {
+        var values: [AppField: String] = [:]
+        func name(_ field: AppField) -> String { place.isEmpty ? field.environmentName : "\(place).\(field.path)" }
+        for field in AppField.allCases {
+            guard let entry = entries[field.path] else { continue }
+            var text = entry.text
+            if field == .url || field == .manageURL, text.hasSuffix("/") { text.removeLast() }
+            if let rule = field.violation(text) {
+                let found = field.isSecret ? nil : text
+                problems.append(.invalid(key: name(field), entry.origin, found: found, expected: rule))
+                continue
+            }
+            values[field] = field.isPath ? resolved(text, entry.origin) : text
+        }
+        guard let text = values[.key] else {
+            if entries[AppField.key.path] == nil {
+                problems.append(.missing(key: name(.key), remedy: "every app needs one: \(AppField.key.summary)"))
+            }
+            return nil
+        }
+        guard let key = try? AppKey(text) else { return nil }
+        return AppSettings(key: key, place: place, values: values)
+    }
+
+    /// A relative path in the file is relative to the file, so that it means the same from every working directory.
+    private func resolved(_ path: String, _ origin: SettingOrigin) -> String {
+        guard case .file(let file, _) = origin, !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else {
+            return path
+        }
+        return file[...slash] + path
+    }
+}

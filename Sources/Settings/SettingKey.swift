@@ -1,0 +1,93 @@
+/// One setting. The table below is the only place that knows its names: the file's key is `path`, the environment's and
+/// the command line's are derived from it, and the checks, `--help` and the warnings read the same rows.
+public struct SettingKey: Sendable, Hashable {
+    /// What a value must look like. Texts are parsed and ranges checked when the settings are loaded.
+    public enum Form: Sendable, Hashable {
+        case text
+        case whole(ClosedRange<Int>)
+        /// Bytes, with or without a suffix: `65536`, `64K`, `1M`.
+        case size(ClosedRange<Int>)
+        /// Seconds, or with a unit: `10`, `10s`, `500ms`, `2m`.
+        case seconds(ClosedRange<Double>)
+        case choice([String])
+    }
+
+    /// `section.key_in_snake_case`.
+    public let path: String
+    public let form: Form
+    /// As it would be written in the file; nil = unset.
+    public let fallback: String?
+    public let summary: String
+
+    init(_ path: String, _ form: Form, _ fallback: String?, _ summary: String) {
+        self.path = path
+        self.form = form
+        self.fallback = fallback
+        self.summary = summary
+    }
+
+    /// `a.b_c` is `LAMPLIGHTER_A_B_C`.
+    public var environmentName: String {
+        "LAMPLIGHTER_" + path.uppercased().map { $0 == "." ? "_" : String($0) }.joined()
+    }
+
+    /// `a.b_c` is `--a-b-c`; without the dashes.
+    public var flagName: String { path.map { $0 == "." || $0 == "_" ? "-" : String($0) }.joined() }
+}
+
+extension SettingKey {
+    public static let redisURL = SettingKey(
+        "redis.url", .text, "redis://127.0.0.1:6379/0", "Redis: redis://[user:password@]host:port/db or unix:///path")
+    public static let redisConnections = SettingKey(
+        "redis.connections", .whole(1...64), "2", "connections to Redis, one thread each")
+    public static let redisPrefix = SettingKey(
+        "redis.prefix", .text, "ll", "first part of every key, so that deployments can share a Redis")
+    public static let redisWaitReplicas = SettingKey(
+        "redis.wait_replicas", .whole(0...16), "0", "replicas that must have a publish before its 202")
+
+    public static let gatewayHost = SettingKey(
+        "gateway.host", .text, "127.0.0.1", "address to listen on; 0.0.0.0 for all")
+    public static let gatewayPort = SettingKey(
+        "gateway.port", .whole(0...65_535), "8080", "port to listen on; 0 picks a free one; PORT is read too")
+    public static let gatewayURL = SettingKey(
+        "gateway.url", .text, nil, "where commands find the gateway; default: gateway.host and gateway.port")
+    public static let gatewayMaxBody = SettingKey(
+        "gateway.max_body", .size(4_096...(64 << 20)), "1M", "largest request body, bulk imports excepted")
+    public static let gatewayMaxConcurrency = SettingKey(
+        "gateway.max_concurrency", .whole(1...100_000), "512", "requests in work at once; more are answered 503")
+
+    public static let workerLanes = SettingKey(
+        "worker.lanes", .whole(1...64), "2", "sending threads for each app, one HTTP/2 connection each")
+    public static let workerStreams = SettingKey(
+        "worker.streams", .whole(1...5_000), "1000", "requests in flight on one connection, if APNs allows as many")
+    public static let workerPage = SettingKey(
+        "worker.page", .whole(1...5_000), "1000", "tokens read, sent and settled at a time")
+    public static let workerConcurrency = SettingKey(
+        "worker.concurrency", .whole(1...1_024), "48", "small pushes in hand at once")
+    public static let workerClaimAfter = SettingKey(
+        "worker.claim_after", .seconds(1...3_600), "10s", "after this long a silent worker's tasks go to others")
+    public static let workerDrainTimeout = SettingKey(
+        "worker.drain_timeout", .seconds(1...3_600), "25s", "how long SIGTERM waits for pages in flight")
+    public static let workerRequestTimeout = SettingKey(
+        "worker.request_timeout", .seconds(0.1...300), "10s", "deadline of one request to APNs")
+    public static let workerName = SettingKey(
+        "worker.name", .text, nil, "name in status and logs, unique in the fleet; default: host name and process id")
+
+    public static let pacingMinInterval = SettingKey(
+        "pacing.min_interval", .seconds(0...3_600), "1", "reserved: least time between alert-free updates of a name")
+
+    public static let logLevel = SettingKey(
+        "log.level", .choice(["trace", "debug", "info", "notice", "warning", "error", "critical"]), "info",
+        "least severe message that is logged")
+    public static let logFormat = SettingKey("log.format", .choice(["text", "json"]), "text", "text or JSON lines")
+
+    /// Every setting of a deployment, in the order of the file.
+    public static let all: [SettingKey] = [
+        redisURL, redisConnections, redisPrefix, redisWaitReplicas,
+        gatewayHost, gatewayPort, gatewayURL, gatewayMaxBody, gatewayMaxConcurrency,
+        workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerDrainTimeout,
+        workerRequestTimeout, workerName,
+        pacingMinInterval,
+        logLevel, logFormat,
+    ]
+}

@@ -1,0 +1,84 @@
+import LiveActivity
+import Redis
+
+extension Settings {
+    /// All problems at once, or the settings with their warnings.
+    public static func load(_ input: SettingsInput) throws(SettingsError) -> Settings {
+        let file = try input.file.map { (file) throws(SettingsError) in
+            try SettingsFile(text: file.text, path: file.path)
+        }
+        var reader = SettingsReader(flags: input.flags, environment: input.environment, file: file)
+        let redisURL = redisURL(&reader)
+        let prefix = reader.value(.redisPrefix, or: "", expected: "1 to 32 characters of A-Z a-z 0-9 _ . -") { text in
+            text.utf8.count <= 32 && (try? AppKey(text)) != nil ? text : nil
+        }
+        // Accepted and not applied would be a promise broken in silence.
+        _ = reader.value(.redisWaitReplicas, or: "", expected: "0: waiting for replicas is not built yet") { text in
+            text == "0" ? text : nil
+        }
+        let gateway = gateway(&reader)
+        let worker = worker(&reader)
+        let connections = reader.whole(.redisConnections)
+        let pacing = reader.duration(.pacingMinInterval)
+        let log = Log(level: reader.choice(.logLevel), isJSON: reader.choice(.logFormat) == "json")
+        var apps = AppsReader(input: input, file: file)
+        let found = apps.read()
+        if let error = SettingsError.joined(reader.problems + apps.problems) { throw error }
+        guard let redisURL else { throw .missing(key: SettingKey.redisURL.path, remedy: SettingKey.redisURL.summary) }
+        return Settings(
+            redisURL: redisURL, redisConnections: connections, redisPrefix: prefix, gateway: gateway,
+            worker: worker, pacingMinInterval: pacing, log: log, apps: found,
+            warnings: unknownVariables(input.environment) + apps.warnings, file: input.file?.path)
+    }
+
+    private static func redisURL(_ reader: inout SettingsReader) -> RedisURL? {
+        guard let text = reader.text(.redisURL) else { return nil }
+        do {
+            return try RedisURL(text)
+        } catch {
+            // The text may hold a password: only the parser's own words are shown.
+            reader.problems.append(
+                .malformed(reader.origin(.redisURL), reason: "\(SettingKey.redisURL.path): \(error.description)"))
+            return nil
+        }
+    }
+
+    private static func gateway(_ reader: inout SettingsReader) -> Gateway {
+        let host = reader.value(.gatewayHost, or: "", expected: "a host name or an address") { text in
+            text.isEmpty || text.contains(where: { " /".contains($0) }) ? nil : text
+        }
+        let port = reader.whole(.gatewayPort)
+        let reachable = ["0.0.0.0", "::", "*"].contains(host) ? "127.0.0.1" : host
+        let derived = "http://\(reachable.contains(":") ? "[\(reachable)]" : reachable):\(port)"
+        var url = reader.value(.gatewayURL, or: derived, expected: "http://host:port or https://host") { text in
+            (text.hasPrefix("http://") || text.hasPrefix("https://")) && !text.contains(" ") ? text : nil
+        }
+        while url.hasSuffix("/") { url.removeLast() }
+        return Gateway(
+            host: host, port: port, url: url, maximumBody: reader.whole(.gatewayMaxBody),
+            maximumConcurrency: reader.whole(.gatewayMaxConcurrency))
+    }
+
+    private static func worker(_ reader: inout SettingsReader) -> Worker {
+        let name: String? = reader.value(.workerName, or: nil, expected: "1 to 128 bytes without control characters") {
+            text in
+            (try? checkText(text, what: "", maximumBytes: 128)) == nil ? nil : .some(text)
+        }
+        return Worker(
+            lanes: reader.whole(.workerLanes), streams: reader.whole(.workerStreams), page: reader.whole(.workerPage),
+            concurrency: reader.whole(.workerConcurrency), claimAfter: reader.duration(.workerClaimAfter),
+            drainTimeout: reader.duration(.workerDrainTimeout), requestTimeout: reader.duration(.workerRequestTimeout),
+            name: name)
+    }
+
+    private static func unknownVariables(_ environment: [String: String]) -> [String] {
+        let known =
+            SettingKey.all.map(\.environmentName) + AppField.allCases.map(\.environmentName) + [
+                SettingsInput.fileVariable
+            ]
+        return environment.keys.filter { $0.hasPrefix("LAMPLIGHTER_") && !known.contains($0) }.sorted().map { name in
+            "the environment variable \(name) is not known and is ignored"
+                + (nearestName(to: name, among: known).map { "; did you mean \($0)?" } ?? "")
+        }
+    }
+}

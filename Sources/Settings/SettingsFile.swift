@@ -1,0 +1,108 @@
+import Yams
+
+/// The YAML file, flattened: `section.key` to the text as written, with its line. Keys are checked against the table here,
+/// so that a misspelt one is an error with the nearest known name and never a silent default.
+struct SettingsFile {
+    struct Entry {
+        var text: String
+        var origin: SettingOrigin
+    }
+
+    var values: [String: Entry] = [:]
+    /// Nil when the file has no `apps:`; each app's fields by their path inside the entry.
+    var apps: [[String: Entry]]?
+    var problems: [SettingsError] = []
+    private let path: String
+
+    init(text: String, path: String) throws(SettingsError) {
+        self.path = path
+        guard let root = try Self.compose(text, path: path) else { return }
+        guard case .mapping(let mapping) = root else {
+            throw .malformed(
+                .file(path, line: root.mark?.line), reason: "must be a mapping of sections such as 'redis:'")
+        }
+        var found: [String: Entry] = [:]
+        for (keyNode, node) in mapping {
+            let key = keyNode.scalar?.string ?? ""
+            if key == "apps" {
+                readApps(node)
+            } else {
+                read(key, keyNode, node, known: SettingKey.all.map(\.path), also: ["apps"], into: &found)
+            }
+        }
+        values = found
+    }
+
+    private mutating func readApps(_ node: Node) {
+        guard !Self.isNull(node) else { return }
+        guard case .sequence(let items) = node else {
+            problems.append(.malformed(origin(node), reason: "apps must be a list: each app begins with '- key: …'"))
+            return
+        }
+        var found: [[String: Entry]] = []
+        for item in items {
+            guard case .mapping(let fields) = item else {
+                problems.append(
+                    .malformed(origin(item), reason: "each app must be a mapping that begins with 'key: …'"))
+                continue
+            }
+            var app: [String: Entry] = [:]
+            for (keyNode, value) in fields {
+                let known = AppField.allCases.map(\.path)
+                read(keyNode.scalar?.string ?? "", keyNode, value, known: known, also: [], into: &app)
+            }
+            found.append(app)
+        }
+        apps = found
+    }
+
+    /// One key with its value: a scalar under a known key, a mapping under a known section, anything else a problem.
+    private mutating func read(
+        _ key: String, _ keyNode: Node, _ node: Node, known: [String], also: [String], into found: inout [String: Entry]
+    ) {
+        if known.contains(key) {
+            guard case .scalar(let scalar) = node else {
+                problems.append(
+                    .malformed(origin(node), reason: "\(key) must be a single value, not a list or a section"))
+                return
+            }
+            if !Self.isNull(node) { found[key] = Entry(text: scalar.string, origin: origin(node)) }
+        } else if known.contains(where: { $0.hasPrefix(key + ".") }) {
+            guard !Self.isNull(node) else { return }
+            guard case .mapping(let fields) = node else {
+                problems.append(.malformed(origin(node), reason: "\(key) must be a section of keys"))
+                return
+            }
+            for (innerKey, inner) in fields {
+                read("\(key).\(innerKey.scalar?.string ?? "")", innerKey, inner, known: known, also: [], into: &found)
+            }
+        } else {
+            let sections = Set(known.compactMap { $0.split(separator: ".").first.map(String.init) })
+            let candidates = key.contains(".") ? known : known + sections.sorted() + also
+            problems.append(.unknownKey(key, origin(keyNode), nearest: nearestName(to: key, among: candidates)))
+        }
+    }
+
+    private func origin(_ node: Node) -> SettingOrigin { .file(path, line: node.mark?.line) }
+
+    /// `key:` with nothing after it leaves the setting at its default.
+    private static func isNull(_ node: Node) -> Bool {
+        guard case .scalar(let scalar) = node else { return false }
+        return scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
+    }
+
+    private static func compose(_ text: String, path: String) throws(SettingsError) -> Node? {
+        do {
+            return try Yams.compose(yaml: text)
+        } catch YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _),
+            YamlError.composer(_, let problem, let mark, _)
+        {
+            throw .malformed(.file(path, line: mark.line), reason: "not valid YAML: \(problem)")
+        } catch YamlError.duplicatedKeysInMapping(let duplicates, let context) {
+            let keys = duplicates.map { "'\($0)'" }.joined(separator: ", ")
+            throw .malformed(.file(path, line: context.mark.line), reason: "\(keys) is there twice in one section")
+        } catch {
+            throw .malformed(.file(path, line: nil), reason: "not valid YAML")
+        }
+    }
+}
