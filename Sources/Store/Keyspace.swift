@@ -1,7 +1,47 @@
 import LiveActivity
+import Redis
 
-/// Names of all keys. See docs/keyspace.md.
+/// Names of all keys; docs/keyspace.md lists them with type, life and writer. The part between braces is the hash tag:
+/// keys that one script touches share it, so they lie on one node of a cluster.
 public struct Keyspace: Sendable {
     public static let defaultPrefix = "ll"
     let prefix: String
+
+    /// The hash tag of a name: all of its keys lie on one slot. Braces and percent signs of the name are written `%XX`,
+    /// so that no name can close the tag early or look like another.
+    func tag(_ app: AppKey, _ name: ActivityName) -> String {
+        "{\(app.rawValue):\(Self.escaped(name.rawValue))}"
+    }
+
+    static func escaped(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 == 0x7B || $0 == 0x7D || $0 == 0x25 }) else { return text }
+        return text.replacing("%", with: "%25").replacing("{", with: "%7B").replacing("}", with: "%7D")
+    }
+
+    /// Name meta: `seq` `ts` `last` `all` `ended` `active`.
+    func name(_ tag: String) -> String { "\(prefix):n:\(tag)" }
+    /// The name's pushes that no sweep has finished, by sequence.
+    func unswept(_ tag: String) -> String { "\(prefix):q:\(tag)" }
+    /// One push: record and ledger.
+    func push(_ tag: String, _ id: PushID) -> String { pushPrefix(tag) + id.description }
+    func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
+    /// Its shards: epoch, owner, deadline, position of each.
+    func tasks(_ tag: String, _ id: PushID) -> String { "\(prefix):w:\(tag):\(id)" }
+    /// Its tokens that wait for another attempt, by due time.
+    func retries(_ tag: String, _ id: PushID) -> String { "\(prefix):r:\(tag):\(id)" }
+    /// Prunes that were decided and not yet applied.
+    func owed(_ tag: String, _ id: PushID) -> String { "\(prefix):o:\(tag):\(id)" }
+    /// Bucket 0 of the name's tokens.
+    func root(_ tag: String) -> String { "\(prefix):b:\(tag)" }
+
+    /// Where a push id leads: app and name.
+    func index(_ id: PushID) -> String { "\(prefix):i:{\(id)}" }
+    func idempotency(_ app: AppKey, _ key: String) -> String { "\(prefix):idem:{\(app):\(Self.escaped(key))}" }
+    func alarm(_ app: AppKey) -> String { "\(prefix):alarm:{\(app)}" }
+
+    /// All streams and timers share one slot: a blocking read may name many streams only there.
+    func stream(_ app: AppKey, _ kind: WorkStream) -> String { "\(prefix):{q}:\(app):\(kind.rawValue)" }
+    var due: String { "\(prefix):{q}:due" }
+    /// Names with committed work, by the time of the last commit: what the reconciler looks through.
+    var open: String { "\(prefix):{q}:open" }
 }

@@ -1,6 +1,30 @@
 import Redis
 
-/// The scripts of `Lua/`, embedded at build time.
+/// The scripts of `Lua/`, embedded at build time. The number in a file's name is how many keys it declares.
 enum Lua {
-    static let all: [RedisScript] = []
+    static let pushAccept = script("push-accept-3", PackageResources.push_accept_3_lua)
+    static let pushBegin = script("push-begin-5", PackageResources.push_begin_5_lua)
+    static let pushCancel = script("push-cancel-5", PackageResources.push_cancel_5_lua)
+    static let taskClaim = script("task-claim-5", PackageResources.task_claim_5_lua)
+    static let taskPlanned = script("task-planned-1", PackageResources.task_planned_1_lua)
+    static let taskRenew = script("task-renew-1", PackageResources.task_renew_1_lua)
+    static let taskSettle = script("task-settle-6", PackageResources.task_settle_6_lua)
+    static let queueDue = script("queue-due-2", PackageResources.queue_due_2_lua)
+    static let queueForget = script("queue-forget-1", PackageResources.queue_forget_1_lua)
+
+    static let all: [RedisScript] = [
+        pushAccept,
+        pushBegin,
+        pushCancel,
+        taskClaim,
+        taskPlanned,
+        taskRenew,
+        taskSettle,
+        queueDue,
+        queueForget,
+    ]
+
+    private static func script(_ name: String, _ source: [UInt8]) -> RedisScript {
+        RedisScript(name: name, source: String(decoding: source, as: UTF8.self))
+    }
 }

@@ -9,6 +9,8 @@ public struct Store: Sendable {
     public let channels: Channels
     public let pushes: Pushes
     public let queue: WorkQueue
+    public let sweeps: Sweeps
+    public let alarms: Alarms
     let keys: Keyspace
 
     /// Connects lazily; call `prepare()` before the first registration.
@@ -19,6 +21,8 @@ public struct Store: Sendable {
         channels = Channels(redis: redis, keys: keys)
         pushes = Pushes(redis: redis, keys: keys)
         queue = WorkQueue(redis: redis, keys: keys)
+        sweeps = Sweeps(redis: redis, keys: keys)
+        alarms = Alarms(redis: redis, keys: keys)
     }
 
     /// All scripts, to be given to `RedisClient`.

@@ -1,20 +1,162 @@
 public import LiveActivity
 import Redis
 
-/// SKELETON. How much waits, per app.
+/// How much waits, per app.
 public struct QueueDepth: Sendable, Hashable {
     public var app: AppKey
     public var pushesHigh = 0
     public var pushesLow = 0
     public var shardTasks = 0
+    /// Tasks that wait for their time: retries, and the work of a halted app.
     public var retriesDue = 0
     public init(app: AppKey) { self.app = app }
 }
 
+/// A stream entry in a worker's hand, until it is acknowledged.
+public struct WorkEntry: Sendable, Hashable {
+    public var item: WorkItem
+    /// The entry's id in its stream.
+    public var id: String
+    /// True when it was taken over from another worker, or from this one's past.
+    public var isClaimed: Bool
+}
+
+/// Streams and timers: who does what, and when. Entries are hints; leases and positions on the name's slot decide, so an
+/// entry that is lost, late or doubled does no harm.
 public struct WorkQueue: Sendable {
+    static let group = "workers"
+
     let redis: RedisClient
     let keys: Keyspace
-    public func depth(_ apps: [AppKey]) async throws(StoreError) -> [QueueDepth] { fatalError() }
-    /// Consumers of the worker groups with their idle time in ms and entries in hand.
-    public func workers() async throws(StoreError) -> [(name: String, idle: Int, pending: Int)] { fatalError() }
+
+    static func add(_ keys: Keyspace, _ item: WorkItem) -> RedisCommand {
+        RedisCommand("XADD", [.string(keys.stream(item.app, item.stream)), "*"] + item.entry)
+    }
+
+    static func route(_ app: AppKey, _ name: ActivityName) -> String { "\(app) \(name)" }
+
+    static func appAndName(_ route: String) -> (AppKey, ActivityName)? {
+        let parts = route.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2, let app = try? AppKey(parts[0]), let name = try? ActivityName(parts[1]) else { return nil }
+        return (app, name)
+    }
+
+    /// Creates streams and groups; repeatable. A worker does so at its start and after Redis lost its data.
+    public func prepare(_ apps: [AppKey]) async throws(StoreError) {
+        let commands = apps.flatMap { app in
+            WorkStream.allCases.map { stream in
+                RedisCommand("XGROUP", ["CREATE", .string(keys.stream(app, stream)), .string(Self.group), "0", "MKSTREAM"])
+            }
+        }
+        for reply in try await redis.replies(commands) {
+            guard let error = reply.error else { continue }
+            if case .server("BUSYGROUP", _) = error { continue }
+            throw .redis(error)
+        }
+    }
+
+    public func add(_ items: [WorkItem]) async throws(StoreError) {
+        _ = try await redis.run(items.map { Self.add(keys, $0) })
+    }
+
+    /// The command for a blocking read of new entries: at most `count` of each app, waiting up to `block`.
+    func read(_ stream: WorkStream, _ apps: [AppKey], consumer: String, count: Int, block: Duration) -> RedisCommand {
+        RedisCommand(
+            "XREADGROUP",
+            ["GROUP", .string(Self.group), .string(consumer), "COUNT", .int(count), "BLOCK", .int(block.milliseconds), "STREAMS"]
+                + apps.map { .string(keys.stream($0, stream)) } + apps.map { _ in ">" })
+    }
+
+    /// The entries of a reply to `read`. What no version of Lamplighter writes comes back in `unreadable`, to be
+    /// acknowledged away.
+    func entries(
+        _ reply: RedisReply, _ stream: WorkStream, _ apps: [AppKey]
+    ) throws(StoreError) -> (entries: [WorkEntry], unreadable: [(AppKey, String)]) {
+        var entries: [WorkEntry] = []
+        var unreadable: [(AppKey, String)] = []
+        if reply.isNil { return (entries, unreadable) }
+        let streams = Dictionary(uniqueKeysWithValues: apps.map { (keys.stream($0, stream), $0) })
+        try redisErrors { () throws(RedisError) in
+            for part in try reply.array() {
+                guard let app = streams[try part[0].string()] else { throw .unexpectedReply("an entry of another stream") }
+                try Self.parse(try part[1].array(), app, stream, isClaimed: false, &entries, &unreadable)
+            }
+        }
+        return (entries, unreadable)
+    }
+
+    /// Takes over entries that nobody has touched for `idle`.
+    public func claim(
+        _ stream: WorkStream, _ app: AppKey, consumer: String, idle: Duration, count: Int
+    ) async throws(StoreError) -> (entries: [WorkEntry], unreadable: [(AppKey, String)]) {
+        var entries: [WorkEntry] = []
+        var unreadable: [(AppKey, String)] = []
+        let reply = try await redis.run([
+            RedisCommand(
+                "XAUTOCLAIM",
+                [
+                    .string(keys.stream(app, stream)), .string(Self.group), .string(consumer), .int(idle.milliseconds), "0",
+                    "COUNT", .int(count),
+                ])
+        ])[0]
+        try redisErrors { () throws(RedisError) in
+            try Self.parse(try reply[1].array(), app, stream, isClaimed: true, &entries, &unreadable)
+        }
+        return (entries, unreadable)
+    }
+
+    private static func parse(
+        _ items: [RedisReply], _ app: AppKey, _ stream: WorkStream, isClaimed: Bool, _ entries: inout [WorkEntry],
+        _ unreadable: inout [(AppKey, String)]
+    ) throws(RedisError) {
+        let priority: PushPriority = stream == .namesHigh || stream == .shardsHigh ? .high : .low
+        for item in items where !item.isNil {
+            let id = try item[0].string()
+            // An entry deleted while it was pending comes with a nil in place of its fields (Redis 6.2).
+            if !item[1].isNil, let work = WorkItem(app: app, priority: priority, try StoredHash(item[1])) {
+                entries.append(WorkEntry(item: work, id: id, isClaimed: isClaimed))
+            } else {
+                unreadable.append((app, id))
+            }
+        }
+    }
+
+    /// Says that entries are being worked on: their idle time starts again.
+    public func renew(_ entries: [WorkEntry], consumer: String) async throws(StoreError) {
+        let commands = byStream(entries.map { ($0.item.app, $0.item.stream, $0.id) }).map { stream, ids in
+            RedisCommand("XCLAIM", [.string(stream), .string(Self.group), .string(consumer), "0"] + ids + ["JUSTID"])
+        }
+        _ = try await redis.run(commands)
+    }
+
+    /// Acknowledges and deletes: nothing of the entry is left to do.
+    public func acknowledge(_ stream: WorkStream, _ entries: [(AppKey, String)]) async throws(StoreError) {
+        let commands = byStream(entries.map { ($0.0, stream, $0.1) }).flatMap { stream, ids in
+            [
+                RedisCommand("XACK", [.string(stream), .string(Self.group)] + ids),
+                RedisCommand("XDEL", [.string(stream)] + ids),
+            ]
+        }
+        _ = try await redis.run(commands)
+    }
+
+    private func byStream(_ entries: [(AppKey, WorkStream, String)]) -> [String: [RedisArgument]] {
+        var grouped: [String: [RedisArgument]] = [:]
+        for (app, stream, id) in entries { grouped[keys.stream(app, stream), default: []].append(.string(id)) }
+        return grouped
+    }
+
+    /// Removes the worker from the groups when it leaves with nothing in hand, so that `status` shows who is there.
+    public func leave(_ apps: [AppKey], consumer: String) async throws(StoreError) {
+        for app in apps {
+            for stream in WorkStream.allCases {
+                let key = RedisArgument.string(keys.stream(app, stream))
+                let pending = try await redis.run([
+                    RedisCommand("XPENDING", [key, .string(Self.group), "-", "+", "1", .string(consumer)])
+                ])[0]
+                guard pending.count == 0 else { continue }
+                _ = try await redis.run([RedisCommand("XGROUP", ["DELCONSUMER", key, .string(Self.group), .string(consumer)])])
+            }
+        }
+    }
 }

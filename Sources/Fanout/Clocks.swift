@@ -1,0 +1,49 @@
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Milliseconds on clocks that the worker judges by.
+enum Clocks {
+    /// Epoch milliseconds.
+    static func now() -> Int64 { read(CLOCK_REALTIME) }
+
+    /// Milliseconds since boot, suspension included: a lease is over on this clock even if the machine or the process slept.
+    static func sinceBoot() -> Int64 {
+        #if canImport(Glibc)
+        read(CLOCK_BOOTTIME)
+        #else
+        read(CLOCK_MONOTONIC)
+        #endif
+    }
+
+    private static func read(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}
+
+extension Duration {
+    var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+}
+
+/// A lease as its holder sees it: valid until a time on the boot clock, which each successful renewal moves. The time is
+/// taken before the request to Redis leaves, so it is never later than Redis's own deadline.
+final class HeldLease: Sendable {
+    private let validUntil: Mutex<Int64>
+    let duration: Duration
+
+    init(askedAt: Int64, duration: Duration) {
+        validUntil = Mutex(askedAt + duration.milliseconds)
+        self.duration = duration
+    }
+
+    var isLive: Bool { Clocks.sinceBoot() < validUntil.withLock { $0 } }
+    func extend(askedAt: Int64) { validUntil.withLock { $0 = max($0, askedAt + duration.milliseconds) } }
+    /// Redis said that another has it: nothing more may be begun.
+    func lose() { validUntil.withLock { $0 = .min } }
+}

@@ -1,0 +1,118 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+import Store
+
+/// What a page's outcomes mean: one decision per token, made without clock, Redis or socket. Where the tokens came from
+/// decides how the decision is written down (`Settlement+pages.swift`).
+struct PageReport {
+    enum Decision: Hashable {
+        case delivered
+        case failed
+        case expired
+        case dead(Prune)
+        /// Try again at `due` (epoch ms), after `attempts` in all.
+        case retry(due: Int64, attempts: Int)
+    }
+
+    /// Every entry that is not delivered, by index.
+    private(set) var exceptions: [(index: Int, decision: Decision)] = []
+    private(set) var delivered = 0
+    private(set) var retries = 0
+    private(set) var duplicatesPossible = 0
+    private(set) var errors: [String: Int] = [:]
+    /// Stop the push early, for this reason.
+    private(set) var stop: String?
+    /// Halt the app: its credentials do not work, or its server cannot be reached.
+    private(set) var halt: Halt?
+    /// Not one request of the page left this machine: nothing needs to be settled, the page can be read again.
+    private(set) var isUnsent = false
+
+    /// - Parameters:
+    ///   - now: epoch ms
+    ///   - deadline: epoch ms after which no token is tried
+    ///   - rest: how long the app rests after a halting answer
+    init(
+        _ page: TokenPage, _ outcome: PageOutcome, now: Int64, deadline: Int64, triesOnce: Bool, backoff: Backoff,
+        rest: (Halt) -> Duration, random: () -> Double
+    ) {
+        delivered = outcome.accepted
+        duplicatesPossible = outcome.duplicatesPossible
+        var unsent = 0
+        for exception in outcome.exceptions where page.entries.indices.contains(exception.index) {
+            let entry = page.entries[exception.index]
+            let attempts = Int(entry.attempt) + 1
+            func again(attempts: Int, after delay: Duration) -> Decision {
+                if triesOnce || attempts >= backoff.attempts { return .failed }
+                let due = now + delay.milliseconds
+                return due > deadline ? .expired : .retry(due: due, attempts: attempts)
+            }
+            let decision: Decision
+            switch exception.outcome {
+            case .accepted:
+                decision = .delivered
+                delivered += 1
+            case .unanswered(let noAnswer):
+                errors[noAnswer.cause.rawValue, default: 0] += 1
+                switch noAnswer.cause {
+                case .connectionFailed, .tls:
+                    unsent += 1
+                    let unreachable = Halt(cause: .unreachable, reason: noAnswer.cause.rawValue)
+                    halt = halt ?? unreachable
+                    decision = again(attempts: attempts - 1, after: rest(unreachable) * (1 + random()))
+                case .cancelled:
+                    unsent += 1
+                    decision = again(attempts: attempts - 1, after: .zero)
+                case .timeout, .connectionLost:
+                    decision = again(
+                        attempts: attempts, after: backoff.delay(afterAttempts: attempts, fraction: random()))
+                    if case .retry = decision, noAnswer.mayHaveBeenDelivered { duplicatesPossible += 1 }
+                }
+            case .rejected(let rejection):
+                errors[rejection.reason.wire, default: 0] += 1
+                func prune(_ since: Int64?) -> Decision {
+                    .dead(
+                        Prune(
+                            channel: Array(page.channel(exception.index)), token: Array(page.token(exception.index)),
+                            deadSince: since))
+                }
+                switch rejection.verdict {
+                case .pruneToken: decision = prune(nil)
+                // Without a timestamp the answer speaks of now.
+                case .pruneIfOlder: decision = prune(rejection.timestamp ?? now)
+                case .stopPush:
+                    stop = stop ?? rejection.reason.wire
+                    decision = .failed
+                case .haltApp, .renewProviderToken:
+                    let refused = Halt(cause: .credentials, reason: rejection.reason.wire)
+                    halt = refused
+                    decision = again(attempts: attempts - 1, after: rest(refused) * (1 + random()))
+                case .retry, .retryOnFreshConnection:
+                    decision = again(
+                        attempts: attempts,
+                        after: backoff.delay(
+                            afterAttempts: attempts, fraction: random(), retryAfter: rejection.retryAfter))
+                }
+            }
+            if decision == .delivered { continue }
+            if case .retry = decision { retries += 1 }
+            exceptions.append((exception.index, decision))
+        }
+        isUnsent = unsent > 0 && unsent == page.count
+    }
+}
+
+/// Why an app's sends rest for a while: what it has to send is kept.
+struct Halt: Hashable, Sendable {
+    enum Cause: String, Sendable { case credentials, unreachable }
+    var cause: Cause
+    var reason: String
+
+    var alarmText: String {
+        switch cause {
+        case .credentials:
+            "APNs refuses this app's credentials: its sends are halted and kept; check team_id, key_id and key_file"
+        case .unreachable: "APNs cannot be reached: this app's sends wait; check the network, apns.url and ca_file"
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import LiveActivity
+import Logging
+import ServiceLifecycle
+import Store
+
+/// The readers and places of one kind of stream: entries are asked for only while there is a place for them, so what this
+/// worker cannot begin stays in the stream for others.
+struct Pool: Sendable {
+    let stream: WorkStream
+    private let apps: [AppKey]
+    private let reader: WorkReader
+    private let sweeper: Sweeper
+    private let slots: Slots
+
+    init(_ stream: WorkStream, _ apps: [AppKey], reader: WorkReader, sweeper: Sweeper, slots: Slots) {
+        self.stream = stream
+        self.apps = apps
+        self.reader = reader
+        self.sweeper = sweeper
+        self.slots = slots
+    }
+
+    /// Reads until the drain begins; returns when everything it took is seen to.
+    func run(consumer: String) async {
+        await withDiscardingTaskGroup { group in
+            var failures = 0
+            while !sweeper.drain.isOn {
+                // One place is taken for the read; what comes beyond it waits in line for its own.
+                await slots.take()
+                if sweeper.drain.isOn { break }
+                let count = min(64, slots.free + 1)
+                do throws(StoreError) {
+                    let found = try await reader.read(stream, apps, consumer: consumer, count: count, block: .seconds(5))
+                    if failures > 0 { sweeper.logger.notice("Redis answers again", metadata: ["stream": "\(stream)"]) }
+                    failures = 0
+                    slots.give()
+                    await dispatch(found, in: &group)
+                } catch {
+                    slots.give()
+                    if sweeper.drain.isOn { break }
+                    failures += 1
+                    if failures == 1 { sweeper.logger.error("no work can be read: \(error)", metadata: ["stream": "\(stream)"]) }
+                    if case .redis(.server("NOGROUP", _)) = error { try? await sweeper.store.queue.prepare(apps) }
+                    let delay = Backoff.reading.delay(afterAttempts: failures, fraction: .random(in: 0.5..<1))
+                    try? await cancelWhenGracefulShutdown { try await Task.sleep(for: delay) }
+                }
+            }
+        }
+    }
+
+    /// Takes entries over that other workers have left, as far as there are places.
+    func claim(consumer: String, idle: Duration, in group: inout DiscardingTaskGroup) async {
+        for app in apps where !sweeper.drain.isOn && slots.free > 0 {
+            do throws(StoreError) {
+                let found = try await sweeper.store.queue.claim(
+                    stream, app, consumer: consumer, idle: idle, count: min(16, slots.free))
+                if !found.entries.isEmpty {
+                    sweeper.logger.info("took over work", metadata: ["entries": "\(found.entries.count)"])
+                }
+                await dispatch(found, in: &group)
+            } catch {
+                sweeper.logger.debug("nothing could be claimed: \(error)")
+            }
+        }
+    }
+
+    private func dispatch(
+        _ found: (entries: [WorkEntry], unreadable: [(AppKey, String)]), in group: inout DiscardingTaskGroup
+    ) async {
+        if !found.unreadable.isEmpty {
+            sweeper.logger.error("stream entries that no version writes are dropped: \(found.unreadable.map(\.1))")
+            try? await sweeper.store.queue.acknowledge(stream, found.unreadable)
+        }
+        for entry in found.entries where sweeper.leases.take(entry) {
+            await slots.take()
+            group.addTask {
+                if await sweeper.handle(entry) == .acknowledge {
+                    do throws(StoreError) {
+                        try await sweeper.store.queue.acknowledge(stream, [(entry.item.app, entry.id)])
+                    } catch {
+                        sweeper.logger.debug("an entry will be looked at again: \(error)")
+                    }
+                }
+                sweeper.leases.putDown(entry)
+                slots.give()
+            }
+        }
+    }
+
+    func interrupt() { reader.interrupt() }
+    func close() async { await reader.close() }
+}
+
+extension Backoff {
+    /// Between reads while Redis does not answer.
+    static let reading: Backoff = {
+        var backoff = Backoff()
+        backoff.base = .milliseconds(100)
+        backoff.cap = .seconds(2)
+        return backoff
+    }()
+}

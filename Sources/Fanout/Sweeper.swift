@@ -1,0 +1,182 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+import Logging
+import Store
+
+/// Takes stream entries to their end: begins pushes, sweeps shards, sends retries, applies prunes. One for a worker; all of
+/// its state lies in Redis, in the leases it holds and in the gates.
+struct Sweeper: Sendable {
+    let store: Store
+    let apps: [AppKey: WorkerApp]
+    let options: WorkerOptions
+    /// The worker's name with its random part: the owner of leases and the consumer of the streams.
+    let owner: String
+    let gates: AppGates
+    let leases: LeaseKeeper
+    let drain: Drain
+    let meters: WorkerMeters
+    let logger: Logger
+
+    /// What becomes of the stream's entry.
+    enum Disposition {
+        /// Nothing of it is left to do, or what is left was put where it will be found.
+        case acknowledge
+        /// It stays pending, and is claimed by somebody after `claimAfter`.
+        case leave
+    }
+
+    func handle(_ entry: WorkEntry) async -> Disposition {
+        var log = logger
+        log[metadataKey: "app"] = "\(entry.item.app)"
+        log[metadataKey: "name"] = "\(entry.item.name)"
+        log[metadataKey: "push"] = "\(entry.item.push)"
+        do throws(StoreError) {
+            if let rest = gates.rest(of: entry.item.app, now: Clocks.sinceBoot()) {
+                try await store.queue.schedule(entry.item, due: Clocks.now() + rest.milliseconds)
+                return .acknowledge
+            }
+            switch entry.item.part {
+            case .name, .reconcile: return try await name(entry, log)
+            case .shard: return try await shard(entry, log)
+            case .retries: return try await retries(entry, log)
+            }
+        } catch {
+            // Whatever was done is settled or will be done again from the checkpoint by whoever claims the entry.
+            log.warning("work is put off: \(error)", metadata: ["part": "\(entry.item.part)"])
+            return .leave
+        }
+    }
+
+    private func name(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
+        let item = entry.item
+        let asked = Clocks.sinceBoot()
+        let (begun, push) = try await store.sweeps.begin(
+            item.app, item.name, hint: item.push, owner: owner, lease: options.claimAfter)
+        switch begun {
+        case .idle:
+            return entry.isClaimed ? try await shardsEnd(item, log) : .acknowledge
+        case .held:
+            // A fresh entry: the holder's own entry stands for the name. A claimed one may be the holder's.
+            return entry.isClaimed ? .leave : .acknowledge
+        case .planned:
+            if item.part == .reconcile { try await putBackShards(item, push) }
+            return entry.isClaimed ? try await shardsEnd(item, log) : .acknowledge
+        case .plan(let record, let shards):
+            // Dying after `add` leaves shards that are added once more: a shard that is done or held turns them away.
+            try await store.queue.add(
+                (0..<shards).map { index in
+                    WorkItem(
+                        app: item.app, name: item.name, push: push, priority: record.priority,
+                        part: .shard(index: index, count: shards))
+                })
+            try await store.sweeps.markPlanned(item.app, item.name, push)
+            return .acknowledge
+        case .claimed(let claim):
+            // An entry that came back may belong to an earlier push whose last page was settled and no more.
+            if entry.isClaimed, push != item.push { _ = try await shardsEnd(item, log) }
+            return try await sweep(item, claim, asked: asked, log)
+        }
+    }
+
+    /// A claimed entry of a name whose push of one shard was settled by a worker that died before it was done with it.
+    private func shardsEnd(_ item: WorkItem, _ log: Logger) async throws(StoreError) -> Disposition {
+        var only = item
+        only.part = .shard(index: 0, count: 1)
+        guard case .done(let leftovers) = try await store.sweeps.claim(only, owner: owner, lease: options.claimAfter) else {
+            return .acknowledge
+        }
+        try await finish(item, leftovers, log)
+        return .acknowledge
+    }
+
+    private func shard(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
+        let asked = Clocks.sinceBoot()
+        switch try await store.sweeps.claim(entry.item, owner: owner, lease: options.claimAfter) {
+        case .gone: return .acknowledge
+        case .held: return .leave
+        case .done(let leftovers):
+            try await finish(entry.item, leftovers, log)
+            return .acknowledge
+        case .claimed(let claim): return try await sweep(entry.item, claim, asked: asked, log)
+        }
+    }
+
+    private func sweep(
+        _ item: WorkItem, _ claim: Claim, asked: Int64, _ log: Logger
+    ) async throws(StoreError) -> Disposition {
+        guard let app = apps[item.app] else { return .leave }
+        let held = HeldLease(askedAt: asked, duration: options.claimAfter)
+        let sweep = Sweep(self, app, claim, held, log)
+        leases.hold(claim.lease, held)
+        let end = await sweep.run()
+        leases.release(claim.lease)
+        switch end {
+        case .finished(let leftovers):
+            try await finish(item, leftovers, log)
+            return .acknowledge
+        case .lost:
+            return .leave
+        case .interrupted(let rest):
+            // In this order: should the worker die in between, the entry comes back by itself.
+            if rest > .zero {
+                try await store.queue.schedule(item, due: Clocks.now() + rest.milliseconds)
+            }
+            _ = try await store.sweeps.renew(claim.lease, for: .zero)
+            if rest == .zero { try await store.queue.add([item]) }
+            return .acknowledge
+        }
+    }
+
+    /// Sees to what is left behind a settled shard; each step may be repeated.
+    func finish(_ item: WorkItem, _ leftovers: Leftovers, _ log: Logger) async throws(StoreError) {
+        if leftovers.owesPrunes { try await applyOwedPrunes(item, log) }
+        if let first = leftovers.firstRetry { try await scheduleRetries(item, first) }
+        if leftovers.nameWaits {
+            var next = item
+            next.part = .name
+            try await store.queue.add([next])
+        }
+    }
+
+    func scheduleRetries(_ item: WorkItem, _ due: Int64) async throws(StoreError) {
+        var retries = item
+        retries.part = .retries
+        try await store.queue.schedule(retries, due: due)
+    }
+
+    /// Shards of the active push that no stream and no worker holds any more; only an emptied stream can have lost them.
+    private func putBackShards(_ item: WorkItem, _ push: PushID) async throws(StoreError) {
+        guard try await store.queue.depth([item.app]).allSatisfy({ $0.shardTasks == 0 }) else { return }
+        let lost = try await store.sweeps.unfinishedShards(item.app, item.name, push)
+        try await store.queue.add(
+            lost.map { WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: $0) })
+    }
+
+    // MARK: Prunes
+
+    func applyOwedPrunes(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
+        try await apply(try await store.sweeps.owedPrunes(item.app, item.name, item.push), item, log)
+    }
+
+    /// Applies prunes to the registry and strikes them off. Repeatable: the registry knows what it pruned, the ledger counts
+    /// what it still owed.
+    func apply(_ prunes: [Prune], _ item: WorkItem, _ log: Logger) async throws(StoreError) {
+        if prunes.isEmpty { return }
+        let results = try await store.registry.prune(item.app, item.name, prunes)
+        var settlement = Settlement()
+        var pruned = 0
+        for (prune, result) in zip(prunes, results) {
+            switch result {
+            case .pruned:
+                pruned += 1
+                settlement.strike(prune, as: .pruned)
+            case .newer: settlement.strike(prune, as: .failed)
+            case .gone: settlement.strike(prune, as: .skipped)
+            }
+        }
+        meters.pruned(item.app, pruned)
+        _ = try await store.sweeps.settle(
+            item.app, item.name, item.push, lease: nil, for: options.claimAfter, settlement)
+    }
+}

@@ -1,0 +1,92 @@
+import APNsClient
+public import LiveActivity
+public import Logging
+public import ServiceLifecycle
+public import Store
+
+/// One worker: readers take entries from the streams, sweepers take them to their end, timers renew what is in hand, claim
+/// what others left, move what is due and look for what was lost.
+///
+/// On graceful shutdown the readers stop, pages in flight are settled, what was begun and not finished goes back to the
+/// streams with its checkpoint, and `run` returns. Killed, it leaves its entries pending; others claim them after
+/// `claimAfter` and go on from the last settled page.
+public struct Worker: Service {
+    private let store: Store
+    private let apps: [WorkerApp]
+    private let options: WorkerOptions
+    private let logger: Logger
+    /// The name with a random part.
+    public let consumer: String
+
+    public init(store: Store, apps: [WorkerApp], options: WorkerOptions, logger: Logger) {
+        self.store = store
+        self.apps = apps
+        self.options = options
+        consumer = "\(options.name)-\(PushID.random().description.prefix(8))"
+        var logger = logger
+        logger[metadataKey: "worker"] = "\(consumer)"
+        self.logger = logger
+    }
+
+    public func run() async throws {
+        let keys = apps.map(\.key)
+        let drain = Drain()
+        let leases = LeaseKeeper()
+        let sweeper = Sweeper(
+            store: store, apps: Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) }), options: options,
+            owner: consumer, gates: AppGates(), leases: leases, drain: drain, meters: WorkerMeters(keys), logger: logger)
+        let pools = WorkStream.allCases.map { stream in
+            Pool(
+                stream, keys, reader: store.reader(), sweeper: sweeper,
+                slots: Slots(Self.places(stream, options.concurrency)))
+        }
+        try await withGracefulShutdownHandler {
+            guard await prepare(keys, drain) else { return }
+            logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
+            await withTaskGroup { group in
+                let timers = Timers(store: store, apps: keys, options: options, pools: pools, leases: leases, logger: logger)
+                group.addTask { await timers.run(consumer: consumer) }
+                await withDiscardingTaskGroup { readers in
+                    for pool in pools { readers.addTask { await pool.run(consumer: consumer) } }
+                }
+                group.cancelAll()
+            }
+            for app in apps { await app.transport.close() }
+            for pool in pools { await pool.close() }
+            try? await store.queue.leave(keys, consumer: consumer)
+            logger.notice("drained: everything begun is settled or handed back")
+        } onGracefulShutdown: {
+            logger.notice("draining: no new work is begun")
+            drain.begin()
+            for pool in pools { pool.interrupt() }
+        }
+    }
+
+    /// How many entries of a stream are in hand at once. Priority 5 has a share of its own, a quarter of that of 10.
+    static func places(_ stream: WorkStream, _ concurrency: Int) -> Int {
+        switch stream {
+        case .namesHigh: max(2, concurrency)
+        case .namesLow: max(1, concurrency / 4)
+        case .shardsHigh: 3
+        case .shardsLow: 1
+        }
+    }
+
+    /// Waits for Redis and makes the streams; false if the worker was asked to stop meanwhile.
+    private func prepare(_ keys: [AppKey], _ drain: Drain) async -> Bool {
+        var attempt = 0
+        while !drain.isOn {
+            do throws(StoreError) {
+                try await store.queue.prepare(keys)
+                return true
+            } catch {
+                if attempt == 0 { logger.error("waiting for Redis: \(error)") }
+                attempt += 1
+                try? await cancelWhenGracefulShutdown {
+                    try await Task.sleep(for: .milliseconds(min(2_000, 100 << min(attempt, 5))))
+                }
+            }
+        }
+        return false
+    }
+}

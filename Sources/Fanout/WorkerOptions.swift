@@ -1,0 +1,34 @@
+public import APNsClient
+public import LiveActivity
+
+/// One app as a worker serves it.
+public struct WorkerApp: Sendable {
+    public var key: AppKey
+    public var bundleID: String
+    public var transport: any PushTransport
+
+    public init(key: AppKey, bundleID: String, transport: any PushTransport) {
+        self.key = key
+        self.bundleID = bundleID
+        self.transport = transport
+    }
+}
+
+public struct WorkerOptions: Sendable {
+    /// Shown by `status`; a random part is added, so that two workers never pass for one.
+    public var name: String
+    /// Tokens to a page.
+    public var pageSize = 1_000
+    /// Pages of one shard that are open at once.
+    public var openPages = 4
+    /// Small pushes in hand at once; a quarter of that again for priority 5.
+    public var concurrency = 48
+    /// How long a lease holds and an entry may lie untouched before another worker takes it over.
+    public var claimAfter: Duration = .seconds(10)
+    public var drainTimeout: Duration = .seconds(25)
+    /// A push without an expiry is tried for this long after its acceptance.
+    public var defaultLife: Duration = .seconds(3_600)
+    public var backoff = Backoff()
+
+    public init(name: String = "worker") { self.name = name }
+}

@@ -1,0 +1,49 @@
+-- Takes up a name's oldest unswept push, or says what to do instead. Its first caller fixes the number of shards; a push of
+-- one shard is claimed in the same step, so that a small audience costs one round trip.
+-- KEYS  1 n  2 q  3 p  4 w (tasks, hash)  5 b (the registry's bucket 0)
+-- ARGV  1 push id  2 owner  3 lease ms  4 buckets a shard  5 most shards  6 retention ms
+-- Returns {'idle'}: nothing waits.  {'other', id}: that push goes first; call again with its keys.
+--         {'gone', waiting}: the record has expired; it was struck from the queue.
+--         {'planned', waiting}: taken up already, its shards are in the stream.
+--         {'plan', shards, record}: put the shards into the stream, then set w's `planned`.
+--         {'held', ms left}: another worker has the only shard.
+--         {'claimed', epoch, position, ahead, record}: the caller has shard 0/1.
+-- A lease is an epoch, an owner and a deadline on Redis's own clock; only the latest epoch can settle.
+local id = ARGV[1]
+local active = redis.call('HGET', KEYS[1], 'active')
+if active and active ~= id then return {'other', active} end
+if not active then
+    local head = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+    if not head then return {'idle'} end
+    if head ~= id then return {'other', head} end
+end
+local record = redis.call('HGETALL', KEYS[3])
+if #record == 0 then
+    redis.call('ZREM', KEYS[2], id)
+    redis.call('HDEL', KEYS[1], 'active')
+    return {'gone', redis.call('ZCARD', KEYS[2])}
+end
+if not active then
+    redis.call('HSET', KEYS[1], 'active', id)
+    redis.call('HSET', KEYS[3], 'state', 'sending')
+end
+local task = redis.call('HMGET', KEYS[4], 'shards', 'planned', '0/1:e', '0/1:d', '0/1:p', '0/1:a')
+local shards = tonumber(task[1])
+if not shards then
+    local n = 0
+    if redis.call('EXISTS', KEYS[5]) == 1 then n = tonumber(redis.call('HGET', KEYS[5], 'n') or '1') end
+    shards = 1
+    while shards < tonumber(ARGV[5]) and shards * 2 * tonumber(ARGV[4]) <= n do shards = shards * 2 end
+    redis.call('HSET', KEYS[4], 'shards', shards, 'left', shards)
+    redis.call('PEXPIRE', KEYS[4], ARGV[6])
+end
+if shards > 1 then
+    if task[2] then return {'planned', redis.call('ZCARD', KEYS[2])} end
+    return {'plan', shards, record}
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if task[4] and tonumber(task[4]) > now then return {'held', tonumber(task[4]) - now} end
+local epoch = tonumber(task[3] or '0') + 1
+redis.call('HSET', KEYS[4], '0/1:e', epoch, '0/1:o', ARGV[2], '0/1:d', string.format('%.0f', now + ARGV[3]))
+return {'claimed', epoch, task[5] or '0', task[6] or '', record}

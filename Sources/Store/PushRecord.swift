@@ -1,0 +1,92 @@
+public import LiveActivity
+import Redis
+
+/// What a worker needs to know of a push, read once when it takes a shard.
+public struct PushRecord: Sendable {
+    public var id: PushID
+    public var event: ActivityEvent
+    public var priority: PushPriority
+    public var audience: Audience
+    public var sequence: Int
+    public var isSupersedable: Bool
+    /// Epoch seconds; nil = none given. 0 = try once.
+    public var expiry: Int?
+    public var staleDate: Int?
+    /// Epoch milliseconds.
+    public var createdAt: Int64
+    public var state: PushState
+    public var payload: [UInt8]
+}
+
+extension PushRecord {
+    /// Epoch milliseconds after which no token is tried: the expiry, the stale date, or `defaultLife` after acceptance.
+    public func deadline(defaultLife: Duration) -> Int64 {
+        var deadline = createdAt + defaultLife.milliseconds
+        if let expiry, expiry > 0 { deadline = Int64(expiry) * 1_000 }
+        if let staleDate { deadline = min(deadline, Int64(staleDate) * 1_000) }
+        return deadline
+    }
+
+    /// From a push's hash as HGETALL gives it.
+    init(id: PushID, _ fields: StoredHash) throws(StoreError) {
+        guard let event = fields.text("event").flatMap(ActivityEvent.init(rawValue:)),
+            let priority = fields.number("prio").flatMap(PushPriority.init(rawValue:)),
+            let audience = fields.bytes("aud").flatMap({ Audience(encoded: $0) }),
+            let sequence = fields.number("seq"), let createdAt = fields.number("created"),
+            let state = fields.text("state").flatMap(PushState.init(rawValue:)),
+            let payload = fields.bytes("payload")
+        else { throw .corrupt("push record") }
+        self.init(
+            id: id, event: event, priority: priority, audience: audience, sequence: sequence,
+            isSupersedable: fields.text("sup") == "1", expiry: fields.number("expiry"), staleDate: fields.number("stale"),
+            createdAt: Int64(createdAt), state: state, payload: Array(payload))
+    }
+}
+
+extension Ledger {
+    init(id: PushID, name: ActivityName, _ fields: StoredHash) throws(StoreError) {
+        let record = try PushRecord(id: id, fields)
+        self.init(
+            id: id, name: name, event: record.event, priority: record.priority, state: record.state,
+            createdAt: record.createdAt)
+        expanded = fields.text("expanded") == "1"
+        targets = fields.number("targets") ?? 0
+        delivered = fields.number(SettledField.delivered.rawValue) ?? 0
+        pruned = fields.number(SettledField.pruned.rawValue) ?? 0
+        failed = fields.number(SettledField.failed.rawValue) ?? 0
+        superseded = fields.number(SettledField.superseded.rawValue) ?? 0
+        expired = fields.number(SettledField.expired.rawValue) ?? 0
+        skipped = fields.number(SettledField.skipped.rawValue) ?? 0
+        retries = fields.number("retries") ?? 0
+        duplicatesPossible = fields.number("duplicates") ?? 0
+        supersededBy = fields.text("superseded_by").flatMap { PushID($0) }
+        finishedAt = fields.number("finished").map(Int64.init)
+        for (field, value) in fields.pairs where field.hasPrefix("e:") {
+            errors[String(field.dropFirst(2))] = Int(value)
+        }
+        if let stopped = fields.text("stopped"), errors[stopped] == nil { errors[stopped] = 1 }
+    }
+}
+
+/// A hash as a flat array of fields and values, with typed reading. Small: at most a few dozen fields.
+struct StoredHash {
+    private var values: [String: ArraySlice<UInt8>] = [:]
+
+    init(_ reply: RedisReply) throws(RedisError) {
+        let items = try reply.array()
+        guard items.count.isMultiple(of: 2) else { throw .unexpectedReply("a hash of odd length") }
+        for index in stride(from: 0, to: items.count, by: 2) {
+            values[try items[index].string()] = try items[index + 1].bytes()
+        }
+    }
+
+    var isEmpty: Bool { values.isEmpty }
+    func bytes(_ field: String) -> ArraySlice<UInt8>? { values[field] }
+    func text(_ field: String) -> String? { values[field].flatMap { String(validating: $0, as: UTF8.self) } }
+    func number(_ field: String) -> Int? { text(field).flatMap { Int($0) } }
+    var pairs: [(String, String)] { values.map { ($0.key, String(decoding: $0.value, as: UTF8.self)) } }
+}
+
+extension Duration {
+    var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+}

@@ -1,0 +1,100 @@
+public import LiveActivity
+import Redis
+
+/// The streams of one app: work of a name and work of a shard, by priority. Each kind has its own readers in a worker, so
+/// that a small push never waits behind the shards of a large one, and priority 5 keeps its share.
+public enum WorkStream: String, Sendable, Hashable, CaseIterable {
+    case namesHigh = "10"
+    case namesLow = "5"
+    case shardsHigh = "10:s"
+    case shardsLow = "5:s"
+}
+
+/// One entry of a stream: a hint that there is work. What is to be done, and whether it still is, stands on the name's slot.
+public struct WorkItem: Sendable, Hashable {
+    public enum Part: Sendable, Hashable {
+        /// Take up the name's oldest unswept push.
+        case name
+        /// The same from the reconciler: also put back shards that no stream holds any more.
+        case reconcile
+        /// One shard of a push that was cut into `count`, a power of two.
+        case shard(index: Int, count: Int)
+        /// The push's retries that are due.
+        case retries
+    }
+
+    public var app: AppKey
+    public var name: ActivityName
+    public var push: PushID
+    public var priority: PushPriority
+    public var part: Part
+
+    public init(app: AppKey, name: ActivityName, push: PushID, priority: PushPriority, part: Part) {
+        self.app = app
+        self.name = name
+        self.push = push
+        self.priority = priority
+        self.part = part
+    }
+
+    public var stream: WorkStream {
+        switch (part, priority) {
+        case (.name, .high), (.reconcile, .high): .namesHigh
+        case (.name, .low), (.reconcile, .low): .namesLow
+        case (_, .high): .shardsHigh
+        case (_, .low): .shardsLow
+        }
+    }
+}
+
+extension WorkItem.Part {
+    /// `name`, `reconcile`, `3/8`, `r`: also the shard's name in a push's tasks.
+    var text: String {
+        switch self {
+        case .name: "name"
+        case .reconcile: "reconcile"
+        case .shard(let index, let count): "\(index)/\(count)"
+        case .retries: "r"
+        }
+    }
+
+    init?(text: String) {
+        switch text {
+        case "name": self = .name
+        case "reconcile": self = .reconcile
+        case "r": self = .retries
+        default:
+            let parts = text.split(separator: "/").compactMap { Int($0) }
+            guard parts.count == 2, parts[1] > 0, parts[1].nonzeroBitCount == 1, parts[1] <= 1 << 16,
+                (0..<parts[1]).contains(parts[0])
+            else { return nil }
+            self = .shard(index: parts[0], count: parts[1])
+        }
+    }
+}
+
+extension WorkItem {
+    /// Fields and values of a stream entry.
+    var entry: [RedisArgument] {
+        ["v", "1", "t", .string(part.text), "p", .string(push.description), "n", .string(name.rawValue)]
+    }
+
+    init?(app: AppKey, priority: PushPriority, _ fields: StoredHash) {
+        guard let part = fields.text("t").flatMap(Part.init(text:)), let push = fields.text("p").flatMap({ PushID($0) }),
+            let name = fields.text("n").flatMap({ try? ActivityName($0) })
+        else { return nil }
+        self.init(app: app, name: name, push: push, priority: priority, part: part)
+    }
+
+    /// One line that sorts and compares: the member of the timer's set. The name comes last, since it may hold anything.
+    var member: String { "\(app) \(priority.rawValue) \(push) \(part.text) \(name)" }
+
+    init?(member: String) {
+        let parts = member.split(separator: " ", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 5, let app = try? AppKey(parts[0]),
+            let priority = Int(parts[1]).flatMap(PushPriority.init(rawValue:)), let push = PushID(parts[2]),
+            let part = Part(text: parts[3]), let name = try? ActivityName(parts[4])
+        else { return nil }
+        self.init(app: app, name: name, push: push, priority: priority, part: part)
+    }
+}

@@ -1,0 +1,27 @@
+public import LiveActivity
+import Redis
+
+/// A connection of its own for one blocking read at a time.
+public struct WorkReader: Sendable {
+    let connection: RedisBlockingConnection
+    let queue: WorkQueue
+
+    /// New entries of a stream, at most `count` of each app; empty after `block` or `interrupt()`.
+    public func read(
+        _ stream: WorkStream, _ apps: [AppKey], consumer: String, count: Int, block: Duration
+    ) async throws(StoreError) -> (entries: [WorkEntry], unreadable: [(AppKey, String)]) {
+        let command = queue.read(stream, apps, consumer: consumer, count: count, block: block)
+        let reply = try await redisErrorsAsync { () async throws(RedisError) in
+            try await connection.send(command, blockingFor: block)
+        }
+        return try queue.entries(reply, stream, apps)
+    }
+
+    /// Wakes a blocked read; what Redis has delivered already is still returned.
+    public func interrupt() { connection.interrupt() }
+    public func close() async { await connection.close() }
+}
+
+extension Store {
+    public func reader() -> WorkReader { WorkReader(connection: redis.blockingConnection(), queue: queue) }
+}
