@@ -1,66 +1,117 @@
 public import Logging
+internal import Synchronization
 
-/// SKELETON: interface agreed, to be implemented by the Redis owner.
-public struct RedisCommand: Sendable {
-    public init(_ name: String, _ arguments: [RedisArgument] = []) { fatalError() }
-    public init(_ script: RedisScript, keys: [RedisArgument], arguments: [RedisArgument] = []) { fatalError() }
-}
-
-/// Bytes of one argument: literals for strings and integers; `.bytes` for binary.
-public struct RedisArgument: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByStringInterpolation {
-    public init(stringLiteral value: String) { fatalError() }
-    public init(integerLiteral value: Int) { fatalError() }
-    public static func string(_ text: String) -> RedisArgument { fatalError() }
-    public static func int(_ number: some BinaryInteger) -> RedisArgument { fatalError() }
-    public static func bytes(_ bytes: some Collection<UInt8>) -> RedisArgument { fatalError() }
-}
-
-public struct RedisScript: Sendable, Hashable {
-    public let name: String
-    public let source: String
-    public init(name: String, source: String) { self.name = name; self.source = source }
-}
-
-/// One reply, a view into the arena that a whole pipeline's replies share.
-public struct RedisReply: Sendable {
-    public var isNil: Bool { fatalError() }
-    /// The error reply, if it is one.
-    public var error: RedisError? { fatalError() }
-    /// Element count of an array; 0 for anything else.
-    public var count: Int { fatalError() }
-    public subscript(index: Int) -> RedisReply { fatalError() }
-    // Typed accessors: throw `unexpectedReply` for another type, and rethrow a `server` error for an error reply.
-    public func integer() throws(RedisError) -> Int { fatalError() }
-    public func bytes() throws(RedisError) -> ArraySlice<UInt8> { fatalError() }
-    public func string() throws(RedisError) -> String { fatalError() }
-    public func array() throws(RedisError) -> [RedisReply] { fatalError() }
-}
-
+/// A few connections to one Redis that all callers share. Nothing here blocks the caller's thread.
+///
+/// Since connections are shared, commands that change the connection's state (SELECT, WATCH, SUBSCRIBE, MULTI by hand)
+/// or block it (BLPOP, XREADGROUP … BLOCK) have no place here: `transaction` and `RedisBlockingConnection` exist for that.
 public final class RedisClient: Sendable {
-    public init(url: RedisURL, connections: Int = 2, scripts: [RedisScript] = [], options: RedisOptions = RedisOptions(), logger: Logger) { fatalError() }
+    private let mailboxes: [Mailbox]
+    private let turn = Atomic<Int>(0)
+
+    /// Connects when the first command comes. `scripts` are loaded on each new connection, so that their first call is
+    /// no extra round trip.
+    public init(
+        url: RedisURL, connections: Int = 2, scripts: [RedisScript] = [], options: RedisOptions = RedisOptions(),
+        logger: Logger
+    ) {
+        mailboxes = (0..<max(1, connections)).map { index in
+            let mailbox = Mailbox()
+            ConnectionThread.start(
+                mailbox,
+                ConnectionSettings(
+                    url: url, options: options, scripts: scripts, threadName: "redis-\(index)", logger: logger))
+            return mailbox
+        }
+    }
+
+    deinit { for mailbox in mailboxes { mailbox.close() } }
+
     /// All commands in one round trip on one connection; error replies stay in their place.
-    public func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] { fatalError() }
+    ///
+    /// A script that the server has lost (SCRIPT FLUSH, restart) is loaded and its command alone repeated, after the rest.
+    public func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
+        guard !commands.isEmpty else { return [] }
+        var bytes: [UInt8] = []
+        if commands.count == 1 {
+            bytes = commands[0].encoded
+        } else {
+            bytes.reserveCapacity(commands.reduce(0) { $0 + $1.encoded.count })
+            for command in commands { bytes.append(contentsOf: command.encoded) }
+        }
+        var replies = try await leastLoaded.exchange(bytes, replies: commands.count).replies(commands.count)
+        let forgotten = commands.indices.filter { commands[$0].script != nil && replies[$0].isMissingScript }
+        guard !forgotten.isEmpty else { return replies }
+        bytes = forgotten.flatMap { index in
+            (commands[index].script?.script.loadCommand.encoded ?? []) + commands[index].encoded
+        }
+        let repeated = try await leastLoaded.exchange(bytes, replies: 2 * forgotten.count).replies(2 * forgotten.count)
+        for (position, index) in forgotten.enumerated() {
+            // A script that does not compile says so in the reply to SCRIPT LOAD.
+            replies[index] = repeated[2 * position].error == nil ? repeated[2 * position + 1] : repeated[2 * position]
+        }
+        return replies
+    }
+
     /// One command; an error reply is thrown.
     @discardableResult
-    public func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply { fatalError() }
+    public func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
+        let reply = try await pipeline([command])[0]
+        if let error = reply.error { throw error }
+        return reply
+    }
+
     /// MULTI, the commands, EXEC in one round trip: an atomic view. All keys must share a hash tag.
-    public func transaction(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] { fatalError() }
-    /// Fails what is queued with `closed`, closes the connections and ends their threads.
-    public func close() async { fatalError() }
+    ///
+    /// An error found before EXEC is thrown, and nothing was executed; one that a command meets inside EXEC stays in its
+    /// place, since Redis executes the others all the same.
+    public func transaction(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
+        guard !commands.isEmpty else { return [] }
+        var bytes = RedisCommand("MULTI").encoded
+        for command in commands { bytes.append(contentsOf: command.encodedWithSource) }
+        bytes.append(contentsOf: RedisCommand("EXEC").encoded)
+        let count = commands.count + 2
+        let replies = try await leastLoaded.exchange(bytes, replies: count).replies(count)
+        for reply in replies {
+            if let error = reply.error { throw error }
+        }
+        let results = replies[count - 1]
+        guard !results.isNil else { throw .unexpectedReply("EXEC gave up the transaction") }
+        let elements = try results.array()
+        guard elements.count == commands.count else {
+            throw .unexpectedReply("\(elements.count) results for a transaction of \(commands.count)")
+        }
+        return elements
+    }
+
+    /// Fails what is queued with `closed` and what was written with `lost`, closes the connections and ends their threads.
+    public func close() async {
+        for mailbox in mailboxes { mailbox.close() }
+        for mailbox in mailboxes { await mailbox.waitUntilEnded() }
+    }
+
+    /// Connections that fail are left alone as long as others do not; equals take turns.
+    private var leastLoaded: Mailbox {
+        guard mailboxes.count > 1 else { return mailboxes[0] }
+        let start = turn.add(1, ordering: .relaxed).newValue
+        var best = mailboxes[Int(UInt(bitPattern: start) % UInt(mailboxes.count))]
+        var bestLoad = best.burden
+        for mailbox in mailboxes where mailbox.burden < bestLoad {
+            best = mailbox
+            bestLoad = mailbox.burden
+        }
+        return best
+    }
 }
 
-public struct RedisOptions: Sendable {
-    public var connectTimeout: Duration = .seconds(5)
-    public var commandTimeout: Duration = .seconds(5)
-    public init() {}
+extension Mailbox {
+    fileprivate var burden: Int {
+        load.load(ordering: .relaxed) + (isFailing.load(ordering: .relaxed) ? 1 << 40 : 0)
+    }
 }
 
-public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
-    public init(_ text: String) throws(RedisURLError) { fatalError() }
-    /// Without the password.
-    public var description: String { fatalError() }
-}
-public struct RedisURLError: Error, Hashable, CustomStringConvertible {
-    public let description: String
-    public init(description: String) { self.description = description }
+extension RedisReply {
+    var isMissingScript: Bool {
+        if case .server("NOSCRIPT", _) = error { true } else { false }
+    }
 }

@@ -11,3 +11,71 @@ public enum RedisError: Error, Sendable, Hashable {
     /// The client was closed.
     case closed
 }
+
+extension RedisError {
+    /// Whether the same command may succeed later without anyone changing it or the configuration. After `.lost` it may
+    /// have been executed already, so only a command that is harmless twice should be repeated.
+    public var isRetriable: Bool {
+        switch self {
+        case .unreachable, .lost: true
+        case .server(let code, _): Self.passingCodes.contains(code)
+        case .unexpectedReply, .closed: false
+        }
+    }
+
+    /// Errors that describe a state of the server which passes: starting, failing over, short of memory or replicas.
+    private static let passingCodes: Set<String> = [
+        "LOADING", "BUSY", "MASTERDOWN", "READONLY", "OOM", "NOREPLICAS", "TRYAGAIN", "CLUSTERDOWN", "MISCONF",
+    ]
+
+    /// What an operator can do about it, where there is something to say.
+    public var remedy: String? {
+        switch self {
+        case .unreachable: "check redis.url, and that redis-server runs and accepts connections from here"
+        case .server(let code, _): Self.remedies[code]
+        case .lost, .unexpectedReply, .closed: nil
+        }
+    }
+
+    private static let remedies: [String: String] = [
+        "LOADING": "Redis is reading its data from disk and will answer when it is done; wait",
+        "OOM": "Redis has reached maxmemory and refuses writes: raise maxmemory or free memory (policy noeviction)",
+        "READONLY": "this is a replica: point redis.url at the primary",
+        "MASTERDOWN": "this replica has lost its primary: point redis.url at the primary",
+        "NOAUTH": "Redis wants a password: redis://user:password@host, or redis://:password@host without a user",
+        "WRONGPASS": "user or password in redis.url is wrong, or the user is switched off (ACL LIST)",
+        "NOPERM": "the user in redis.url lacks a permission (ACL GETUSER, ACL LOG)",
+        "WRONGTYPE": "a key holds another type: is this Redis database shared with another program?",
+        "MISCONF": "Redis cannot save to disk and refuses writes: look at its log and its disk",
+        "NOREPLICAS": "Redis has fewer replicas than min-replicas-to-write: bring them back",
+        "MOVED": "this is a node of a Redis Cluster, which needs redis+cluster://",
+        "NOPROTO": "this server does not speak RESP2",
+    ]
+}
+
+extension RedisError: CustomStringConvertible {
+    public var description: String {
+        let text =
+            switch self {
+            case .unreachable(let why): "Redis is not reachable: \(why)"
+            case .lost(let why): "the connection to Redis was lost, the command may have been executed: \(why)"
+            case .server(_, let message): "Redis answered: \(message)"
+            case .unexpectedReply(let what): "Redis answered in an unexpected form: \(what)"
+            case .closed: "the Redis client is closed"
+            }
+        return remedy.map { "\(text) (\($0))" } ?? text
+    }
+}
+
+extension RedisError {
+    /// From the text of an error reply. What Redis quotes of a command's arguments is cut off, and long text is too.
+    init(reply message: String) {
+        var text = message[...]
+        for quotation in [", with args beginning with", "Wrong number of args"] {
+            if let start = text.firstRange(of: quotation)?.lowerBound { text = text[..<start] }
+        }
+        let word = text.prefix { $0 != " " }
+        let isCode = !word.isEmpty && word.utf8.allSatisfy { (0x41...0x5A).contains($0) || $0 == UInt8(ascii: "_") }
+        self = .server(code: isCode ? String(word) : "ERR", message: String(text.prefix(400)))
+    }
+}

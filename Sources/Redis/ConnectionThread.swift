@@ -1,0 +1,234 @@
+internal import CHiredis
+internal import Glibc
+internal import Logging
+internal import Synchronization
+
+/// What a connection's thread needs to know.
+struct ConnectionSettings: Sendable {
+    var url: RedisURL
+    var options: RedisOptions
+    var limits = ReplyLimits()
+    /// Loaded whenever a connection is made.
+    var scripts: [RedisScript] = []
+    var threadName: String
+    var logger: Logger
+}
+
+/// The life of one connection: a named OS thread that owns the link and everything that is on its way through it.
+///
+/// It connects when the first batch comes. It takes all batches there are, writes them, and reads the replies in order,
+/// so that callers share round trips without knowing of each other. When the link breaks, what was written fails as
+/// `.lost`, what was not goes to a new link. When a link cannot be made, all that wait fail as `.unreachable`, and it
+/// goes on trying with backoff until one is made or the mailbox closes.
+struct ConnectionThread: ~Copyable {
+    private struct InFlight {
+        var batch: Batch
+        /// Where it begins in the link's stream of bytes.
+        var start: Int
+    }
+
+    private let mailbox: Mailbox
+    private let settings: ConnectionSettings
+    private let clock = ContinuousClock()
+    private var link: RedisLink?
+    private var waiting: [Batch] = []
+    /// Oldest first, from `head` on.
+    private var inFlight: [InFlight] = []
+    private var head = 0
+    private var backoff = Backoff()
+    /// When the server last gave a reply, or began to owe one.
+    private var lastProgress: ContinuousClock.Instant
+
+    static func start(_ mailbox: Mailbox, _ settings: ConnectionSettings) {
+        final class Start: Sendable {
+            let mailbox: Mailbox
+            let settings: ConnectionSettings
+            init(_ mailbox: Mailbox, _ settings: ConnectionSettings) { (self.mailbox, self.settings) = (mailbox, settings) }
+        }
+        let context = Unmanaged.passRetained(Start(mailbox, settings))
+        var thread = pthread_t()
+        let code = pthread_create(&thread, nil, { context in
+            guard let context else { return nil }
+            let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
+            chiredis_name_thread(start.settings.threadName)
+            // Signals are for the threads that expect them.
+            var all = sigset_t()
+            sigfillset(&all)
+            pthread_sigmask(SIG_BLOCK, &all, nil)
+            var connection = ConnectionThread(start.mailbox, start.settings)
+            connection.run()
+            return nil
+        }, context.toOpaque())
+        if code == 0 {
+            pthread_detach(thread)
+        } else {
+            context.release()
+            settings.logger.critical("no thread for a Redis connection", metadata: ["error": "\(String(cString: strerror(code)))"])
+            mailbox.close()
+            mailbox.end()
+        }
+    }
+
+    private init(_ mailbox: Mailbox, _ settings: ConnectionSettings) {
+        self.mailbox = mailbox
+        self.settings = settings
+        lastProgress = clock.now
+    }
+
+    private var isOwed: Bool { head < inFlight.count }
+
+    private mutating func run() {
+        while true {
+            let taken = mailbox.take()
+            waiting += taken.batches
+            if taken.isClosing { return finish() }
+            if link == nil {
+                if waiting.isEmpty, backoff.failures == 0 {
+                    waitForSignal(nil)
+                } else if let delay = backoff.remaining(at: clock.now) {
+                    waitForSignal(delay)
+                } else {
+                    connect()
+                }
+                continue
+            }
+            do throws(LinkFailure) {
+                try turn()
+            } catch {
+                drop(error)
+            }
+        }
+    }
+
+    private func waitForSignal(_ timeout: Duration?) {
+        var descriptors = [pollfd(fd: mailbox.wakeUp, events: Int16(POLLIN), revents: 0)]
+        wait(for: &descriptors, timeout: timeout)
+        if descriptors[0].revents != 0 { mailbox.clearSignal() }
+    }
+
+    /// Write, wait, read: once.
+    private mutating func turn() throws(LinkFailure) {
+        try write()
+        var events = Int16(POLLIN)
+        if link?.hasUnwritten == true { events |= Int16(POLLOUT) }
+        var descriptors = [
+            pollfd(fd: link?.descriptor ?? -1, events: events, revents: 0),
+            pollfd(fd: mailbox.wakeUp, events: Int16(POLLIN), revents: 0),
+        ]
+        var timeout: Duration?
+        if isOwed { timeout = clock.now.duration(to: deadline) }
+        wait(for: &descriptors, timeout: timeout)
+        if descriptors[1].revents != 0 { mailbox.clearSignal() }
+        if descriptors[0].revents & ~Int16(POLLOUT) != 0, try link?.receive() == true {
+            try read()
+        } else if isOwed, clock.now >= deadline {
+            throw .broken("no reply within \(settings.options.commandTimeout + inFlight[head].batch.blocking)")
+        }
+    }
+
+    private var deadline: ContinuousClock.Instant {
+        lastProgress + settings.options.commandTimeout + inFlight[head].batch.blocking
+    }
+
+    private mutating func write() throws(LinkFailure) {
+        for batch in waiting {
+            inFlight.append(InFlight(batch: batch, start: link?.appendedTotal ?? 0))
+            link?.append(batch.bytes)
+            if inFlight.count == head + 1 { beginHead() }
+        }
+        waiting.removeAll(keepingCapacity: waiting.capacity < 1_024)
+        try link?.flush()
+    }
+
+    private mutating func beginHead() {
+        lastProgress = clock.now
+        link?.expect(replies: inFlight[head].batch.replies)
+    }
+
+    private mutating func read() throws(LinkFailure) {
+        while isOwed {
+            switch try link?.readReplies() {
+            case .complete(let arena):
+                mailbox.resume(inFlight[head].batch, .success(arena))
+                head += 1
+                if isOwed { beginHead() }
+            case .needsMore(let count):
+                if count > 0 { lastProgress = clock.now }
+                compact()
+                return
+            case nil: return
+            }
+        }
+        compact()
+        if link?.hasUnread == true { throw .protocolViolation("the server sent a reply that nobody asked for") }
+    }
+
+    private mutating func compact() {
+        if head == inFlight.count {
+            inFlight.removeAll(keepingCapacity: inFlight.capacity < 1_024)
+            head = 0
+        } else if head > 512 {
+            inFlight.removeFirst(head)
+            head = 0
+        }
+    }
+
+    private mutating func connect() {
+        do throws(LinkFailure) {
+            let greeting = Greeting(url: settings.url, options: settings.options, scripts: settings.scripts)
+            link = try greeting.connect(settings, clientID: mailbox.clientID)
+            if backoff.failures > 0 { settings.logger.notice("Redis is back", metadata: ["url": "\(settings.url)"]) }
+            backoff.succeeded()
+            mailbox.isFailing.store(false, ordering: .relaxed)
+        } catch {
+            if backoff.failures == 0 {
+                settings.logger.warning(
+                    "cannot connect to Redis", metadata: ["url": "\(settings.url)", "error": "\(error.why)"])
+            }
+            backoff.failed(at: clock.now)
+            mailbox.isFailing.store(true, ordering: .relaxed)
+            var outcome = RedisError.unreachable("\(settings.url): \(error.why)")
+            if case .refused(let refusal) = error { outcome = refusal }
+            for batch in waiting { mailbox.resume(batch, .failure(outcome)) }
+            waiting = []
+        }
+    }
+
+    /// The link is of no use any more. Everyone who is owed a reply is told, or waits for the next link.
+    private mutating func drop(_ failure: LinkFailure) {
+        let writtenTotal = link?.writtenTotal ?? 0
+        link = nil
+        mailbox.clientID.store(0, ordering: .relaxed)
+        var carried: [Batch] = []
+        for (position, item) in inFlight[head...].enumerated() {
+            if item.start >= writtenTotal {
+                if item.batch.isCarriedOver {
+                    mailbox.resume(item.batch, .failure(.unreachable("\(settings.url): \(failure.why)")))
+                } else {
+                    carried.append(item.batch)
+                    carried[carried.count - 1].isCarriedOver = true
+                }
+            } else if position == 0, case .protocolViolation(let text) = failure {
+                mailbox.resume(item.batch, .failure(.unexpectedReply(text)))
+            } else {
+                mailbox.resume(item.batch, .failure(.lost(failure.why)))
+            }
+        }
+        settings.logger.notice("Redis connection dropped", metadata: [
+            "url": "\(settings.url)", "error": "\(failure.why)", "owed": "\(inFlight.count - head)",
+        ])
+        inFlight = []
+        head = 0
+        waiting = carried + waiting
+    }
+
+    private mutating func finish() {
+        for item in inFlight[head...] {
+            let error: RedisError = item.start < (link?.writtenTotal ?? 0) ? .lost("the client was closed") : .closed
+            mailbox.resume(item.batch, .failure(error))
+        }
+        for batch in waiting { mailbox.resume(batch, .failure(.closed)) }
+        link = nil
+        mailbox.end()
+    }
+}

@@ -1,0 +1,113 @@
+/// One command, encoded when it is made: a flat RESP array of bulk strings, ready to be copied into a batch.
+public struct RedisCommand: Sendable {
+    private(set) var encoded: [UInt8]
+    /// For EVALSHA: the script, and where the arguments after the digest begin in `encoded`.
+    private(set) var script: (script: RedisScript, restOffset: Int, argumentCount: Int)?
+
+    public init(_ name: String, _ arguments: [RedisArgument] = []) {
+        encoded = []
+        encoded.reserveCapacity(32 + name.utf8.count + arguments.reduce(0) { $0 + $1.encodedBound })
+        encoded.appendHeader(UInt8(ascii: "*"), 1 + arguments.count)
+        encoded.appendBulk(name.utf8)
+        for argument in arguments { argument.encode(into: &encoded) }
+    }
+
+    /// EVALSHA. The connection has loaded the script if the client knows it; a server that lost it is given it again.
+    public init(_ script: RedisScript, keys: [RedisArgument], arguments: [RedisArgument] = []) {
+        encoded = []
+        encoded.reserveCapacity(
+            96 + keys.reduce(0) { $0 + $1.encodedBound } + arguments.reduce(0) { $0 + $1.encodedBound })
+        let count = 1 + keys.count + arguments.count
+        encoded.appendHeader(UInt8(ascii: "*"), 2 + count)
+        encoded.appendBulk("EVALSHA".utf8)
+        encoded.appendBulk(script.digest.utf8)
+        self.script = (script, encoded.count, count)
+        RedisArgument.int(keys.count).encode(into: &encoded)
+        for key in keys { key.encode(into: &encoded) }
+        for argument in arguments { argument.encode(into: &encoded) }
+    }
+
+    /// The same call as EVAL with the source, for MULTI, where a missing script could not be put right afterwards.
+    var encodedWithSource: [UInt8] {
+        guard let script else { return encoded }
+        var out: [UInt8] = []
+        out.reserveCapacity(encoded.count + script.script.source.utf8.count)
+        out.appendHeader(UInt8(ascii: "*"), 2 + script.argumentCount)
+        out.appendBulk("EVAL".utf8)
+        out.appendBulk(script.script.source.utf8)
+        out.append(contentsOf: encoded[script.restOffset...])
+        return out
+    }
+}
+
+/// Bytes of one argument: literals for strings and integers; `.bytes` for binary.
+public struct RedisArgument: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByStringInterpolation
+{
+    private enum Form: Sendable {
+        case text(String)
+        case number(Int64)
+        case large(UInt64)
+        case bytes(ArraySlice<UInt8>)
+    }
+    private let form: Form
+
+    private init(_ form: Form) { self.form = form }
+    public init(stringLiteral value: String) { form = .text(value) }
+    public init(integerLiteral value: Int) { form = .number(Int64(value)) }
+    public static func string(_ text: String) -> RedisArgument { RedisArgument(.text(text)) }
+    /// Decimal. Must fit 64 bits, signed or unsigned.
+    public static func int(_ number: some BinaryInteger) -> RedisArgument {
+        Int64(exactly: number).map { RedisArgument(.number($0)) } ?? RedisArgument(.large(UInt64(number)))
+    }
+    /// An array or a slice of one is kept without a copy.
+    public static func bytes(_ bytes: some Collection<UInt8>) -> RedisArgument {
+        if let slice = bytes as? ArraySlice<UInt8> { return RedisArgument(.bytes(slice)) }
+        if let array = bytes as? [UInt8] { return RedisArgument(.bytes(array[...])) }
+        return RedisArgument(.bytes(ArraySlice(bytes)))
+    }
+
+    /// At least the bytes that `encode` writes.
+    var encodedBound: Int {
+        switch form {
+        case .text(let text): text.utf8.count + 16
+        case .number, .large: 32
+        case .bytes(let bytes): bytes.count + 16
+        }
+    }
+
+    func encode(into out: inout [UInt8]) {
+        switch form {
+        case .text(let text): out.appendBulk(text.utf8)
+        case .number(let number): out.appendBulk(number.description.utf8)
+        case .large(let number): out.appendBulk(number.description.utf8)
+        case .bytes(let bytes): out.appendBulk(bytes)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// `*12\r\n`, `$3\r\n`
+    fileprivate mutating func appendHeader(_ letter: UInt8, _ number: Int) {
+        append(letter)
+        if number < 10 {
+            append(UInt8(ascii: "0") + UInt8(number))
+        } else {
+            var divisor = 10
+            while number / divisor >= 10 { divisor *= 10 }
+            while divisor > 0 {
+                append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+                divisor /= 10
+            }
+        }
+        append(UInt8(ascii: "\r"))
+        append(UInt8(ascii: "\n"))
+    }
+
+    fileprivate mutating func appendBulk(_ bytes: some Collection<UInt8>) {
+        appendHeader(UInt8(ascii: "$"), bytes.count)
+        append(contentsOf: bytes)
+        append(UInt8(ascii: "\r"))
+        append(UInt8(ascii: "\n"))
+    }
+}

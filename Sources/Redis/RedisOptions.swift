@@ -1,0 +1,21 @@
+public struct RedisOptions: Sendable {
+    /// For the connection and its greeting (AUTH, SELECT, scripts).
+    public var connectTimeout: Duration = .seconds(5)
+    /// Longest silence of the server while a reply is owed. A pipeline may take longer as long as replies keep coming.
+    public var commandTimeout: Duration = .seconds(5)
+    /// Shown by CLIENT LIST; letters, digits and `-`.
+    public var clientName = "lamplighter"
+
+    public init() {}
+}
+
+/// Sizes that no reply of this program comes near. A larger one means a broken peer, and its connection is closed.
+struct ReplyLimits: Sendable {
+    /// One string, in bytes. The reader holds a string whole before it hands it over.
+    var stringBytes = 64 << 20
+    /// Elements of one array; their places are reserved when its header is read.
+    var arrayElements = 1 << 20
+    /// All replies of one batch.
+    var batchNodes = 1 << 23
+    var batchBytes = 512 << 20
+}

@@ -1,0 +1,88 @@
+/// One reply, a view into the arena that a whole pipeline's replies share. It keeps the arena alive; so does a slice that
+/// `bytes()` gave.
+public struct RedisReply: Sendable {
+    private let arena: ReplyArena
+    private let node: ReplyNode
+
+    init(_ arena: ReplyArena, _ index: Int) {
+        self.arena = arena
+        node = arena.nodes.indices.contains(index) ? arena.nodes[index] : ReplyNode()
+    }
+
+    private init(_ arena: ReplyArena, node: ReplyNode) {
+        self.arena = arena
+        self.node = node
+    }
+
+    public var isNil: Bool { node.kind == .null }
+
+    /// The error reply, if it is one.
+    public var error: RedisError? { node.kind == .error ? RedisError(reply: text) : nil }
+
+    /// Element count of an array; 0 for anything else.
+    public var count: Int { node.kind == .array ? Int(node.count) : 0 }
+
+    /// An element of an array. Where there is none, a reply that is not nil and whose accessors throw.
+    public subscript(index: Int) -> RedisReply {
+        guard node.kind == .array, index >= 0, index < Int(node.count) else { return RedisReply(arena, node: ReplyNode()) }
+        return RedisReply(arena, node: arena.nodes[Int(node.position) + index])
+    }
+
+    // Typed accessors: throw `unexpectedReply` for another type, and rethrow a `server` error for an error reply.
+
+    /// An integer, or a string that is one in decimal (Redis keeps hash fields as text).
+    public func integer() throws(RedisError) -> Int {
+        switch node.kind {
+        case .integer: return Int(node.position)
+        case .string, .status:
+            guard let number = Int(text) else { throw mismatch("an integer") }
+            return number
+        default: throw mismatch("an integer")
+        }
+    }
+
+    /// The bytes of a string or status, a slice of the arena.
+    public func bytes() throws(RedisError) -> ArraySlice<UInt8> {
+        guard node.kind == .string || node.kind == .status else { throw mismatch("a string") }
+        return slice
+    }
+
+    /// UTF-8 text.
+    public func string() throws(RedisError) -> String {
+        guard let text = String(validating: try bytes(), as: UTF8.self) else {
+            throw .unexpectedReply("a string that is not UTF-8")
+        }
+        return text
+    }
+
+    public func array() throws(RedisError) -> [RedisReply] {
+        guard node.kind == .array else { throw mismatch("an array") }
+        return (0..<Int(node.count)).map { self[$0] }
+    }
+
+    private var slice: ArraySlice<UInt8> {
+        let start = Int(node.position)
+        return arena.bytes[start..<start + Int(node.count)]
+    }
+
+    private var text: String { String(decoding: slice, as: UTF8.self) }
+
+    private func mismatch(_ expected: String) -> RedisError {
+        if let error { return error }
+        let found =
+            switch node.kind {
+            case .missing: "no such element"
+            case .null: "nil"
+            case .integer: "an integer"
+            case .string, .status: "a string of \(node.count) bytes"
+            case .error: "an error"
+            case .array: "an array of \(node.count)"
+            }
+        return .unexpectedReply("expected \(expected), got \(found)")
+    }
+}
+
+/// Several replies that stand in one arena from its first node on.
+extension ReplyArena {
+    func replies(_ count: Int) -> [RedisReply] { (0..<count).map { RedisReply(self, $0) } }
+}
