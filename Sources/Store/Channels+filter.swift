@@ -1,0 +1,97 @@
+public import LiveActivity
+import Redis
+
+/// One bit per entry of a page.
+struct PageBits: Sendable, Hashable {
+    private(set) var words: [UInt64]
+    let count: Int
+
+    init(count: Int, all: Bool = false) {
+        self.count = count
+        words = Array(repeating: all ? .max : 0, count: (count + 63) / 64)
+    }
+
+    subscript(index: Int) -> Bool { words[index >> 6] >> UInt64(index & 63) & 1 == 1 }
+    mutating func insert(_ index: Int) { words[index >> 6] |= 1 << UInt64(index & 63) }
+    mutating func formUnion(_ other: PageBits) { for index in words.indices { words[index] |= other.words[index] } }
+    mutating func formIntersection(_ other: PageBits) { for index in words.indices { words[index] &= other.words[index] } }
+    mutating func invert() { for index in words.indices { words[index] = ~words[index] } }
+}
+
+/// Who of a page is in the sets and channels that an audience names, and from that, who is in the audience: each selector
+/// is worked out for the whole page at once.
+struct PageMembership {
+    let count: Int
+    var sets: [AudienceSet: PageBits] = [:]
+    var channels: [ChannelID: PageBits] = [:]
+
+    func matching(_ audience: Audience) -> PageBits {
+        switch audience {
+        case .all: return PageBits(count: count, all: true)
+        case .tag(let tag, let group): return sets[.tag(tag, group: group)] ?? PageBits(count: count)
+        case .namedUser(let user): return sets[.namedUser(user)] ?? PageBits(count: count)
+        case .channel(let id): return channels[id] ?? PageBits(count: count)
+        case .or(let parts):
+            return parts.reduce(into: PageBits(count: count)) { $0.formUnion(matching($1)) }
+        case .and(let parts):
+            return parts.reduce(into: PageBits(count: count, all: true)) { $0.formIntersection(matching($1)) }
+        case .not(let part):
+            var bits = matching(part)
+            bits.invert()
+            return bits
+        }
+    }
+
+    /// Finds the channels that the audience names, in one pass over the page.
+    mutating func look(for audience: Audience, in page: TokenPage) {
+        var named: [ArraySlice<UInt8>: ChannelID] = [:]
+        func visit(_ audience: Audience) {
+            switch audience {
+            case .channel(let id): named[id.stored[...]] = id
+            case .or(let parts), .and(let parts): parts.forEach(visit)
+            case .not(let part): visit(part)
+            case .all, .tag, .namedUser: break
+            }
+        }
+        visit(audience)
+        guard !named.isEmpty else { return }
+        for index in 0..<page.count {
+            if let id = named[page.channel(index)] { channels[id, default: PageBits(count: count)].insert(index) }
+        }
+    }
+}
+
+extension Channels {
+    /// Sets asked about in one round trip; a page asks for about 16 KB each.
+    private static let setsPerRoundTrip = 64
+
+    /// The page's entries that belong to the audience. One round trip whatever the page's size, for each 64 different tags
+    /// and named users of the audience; none if it has none.
+    public func filter(
+        _ app: AppKey, _ page: TokenPage, _ audience: Audience
+    ) async throws(StoreError) -> TokenPage {
+        if audience == .all || page.isEmpty { return page }
+        var membership = PageMembership(count: page.count)
+        let sets = audience.sets
+        if !sets.isEmpty {
+            let members = (0..<page.count).map { RedisArgument.bytes(page.channel($0)) }
+            for start in stride(from: 0, to: sets.count, by: Self.setsPerRoundTrip) {
+                let asked = sets[start..<min(start + Self.setsPerRoundTrip, sets.count)]
+                let replies = try await pipeline(
+                    asked.map { RedisCommand("SMISMEMBER", [.string(keys.members(app, $0))] + members) })
+                for (set, reply) in zip(asked, replies) {
+                    membership.sets[set] = try redisErrors { () throws(RedisError) in
+                        if let error = reply.error { throw error }
+                        guard reply.count == page.count else { throw .unexpectedReply("SMISMEMBER of another length") }
+                        var bits = PageBits(count: page.count)
+                        for index in 0..<page.count where try reply[index].integer() == 1 { bits.insert(index) }
+                        return bits
+                    }
+                }
+            }
+        }
+        membership.look(for: audience, in: page)
+        let included = membership.matching(audience)
+        return page.filtered { included[$0] }
+    }
+}

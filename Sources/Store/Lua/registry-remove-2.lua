@@ -1,0 +1,71 @@
+-- Notes that a channel no longer follows the name: its record becomes a tombstone, which keeps registrations from before
+-- the removal out when they arrive late. Records and tombstones: Store/RegistryRecord.swift.
+--
+-- KEYS[1] root of the name, KEYS[2] the channel's bucket, as in registry-set
+-- ARGV[1] the count the bucket was computed from
+-- ARGV[2] channel, stored form
+-- ARGV[3] tombstone with the time of the removal and the hash of the activity's id (zeros = any), floor 0
+-- ARGV[4] ms that the bucket lives from now
+-- ARGV[5] fields beyond which a bucket should be split
+-- Returns 0 older, or another activity's: the registration stays; 1 removed; 2 removed, and the bucket is too full; or
+-- {the right count}: nothing was done.
+local count = redis.call('HGET', KEYS[1], 'n') or '1'
+if count ~= ARGV[1] then return {count} end
+
+local function time(value, at)
+    local a, b, c, d, e = string.byte(value, at, at + 4)
+    return (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
+end
+-- `stone` with the bytes of a time as its floor: registrations before it are refused, whosever they are.
+local function with_floor(stone, floor) return string.sub(stone, 1, 12) .. floor end
+
+local value = ARGV[3]
+local answer = 1
+local old = redis.call('HGET', KEYS[2], ARGV[2])
+local flags = old and string.byte(old) or 0
+local noted = bit.band(flags, 8) ~= 0
+if old and bit.band(flags, 1) == 0 and #old > (noted and 21 or 12) then
+    local removed, id, held = time(value, 2), string.sub(value, 9, 12), string.sub(old, 9, 12)
+    if removed < time(old, 2) then return 0 end
+    if id == held or id == '\0\0\0\0' or held == '\0\0\0\0' then
+        local floor = string.sub(old, 2, 6)
+        if noted and time(old, 17) > removed then
+            floor = string.sub(value, 2, 6)
+            value = '\1' .. string.sub(old, 17, 21) .. '\0\0' .. string.sub(old, 13, 16)
+        elseif noted then
+            floor = string.sub(old, 17, 21)
+        end
+        value = with_floor(value, floor)
+    else
+        -- Not the activity that stands here: remembered, should its registration arrive after all. The newest is kept.
+        if removed == time(old, 2) or (noted and time(old, 17) >= removed) then return 0 end
+        value = string.char(bit.bor(flags, 8)) .. string.sub(old, 2, 12) .. id .. string.sub(value, 2, 6)
+            .. string.sub(old, noted and 22 or 13)
+        answer = 0
+    end
+elseif old and bit.band(flags, 1) == 1 and #old == 17 then
+    local removed, dead, floor = time(value, 2), time(old, 2), time(old, 13)
+    local pruned = bit.band(flags, 4) ~= 0
+    local same = not pruned and string.sub(value, 9, 12) == string.sub(old, 9, 12)
+    if removed >= dead then
+        if same or dead < floor then
+            value = with_floor(value, string.sub(old, 13, 17))
+        else
+            value = with_floor(value, string.sub(old, 2, 6))
+        end
+        -- A repeated prune is still answered as one.
+        if pruned or noted then value = '\9' .. string.sub(value, 2) end
+    elseif not same and removed > floor then
+        value = with_floor(old, string.sub(value, 2, 6))
+    else
+        return 1
+    end
+end
+
+local added = redis.call('HSET', KEYS[2], ARGV[2], value)
+if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[4]) - 300000 then
+    redis.call('PEXPIRE', KEYS[2], ARGV[4])
+    redis.call('PEXPIRE', KEYS[1], ARGV[4])
+end
+if added == 1 and redis.call('HLEN', KEYS[2]) > tonumber(ARGV[5]) then return 2 end
+return answer

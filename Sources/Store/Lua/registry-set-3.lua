@@ -1,0 +1,75 @@
+-- Stores a registration unless something newer stands there. Records and tombstones: Store/RegistryRecord.swift.
+--
+-- KEYS[1] root of the name: its bucket 0; field n = "<buckets>:<fingerprint of the hash key>", absent = 1 bucket
+-- KEYS[2] the channel's bucket under the caller's count (may be the root)
+-- KEYS[3] meta of the name; field ended = epoch ms of its end
+-- ARGV[1] the count the bucket was computed from, as it stands in n; "1" for an absent one
+-- ARGV[2] channel, stored form
+-- ARGV[3] record
+-- ARGV[4] time of the registration, epoch ms
+-- ARGV[5] ms that the bucket lives from now
+-- ARGV[6] fields beyond which a bucket should be split
+-- Returns 0 stale; 1 stored; 2 stored, and the bucket is too full; or {the right count}: nothing was done.
+local count = redis.call('HGET', KEYS[1], 'n') or '1'
+if count ~= ARGV[1] then return {count} end
+
+-- Five bytes as a number. (Comparing them as strings would follow the server's locale.)
+local function time(value, at)
+    local a, b, c, d, e = string.byte(value, at, at + 4)
+    return (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
+end
+
+local record = ARGV[3]
+local old = redis.call('HGET', KEYS[2], ARGV[2])
+local flags = old and string.byte(old) or 0
+if old and bit.band(flags, 1) == 0 and #old > (bit.band(flags, 8) ~= 0 and 21 or 12) then
+    local new = time(record, 2)
+    if new < time(old, 2) then return 0 end
+    if bit.band(flags, 8) ~= 0 and time(old, 17) > new then
+        if string.sub(old, 13, 16) == string.sub(record, 9, 12) then
+            -- This activity's removal came before its registration.
+            redis.call('HSET', KEYS[2], ARGV[2],
+                '\1' .. string.sub(old, 17, 21) .. '\0\0' .. string.sub(old, 13, 16) .. string.sub(record, 2, 6))
+            return 0
+        end
+        record = string.char(string.byte(record) + 8) .. string.sub(record, 2, 12) .. string.sub(old, 13, 21)
+            .. string.sub(record, 13)
+    end
+elseif old and bit.band(flags, 1) == 1 and #old == 17 then
+    local new, dead, floor = time(record, 2), time(old, 2), time(old, 13)
+    local pruned = bit.band(flags, 4) ~= 0
+    if new < dead or (pruned and new == dead) then
+        local held = string.sub(old, 9, 12)
+        local same
+        if pruned then
+            local digest = redis.sha1hex(string.sub(record, 13))
+            same = digest:sub(1, 8) == string.format('%02x%02x%02x%02x', string.byte(held, 1, 4))
+        else
+            local id = string.sub(record, 9, 12)
+            same = id == held or id == '\0\0\0\0' or held == '\0\0\0\0'
+        end
+        if same or new < floor then
+            if new > floor then
+                redis.call('HSET', KEYS[2], ARGV[2], string.sub(old, 1, 12) .. string.sub(record, 2, 6))
+            end
+            return 0
+        end
+        if not pruned then
+            -- Another activity was removed later; its own registration may still arrive.
+            record = string.char(string.byte(record) + 8) .. string.sub(record, 2, 12) .. held
+                .. string.sub(old, 2, 6) .. string.sub(record, 13)
+        end
+    end
+end
+
+local added = redis.call('HSET', KEYS[2], ARGV[2], record)
+-- Both are renewed together, so the root, which holds the count, never expires before a bucket. Five minutes of slack
+-- save the renewal of a busy bucket most of the time.
+if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[5]) - 300000 then
+    redis.call('PEXPIRE', KEYS[2], ARGV[5])
+    redis.call('PEXPIRE', KEYS[1], ARGV[5])
+end
+local ended = redis.call('HGET', KEYS[3], 'ended')
+if ended and (tonumber(ended) or 0) < tonumber(ARGV[4]) then redis.call('HDEL', KEYS[3], 'ended') end
+if added == 1 and redis.call('HLEN', KEYS[2]) > tonumber(ARGV[6]) then return 2 end
+return 1

@@ -1,0 +1,180 @@
+import LiveActivity
+import Redis
+
+/// A name's keys in one app.
+struct RegistryPlace: Sendable {
+    let app: AppKey
+    let name: ActivityName
+    /// Hash tag that all of them share.
+    let tag: String
+}
+
+/// One channel's change, to be run by a script with KEYS root, bucket (and the name's meta) and ARGV count, channel, `arguments`.
+struct BucketChange: Sendable {
+    /// Fields beyond which a bucket is divided. Reading is cheapest with large buckets, writing with small ones; the
+    /// compact encoding is searched from its start.
+    static let threshold = 128
+    /// Changes of one round trip: a few tens of milliseconds of the server's time, and as far as one bucket can be
+    /// overfilled before it is divided.
+    static let batch = 500
+
+    let channel: [UInt8]
+    let arguments: [RedisArgument]
+}
+
+extension Registry {
+    /// Counts may change under way as often as other writers let a name grow; more often than this is no growth.
+    static let countAttempts = 32
+
+    func place(_ app: AppKey, _ name: ActivityName) -> RegistryPlace {
+        RegistryPlace(app: app, name: name, tag: keys.tag(app, name))
+    }
+
+    /// Runs a script for each change and gives its numbers, in order. Changes made under an outdated count were refused by
+    /// the script and are run again, still in order; buckets that became too full are divided before the next batch.
+    func apply(
+        _ script: RedisScript, _ changes: [BucketChange], in place: RegistryPlace, namesMeta: Bool = false
+    ) async throws(StoreError) -> [Int] {
+        var answers = [Int](repeating: 0, count: changes.count)
+        let root = RedisArgument.string(keys.root(place.tag))
+        let meta: [RedisArgument] = namesMeta ? [.string(keys.name(place.tag))] : []
+        var start = 0
+        while start < changes.count {
+            // A small name's first batches are small too, so that no bucket holds much more than twice the threshold.
+            let room = max(BucketChange.threshold, 64 * memory.count(place.tag).buckets)
+            let end = min(start + min(BucketChange.batch, room), changes.count)
+            var open = Array(start..<end)
+            var overfull: [Int] = []
+            var attempt = 0
+            while !open.isEmpty {
+                guard attempt < Self.countAttempts else { throw .corrupt("bucket count, which does not stand still") }
+                attempt += 1
+                let count = memory.count(place.tag)
+                let key = count == .one ? nil : try await hashKey(for: count)
+                var commands: [RedisCommand] = []
+                commands.reserveCapacity(open.count)
+                for index in open {
+                    let bucket = key.map { count.bucket(of: $0.hash(changes[index].channel)) } ?? 0
+                    commands.append(
+                        RedisCommand(
+                            script, keys: [root, .string(keys.bucket(place.tag, bucket))] + meta,
+                            arguments: [.string(count.stored), .bytes(changes[index].channel)]
+                                + changes[index].arguments))
+                }
+                let replies = try await pipeline(commands)
+                var refused: [Int] = []
+                for (index, reply) in zip(open, replies) {
+                    if reply.count == 1 {
+                        try adopt(reply[0], for: place)
+                        refused.append(index)
+                        continue
+                    }
+                    answers[index] = try redisErrors { () throws(RedisError) in try reply.integer() }
+                    if answers[index] == 2 { overfull.append(index) }
+                }
+                open = refused
+            }
+            // A prune answers 2 too, and never fills anything.
+            if !overfull.isEmpty, script != Lua.registryPrune {
+                try await divide(place, for: overfull.map { changes[$0].channel })
+            }
+            start = end
+        }
+        return answers
+    }
+
+    /// Adds buckets until none of these channels' buckets is too full, at most one per channel: each is a record that was
+    /// put into a bucket that was too full already, which is the pace of growth that keeps buckets at about 90.
+    ///
+    /// Killed half way, the name stays with buckets that are too full; the next registration goes on.
+    private func divide(_ place: RegistryPlace, for channels: [[UInt8]]) async throws(StoreError) {
+        // Redis may have lost everything since the key was read: records must never lie by a key that is not kept there.
+        var key = try await loadHashKey(keeping: memory.hashKey)
+        var roomy: Set<Int> = []
+        var splits = 0
+        var attempts = 0
+        var remaining = channels[...]
+        while let channel = remaining.first, splits < channels.count, attempts < channels.count + Self.countAttempts {
+            var count = memory.count(place.tag)
+            if count != .one { key = try await hashKey(for: count) }
+            let full = count.bucket(of: key.hash(channel))
+            guard !roomy.contains(full), count.buckets < BucketCount.maximum else {
+                remaining.removeFirst()
+                continue
+            }
+            let source = count.nextSource
+            let grown = count.grown(by: key)
+            let reply = try await pipeline([
+                RedisCommand(
+                    Lua.registrySplit,
+                    keys: [
+                        .string(keys.root(place.tag)), .string(keys.bucket(place.tag, full)),
+                        .string(keys.bucket(place.tag, source)), .string(keys.bucket(place.tag, count.buckets)),
+                    ],
+                    arguments: [
+                        .string(count.stored), .string(grown.stored), .int(count.buckets), .int(2 << count.level),
+                        .bytes(key.bytes), .int(BucketChange.threshold), .int(RegistryRecord.stamp(clock())),
+                        .int(RegistryRecord.life), .int(RegistryRecord.retention),
+                    ])
+            ])[0]
+            if reply.count == 1 {
+                // Another writer was quicker.
+                try adopt(reply[0], for: place)
+                attempts += 1
+            } else if try redisErrors({ () throws(RedisError) in try reply.integer() }) == 1 {
+                splits += 1
+                count = grown
+                memory.remember(place.tag, count)
+                // What is divided off a roomy bucket is roomy.
+                if roomy.contains(source) { roomy.insert(count.buckets - 1) }
+            } else {
+                roomy.insert(full)
+            }
+        }
+    }
+
+    /// Takes over the count that a script answered.
+    private func adopt(_ reply: RedisReply, for place: RegistryPlace) throws(StoreError) {
+        memory.remember(place.tag, try bucketCount(reply))
+    }
+
+    func bucketCount(_ reply: RedisReply) throws(StoreError) -> BucketCount {
+        if reply.isNil { return .one }
+        let bytes = try redisErrors { () throws(RedisError) in try reply.bytes() }
+        guard let count = BucketCount(stored: bytes) else { throw .corrupt("bucket count") }
+        return count
+    }
+
+    /// The deployment's hash key, which must be the one the counted buckets were filled by.
+    func hashKey(for count: BucketCount) async throws(StoreError) -> RegistryHashKey {
+        if let key = memory.hashKey, count == .one || key.fingerprint == count.fingerprint { return key }
+        let key = try await loadHashKey(keeping: nil)
+        guard count == .one || key.fingerprint == count.fingerprint else {
+            throw .corrupt(
+                "the deployment's hash key: it is not the one that this name's tokens lie by. Restore field hash_key of "
+                    + "\(keys.deployment); without it such names are usable again when they have expired, after 13 h")
+        }
+        return key
+    }
+
+    /// Makes the key if there is none; of several processes that do so at once, one wins.
+    private func loadHashKey(keeping known: RegistryHashKey?) async throws(StoreError) -> RegistryHashKey {
+        let proposed = known ?? .random()
+        let replies = try await pipeline([
+            RedisCommand("HSETNX", [.string(keys.deployment), "hash_key", .bytes(proposed.bytes)]),
+            RedisCommand("HGET", [.string(keys.deployment), "hash_key"]),
+        ])
+        let bytes = try redisErrors { () throws(RedisError) in
+            _ = try replies[0].integer()
+            return try replies[1].bytes()
+        }
+        guard bytes.count == 16 else { throw .corrupt("hash key, which has 16 bytes") }
+        let key = RegistryHashKey(bytes: Array(bytes))
+        memory.hashKey = key
+        return key
+    }
+
+    func pipeline(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisReply] {
+        do throws(RedisError) { return try await redis.pipeline(commands) } catch { throw .redis(error) }
+    }
+}

@@ -1,0 +1,130 @@
+public import LiveActivity
+import Redis
+
+public struct ActivityInfo: Sendable, Hashable {
+    public var name: ActivityName
+    public var tokens: Int
+    public var buckets: Int
+    public var lastPushID: PushID?
+    public var ended: Bool
+
+    public init(name: ActivityName, tokens: Int, buckets: Int, lastPushID: PushID?, ended: Bool) {
+        self.name = name
+        self.tokens = tokens
+        self.buckets = buckets
+        self.lastPushID = lastPushID
+        self.ended = ended
+    }
+}
+
+extension Registry {
+    /// How many buckets the name has: 0 when nothing follows it, 1 up to about 128 tokens, then about one per 90.
+    public func buckets(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Int {
+        try await state(place(app, name)).buckets
+    }
+
+    /// Nil for a name that nothing follows and nothing was published to. Counts exactly, by reading.
+    public func info(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> ActivityInfo? {
+        let state = try await state(place(app, name))
+        var tokens = 0
+        var position = ScanPosition.start
+        while state.buckets > 0, position < .end {
+            let (page, next) = try await page(app, name, from: position, to: .end, limit: 2_000)
+            tokens += page.count
+            position = next
+        }
+        guard tokens > 0 || state.hasMeta else { return nil }
+        return ActivityInfo(
+            name: name, tokens: tokens, buckets: tokens == 0 ? 0 : state.buckets, lastPushID: state.lastPushID,
+            ended: state.ended)
+    }
+
+    private func state(
+        _ place: RegistryPlace
+    ) async throws(StoreError) -> (buckets: Int, hasMeta: Bool, lastPushID: PushID?, ended: Bool) {
+        let root = RedisArgument.string(keys.root(place.tag))
+        let meta = RedisArgument.string(keys.name(place.tag))
+        let replies = try await pipeline([
+            RedisCommand("HGET", [root, "n"]), RedisCommand("EXISTS", [root]), RedisCommand("EXISTS", [meta]),
+            RedisCommand("HMGET", [meta, "last", "ended"]),
+        ])
+        let count = try bucketCount(replies[0])
+        if count != memory.count(place.tag) { memory.remember(place.tag, count) }
+        return try redisErrors { () throws(RedisError) in
+            let exists = try replies[1].integer() == 1
+            let hasMeta = try replies[2].integer() == 1
+            let fields = try replies[3].array()
+            guard fields.count == 2 else { throw .unexpectedReply("HMGET of two fields gave \(fields.count)") }
+            let last = fields[0].isNil ? nil : PushID(try fields[0].string())
+            return (exists ? count.buckets : 0, hasMeta, last, !fields[1].isNil)
+        }
+    }
+
+    /// Names in byte order, after `cursor` (exclusive): those that have tokens or were published to. A name with several
+    /// buckets is listed until it expires, even if all its tokens were removed.
+    public func names(
+        _ app: AppKey, prefix: String, after: String?, limit: Int
+    ) async throws(StoreError) -> [ActivityName] {
+        let index = RedisArgument.string(keys.names(app))
+        var found: [ActivityName] = []
+        var cursor = after.map { Array($0.utf8) }
+        // No byte of UTF-8 is 0xFF.
+        let upper: RedisArgument = prefix.isEmpty ? "+" : .bytes(Array("[\(prefix)".utf8) + [0xFF])
+        while found.count < limit {
+            var lower = Array("[\(prefix)".utf8)
+            if let cursor, !cursor.lexicographicallyPrecedes(prefix.utf8) { lower = Array("(".utf8) + cursor }
+            if lower == [UInt8(ascii: "[")] { lower = Array("-".utf8) }
+            let wanted = min(limit - found.count, 500)
+            let reply = try await pipeline([
+                RedisCommand("ZRANGEBYLEX", [index, .bytes(lower), upper, "LIMIT", "0", .int(wanted)])
+            ])[0]
+            let members = try redisErrors { () throws(RedisError) in try reply.array().map { (r) throws(RedisError) in Array(try r.bytes()) } }
+            guard let last = members.last else { break }
+            cursor = last
+            let names = members.compactMap { String(validating: $0, as: UTF8.self).flatMap { try? ActivityName($0) } }
+            let alive = try await alive(app, names)
+            found += zip(names, alive).filter { $0.1 == 1 }.map(\.0)
+            try await forget(app, zip(names, alive).filter { $0.1 == 0 }.map(\.0))
+            if members.count < wanted { break }
+        }
+        return found
+    }
+
+    /// 1 to be listed, 0 nothing of it exists, 2 tombstones only.
+    private func alive(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [Int] {
+        guard !names.isEmpty else { return [] }
+        let replies = try await pipeline(
+            names.map { name in
+                let tag = keys.tag(app, name)
+                return RedisCommand(Lua.registryAlive, keys: [.string(keys.root(tag)), .string(keys.name(tag))])
+            })
+        return try redisErrors { () throws(RedisError) in try replies.map { (reply) throws(RedisError) in try reply.integer() } }
+    }
+
+    /// Puts the name into its app's index: after its tokens, on another slot of a cluster. If the process dies in between,
+    /// the caller has no answer and repeats the call.
+    func list(_ place: RegistryPlace, now: Int64) async throws(StoreError) {
+        guard memory.needsListing(place.tag, now: now) else { return }
+        try await list(place.app, [place.name])
+        memory.listed(place.tag, at: now)
+    }
+
+    private func list(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
+        let members: [RedisArgument] = names.flatMap { ["0", .string($0.rawValue)] }
+        let reply = try await pipeline([RedisCommand("ZADD", [.string(keys.names(app))] + members)])[0]
+        _ = try redisErrors { () throws(RedisError) in try reply.integer() }
+    }
+
+    /// Takes names out of the index of which nothing exists. One that came back meanwhile is put in again: either it is
+    /// seen here after the removal, or its own listing comes after the removal.
+    private func forget(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
+        guard !names.isEmpty else { return }
+        names.forEach { memory.forgetListing(keys.tag(app, $0)) }
+        let reply = try await pipeline([
+            RedisCommand("ZREM", [.string(keys.names(app))] + names.map { .string($0.rawValue) })
+        ])[0]
+        _ = try redisErrors { () throws(RedisError) in try reply.integer() }
+        let back = try await zip(names, alive(app, names)).filter { $0.1 != 0 }.map(\.0)
+        if !back.isEmpty { try await list(app, back) }
+    }
+}

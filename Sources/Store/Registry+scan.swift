@@ -1,0 +1,138 @@
+public import LiveActivity
+import Redis
+
+/// Where the reading of a name's tokens stands: a place in the order of the bit-reversed 32-bit hash. Growth of the name
+/// does not move it: everything before it has been read, whatever the number of buckets. 0 ... 2^32.
+///
+/// Why: a class of hashes (equal modulo a power of two) is an interval of this order, and so is each half of it when it
+/// is divided. Buckets are read class by class, hence in intervals.
+public struct ScanPosition: Sendable, Hashable, Comparable {
+    public var rawValue: UInt64
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+    public static let start = ScanPosition(0)
+    public static let end = ScanPosition(1 << 32)
+    public static func < (a: ScanPosition, b: ScanPosition) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// The classes of one read: `classes` neighbours of the scan's order, at the level of a count that may be outdated.
+struct ScanStep: Sendable, Hashable {
+    let positions: Range<UInt64>
+    let buckets: [Int]
+    private let power: Int
+    private let bound: Int
+
+    /// - Parameters:
+    ///   - from: inside the first class.
+    ///   - end: the scan's end; classes from there on are left out.
+    ///   - tokens: how many are wanted.
+    ///   - density: tokens that a bucket is thought to hold.
+    init(_ count: BucketCount, from: UInt64, end: UInt64, tokens: Int, density: Double) {
+        let shift = UInt64(32 - count.level)
+        power = 1 << count.level
+        // Buckets that may come to be while the request travels are asked for too: a missing key costs next to nothing.
+        bound = min(2 * power, count.buckets + 16)
+        let perClass = Double(count.buckets) / Double(power) * max(density, 1)
+        let wanted = UInt64(max(1, min(64, (Double(tokens) / perClass).rounded(.up))))
+        let first = from >> shift
+        let last = min(first + wanted, (end + (1 << shift) - 1) >> shift)
+        positions = first << shift..<last << shift
+        var buckets: [Int] = []
+        for number in first..<last {
+            let residue = count.level == 0 ? 0 : Int(UInt32(truncatingIfNeeded: number << shift).bitReversed)
+            buckets.append(residue)
+            if residue + power < bound { buckets.append(residue + power) }
+        }
+        self.buckets = buckets
+    }
+
+    /// Whether the buckets read are all of these classes, the name having `count` buckets at that moment.
+    func isWhole(_ count: BucketCount) -> Bool { count.buckets >= power && count.buckets <= bound }
+}
+
+extension Registry {
+    /// The tokens from `position` on, at least `limit` of them unless `end` comes first (whole buckets are read).
+    /// Each token that is tracked during the whole scan appears in exactly one page.
+    ///
+    /// Each step is one transaction of the bucket count and the buckets, so the two belong together. Registrations whose
+    /// life is over are left out, records that are none are skipped and counted.
+    public func page(
+        _ app: AppKey, _ name: ActivityName, from position: ScanPosition, to end: ScanPosition, limit: Int
+    ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition) {
+        let place = place(app, name)
+        let now = clock()
+        let limit = max(limit, 1)
+        let end = min(end, .end).rawValue
+        var position = position.rawValue
+        var page = TokenPage(reservingEntries: min(limit, 4_096) + 256, bytes: (min(limit, 4_096) + 256) * 100)
+        var density = 90.0
+        while position < end, page.count < limit {
+            let before = page.count
+            let step = try await read(
+                place, from: position, end: end, tokens: limit - page.count, density: density, now: now, into: &page)
+            density = Double(page.count - before) / Double(max(step.buckets.count, 1))
+            position = min(step.positions.upperBound, end)
+        }
+        return (page, ScanPosition(max(position, min(position, end))))
+    }
+
+    private func read(
+        _ place: RegistryPlace, from position: UInt64, end: UInt64, tokens: Int, density: Double, now: Int64,
+        into page: inout TokenPage
+    ) async throws(StoreError) -> ScanStep {
+        let root = RedisArgument.string(keys.root(place.tag))
+        for _ in 0..<Self.countAttempts {
+            let known = memory.count(place.tag)
+            let step = ScanStep(known, from: position, end: end, tokens: tokens, density: density)
+            var commands = [RedisCommand("HGET", [root, "n"])]
+            for bucket in step.buckets { commands.append(RedisCommand("HGETALL", [.string(keys.bucket(place.tag, bucket))])) }
+            let replies: [RedisReply]
+            do throws(RedisError) { replies = try await redis.transaction(commands) } catch { throw .redis(error) }
+            guard replies.count == commands.count else {
+                throw .redis(.unexpectedReply("a transaction of another length"))
+            }
+            let count = try bucketCount(replies[0])
+            if count != known { memory.remember(place.tag, count) }
+            guard step.isWhole(count) else { continue }
+            // Not at a class's edge: the name had more buckets once and shrank by expiring, or the range is narrower.
+            let isPartial = position > step.positions.lowerBound || end < step.positions.upperBound
+            let filter = isPartial ? (key: try await hashKey(for: count), range: position..<end) : nil
+            for (bucket, reply) in zip(step.buckets, replies.dropFirst()) where bucket < count.buckets {
+                try collect(reply, filter: filter, now: now, into: &page)
+            }
+            return step
+        }
+        throw .corrupt("bucket count, which does not stand still")
+    }
+
+    /// Takes over the live records of one bucket.
+    private func collect(
+        _ reply: RedisReply, filter: (key: RegistryHashKey, range: Range<UInt64>)?, now: Int64, into page: inout TokenPage
+    ) throws(StoreError) {
+        if let error = reply.error { throw .redis(error) }
+        var malformed = 0
+        for index in stride(from: 0, to: reply.count - 1, by: 2) {
+            let channel: ArraySlice<UInt8>
+            let value: ArraySlice<UInt8>
+            do throws(RedisError) {
+                channel = try reply[index].bytes()
+                value = try reply[index + 1].bytes()
+            } catch {
+                throw .redis(error)
+            }
+            // The root's bucket count.
+            if channel.count == 1, channel.first == UInt8(ascii: "n") { continue }
+            guard channel.count == 16 || (channel.first == 1 && channel.count <= ChannelID.maximumBytes + 2) else {
+                malformed += 1
+                continue
+            }
+            switch RegistryRecord.read(value, now: now) {
+            case .absent: continue
+            case .malformed: malformed += 1
+            case .live(let tokenOffset, let registeredAt):
+                if let filter, !filter.range.contains(UInt64(filter.key.hash(channel).bitReversed)) { continue }
+                page.append(channel: channel, token: value.dropFirst(tokenOffset), registeredAt: registeredAt)
+            }
+        }
+        if malformed > 0 { memory.addMalformed(malformed) }
+    }
+}

@@ -1,0 +1,94 @@
+import Crypto
+
+/// How many buckets a name has, and which of them is a channel's: linear hashing, which grows by one bucket at a time.
+///
+/// With P the largest power of two <= count, hashes are taken modulo 2P where that bucket exists already and modulo P
+/// where it does not. A channel never leaves its class (hash modulo P); see `ScanPosition` for what follows from that.
+struct BucketCount: Sendable, Hashable {
+    /// An absent field `n`. The hash is not needed, and no fingerprint kept.
+    static let one = BucketCount(buckets: 1, fingerprint: "")
+    /// Some 1.5 thousand million tokens: beyond it a count is taken for corrupt.
+    static let maximum = 1 << 24
+
+    let buckets: Int
+    /// Of the hash key that the records lie by.
+    let fingerprint: String
+
+    private init(buckets: Int, fingerprint: String) {
+        self.buckets = buckets
+        self.fingerprint = fingerprint
+    }
+
+    /// Field `n` of a root: `<buckets>:<fingerprint>`, or `1` as the scripts say for an absent one.
+    init?(stored: some Collection<UInt8>) {
+        if stored.count == 1, stored.first == UInt8(ascii: "1") {
+            self = .one
+            return
+        }
+        let text = String(decoding: stored, as: UTF8.self)
+        guard let colon = text.firstIndex(of: ":"), let buckets = Int(text[..<colon]),
+            (2...Self.maximum).contains(buckets)
+        else { return nil }
+        self.init(buckets: buckets, fingerprint: String(text[text.index(after: colon)...]))
+    }
+
+    var stored: String { buckets == 1 ? "1" : "\(buckets):\(fingerprint)" }
+
+    /// log2 of P.
+    var level: Int { Int.bitWidth - 1 - buckets.leadingZeroBitCount }
+
+    func bucket(of hash: UInt32) -> Int {
+        let power = 1 << level
+        let bucket = Int(hash) & (2 * power - 1)
+        return bucket < buckets ? bucket : bucket & (power - 1)
+    }
+
+    /// The bucket that is divided next; its upper half goes to bucket number `buckets`.
+    var nextSource: Int { buckets - (1 << level) }
+
+    func grown(by key: RegistryHashKey) -> BucketCount { BucketCount(buckets: buckets + 1, fingerprint: key.fingerprint) }
+}
+
+/// 16 random bytes, made once per deployment and kept in Redis: whoever chooses channel ids cannot aim them at one bucket.
+/// The hash is SHA-1 because scripts have it too.
+struct RegistryHashKey: Sendable, Hashable {
+    let bytes: [UInt8]
+    /// Kept beside each bucket count, so that a key that was lost or replaced is noticed before it does harm.
+    let fingerprint: String
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+        let digest = Insecure.SHA1.hash(bytes: bytes, [0x66])
+        fingerprint = String(digest, radix: 16)
+    }
+
+    static func random() -> RegistryHashKey {
+        var generator = SystemRandomNumberGenerator()
+        return RegistryHashKey(bytes: (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    }
+
+    /// First four bytes, big-endian, of SHA-1(key ‖ channel in its stored form).
+    func hash(_ channel: some Collection<UInt8>) -> UInt32 { Insecure.SHA1.hash(bytes: bytes, channel) }
+}
+
+extension Insecure.SHA1 {
+    fileprivate static func hash(bytes key: [UInt8], _ rest: some Collection<UInt8>) -> UInt32 {
+        withUnsafeTemporaryAllocation(byteCount: key.count + rest.count, alignment: 1) { buffer in
+            buffer.copyBytes(from: key)
+            UnsafeMutableRawBufferPointer(rebasing: buffer[key.count...]).copyBytes(from: rest)
+            var hash = Insecure.SHA1()
+            hash.update(bufferPointer: UnsafeRawBufferPointer(buffer))
+            return hash.finalize().withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(as: UInt32.self)) }
+        }
+    }
+}
+
+extension UInt32 {
+    /// All 32 bits in the opposite order: the place of a hash in the order of a scan.
+    var bitReversed: UInt32 {
+        var value = self.byteSwapped
+        value = (value >> 4) & 0x0F0F_0F0F | (value & 0x0F0F_0F0F) << 4
+        value = (value >> 2) & 0x3333_3333 | (value & 0x3333_3333) << 2
+        return (value >> 1) & 0x5555_5555 | (value & 0x5555_5555) << 1
+    }
+}

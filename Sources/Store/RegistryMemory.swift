@@ -1,0 +1,71 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What a process remembers of the registry between calls. All of it is a guess that Redis corrects, but for the hash key.
+/// Shared by the copies of a `Registry`.
+final class RegistryMemory: Sendable {
+    private struct Name {
+        var count = BucketCount.one
+        /// When this process last put it into the index of names, epoch ms.
+        var listedAt: Int64 = 0
+    }
+    /// Two generations: a name that was not asked for during a whole generation is forgotten.
+    private struct Names {
+        var young: [String: Name] = [:]
+        var old: [String: Name] = [:]
+
+        mutating func update<Result>(_ key: String, _ body: (inout Name) -> Result) -> Result {
+            if young[key] == nil {
+                if young.count >= RegistryMemory.generation { (old, young) = (young, [:]) }
+                young[key] = old[key] ?? Name()
+            }
+            return body(&young[key, default: Name()])
+        }
+    }
+
+    /// Half of the names remembered: a few megabytes.
+    static let generation = 5_000
+    /// A name is put into the index again after this long. Much less than the shortest life of a root, so that whoever
+    /// tidies the index cannot have removed a name that is skipped here.
+    static let relistAfter: Int64 = 600_000
+
+    private let names = Mutex(Names())
+    private let key = Mutex<RegistryHashKey?>(nil)
+    private let malformedCount = Atomic<Int>(0)
+
+    var hashKey: RegistryHashKey? {
+        get { key.withLock { $0 } }
+        set { key.withLock { $0 = newValue } }
+    }
+
+    func count(_ tag: String) -> BucketCount { names.withLock { $0.young[tag]?.count ?? $0.old[tag]?.count ?? .one } }
+
+    func remember(_ tag: String, _ count: BucketCount) { names.withLock { $0.update(tag) { $0.count = count } } }
+
+    func needsListing(_ tag: String, now: Int64) -> Bool {
+        let listedAt = names.withLock { $0.young[tag]?.listedAt ?? $0.old[tag]?.listedAt ?? 0 }
+        return now - listedAt >= Self.relistAfter || now < listedAt
+    }
+
+    func listed(_ tag: String, at now: Int64) { names.withLock { $0.update(tag) { $0.listedAt = now } } }
+
+    func forgetListing(_ tag: String) { names.withLock { $0.update(tag) { $0.listedAt = 0 } } }
+
+    func addMalformed(_ count: Int) { malformedCount.add(count, ordering: .relaxed) }
+    var malformed: Int { malformedCount.load(ordering: .relaxed) }
+}
+
+/// Epoch milliseconds of the system's clock.
+@Sendable
+func wallClock() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+}

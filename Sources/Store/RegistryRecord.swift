@@ -1,0 +1,104 @@
+import Crypto
+import LiveActivity
+
+/// One channel's entry in a bucket. The field is the channel's stored form; the value is, big-endian:
+///
+///     0      flags, below; the high nibble is the layout's version, 0
+///     1–5    time of the action, ms since 2020-01-01 UTC
+///     6–7    minutes from the activity's start to the action
+///     8–11   hash of the activity's id, 0 = not given
+///     12     token to the end; with flag `noted`, 9 bytes earlier than the token: hash and time of another activity's removal
+///
+/// A tombstone (17 bytes) has the time of the removal, and instead of a token its floor, five bytes: registrations
+/// before the floor are refused, whosever they are; between floor and removal only those of the removed activity. That
+/// makes a few reordered updates of two activities end where the ordered ones would. A prune's tombstone has the time to
+/// which the token is known dead, and the token's hash in the id's place: the same token has to be registered later than
+/// that, another one (a rotation that arrives late) only not before the pruned record.
+///
+/// With an 80-byte token a value is 92 bytes, under config/redis.conf's limit of 128 for the compact encoding.
+enum RegistryRecord {
+    static let tombstone: UInt8 = 1
+    static let frequentPushesOff: UInt8 = 2
+    /// On a tombstone: of a prune.
+    static let pruned: UInt8 = 4
+    /// On a registration: another activity's removal is noted. On a removal's tombstone: a prune came before it.
+    static let noted: UInt8 = 8
+    static let version: UInt8 = 0xF0
+
+    static let headerLength = 12
+    static let noteLength = 9
+
+    /// 2020-01-01 in epoch milliseconds; five bytes reach to 2054.
+    static let epoch: Int64 = 1_577_836_800_000
+    /// 8 h updatable and 4 h more on screen, from the activity's start.
+    static let life: Int64 = 12 * 3_600_000
+    /// How long a bucket outlives its last change, and a tombstone its removal: longer than any registration it keeps out.
+    static let retention: Int64 = 13 * 3_600_000
+
+    static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
+
+    /// Nil when the activity's life is over.
+    static func encode(_ registration: Registration, now: Int64) -> (value: [UInt8], registeredAt: Int64)? {
+        let registeredAt = min(registration.registeredAt, now)
+        let (age, overflow) = registeredAt.subtractingReportingOverflow(
+            min(registration.startedAt ?? registeredAt, registeredAt))
+        let minutes = overflow ? 0xFFFF : min(age / 60_000, 0xFFFF)
+        guard stamp(registeredAt) - minutes * 60_000 + life >= stamp(now) else { return nil }
+        var value: [UInt8] = []
+        value.reserveCapacity(headerLength + registration.token.bytes.count)
+        value.append(registration.frequentPushesEnabled == false ? frequentPushesOff : 0)
+        appendTime(registeredAt, to: &value)
+        value.append(UInt8(truncatingIfNeeded: minutes >> 8))
+        value.append(UInt8(truncatingIfNeeded: minutes))
+        value.append(contentsOf: activityHash(registration.activityID))
+        value.append(contentsOf: registration.token.bytes)
+        return (value, registeredAt)
+    }
+
+    static func encode(_ removal: Removal, now: Int64) -> [UInt8] {
+        var value: [UInt8] = [tombstone]
+        appendTime(min(removal.removedAt, now), to: &value)
+        value += [0, 0]
+        value += activityHash(removal.activityID)
+        value += [0, 0, 0, 0, 0]
+        return value
+    }
+
+    static func appendTime(_ milliseconds: Int64, to value: inout [UInt8]) {
+        let stamp = stamp(milliseconds)
+        for shift in stride(from: 32, through: 0, by: -8) { value.append(UInt8(truncatingIfNeeded: stamp >> Int64(shift))) }
+    }
+
+    /// Four bytes, zeros for none. Two ids of one channel and name meet in them once in four thousand million.
+    static func activityHash(_ id: String?) -> [UInt8] {
+        guard let id, !id.isEmpty else { return [0, 0, 0, 0] }
+        var hash = Insecure.SHA1()
+        var text = id
+        text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+        let digest = Array(hash.finalize().prefix(4))
+        return digest == [0, 0, 0, 0] ? [0, 0, 0, 1] : digest
+    }
+
+    enum Reading {
+        /// A tombstone, or past its life.
+        case absent
+        /// `tokenOffset` from the value's first byte. Epoch ms.
+        case live(tokenOffset: Int, registeredAt: Int64)
+        /// No version of Lamplighter that this one knows wrote it.
+        case malformed
+    }
+
+    static func read(_ value: ArraySlice<UInt8>, now: Int64) -> Reading {
+        value.withUnsafeBufferPointer { bytes in
+            guard bytes.count > headerLength, bytes[0] & version == 0 else { return .malformed }
+            if bytes[0] & tombstone != 0 { return .absent }
+            let offset = bytes[0] & noted == 0 ? headerLength : headerLength + noteLength
+            guard (1...PushToken.maximumBytes).contains(bytes.count - offset) else { return .malformed }
+            let high = Int64(bytes[1]) << 32 | Int64(bytes[2]) << 24 | Int64(bytes[3]) << 16
+            let registeredAt = epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))
+            let minutes = Int64(bytes[6]) << 8 | Int64(bytes[7])
+            guard registeredAt - minutes * 60_000 + life >= now else { return .absent }
+            return .live(tokenOffset: offset, registeredAt: registeredAt)
+        }
+    }
+}

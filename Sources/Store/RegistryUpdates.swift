@@ -1,0 +1,69 @@
+public import LiveActivity
+
+/// A channel follows a name with this token. All times in epoch milliseconds.
+public struct Registration: Sendable, Hashable {
+    public var channel: ChannelID
+    public var token: PushToken
+    /// `action_ts_ms`; a time in the future is clamped to now.
+    public var registeredAt: Int64
+    /// The activity's start; nil = `registeredAt`. It is live for 8 h after it, and on screen for 4 h more.
+    public var startedAt: Int64?
+    /// ActivityKit's id of the activity, which a removal is matched by.
+    public var activityID: String?
+    public var frequentPushesEnabled: Bool?
+
+    public init(
+        channel: ChannelID, token: PushToken, registeredAt: Int64, startedAt: Int64? = nil, activityID: String? = nil,
+        frequentPushesEnabled: Bool? = nil
+    ) {
+        self.channel = channel
+        self.token = token
+        self.registeredAt = registeredAt
+        self.startedAt = startedAt
+        self.activityID = activityID
+        self.frequentPushesEnabled = frequentPushesEnabled
+    }
+}
+
+public struct Removal: Sendable, Hashable {
+    public var channel: ChannelID
+    public var removedAt: Int64
+    /// Nil removes whatever activity the channel follows under the name.
+    public var activityID: String?
+
+    public init(channel: ChannelID, removedAt: Int64, activityID: String? = nil) {
+        self.channel = channel
+        self.removedAt = removedAt
+        self.activityID = activityID
+    }
+}
+
+public enum RegistrationResult: Sendable, Hashable {
+    /// Stored: new, or newer than what stood there.
+    case stored
+    /// An equal or newer update was there already, or it is past its life: nothing changed. Not an error for a device.
+    case stale
+}
+
+/// A token that APNs called dead, in its stored forms.
+public struct Prune: Sendable, Hashable {
+    public var channel: [UInt8]
+    public var token: [UInt8]
+    /// A 410's timestamp (epoch ms): prune only a registration from before it. Nil for a 400.
+    public var deadSince: Int64?
+
+    public init(channel: [UInt8], token: [UInt8], deadSince: Int64?) {
+        self.channel = channel
+        self.token = token
+        self.deadSince = deadSince
+    }
+}
+
+public enum PruneResult: Sendable, Hashable {
+    /// Removed now, or already by an earlier run of the same prune.
+    case pruned
+    /// The channel has another token, or registered this one after the 410's timestamp.
+    case newer
+    /// The channel no longer follows the name.
+    case gone
+}
