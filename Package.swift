@@ -69,6 +69,7 @@ let package = Package(
             dependencies: [
                 "Store", "Redis", "APNsWire", "LiveActivity", "StrictJSON", "PrometheusText", crypto, logging, metrics, lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]

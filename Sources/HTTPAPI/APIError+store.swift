@@ -1,0 +1,60 @@
+import Redis
+import Store
+
+extension APIError {
+    /// What the caller can do about a failure of the store: mostly, try again.
+    init(_ error: StoreError) {
+        switch error {
+        case .redis(let error): self.init(error)
+        case .corrupt(let what):
+            self.init(500, "An internal error occurred; the operation id finds it in the log.")
+            cause = "corrupt \(what)"
+        }
+    }
+
+    private init(_ error: RedisError) {
+        switch error {
+        case .unreachable(let message):
+            self.init(503, "Redis is not reachable: nothing was changed. Try again.", retryAfter: 2)
+            cause = "redis unreachable: \(message)"
+        case .lost(let message):
+            self.init(
+                503, "The connection to Redis broke: the change may or may not have been made. Repeating is safe"
+                    + " (a publish: with an Idempotency-Key).", retryAfter: 2)
+            cause = "redis lost: \(message)"
+        case .closed:
+            self.init(503, "The gateway is shutting down. Try again.", retryAfter: 1)
+            cause = "redis client closed"
+        case .server(let code, let message):
+            self = Self.refused(code: code)
+            cause = "redis: \(message)"
+        case .unexpectedReply(let message):
+            self.init(500, "An internal error occurred; the operation id finds it in the log.")
+            cause = "redis: unexpected reply: \(message)"
+        }
+    }
+
+    private static func refused(code: String) -> APIError {
+        switch code {
+        case "LOADING": APIError(503, "Redis is loading its data: nothing was changed. Try again.", retryAfter: 5)
+        case "OOM": APIError(503, "Redis is out of memory: nothing was changed. Try again later.", retryAfter: 30)
+        case "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "UNBLOCKED":
+            APIError(503, "Redis is changing its roles: nothing was changed. Try again.", retryAfter: 2)
+        case "BUSY": APIError(503, "Redis is busy: nothing was changed. Try again.", retryAfter: 2)
+        case "MISCONF": APIError(503, "Redis cannot write to its disk: nothing was changed.", retryAfter: 30)
+        case "NOREPLICAS": APIError(503, "Redis has too few replicas to be safe: nothing was changed.", retryAfter: 10)
+        case "NOAUTH", "WRONGPASS", "NOPERM":
+            APIError(503, "Redis does not accept the gateway's credentials: nothing was changed.", retryAfter: 30)
+        default: APIError(500, "An internal error occurred; the operation id finds it in the log.")
+        }
+    }
+}
+
+/// Runs a call to the store, a failure becoming a 503 or 500.
+func storing<Value>(_ body: () async throws(StoreError) -> Value) async throws(APIError) -> Value {
+    do throws(StoreError) {
+        return try await body()
+    } catch {
+        throw APIError(error)
+    }
+}

@@ -1,0 +1,87 @@
+import StrictJSON
+
+/// A refusal as the caller sees it, in Airship's form. Says what to change; never holds a secret, a token or the inside of
+/// the system.
+struct APIError: Error, Sendable, Hashable {
+    struct Details: Sendable, Hashable {
+        var error: String
+        /// Empty when the error is about the text as a whole.
+        var path: String
+        var location: JSONLocation?
+    }
+
+    var status: Int
+    /// Status followed by two digits.
+    var code: Int
+    var message: String
+    var details: Details?
+    /// Seconds.
+    var retryAfter: Int?
+    /// `Allow`, of a 405.
+    var allow: [String] = []
+    /// Further members of the answer, such as the push ids that were accepted before the refusal.
+    var extra: [JSON.Member] = []
+    /// For the log alone.
+    var cause: String?
+
+    init(_ status: Int, _ message: String, code: Int? = nil, details: Details? = nil, retryAfter: Int? = nil) {
+        self.status = status
+        self.code = code ?? status * 100
+        self.message = message
+        self.details = details
+        self.retryAfter = retryAfter
+    }
+
+    /// 400 for a value of the body.
+    init(_ error: JSONError) {
+        let subject = error.path.isEmpty ? "" : "\(error.path): "
+        self.init(
+            400, "\(subject)\(error.message)",
+            details: Details(error: error.message, path: error.path, location: error.location))
+    }
+
+    /// 400 for something outside the body: a path component, a header, a query parameter.
+    static func parameter(_ name: String, _ problem: String) -> APIError {
+        APIError(400, "\(name): \(problem)", details: Details(error: problem, path: name, location: nil))
+    }
+
+    func body(operation: String) -> JSON {
+        var body: JSON = [
+            "ok": false, "operation_id": .string(operation), "error": .string(message), "error_code": .integer(code),
+        ]
+        if let details {
+            var object: JSON = ["error": .string(details.error)]
+            if !details.path.isEmpty { object.append("path", .string(details.path)) }
+            if let location = details.location {
+                object.append("location", ["line": .integer(location.line), "column": .integer(location.column)])
+            }
+            body.append("details", object)
+        }
+        for member in extra { body.append(member.key, member.value) }
+        return body
+    }
+
+    /// The one answer to every failed authentication: it tells nothing about which part was wrong.
+    static let unauthorized = APIError(
+        401, "Authentication failed: send the app key with the secret that this call needs.", code: 40101)
+    static let notFound = APIError(404, "There is nothing at this path.")
+
+    static func methodNotAllowed(_ allowed: [String]) -> APIError {
+        var error = APIError(405, "This path answers \(allowed.joined(separator: ", ")).")
+        error.allow = allowed
+        return error
+    }
+
+    static func bodyTooLarge(limit: Int) -> APIError {
+        APIError(413, "The request body is larger than \(limit) bytes.")
+    }
+}
+
+/// Runs typed reading of JSON, an error becoming a 400 with path and place.
+func reading<Value>(_ body: () throws(JSONError) -> Value) throws(APIError) -> Value {
+    do throws(JSONError) {
+        return try body()
+    } catch {
+        throw APIError(error)
+    }
+}

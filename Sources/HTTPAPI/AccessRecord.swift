@@ -1,0 +1,50 @@
+import LiveActivity
+import Logging
+
+/// One line of the access log. Holds the route's pattern, not the path: names of activities and channels stay out, as do
+/// headers and bodies.
+struct AccessRecord: Sendable {
+    let operation: String
+    let endpoint: Endpoint?
+    var app: AppKey?
+    /// What lay behind a 5xx, in the system's own words.
+    var cause: String?
+    private(set) var status = 0
+    private(set) var bytesIn = 0
+    private(set) var bytesOut = 0
+    private(set) var duration: Duration = .zero
+
+    init(operation: String, endpoint: Endpoint?) {
+        self.operation = operation
+        self.endpoint = endpoint
+    }
+
+    /// A caller's own word for a method would be a label of his making.
+    var method: String { endpoint?.method ?? "OTHER" }
+    var route: String { endpoint?.pattern ?? "unknown" }
+
+    mutating func finish(_ answer: Answer, bytesIn: Int, duration: Duration) {
+        status = answer.status
+        bytesOut = answer.body.count
+        self.bytesIn = bytesIn
+        self.duration = duration
+    }
+
+    func write(to logger: Logger) {
+        var metadata: Logger.Metadata = [
+            "operation": "\(operation)", "method": "\(method)", "route": "\(route)", "status": "\(status)",
+            "ms": "\(duration.milliseconds)", "in": "\(bytesIn)", "out": "\(bytesOut)",
+        ]
+        if let app { metadata["app"] = "\(app)" }
+        if let cause { metadata["cause"] = "\(cause)" }
+        logger.log(level: level, "request", metadata: metadata)
+    }
+
+    private var level: Logger.Level {
+        if status >= 500, status != 501 { return .error }
+        switch endpoint?.operation {
+        case .health, .readiness, .metrics: return .debug
+        default: return .info
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import LiveActivity
+import StrictJSON
+
+/// `alert`: {title, body, sound}; title and body are text, or a key of the app's strings with arguments.
+enum AlertBody {
+    /// The object as written, once it is known to be well-formed.
+    static func parse(_ value: JSONValue, warnings: inout [String]) throws(JSONError) -> RawJSON {
+        let alert = try value.object()
+        try alert.refuseUnknownKeys(known: ["title", "body", "sound"])
+        for key in ["title", "body"] {
+            if let text = alert[key] { try check(text) }
+        }
+        if let sound = alert["sound"] { _ = try sound.string() }
+        if alert["title"] == nil {
+            warnings.append("\(value.path) has no title: ActivityKit ignores such an alert, its sound too")
+        }
+        return RawJSON(checked: Array(value.raw))
+    }
+
+    private static func check(_ value: JSONValue) throws(JSONError) {
+        switch value.kind {
+        case .string: break
+        case .object:
+            let localized = try value.object()
+            try localized.refuseUnknownKeys(known: ["loc-key", "loc-args"])
+            _ = try localized.required("loc-key").string()
+            guard let arguments = localized["loc-args"] else { return }
+            for argument in try arguments.array() { _ = try argument.string() }
+        default: throw value.mismatch("a string, or an object with `loc-key` and `loc-args`")
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import StrictJSON
+
+/// What a call answers, before it is put on the wire.
+struct Answer: Sendable {
+    static let airshipType = "application/vnd.urbanairship+json; version=3"
+    static let jsonType = "application/json"
+    static let prometheusType = "text/plain; version=0.0.4; charset=utf-8"
+
+    var status: Int
+    var body: [UInt8]
+    var type: String
+    var fields: [(HTTPField.Name, String)] = []
+
+    init(_ status: Int, _ body: JSON, type: String = jsonType) {
+        self.status = status
+        self.body = body.bytes
+        self.type = type
+    }
+
+    init(_ status: Int, text: String, type: String) {
+        self.status = status
+        self.body = Array(text.utf8)
+        self.type = type
+    }
+
+    /// 204.
+    static let empty = Answer(204, text: "", type: "")
+
+    init(_ error: APIError, operation: String, type: String) {
+        self.init(error.status, error.body(operation: operation), type: type)
+        if let seconds = error.retryAfter { fields.append((.retryAfter, "\(seconds)")) }
+        if error.status == 401 { fields.append((.wwwAuthenticate, #"Basic realm="lamplighter""#)) }
+        if !error.allow.isEmpty { fields.append((.allow, error.allow.joined(separator: ", "))) }
+    }
+
+    var response: Response {
+        var headers = HTTPFields()
+        if !type.isEmpty { headers[.contentType] = type }
+        // Answers speak of one moment and one caller.
+        headers[.cacheControl] = "no-store"
+        for (name, value) in fields { headers[name] = value }
+        let status = HTTPResponse.Status(code: status)
+        guard !body.isEmpty else { return Response(status: status, headers: headers) }
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    }
+}

@@ -1,0 +1,89 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// The SDK's batch update of one channel. An entry that is malformed does not hold up the others: the SDK gives up a batch
+/// for good on a 4xx, so all that can be applied is, and the answer then names what could not.
+struct BatchBody: Sendable {
+    enum Update: Sendable, Hashable {
+        case set(ActivityName, Registration)
+        case remove(ActivityName, Removal)
+        /// Nil removes it.
+        case startToken(attributesType: String, PushToken?, at: Int64)
+    }
+
+    var tags: TagChange?
+    /// In the order they were sent.
+    var updates: [Update] = []
+    var problems: [JSONError] = []
+
+    /// `attributes` and `subscription_lists` are accepted and ignored.
+    init(_ bytes: [UInt8], channel: ChannelID) throws(JSONError) {
+        let body = try JSONDocument(bytes).root.object()
+        if let tags = body["tags"] {
+            do throws(JSONError) {
+                self.tags = try ChannelBody.tags(tags.object())
+            } catch {
+                problems.append(error)
+            }
+        }
+        guard let entries = body["live_activities"] else { return }
+        do throws(JSONError) {
+            for entry in try entries.array() {
+                do throws(JSONError) {
+                    updates.append(try Self.update(entry, channel: channel))
+                } catch {
+                    problems.append(error)
+                }
+            }
+        } catch {
+            problems.append(error)
+        }
+    }
+
+    private static func update(_ value: JSONValue, channel: ChannelID) throws(JSONError) -> Update {
+        let entry = try value.object()
+        let actionValue = try entry.required("action")
+        let action = try actionValue.string()
+        guard action == "set" || action == "remove" else { throw actionValue.error("must be set or remove") }
+        let at = try EpochMilliseconds.read(entry.required("action_ts_ms"))
+        let type = try entry["type"].map { value throws(JSONError) in try value.string() } ?? "update_token"
+        switch type {
+        case "update_token":
+            let name = try identifier(entry.required("name")) { text throws(IdentifierError) in try ActivityName(text) }
+            let id = try entry["id"].map { value throws(JSONError) in try AudienceBody.text(value, "id") }
+            guard action == "set" else {
+                return .remove(name, Removal(channel: channel, removedAt: at, activityID: id))
+            }
+            let started = try entry["start_ts_ms"].map { value throws(JSONError) in try EpochMilliseconds.read(value) }
+            return .set(
+                name,
+                Registration(
+                    channel: channel, token: try token(entry), registeredAt: at, startedAt: started, activityID: id))
+        case "start_token":
+            let attributes = try AudienceBody.text(entry.required("attributes_type"), "attributes_type")
+            return .startToken(attributesType: attributes, action == "set" ? try token(entry) : nil, at: at)
+        default: throw (entry["type"] ?? value).error("must be update_token or start_token")
+        }
+    }
+
+    private static func token(_ entry: JSONObject) throws(JSONError) -> PushToken {
+        try identifier(entry.required("token")) { text throws(IdentifierError) in try PushToken(hex: text) }
+    }
+}
+
+/// Epoch milliseconds in a body.
+enum EpochMilliseconds {
+    /// 2001 to 2286, as with seconds; seconds are recognized and said.
+    static func read(_ value: JSONValue) throws(JSONError) -> Int64 {
+        let milliseconds = try value.integer()
+        guard (1_000_000_000_000...9_999_999_999_999).contains(milliseconds) else {
+            let isSeconds = (1_000_000_000...9_999_999_999).contains(milliseconds)
+            throw value.error(
+                isSeconds
+                    ? "must be epoch milliseconds; this looks like seconds: \(milliseconds)000?"
+                    : "must be epoch milliseconds, a number of 13 digits")
+        }
+        return milliseconds
+    }
+}

@@ -1,0 +1,40 @@
+import HTTPTypes
+import LiveActivity
+import StrictJSON
+
+/// One authenticated request on its way through its handler.
+struct Call: Sendable {
+    /// Also the `operation_id` of an error's answer and the log's `operation`.
+    let operation: String
+    let endpoint: Endpoint
+    /// Of the path, decoded.
+    let parameters: [String: String]
+    let query: [String: String]
+    let headers: HTTPFields
+    let app: GatewayApp
+    let tokens: DeviceTokens
+    let credential: Credential
+    let body: IncomingBody
+    /// Epoch milliseconds of arrival.
+    let now: Int64
+
+    func parameter(_ name: String) -> String { parameters[name] ?? "" }
+
+    func name() throws(APIError) -> ActivityName {
+        try identified("name") { text throws(IdentifierError) in try ActivityName(text) }
+    }
+
+    func channel() throws(APIError) -> ChannelID {
+        try identified("channel") { text throws(IdentifierError) in try ChannelID(text) }
+    }
+
+    private func identified<Value>(
+        _ name: String, _ make: (String) throws(IdentifierError) -> Value
+    ) throws(APIError) -> Value {
+        do throws(IdentifierError) {
+            return try make(parameter(name))
+        } catch {
+            throw .parameter(name, "must be \(error.rule)")
+        }
+    }
+}

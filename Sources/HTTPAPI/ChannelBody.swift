@@ -1,0 +1,113 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// What the calls about channels carry. Fields that Lamplighter has no use for are accepted and left alone.
+enum ChannelBody {
+    struct Registration: Sendable, Hashable {
+        var tags: TagChange
+        /// Nil leaves it as it is.
+        var namedUser: String?
+    }
+
+    /// `{"channel":{"device_type":"ios","tags":[…],"set_tags":true,"named_user_id":…}}`
+    static func registration(_ bytes: [UInt8]) throws(JSONError) -> Registration {
+        let channel = try JSONDocument(bytes).root.object().required("channel").object()
+        if let type = channel["device_type"] { try iosOnly(type) }
+        var registration = Registration(tags: TagChange(), namedUser: nil)
+        // Without `set_tags` the list is for information, as Airship has it.
+        if let set = channel["set_tags"], try set.bool() {
+            let tags = try channel["tags"].map { value throws(JSONError) in try strings(value) }
+            registration.tags.set[Audience.deviceGroup] = tags ?? []
+        } else if let tags = channel["tags"], tags.kind != .null {
+            _ = try strings(tags)
+        }
+        if let user = channel["named_user_id"], user.kind != .null {
+            registration.namedUser = try AudienceBody.text(user, "named_user_id")
+        }
+        return registration
+    }
+
+    /// `{"add":{"group":["tag"]},"remove":{…},"set":{…}}`, each key optional.
+    static func tags(_ object: JSONObject) throws(JSONError) -> TagChange {
+        var change = TagChange()
+        if let add = object["add"] { change.add = try groups(add) }
+        if let remove = object["remove"] { change.remove = try groups(remove) }
+        if let set = object["set"] { change.set = try groups(set) }
+        for (key, groups) in [("add", change.add), ("remove", change.remove)] {
+            for group in groups.keys where change.set[group] != nil {
+                throw (object[key] ?? object.value).error("must not name a group that `set` replaces")
+            }
+        }
+        return change
+    }
+
+    struct TagRequest: Sendable, Hashable {
+        var channels: [ChannelID]
+        var change: TagChange
+    }
+
+    static let maximumChannels = 1_000
+
+    /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`
+    static func tagRequest(_ bytes: [UInt8]) throws(JSONError) -> TagRequest {
+        let body = try JSONDocument(bytes).root.object()
+        try body.refuseUnknownKeys(known: ["audience", "add", "remove", "set"])
+        let audience = try body.required("audience").object()
+        try audience.refuseUnknownKeys(known: ["ios_channel", "channel"])
+        guard let value = audience["ios_channel"] ?? audience["channel"] else { throw audience.missing("ios_channel") }
+        let values = value.kind == .array ? try value.array() : [value]
+        guard (1...maximumChannels).contains(values.count) else {
+            throw value.error("must be one channel, or a list of 1 to \(maximumChannels)")
+        }
+        var channels: [ChannelID] = []
+        for value in values {
+            channels.append(try identifier(value) { text throws(IdentifierError) in try ChannelID(text) })
+        }
+        guard body["add"] != nil || body["remove"] != nil || body["set"] != nil else {
+            throw body.value.error("must have add, remove or set")
+        }
+        return TagRequest(channels: channels, change: try tags(body))
+    }
+
+    struct NamedUserRequest: Sendable, Hashable {
+        var channel: ChannelID
+        var namedUser: String?
+    }
+
+    /// `{"channel_id","device_type":"ios","named_user_id"}`
+    static func namedUser(_ bytes: [UInt8], isRequired: Bool) throws(JSONError) -> NamedUserRequest {
+        let body = try JSONDocument(bytes).root.object()
+        try body.refuseUnknownKeys(known: ["channel_id", "device_type", "named_user_id"])
+        let channel = try identifier(body.required("channel_id")) { text throws(IdentifierError) in try ChannelID(text) }
+        if let type = body["device_type"] { try iosOnly(type) }
+        if isRequired { _ = try body.required("named_user_id") }
+        let user = try body["named_user_id"].map { value throws(JSONError) in
+            try AudienceBody.text(value, "named_user_id")
+        }
+        return NamedUserRequest(channel: channel, namedUser: user)
+    }
+
+    private static func iosOnly(_ value: JSONValue) throws(JSONError) {
+        guard try value.string() == "ios" else { throw value.error("must be `ios`: Lamplighter serves iOS only") }
+    }
+
+    private static func groups(_ value: JSONValue) throws(JSONError) -> [String: Set<String>] {
+        var groups: [String: Set<String>] = [:]
+        for (group, tags) in try value.object().members {
+            do throws(IdentifierError) {
+                try checkText(group, what: "group", maximumBytes: AudienceBody.maximumTextBytes)
+            } catch {
+                throw tags.keyError("must be \(error.rule)")
+            }
+            groups[group] = try strings(tags)
+        }
+        return groups
+    }
+
+    private static func strings(_ value: JSONValue) throws(JSONError) -> Set<String> {
+        var strings: Set<String> = []
+        for value in try value.array() { strings.insert(try AudienceBody.text(value, "tag")) }
+        return strings
+    }
+}

@@ -1,0 +1,42 @@
+import Crypto
+import LiveActivity
+import StrictJSON
+
+/// Tokens that the SDK fetches for its channel and sends with later calls: JWTs signed with HMAC-SHA256 under a key derived
+/// from the master secret, which no device has. Stateless: every gateway of the deployment makes and reads them alike.
+struct DeviceTokens: Sendable {
+    /// One hour. The SDK reads `expires_in` as milliseconds, and fetches anew in the last 30 s and after any 401.
+    static let lifetimeMilliseconds: Int64 = 3_600_000
+
+    private static let header = Base64.encodeURL(#"{"alg":"HS256","typ":"JWT"}"#.utf8)
+
+    private let key: SymmetricKey
+    private let audience: String
+
+    init(app: GatewayApp) {
+        let master = SymmetricKey(data: Array(app.masterSecret.utf8))
+        key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array("lamplighter device token 1".utf8), using: master))
+        audience = app.key.rawValue
+    }
+
+    func token(for channel: ChannelID, now: Int64) -> String {
+        let claims: JSON = [
+            "aud": .string(audience), "sub": .string(channel.description), "iat": .integer(now / 1_000),
+            "exp": .integer((now + Self.lifetimeMilliseconds) / 1_000),
+        ]
+        let signed = "\(Self.header).\(Base64.encodeURL(claims.bytes))"
+        return "\(signed).\(Base64.encodeURL(HMAC<SHA256>.authenticationCode(for: Array(signed.utf8), using: key)))"
+    }
+
+    /// Nil unless the token is ours, of this app and not expired. The signature is checked before anything is read.
+    func channel(of token: some StringProtocol, now: Int64) -> ChannelID? {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == Self.header, let code = Base64.decodeURL(parts[2]),
+            HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Array("\(parts[0]).\(parts[1])".utf8), using: key),
+            let bytes = Base64.decodeURL(parts[1]), let claims = try? JSONDocument(bytes).root.object(),
+            let subject = try? claims.required("sub").string(), let app = try? claims.required("aud").string(),
+            let expiry = try? claims.required("exp").integer(), app == audience, now / 1_000 < expiry
+        else { return nil }
+        return try? ChannelID(subject)
+    }
+}

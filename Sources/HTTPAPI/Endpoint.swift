@@ -1,0 +1,141 @@
+/// What a call does; one handler each.
+enum Operation: Sendable, Hashable, CaseIterable {
+    case publish, validate, pushLedger, cancelPush
+    case createChannel, updateChannel, channelBatch, tagChannels, associate, disassociate, deviceToken
+    case listActivities, activity, track, untrack, bulkTrack
+    case schedules
+    case health, readiness, metrics
+}
+
+/// Who may call.
+enum Access: Sendable, Hashable {
+    case anyone
+    case master
+    /// App or master secret.
+    case server
+    /// App or master secret, or the SDK for the channel that the path names (parameter `channel`).
+    case channel
+    /// App or master secret, or a request that the SDK signed before it had a channel.
+    case newChannel
+    /// A request that the SDK signed for the channel in its header, or the app secret.
+    case signedChannel
+}
+
+/// One method at one path.
+struct Endpoint: Sendable {
+    var method: String
+    /// `/api/push/{id}`: shown in logs, metrics and docs.
+    var pattern: String
+    var operation: Operation
+    var access: Access
+    /// Whether answers carry Airship's media type.
+    var isAirship: Bool
+    let segments: [Segment]
+
+    enum Segment: Sendable, Hashable {
+        case literal(String)
+        case parameter(String)
+    }
+
+    init(_ method: String, _ pattern: String, _ operation: Operation, _ access: Access, isAirship: Bool = false) {
+        self.method = method
+        self.pattern = pattern
+        self.operation = operation
+        self.access = access
+        self.isAirship = isAirship
+        segments = pattern.split(separator: "/").map { part in
+            part.first == "{" ? .parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
+        }
+    }
+
+    var answerType: String { isAirship ? Answer.airshipType : Answer.jsonType }
+
+    /// In order of precedence: a literal path stands before a parameter that would match it too.
+    static let all: [Endpoint] = [
+        Endpoint("POST", "/api/push", .publish, .master, isAirship: true),
+        Endpoint("POST", "/api/push/validate", .validate, .master, isAirship: true),
+        Endpoint("GET", "/api/push/{push_id}", .pushLedger, .master),
+        Endpoint("DELETE", "/api/push/{push_id}", .cancelPush, .master),
+        Endpoint("POST", "/api/schedules", .schedules, .master, isAirship: true),
+        Endpoint("GET", "/api/schedules", .schedules, .master, isAirship: true),
+        Endpoint("GET", "/api/schedules/{schedule_id}", .schedules, .master, isAirship: true),
+        Endpoint("DELETE", "/api/schedules/{schedule_id}", .schedules, .master, isAirship: true),
+        Endpoint("POST", "/api/channels", .createChannel, .newChannel, isAirship: true),
+        Endpoint("POST", "/api/channels/tags", .tagChannels, .master, isAirship: true),
+        Endpoint("PUT", "/api/channels/sdk/batch/{channel}", .channelBatch, .channel, isAirship: true),
+        Endpoint("PUT", "/api/channels/{channel}", .updateChannel, .channel, isAirship: true),
+        Endpoint("POST", "/api/named_users/associate", .associate, .server, isAirship: true),
+        Endpoint("POST", "/api/named_users/disassociate", .disassociate, .server, isAirship: true),
+        Endpoint("GET", "/api/auth/device", .deviceToken, .signedChannel, isAirship: true),
+        Endpoint("GET", "/api/activities", .listActivities, .master),
+        Endpoint("GET", "/api/activities/{name}", .activity, .master),
+        Endpoint("POST", "/api/activities/{name}/channels", .bulkTrack, .master),
+        Endpoint("PUT", "/api/activities/{name}/channels/{channel}", .track, .channel),
+        Endpoint("DELETE", "/api/activities/{name}/channels/{channel}", .untrack, .channel),
+        Endpoint("GET", "/healthz", .health, .anyone),
+        Endpoint("GET", "/readyz", .readiness, .anyone),
+        Endpoint("GET", "/metrics", .metrics, .anyone),
+    ]
+}
+
+/// Where a request belongs: a pure function of method and path.
+enum RouteMatch: Sendable {
+    case found(Endpoint, parameters: [String: String])
+    case methodNotAllowed([String])
+    case notFound
+    /// A path component is not percent-encoded UTF-8.
+    case malformed
+
+    /// `path` as it came, still percent-encoded, so that a name may hold `%2F`. One slash at the end is allowed.
+    init(method: String, path: Substring) {
+        var parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.first?.isEmpty == true else {
+            self = .notFound
+            return
+        }
+        parts.removeFirst()
+        if parts.last?.isEmpty == true { parts.removeLast() }
+        guard !parts.isEmpty, !parts.contains(where: \.isEmpty) else {
+            self = .notFound
+            return
+        }
+        var components: [String] = []
+        for part in parts {
+            guard let component = PercentEncoding.decode(part) else {
+                self = .malformed
+                return
+            }
+            components.append(component)
+        }
+        guard let first = Endpoint.all.first(where: { $0.matches(components) }) else {
+            self = .notFound
+            return
+        }
+        let candidates = Endpoint.all.filter { $0.pattern == first.pattern }
+        // HEAD is GET without the body.
+        let wanted = method == "HEAD" ? "GET" : method
+        guard let endpoint = candidates.first(where: { $0.method == wanted }) else {
+            let methods = candidates.map(\.method)
+            self = .methodNotAllowed(methods.contains("GET") ? methods + ["HEAD"] : methods)
+            return
+        }
+        self = .found(endpoint, parameters: endpoint.parameters(of: components))
+    }
+}
+
+extension Endpoint {
+    fileprivate func matches(_ components: [String]) -> Bool {
+        components.count == segments.count
+            && zip(segments, components).allSatisfy { segment, component in
+                if case .literal(let text) = segment { text == component } else { true }
+            }
+    }
+
+    fileprivate func parameters(of components: [String]) -> [String: String] {
+        var parameters: [String: String] = [:]
+        for (segment, component) in zip(segments, components) {
+            if case .parameter(let name) = segment { parameters[name] = component }
+        }
+        return parameters
+    }
+}

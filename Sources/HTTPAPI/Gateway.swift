@@ -1,0 +1,105 @@
+import Hummingbird
+import HummingbirdCore
+public import Logging
+import NIOCore
+public import PrometheusText
+public import ServiceLifecycle
+public import Store
+import Synchronization
+
+/// The HTTP server: binds when it is run, answers until graceful shutdown, then lets requests in work finish. Keeps nothing
+/// that a restart would miss: all state is in Redis.
+public final class Gateway: Service {
+    private let configuration: GatewayConfiguration
+    private let store: Store
+    private let registry: PrometheusRegistry
+    private let logger: Logger
+    private let clock: @Sendable () -> Int64
+    private let binding = Binding()
+
+    /// `registry` is what `/metrics` renders; bootstrap `MetricsSystem` with the same one to show other parts' numbers too.
+    public convenience init(
+        _ configuration: GatewayConfiguration, store: Store, registry: PrometheusRegistry = PrometheusRegistry(),
+        logger: Logger
+    ) {
+        self.init(configuration, store: store, registry: registry, logger: logger, clock: Instant.now)
+    }
+
+    /// `clock`: epoch milliseconds.
+    init(
+        _ configuration: GatewayConfiguration, store: Store, registry: PrometheusRegistry, logger: Logger,
+        clock: @escaping @Sendable () -> Int64
+    ) {
+        self.configuration = configuration
+        self.store = store
+        self.registry = registry
+        self.logger = logger
+        self.clock = clock
+    }
+
+    /// The port that is listened on; waits until there is one. Nil if the gateway ended without binding.
+    public func boundPort() async -> Int? { await binding.port() }
+
+    public func run() async throws {
+        defer { binding.settle(nil) }
+        let metrics = GatewayMetrics(registry)
+        let responder = GatewayResponder(
+            handlers: Handlers(store: store, configuration: configuration, metrics: metrics, registry: registry),
+            authenticator: Authenticator(configuration.apps), places: Places(configuration.maximumRequests),
+            metrics: metrics, logger: logger, configuration: configuration, clock: clock)
+        let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
+        if connections < configuration.maximumConnections {
+            logger.warning(
+                "fewer connections than configured: the open-files limit is low",
+                metadata: ["connections": "\(connections)", "configured": "\(configuration.maximumConnections)"])
+        }
+        var applicationConfiguration = ApplicationConfiguration(
+            address: .hostname(configuration.host, port: configuration.port), serverName: "lamplighter", backlog: 1_024)
+        applicationConfiguration.availableConnectionsDelegate = MaximumAvailableConnections(connections)
+        let application = Application(
+            responder: responder,
+            server: .http1(
+                configuration: .init(
+                    idleTimeout: TimeAmount(configuration.idleTimeout),
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))),
+            configuration: applicationConfiguration,
+            onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },
+            logger: logger)
+        try await application.run()
+    }
+}
+
+/// The bound port, once it is known.
+private final class Binding: Sendable {
+    private enum State {
+        case waiting([CheckedContinuation<Int?, Never>])
+        case settled(Int?)
+    }
+
+    private let state = Mutex(State.waiting([]))
+
+    func port() async -> Int? {
+        await withCheckedContinuation { continuation in
+            let settled: Int?? = state.withLock { state in
+                switch state {
+                case .settled(let port): return .some(port)
+                case .waiting(let others):
+                    state = .waiting(others + [continuation])
+                    return nil
+                }
+            }
+            if let port = settled { continuation.resume(returning: port) }
+        }
+    }
+
+    /// The first call counts.
+    func settle(_ port: Int?) {
+        let waiting: [CheckedContinuation<Int?, Never>] = state.withLock { state in
+            guard case .waiting(let waiting) = state else { return [] }
+            state = .settled(port)
+            return waiting
+        }
+        for continuation in waiting { continuation.resume(returning: port) }
+    }
+}

@@ -1,0 +1,43 @@
+public import LiveActivity
+
+/// One app that the gateway serves.
+public struct GatewayApp: Sendable {
+    public var key: AppKey
+    /// What devices, and servers acting for one device, authenticate with.
+    public var secret: String
+    /// What publishers authenticate with.
+    public var masterSecret: String
+    public var bundleID: String
+
+    public init(key: AppKey, secret: String, masterSecret: String, bundleID: String) {
+        self.key = key
+        self.secret = secret
+        self.masterSecret = masterSecret
+        self.bundleID = bundleID
+    }
+}
+
+public struct GatewayConfiguration: Sendable {
+    public var host: String
+    /// 0 = any free port; `Gateway.boundPort()` tells which.
+    public var port: Int
+    public var apps: [GatewayApp]
+    /// Of every request body but the bulk call's, which is streamed. Larger: 413, before it is read.
+    public var maximumBodyBytes = 1 << 20
+    /// Authenticated requests in work at once; past it 503 with `Retry-After`. With the body limit this bounds memory.
+    public var maximumRequests = 512
+    /// Open connections; more wait in the kernel's backlog. Lowered at start to what the open-files limit leaves room for.
+    public var maximumConnections = 10_000
+    /// A connection on which nothing arrives for this long, between or inside requests, is closed.
+    public var idleTimeout: Duration = .seconds(60)
+    /// From the end of the head to the end of the body (not of the bulk call); past it the connection is closed.
+    public var readTimeout: Duration = .seconds(30)
+    /// Named in the `Server` header, `/healthz` and the log.
+    public var version = "dev"
+
+    public init(host: String = "127.0.0.1", port: Int = 0, apps: [GatewayApp]) {
+        self.host = host
+        self.port = port
+        self.apps = apps
+    }
+}

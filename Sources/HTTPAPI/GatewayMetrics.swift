@@ -1,0 +1,55 @@
+import LiveActivity
+import Metrics
+import PrometheusText
+import Store
+
+/// The gateway's numbers. Labels are route patterns, app keys and fixed words: a caller cannot make new series.
+struct GatewayMetrics: Sendable {
+    private let registry: PrometheusRegistry
+
+    init(_ registry: PrometheusRegistry) {
+        self.registry = registry
+    }
+
+    func requested(method: String, route: String, status: Int, duration: Duration) {
+        let dimensions = [("method", method), ("route", route)]
+        counter("lamplighter.http.requests", dimensions + [("status", "\(status)")]).increment()
+        Timer(label: "lamplighter.http.request.duration", dimensions: dimensions, factory: registry)
+            .recordNanoseconds(duration.nanoseconds)
+    }
+
+    func inFlight(_ change: Int) {
+        Meter(label: "lamplighter.http.requests.in_flight", factory: registry).increment(by: Double(change))
+    }
+
+    func published(_ app: AppKey, outcome: String) {
+        counter("lamplighter.pushes", [("app", app.rawValue), ("outcome", outcome)]).increment()
+    }
+
+    func registered(_ app: AppKey, outcome: String, count: Int = 1) {
+        guard count > 0 else { return }
+        counter("lamplighter.registrations", [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
+    }
+
+    func record(_ depth: QueueDepth) {
+        let parts = [
+            ("pushes_high", depth.pushesHigh), ("pushes_low", depth.pushesLow), ("shard_tasks", depth.shardTasks),
+            ("retries_due", depth.retriesDue),
+        ]
+        for (kind, value) in parts {
+            Meter(
+                label: "lamplighter.queue.depth", dimensions: [("app", depth.app.rawValue), ("kind", kind)],
+                factory: registry
+            ).set(value)
+        }
+    }
+
+    private func counter(_ label: String, _ dimensions: [(String, String)]) -> Counter {
+        Counter(label: label, dimensions: dimensions, factory: registry)
+    }
+}
+
+extension Duration {
+    var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+    var milliseconds: Int64 { nanoseconds / 1_000_000 }
+}

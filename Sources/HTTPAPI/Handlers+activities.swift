@@ -1,0 +1,163 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+extension Handlers {
+    /// Names of one page of `GET /api/activities`.
+    static let defaultPage = 100
+    static let maximumPage = 1_000
+
+    func listActivities(_ call: Call) async throws(APIError) -> Answer {
+        var limit = Self.defaultPage
+        if let text = call.query["limit"] {
+            guard let number = Int(text), (1...Self.maximumPage).contains(number) else {
+                throw .parameter("limit", "must be a whole number from 1 to \(Self.maximumPage)")
+            }
+            limit = number
+        }
+        let wanted = limit
+        let names = try await storing { () throws(StoreError) in
+            try await store.registry.names(
+                call.app.key, prefix: call.query["prefix"] ?? "", after: call.query["after"], limit: wanted)
+        }
+        var body: JSON = ["ok": true, "activities": .array(names.map { ["name": .string($0.rawValue)] })]
+        // A full page may be the last one: the next is empty then.
+        if names.count == limit, let last = names.last { body.append("next", .string(last.rawValue)) }
+        return Answer(200, body)
+    }
+
+    func activity(_ call: Call) async throws(APIError) -> Answer {
+        let name = try call.name()
+        let info = try await storing { () throws(StoreError) in try await store.registry.info(call.app.key, name) }
+        guard let info else {
+            throw APIError(404, "Nothing follows this name, and nothing was published to it.", code: 40401)
+        }
+        return Answer(
+            200,
+            [
+                "name": .string(info.name.rawValue), "tokens": .integer(info.tokens), "shards": .integer(info.buckets),
+                "last_push_id": info.lastPushID.map { .string($0.description) } ?? .null, "ended": .bool(info.ended),
+            ])
+    }
+
+    func track(_ call: Call) async throws(APIError) -> Answer {
+        let name = try call.name()
+        let channel = try call.channel()
+        let bytes = try await call.body.collect()
+        let registration = try reading { () throws(JSONError) in
+            try TrackBody.single(bytes, channel: channel, now: call.now)
+        }
+        let results = try await storing { () throws(StoreError) in
+            try await store.registry.track(call.app.key, name, [registration])
+        }
+        let outcome = results.first == .stored ? "stored" : "stale"
+        metrics.registered(call.app.key, outcome: outcome)
+        return Answer(200, ["ok": true, "result": .string(outcome)])
+    }
+
+    func untrack(_ call: Call) async throws(APIError) -> Answer {
+        let name = try call.name()
+        let removal = Removal(channel: try call.channel(), removedAt: call.now)
+        try await storing { () throws(StoreError) in
+            try await store.registry.untrack(call.app.key, name, [removal])
+        }
+        metrics.registered(call.app.key, outcome: "removed")
+        return .empty
+    }
+
+    /// Reads lines as they arrive and applies them a batch at a time, so memory is one batch whatever the length. Each line
+    /// can be applied again, so after a failure the whole body may be sent once more.
+    func bulkTrack(_ call: Call) async throws(APIError) -> Answer {
+        var bulk = BulkTrack(name: try call.name(), app: call.app.key, now: call.now)
+        do throws(APIError) {
+            try await call.body.stream { part throws(APIError) in
+                for line in bulk.lines.read(part) {
+                    bulk.take(line)
+                    if bulk.isFull { try await flush(&bulk) }
+                }
+            }
+            if let line = bulk.lines.finish() { bulk.take(line) }
+            try await flush(&bulk)
+        } catch {
+            var failure = error
+            failure.extra = bulk.counts + [JSON.Member("lines_applied", .integer(bulk.appliedLines))]
+            throw failure
+        }
+        return Answer(200, .object([JSON.Member("ok", true)] + bulk.counts))
+    }
+
+    private func flush(_ bulk: inout BulkTrack) async throws(APIError) {
+        let batch = bulk.batch
+        let (app, name) = (bulk.app, bulk.name)
+        guard !batch.isEmpty else { return bulk.applied([]) }
+        let results = try await storing { () throws(StoreError) in try await store.registry.track(app, name, batch) }
+        let stored = results.count { $0 == .stored }
+        metrics.registered(app, outcome: "stored", count: stored)
+        metrics.registered(app, outcome: "stale", count: results.count - stored)
+        bulk.applied(results)
+    }
+}
+
+/// Where a bulk call stands.
+struct BulkTrack {
+    /// Longest line: a token of 512 bytes is 1,024 digits, a channel 128 bytes; the rest is room for escapes.
+    static let maximumLineBytes = 8 << 10
+    static let batchSize = 1_000
+    /// Rejections listed in the answer; all are counted.
+    static let maximumListed = 1_000
+
+    let name: ActivityName
+    let app: AppKey
+    let now: Int64
+    var lines = LineReader(maximumBytes: BulkTrack.maximumLineBytes)
+    private(set) var batch: [Registration] = []
+    private(set) var appliedLines = 0
+    private var line = 0
+    private var accepted = 0
+    private var stale = 0
+    private var rejected: [JSON] = []
+    private var rejectedCount = 0
+
+    init(name: ActivityName, app: AppKey, now: Int64) {
+        self.name = name
+        self.app = app
+        self.now = now
+    }
+
+    var isFull: Bool { batch.count >= Self.batchSize }
+
+    /// Lines are counted from 1; empty ones are passed over.
+    mutating func take(_ text: LineReader.Line) {
+        line += 1
+        switch text {
+        case .tooLong: reject("is longer than \(Self.maximumLineBytes) bytes")
+        case .text(let bytes):
+            if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return }
+            do throws(JSONError) {
+                batch.append(try TrackBody.line(bytes, now: now))
+            } catch {
+                reject(error.path.isEmpty ? error.message : "\(error.path): \(error.message)")
+            }
+        }
+    }
+
+    mutating func applied(_ results: [RegistrationResult]) {
+        accepted += results.count
+        stale += results.count { $0 == .stale }
+        appliedLines = line
+        batch.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func reject(_ problem: String) {
+        rejectedCount += 1
+        if rejected.count < Self.maximumListed { rejected.append(["line": .integer(line), "error": .string(problem)]) }
+    }
+
+    /// `accepted` counts what was stored and what was older than what stood there (`stale`).
+    var counts: [JSON.Member] {
+        [
+            JSON.Member("accepted", .integer(accepted)), JSON.Member("stale", .integer(stale)),
+            JSON.Member("rejected", .array(rejected)), JSON.Member("rejected_count", .integer(rejectedCount)),
+        ]
+    }
+}

@@ -1,0 +1,112 @@
+import HTTPTypes
+import LiveActivity
+import Store
+import StrictJSON
+
+extension Handlers {
+    func createChannel(_ call: Call) async throws(APIError) -> Answer {
+        let channel = ChannelID.random()
+        try await register(channel, call)
+        var answer = Answer(
+            201, ["ok": true, "operation_id": .string(call.operation), "channel_id": .string(channel.description)],
+            type: Answer.airshipType)
+        answer.fields.append((.location, "/api/channels/\(channel)"))
+        return answer
+    }
+
+    /// A channel that is not known here is created: devices keep their ids when they are pointed at another server.
+    func updateChannel(_ call: Call) async throws(APIError) -> Answer {
+        let channel = try call.channel()
+        try await register(channel, call)
+        return Answer(
+            200, ["ok": true, "operation_id": .string(call.operation), "channel_id": .string(channel.description)],
+            type: Answer.airshipType)
+    }
+
+    private func register(_ channel: ChannelID, _ call: Call) async throws(APIError) {
+        let bytes = try await call.body.collect()
+        let registration = try reading { () throws(JSONError) in try ChannelBody.registration(bytes) }
+        try await storing { () throws(StoreError) in
+            try await store.channels.register(
+                call.app.key, channel, tags: registration.tags, namedUser: registration.namedUser)
+        }
+    }
+
+    /// Applies what can be applied, in order; each step can be repeated, so a 503 in the middle loses nothing.
+    func channelBatch(_ call: Call) async throws(APIError) -> Answer {
+        let channel = try call.channel()
+        let bytes = try await call.body.collect()
+        let batch = try reading { () throws(JSONError) in try BatchBody(bytes, channel: channel) }
+        let app = call.app.key
+        try await storing { () throws(StoreError) in
+            if let tags = batch.tags { try await store.channels.tag(app, [channel], tags) }
+            for update in batch.updates { try await apply(update, app, channel) }
+        }
+        if let first = batch.problems.first {
+            var error = APIError(first)
+            error.extra = [
+                JSON.Member("applied", .integer(batch.updates.count)),
+                JSON.Member("problems", .array(batch.problems.prefix(100).map { .string($0.description) })),
+            ]
+            throw error
+        }
+        return Answer(200, ["ok": true], type: Answer.airshipType)
+    }
+
+    private func apply(_ update: BatchBody.Update, _ app: AppKey, _ channel: ChannelID) async throws(StoreError) {
+        switch update {
+        case .set(let name, let registration):
+            let results = try await store.registry.track(app, name, [registration])
+            metrics.registered(app, outcome: results.first == .stored ? "stored" : "stale")
+        case .remove(let name, let removal):
+            try await store.registry.untrack(app, name, [removal])
+            metrics.registered(app, outcome: "removed")
+        case .startToken(let type, let token, let at):
+            try await store.channels.setStartToken(app, channel, attributesType: type, token: token, at: at)
+            metrics.registered(app, outcome: token == nil ? "start_token_removed" : "start_token")
+        }
+    }
+
+    func tagChannels(_ call: Call) async throws(APIError) -> Answer {
+        let bytes = try await call.body.collect()
+        let request = try reading { () throws(JSONError) in try ChannelBody.tagRequest(bytes) }
+        try await storing { () throws(StoreError) in
+            try await store.channels.tag(call.app.key, request.channels, request.change)
+        }
+        return Answer(200, ["ok": true], type: Answer.airshipType)
+    }
+
+    func associate(_ call: Call) async throws(APIError) -> Answer {
+        let bytes = try await call.body.collect()
+        let request = try reading { () throws(JSONError) in try ChannelBody.namedUser(bytes, isRequired: true) }
+        try await storing { () throws(StoreError) in
+            if let user = request.namedUser {
+                try await store.channels.associate(call.app.key, request.channel, namedUser: user)
+            }
+        }
+        return Answer(200, ["ok": true], type: Answer.airshipType)
+    }
+
+    func disassociate(_ call: Call) async throws(APIError) -> Answer {
+        let bytes = try await call.body.collect()
+        let request = try reading { () throws(JSONError) in try ChannelBody.namedUser(bytes, isRequired: false) }
+        try await storing { () throws(StoreError) in
+            try await store.channels.disassociate(call.app.key, request.channel, namedUser: request.namedUser)
+        }
+        return Answer(200, ["ok": true], type: Answer.airshipType)
+    }
+
+    /// A token for the channel that the request was signed for. `expires_in` is milliseconds: so the SDK reads it.
+    func deviceToken(_ call: Call) throws(APIError) -> Answer {
+        let signed: ChannelID? = if case .signed(let channel) = call.credential { channel } else { nil }
+        guard let channel = signed ?? call.headers[.airshipChannel].flatMap({ try? ChannelID($0) }) else {
+            throw .parameter("X-UA-Channel-ID", "is required: the channel that the token is for")
+        }
+        return Answer(
+            200,
+            [
+                "ok": true, "token": .string(call.tokens.token(for: channel, now: call.now)),
+                "expires_in": .integer(DeviceTokens.lifetimeMilliseconds),
+            ], type: Answer.airshipType)
+    }
+}

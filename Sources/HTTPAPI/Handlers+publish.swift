@@ -1,0 +1,110 @@
+import APNsWire
+import Crypto
+import HTTPTypes
+import LiveActivity
+import Store
+import StrictJSON
+
+extension Handlers {
+    /// 202 only when Redis has every push of the body. Kill -9 between two pushes of an array: the caller has no answer;
+    /// with an Idempotency-Key a repetition completes the array under the same ids.
+    func publish(_ call: Call) async throws(APIError) -> Answer {
+        let key = try idempotencyKey(call)
+        let bytes = try await call.body.collect()
+        let pushes = try PublishBody.parse(bytes, now: call.now)
+        try refuseUnbuilt(pushes)
+        var ids = pushes.map { _ in PushID.random() }
+        if let key {
+            let digest = Array(SHA256.hash(data: bytes))
+            let fresh = ids
+            let reserved = try await storing { () throws(StoreError) in
+                try await store.pushes.reserve(call.app.key, idempotencyKey: key, bodyDigest: digest, ids: fresh)
+            }
+            guard let reserved, reserved.count == pushes.count else { throw .idempotencyConflict }
+            ids = reserved
+        }
+        for (position, push) in pushes.enumerated() {
+            try await accept(push, ids: ids, position: position, call)
+        }
+        var body: JSON = [
+            "ok": true, "operation_id": .string(call.operation),
+            "push_ids": .array(ids.map { .string($0.description) }), "message_ids": [], "content_urls": [],
+        ]
+        let warnings = pushes.flatMap(\.warnings)
+        if !warnings.isEmpty { body.append("warnings", .array(warnings.map(JSON.string))) }
+        return Answer(202, body, type: Answer.airshipType)
+    }
+
+    /// A dry run: the same checks, nothing written.
+    func validate(_ call: Call) async throws(APIError) -> Answer {
+        let pushes = try PublishBody.parse(try await call.body.collect(), now: call.now)
+        try refuseUnbuilt(pushes)
+        var body: JSON = ["ok": true]
+        let warnings = pushes.flatMap(\.warnings)
+        if !warnings.isEmpty { body.append("warnings", .array(warnings.map(JSON.string))) }
+        return Answer(200, body, type: Answer.airshipType)
+    }
+
+    private func refuseUnbuilt(_ pushes: [PublishBody.Push]) throws(APIError) {
+        for push in pushes where push.publish.event == .start {
+            throw APIError(
+                501, "\(push.eventPath): starting an activity by push is not built yet; update and end are.",
+                details: APIError.Details(
+                    error: "starting an activity by push is not built yet", path: push.eventPath,
+                    location: push.eventLocation))
+        }
+    }
+
+    private func idempotencyKey(_ call: Call) throws(APIError) -> String? {
+        guard let key = call.headers[.idempotencyKey] else { return nil }
+        guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            throw .parameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters")
+        }
+        return key
+    }
+
+    private func accept(
+        _ push: PublishBody.Push, ids: [PushID], position: Int, _ call: Call
+    ) async throws(APIError) {
+        let app = call.app.key
+        do throws(APIError) {
+            let acceptance = try await storing { () throws(StoreError) in
+                try await store.pushes.accept(
+                    app, push.publish, id: ids[position], payload: push.payload,
+                    timestampOffset: Payload.timestampOffset, now: call.now)
+            }
+            if case .refused(let refusal) = acceptance { throw APIError(refusal) }
+            metrics.published(app, outcome: "accepted")
+        } catch {
+            metrics.published(app, outcome: error.status == 429 ? "queue_full" : error.status == 409 ? "conflict" : "failed")
+            guard ids.count > 1 else { throw error }
+            // Of an array: which one it was, and what stands.
+            var named = error
+            named.message = "[\(position)]: \(error.message)"
+            named.details = named.details ?? APIError.Details(error: error.message, path: "[\(position)]", location: nil)
+            named.extra.append(JSON.Member("push_ids", .array(ids[..<position].map { .string($0.description) })))
+            throw named
+        }
+    }
+}
+
+extension APIError {
+    static let idempotencyConflict = APIError(
+        409, "This Idempotency-Key was used with another body within the last 24 hours: use a new key for a new body.")
+
+    init(_ refusal: AcceptanceRefusal) {
+        switch refusal {
+        case .timestampBehind(let last):
+            let path = "notification.ios.live_activity.timestamp"
+            let problem = "is older than the name's last, \(last): devices would drop it. Leave it out to use the time of acceptance"
+            self.init(409, "\(path): \(problem).", details: Details(error: problem, path: path, location: nil))
+        case .nameEnded:
+            let path = "notification.ios.live_activity.name"
+            let problem = "has ended, and nothing began to follow it since"
+            self.init(409, "\(path): \(problem).", details: Details(error: problem, path: path, location: nil))
+        case .queueFull(let seconds):
+            self.init(429, "Too much work waits: nothing was accepted. Try again in \(seconds) s.", retryAfter: seconds)
+        case .idempotencyConflict: self = .idempotencyConflict
+        }
+    }
+}

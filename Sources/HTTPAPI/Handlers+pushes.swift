@@ -1,0 +1,50 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+extension Handlers {
+    func pushLedger(_ call: Call) async throws(APIError) -> Answer {
+        let id = try pushID(call)
+        let ledger = try await storing { () throws(StoreError) in try await store.pushes.ledger(call.app.key, id) }
+        guard let ledger else { throw .noSuchPush }
+        return Answer(200, ledger.json)
+    }
+
+    /// What is sent stays sent; the ledger afterwards says how much that was.
+    func cancelPush(_ call: Call) async throws(APIError) -> Answer {
+        let id = try pushID(call)
+        let ledger = try await storing { () throws(StoreError) in
+            try await store.pushes.cancel(call.app.key, id, now: call.now)
+        }
+        guard let ledger else { throw .noSuchPush }
+        return Answer(200, ledger.json)
+    }
+
+    private func pushID(_ call: Call) throws(APIError) -> PushID {
+        guard let id = PushID(call.parameter("push_id")) else { throw .parameter("push_id", "must be a UUID") }
+        return id
+    }
+}
+
+extension APIError {
+    static let noSuchPush = APIError(404, "This app has no push of that id, or its record has expired.", code: 40401)
+}
+
+extension Ledger {
+    var json: JSON {
+        var body: JSON = [
+            "push_id": .string(id.description), "name": .string(name.rawValue), "event": .string(event.rawValue),
+            "priority": .integer(priority.rawValue), "state": .string(state.rawValue), "expanded": .bool(expanded),
+            "targets": .integer(targets), "delivered": .integer(delivered), "pruned": .integer(pruned),
+            "failed": .integer(failed), "superseded": .integer(superseded), "expired": .integer(expired),
+            "skipped": .integer(skipped), "pending": .integer(pending), "retries": .integer(retries),
+            "duplicates_possible": .integer(duplicatesPossible),
+        ]
+        if let supersededBy { body.append("superseded_by", .string(supersededBy.description)) }
+        body.append("created_at", .string(Instant.text(createdAt)))
+        body.append("finished_at", finishedAt.map { .string(Instant.text($0)) } ?? .null)
+        let reasons = errors.sorted { $0.key < $1.key }
+        body.append("errors", .object(reasons.map { JSON.Member($0.key, .integer($0.value)) }))
+        return body
+    }
+}

@@ -1,0 +1,111 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Synchronization
+
+/// The body of one request: read at most once, within its limits. When a request is refused before its body was read, the
+/// rest of it is either small and thrown away, or the connection is closed a moment after the answer.
+final class IncomingBody: Sendable {
+    /// A refused request's body up to this size is read and dropped, so that the connection can be used again.
+    static let drainedBytes = 64 << 10
+    /// Between an early answer and the closing of its connection: time for the answer to arrive before the reset.
+    static let linger: TimeAmount = .seconds(5)
+
+    private let body: RequestBody
+    private let channel: any Channel
+    private let limit: Int
+    private let timeout: TimeAmount
+    private let hasEncoding: Bool
+    /// Nil: chunked, of unknown length.
+    private let announced: Int?
+    private let state = Mutex(State())
+
+    private struct State {
+        var isRead = false
+        var bytes = 0
+    }
+
+    init(_ request: Request, channel: any Channel, limit: Int, timeout: Duration) {
+        body = request.body
+        self.channel = channel
+        self.limit = limit
+        self.timeout = TimeAmount(timeout)
+        announced =
+            request.headers[.contentLength].flatMap { Int($0) } ?? (request.headers[.transferEncoding] == nil ? 0 : nil)
+        hasEncoding = !["", "identity"].contains((request.headers[.contentEncoding] ?? "").lowercased())
+    }
+
+    /// Bytes read so far.
+    var bytesRead: Int { state.withLock { $0.bytes } }
+
+    /// The whole body: 413 if it is too large, 408 if it takes too long.
+    func collect() async throws(APIError) -> [UInt8] {
+        try checkEncoding()
+        guard announced ?? 0 <= limit else { throw .bodyTooLarge(limit: limit) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(announced ?? 0)
+        // On the channel's event loop. Closing the input ends the reading below; the answer can still go out.
+        let channel = self.channel
+        let deadline = channel.eventLoop.scheduleTask(in: timeout) { channel.close(mode: .input, promise: nil) }
+        defer { deadline.cancel() }
+        do {
+            for try await part in body {
+                count(part.readableBytes)
+                guard bytes.count + part.readableBytes <= limit else { throw APIError.bodyTooLarge(limit: limit) }
+                bytes.append(contentsOf: part.readableBytesView)
+            }
+        } catch let error as APIError {
+            throw error
+        } catch {
+            throw APIError(408, "The request body did not arrive whole in time.")
+        }
+        markRead()
+        return bytes
+    }
+
+    /// Hands on the body part by part as it arrives, without a limit of its size.
+    func stream(_ take: (ByteBufferView) async throws(APIError) -> Void) async throws(APIError) {
+        try checkEncoding()
+        do {
+            for try await part in body {
+                count(part.readableBytes)
+                try await take(part.readableBytesView)
+            }
+        } catch let error as APIError {
+            throw error
+        } catch {
+            throw APIError(400, "The request body did not arrive whole.")
+        }
+        markRead()
+    }
+
+    /// To be called with every answer. True if the connection cannot be used again.
+    func finish() async -> Bool {
+        if state.withLock({ $0.isRead }) || announced == 0 { return false }
+        let rest = announced.map { $0 - bytesRead } ?? .max
+        if rest <= Self.drainedBytes, await drain() { return false }
+        let channel = self.channel
+        channel.eventLoop.scheduleTask(in: Self.linger) { channel.close(promise: nil) }
+        return true
+    }
+
+    private func drain() async -> Bool {
+        let channel = self.channel
+        let deadline = channel.eventLoop.scheduleTask(in: timeout) { channel.close(mode: .input, promise: nil) }
+        defer { deadline.cancel() }
+        do {
+            for try await part in body { count(part.readableBytes) }
+            markRead()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func checkEncoding() throws(APIError) {
+        if hasEncoding { throw APIError(415, "The request body must not be compressed: leave out Content-Encoding.") }
+    }
+
+    private func count(_ bytes: Int) { state.withLock { $0.bytes += bytes } }
+    private func markRead() { state.withLock { $0.isRead = true } }
+}

@@ -1,0 +1,150 @@
+import APNsWire
+import LiveActivity
+import StrictJSON
+
+/// `notification.ios.live_activity`.
+enum LiveActivityBody {
+    /// A publisher's clock may be ahead of ours by this many seconds: a timestamp from the future would make devices drop
+    /// every later push until it has come.
+    static let maximumLead: Int64 = 300
+
+    struct Parsed {
+        var publish: Publish
+        var payload: [UInt8]
+        var eventPath: String
+        var eventLocation: JSONLocation
+    }
+
+    static let keys = [
+        "name", "event", "content_state", "timestamp", "priority", "stale_date", "dismissal_date", "relevance_score",
+        "alert", "attributes_type", "attributes",
+    ]
+
+    /// `now` in epoch seconds.
+    static func parse(
+        _ value: JSONValue, audience: Audience, options: PublishOptions, now: Int64, warnings: inout [String]
+    ) throws(JSONError) -> Parsed {
+        let body = try value.object()
+        try body.refuseUnknownKeys(known: keys)
+        let name = try body.required("name")
+        let eventValue = try body.required("event")
+        let event = try self.event(eventValue)
+        var publish = Publish(
+            name: try identifier(name) { text throws(IdentifierError) in try ActivityName(text) }, event: event,
+            audience: audience, options: options)
+        if let priority = body["priority"] { publish.priority = try self.priority(priority) }
+        try content(body, event: event, into: &publish)
+        try times(body, now: now, into: &publish, warnings: &warnings)
+        if let score = body["relevance_score"] {
+            publish.relevanceScore = RawJSON(checked: Array(try score.numberText()))
+        }
+        if let alert = body["alert"] {
+            publish.alert = try AlertBody.parse(alert, warnings: &warnings)
+        } else if event == .start {
+            throw body.missing("alert", "is required for event start")
+        }
+        try attributes(body, event: event, into: &publish)
+        let payload = Payload(publish, timestamp: publish.timestamp ?? Int(now)).bytes
+        guard payload.count <= Payload.maximumBytes else {
+            throw tooLarge(payload.count, body)
+        }
+        return Parsed(
+            publish: publish, payload: payload, eventPath: eventValue.path, eventLocation: eventValue.location)
+    }
+
+    private static func event(_ value: JSONValue) throws(JSONError) -> ActivityEvent {
+        let text = try value.string()
+        if let event = ActivityEvent(rawValue: text) { return event }
+        let known = ActivityEvent.allCases.map(\.rawValue)
+        let nearest = known.nearest(to: text).map { "; did you mean `\($0)`?" } ?? ""
+        throw value.error("must be start, update or end\(nearest)")
+    }
+
+    private static func priority(_ value: JSONValue) throws(JSONError) -> PushPriority {
+        let number = try value.integer()
+        guard let priority = Int(exactly: number).flatMap(PushPriority.init(rawValue:)) else {
+            throw value.error("must be 5 or 10, not \(number)")
+        }
+        return priority
+    }
+
+    private static func content(
+        _ body: JSONObject, event: ActivityEvent, into publish: inout Publish
+    ) throws(JSONError) {
+        if let state = body["content_state"] {
+            guard state.kind == .object else { throw state.mismatch("an object") }
+            publish.contentState = RawJSON(checked: Array(state.raw))
+        } else if event != .end {
+            throw body.missing("content_state", "is required for event \(event.rawValue)")
+        }
+    }
+
+    private static func times(
+        _ body: JSONObject, now: Int64, into publish: inout Publish, warnings: inout [String]
+    ) throws(JSONError) {
+        if let timestamp = body["timestamp"] {
+            let seconds = try EpochSeconds.read(timestamp)
+            guard seconds <= now + maximumLead else {
+                throw timestamp.error("must not be more than \(maximumLead) s ahead; it is \(seconds - Int(now)) s ahead")
+            }
+            publish.timestamp = seconds
+        }
+        if let stale = body["stale_date"] {
+            let seconds = try EpochSeconds.read(stale)
+            if seconds <= now { warnings.append("\(stale.path) is in the past: nothing will be sent") }
+            publish.staleDate = seconds
+        }
+        if let dismissal = body["dismissal_date"] {
+            // Apple takes any time in the past for "now"; 0 is what people write.
+            let isZero = try dismissal.integer() == 0
+            publish.dismissalDate = isZero ? 0 : try EpochSeconds.read(dismissal)
+            if publish.event != .end { warnings.append("\(dismissal.path) has an effect with event end only") }
+        }
+    }
+
+    private static func attributes(
+        _ body: JSONObject, event: ActivityEvent, into publish: inout Publish
+    ) throws(JSONError) {
+        for key in ["attributes_type", "attributes"] {
+            if event == .start {
+                _ = try body.requiredFor(key, event: event)
+            } else if let value = body[key] {
+                throw value.keyError("belongs to event start only")
+            }
+        }
+        guard let type = body["attributes_type"], let attributes = body["attributes"] else { return }
+        let text = try type.string()
+        guard (1...255).contains(text.utf8.count) else { throw type.error("must be 1 to 255 bytes of text") }
+        publish.attributesType = text
+        guard attributes.kind == .object else { throw attributes.mismatch("an object") }
+        publish.attributes = RawJSON(checked: Array(attributes.raw))
+    }
+
+    private static func tooLarge(_ size: Int, _ body: JSONObject) -> JSONError {
+        // The largest part is the one to cut.
+        let parts = ["content_state", "attributes", "alert"].compactMap { body[$0] }
+        let culprit = parts.max { $0.raw.count < $1.raw.count } ?? body.value
+        return culprit.error(
+            "makes the APNs payload \(size) bytes; Apple's limit is \(Payload.maximumBytes)"
+                + " (this value: \(culprit.raw.count) bytes)")
+    }
+}
+
+/// Reads a string by the rule of an identifier of the domain.
+func identifier<Value>(
+    _ value: JSONValue, _ make: (String) throws(IdentifierError) -> Value
+) throws(JSONError) -> Value {
+    let text = try value.string()
+    do throws(IdentifierError) {
+        return try make(text)
+    } catch {
+        throw value.error("must be \(error.rule)")
+    }
+}
+
+extension JSONObject {
+    func requiredFor(_ key: String, event: ActivityEvent) throws(JSONError) -> JSONValue {
+        guard let value = self[key] else { throw missing(key, "is required for event \(event.rawValue)") }
+        return value
+    }
+}

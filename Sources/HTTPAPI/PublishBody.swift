@@ -1,0 +1,166 @@
+import APNsWire
+import LiveActivity
+import StrictJSON
+
+/// The body of a publish: one push object or an array of them, checked as a whole before anything is written.
+/// A pure function of the bytes and the time.
+enum PublishBody {
+    /// Pushes in one request, as Airship has it.
+    static let maximumPushes = 100
+
+    struct Push: Sendable, Hashable {
+        var publish: Publish
+        var payload: [UInt8]
+        /// What will not do what its writer may expect; shown in the answer.
+        var warnings: [String]
+        /// For the refusal of what is not built yet.
+        var eventPath: String
+        var eventLocation: JSONLocation
+    }
+
+    /// `now` in epoch milliseconds.
+    static func parse(_ bytes: [UInt8], now: Int64) throws(APIError) -> [Push] {
+        try reading { () throws(JSONError) in
+            let root = try JSONDocument(bytes).root
+            guard root.kind == .array else { return [try push(root, now: now / 1_000)] }
+            let values = try root.array()
+            guard !values.isEmpty else { throw root.error("must hold at least one push") }
+            guard values.count <= maximumPushes else {
+                throw root.error("must hold at most \(maximumPushes) pushes, not \(values.count)")
+            }
+            var pushes: [Push] = []
+            for value in values { pushes.append(try push(value, now: now / 1_000)) }
+            return pushes
+        }
+    }
+
+    /// `now` in epoch seconds.
+    private static func push(_ value: JSONValue, now: Int64) throws(JSONError) -> Push {
+        guard value.kind == .object else { throw value.mismatch("a push object") }
+        let body = try value.object()
+        try body.refuseUnknownKeys(known: pushKeys + otherPushKeys)
+        var warnings: [String] = []
+        for (key, value) in body.members where unsentPushKeys.contains(key) {
+            warnings.append("\(value.path) is not sent: Lamplighter sends Live Activities only")
+        }
+        let audience = try AudienceBody.parse(body.required("audience"))
+        try deviceTypes(body.required("device_types"))
+        let notification = try body.required("notification").object()
+        for (key, value) in notification.members where key != "ios" {
+            guard notificationKeys.contains(key) || key.hasPrefix("open::") else {
+                try notification.refuseUnknownKeys(known: ["ios"] + notificationKeys)
+                continue
+            }
+            warnings.append("\(value.path) is not sent: Lamplighter sends Live Activities only")
+        }
+        let ios = try notification.required("ios").object()
+        try ios.refuseUnknownKeys(known: ["live_activity"] + iosKeys)
+        for (key, value) in ios.members where key != "live_activity" {
+            warnings.append("\(value.path) is not sent: Lamplighter sends Live Activities only")
+        }
+        guard let activityValue = ios["live_activity"] else {
+            throw ios.missing("live_activity", "is required: Lamplighter sends Live Activities only")
+        }
+        let options = try body["options"].map { value throws(JSONError) in
+            try self.options(value, now: now, warnings: &warnings)
+        }
+        let activity = try LiveActivityBody.parse(
+            activityValue, audience: audience, options: options ?? PublishOptions(), now: now, warnings: &warnings)
+        return Push(
+            publish: activity.publish, payload: activity.payload, warnings: warnings, eventPath: activity.eventPath,
+            eventLocation: activity.eventLocation)
+    }
+
+    // Airship's other keys are taken for the sake of publishers that send them; those that would show something on a
+    // device earn a warning. Any other key is a slip of the hand and is refused.
+    private static let pushKeys = ["audience", "device_types", "notification", "options"]
+    private static let unsentPushKeys = ["message", "in_app", "actions"]
+    private static let otherPushKeys =
+        unsentPushKeys + ["campaigns", "message_type", "global_attributes", "feed_references", "localizations", "trace"]
+    private static let notificationKeys = [
+        "alert", "actions", "interactive", "android", "amazon", "web", "email", "sms", "mms", "wns", "extra",
+    ]
+    private static let iosKeys = [
+        "alert", "badge", "sound", "content_available", "content-available", "extra", "expiry", "priority", "category",
+        "interactive", "actions", "title", "subtitle", "media_attachment", "mutable_content", "mutable-content",
+        "collapse_id", "thread_id", "target_content_id", "interruption_level", "relevance_score", "template",
+        "localizations",
+    ]
+    private static let optionKeys = ["conflate", "expiry"]
+    private static let airshipOptionKeys = [
+        "no_throttle", "personalization", "redact_payload", "bypass_frequency_limits", "bypass_holdout_groups",
+    ]
+    private static let platforms = ["ios", "android", "amazon", "web", "email", "sms", "mms", "wns"]
+
+    /// A list or one string; with `ios` in it, or `all`.
+    private static func deviceTypes(_ value: JSONValue) throws(JSONError) {
+        switch value.kind {
+        case .string:
+            let text = try value.string()
+            guard text == "all" || text == "ios" else {
+                throw value.error("must include `ios`, or be `all`: Lamplighter sends to iOS only")
+            }
+        case .array:
+            var found = false
+            for entry in try value.array() {
+                let text = try entry.string()
+                found = found || text == "ios" || text == "all"
+                guard platforms.contains(text) || text == "all" || text.hasPrefix("open::") else {
+                    let nearest = platforms.nearest(to: text).map { "; did you mean `\($0)`?" } ?? ""
+                    throw entry.error("is not a known device type\(nearest)")
+                }
+            }
+            guard found else { throw value.error("must include `ios`, or be `all`: Lamplighter sends to iOS only") }
+        default: throw value.mismatch("a list of device types, or the string `all`")
+        }
+    }
+
+    private static func options(
+        _ value: JSONValue, now: Int64, warnings: inout [String]
+    ) throws(JSONError) -> PublishOptions {
+        let object = try value.object()
+        try object.refuseUnknownKeys(known: optionKeys + airshipOptionKeys)
+        var options = PublishOptions()
+        if let conflate = object["conflate"] { options.conflate = try conflate.bool() }
+        if let expiry = object["expiry"] {
+            options.expiry = Int(try self.expiry(expiry, now: now))
+            // Not an error: a publisher that repeats a request with its Idempotency-Key must be able to.
+            if let at = options.expiry, at != 0, at <= now {
+                warnings.append("\(expiry.path) is in the past: nothing will be sent")
+            }
+        }
+        return options
+    }
+
+    /// Seconds from now (below 1,000,000,000), epoch seconds, or Airship's `2026-11-21T18:00:00`; 0 = try once.
+    private static func expiry(_ value: JSONValue, now: Int64) throws(JSONError) -> Int64 {
+        if value.kind == .string {
+            guard let milliseconds = Instant.parse(try value.string()) else {
+                throw value.error("must be seconds from now, epoch seconds, or a UTC time such as 2026-11-21T18:00:00")
+            }
+            return milliseconds / 1_000
+        }
+        let seconds = try value.integer()
+        switch seconds {
+        case 0: return 0
+        case 1..<Int64(Payload.timestampRange.lowerBound): return now + seconds
+        default: return Int64(try EpochSeconds.read(value))
+        }
+    }
+}
+
+/// Epoch seconds in a body.
+enum EpochSeconds {
+    /// Ten digits: 2001 to 2286. Milliseconds are recognized and said.
+    static func read(_ value: JSONValue) throws(JSONError) -> Int {
+        let seconds = try value.integer()
+        guard let exact = Int(exactly: seconds), Payload.timestampRange.contains(exact) else {
+            let isMilliseconds = Payload.timestampRange.contains(Int(seconds / 1_000))
+            throw value.error(
+                isMilliseconds
+                    ? "must be epoch seconds; this looks like milliseconds: \(seconds / 1_000)?"
+                    : "must be epoch seconds, a number of ten digits")
+        }
+        return exact
+    }
+}

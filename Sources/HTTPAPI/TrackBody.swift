@@ -1,0 +1,88 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// One channel that follows a name: the body of a single call, and a line of the bulk call.
+enum TrackBody {
+    private static let keys = [
+        "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled",
+    ]
+
+    /// `{"token":hex,"registered_at_ms"?,"started_at_ms"?,"activity_id"?,"frequent_pushes_enabled"?}`
+    static func single(_ bytes: [UInt8], channel: ChannelID, now: Int64) throws(JSONError) -> Registration {
+        let body = try JSONDocument(bytes).root.object()
+        try body.refuseUnknownKeys(known: keys)
+        return try registration(body, channel: channel, now: now)
+    }
+
+    /// The same with `"channel"`.
+    static func line(_ bytes: [UInt8], now: Int64) throws(JSONError) -> Registration {
+        let body = try JSONDocument(bytes).root.object()
+        try body.refuseUnknownKeys(known: ["channel"] + keys)
+        let channel = try identifier(body.required("channel")) { text throws(IdentifierError) in try ChannelID(text) }
+        return try registration(body, channel: channel, now: now)
+    }
+
+    private static func registration(
+        _ body: JSONObject, channel: ChannelID, now: Int64
+    ) throws(JSONError) -> Registration {
+        let token = try identifier(body.required("token")) { text throws(IdentifierError) in try PushToken(hex: text) }
+        let registered = try body["registered_at_ms"].map { value throws(JSONError) in try EpochMilliseconds.read(value) }
+        let started = try body["started_at_ms"].map { value throws(JSONError) in try EpochMilliseconds.read(value) }
+        let id = try body["activity_id"].map { value throws(JSONError) in try AudienceBody.text(value, "activity_id") }
+        let frequent = try body["frequent_pushes_enabled"].map { value throws(JSONError) in try value.bool() }
+        return Registration(
+            channel: channel, token: token, registeredAt: registered ?? now, startedAt: started, activityID: id,
+            frequentPushesEnabled: frequent)
+    }
+}
+
+/// Cuts a stream of bytes into lines, in bounded memory.
+struct LineReader {
+    enum Line: Sendable, Hashable {
+        case text([UInt8])
+        case tooLong
+    }
+
+    let maximumBytes: Int
+    private var partial: [UInt8] = []
+    private var isSkipping = false
+
+    init(maximumBytes: Int) {
+        self.maximumBytes = maximumBytes
+    }
+
+    /// The lines that `bytes` completes, without their LF.
+    mutating func read(_ bytes: some Collection<UInt8>) -> [Line] {
+        var lines: [Line] = []
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            take(rest[..<end])
+            lines.append(complete())
+            rest = rest[rest.index(after: end)...]
+        }
+        take(rest)
+        return lines
+    }
+
+    /// The last line, if the stream did not end with LF.
+    mutating func finish() -> Line? { partial.isEmpty && !isSkipping ? nil : complete() }
+
+    private mutating func take(_ part: some Collection<UInt8>) {
+        guard !isSkipping else { return }
+        guard partial.count + part.count <= maximumBytes else {
+            partial = []
+            isSkipping = true
+            return
+        }
+        partial.append(contentsOf: part)
+    }
+
+    private mutating func complete() -> Line {
+        defer {
+            partial = []
+            isSkipping = false
+        }
+        return isSkipping ? .tooLong : .text(partial)
+    }
+}
