@@ -7,6 +7,9 @@ internal import Synchronization
 /// or block it (BLPOP, XREADGROUP … BLOCK) have no place here: `transaction` and `RedisBlockingConnection` exist for that.
 public final class RedisClient: Sendable {
     private let mailboxes: [Mailbox]
+    private let url: RedisURL
+    private let options: RedisOptions
+    private let logger: Logger
     private let turn = Atomic<Int>(0)
 
     /// Connects when the first command comes. `scripts` are loaded on each new connection, so that their first call is
@@ -15,6 +18,9 @@ public final class RedisClient: Sendable {
         url: RedisURL, connections: Int = 2, scripts: [RedisScript] = [], options: RedisOptions = RedisOptions(),
         logger: Logger
     ) {
+        self.url = url
+        self.options = options
+        self.logger = logger
         mailboxes = (0..<max(1, connections)).map { index in
             let mailbox = Mailbox()
             ConnectionThread.start(
@@ -26,6 +32,11 @@ public final class RedisClient: Sendable {
     }
 
     deinit { for mailbox in mailboxes { mailbox.close() } }
+
+    /// A connection of its own to the same server, for commands that wait there.
+    public func blockingConnection() -> RedisBlockingConnection {
+        RedisBlockingConnection(url: url, options: options, logger: logger)
+    }
 
     /// All commands in one round trip on one connection; error replies stay in their place.
     ///
