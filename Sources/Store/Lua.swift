@@ -2,6 +2,14 @@ import Redis
 
 /// The scripts of `Lua/`, embedded at build time. The number in a file's name is how many keys it declares.
 enum Lua {
+    static let registrySet = script("registry-set-3", PackageResources.registry_set_3_lua)
+    static let registryRemove = script("registry-remove-2", PackageResources.registry_remove_2_lua)
+    static let registryPrune = script("registry-prune-2", PackageResources.registry_prune_2_lua)
+    static let registrySplit = script("registry-split-4", PackageResources.registry_split_4_lua)
+    static let registryAlive = script("registry-alive-2", PackageResources.registry_alive_2_lua)
+    static let channelMark = script("channel-mark-1", PackageResources.channel_mark_1_lua)
+    static let channelConfirm = script("channel-confirm-1", PackageResources.channel_confirm_1_lua)
+    static let channelStartToken = script("channel-start-token-1", PackageResources.channel_start_token_1_lua)
     static let pushAccept = script("push-accept-3", PackageResources.push_accept_3_lua)
     static let pushBegin = script("push-begin-5", PackageResources.push_begin_5_lua)
     static let pushCancel = script("push-cancel-5", PackageResources.push_cancel_5_lua)
@@ -13,6 +21,14 @@ enum Lua {
     static let queueForget = script("queue-forget-1", PackageResources.queue_forget_1_lua)
 
     static let all: [RedisScript] = [
+        registrySet,
+        registryRemove,
+        registryPrune,
+        registrySplit,
+        registryAlive,
+        channelMark,
+        channelConfirm,
+        channelStartToken,
         pushAccept,
         pushBegin,
         pushCancel,
