@@ -15,19 +15,32 @@ public protocol PushTransport: Sendable {
 }
 
 /// The answers of a page: what is rare is listed, what is common is counted.
-public struct PageOutcome: Sendable {
+public struct PageOutcome: Sendable, Hashable {
     public struct Exception: Sendable, Hashable {
         /// Index of the entry in the page.
         public var index: Int
         public var outcome: PushOutcome
-        public init(index: Int, outcome: PushOutcome) { self.index = index; self.outcome = outcome }
+
+        public init(index: Int, outcome: PushOutcome) {
+            self.index = index
+            self.outcome = outcome
+        }
     }
+
     public var accepted: Int
-    /// Everything but 200; never `.accepted`.
+    /// Everything but 200, by ascending index; never `.accepted`.
     public var exceptions: [Exception]
     /// Requests that were sent again inside the transport though their first fate is unknown.
     public var duplicatesPossible: Int
+
     public init(accepted: Int = 0, exceptions: [Exception] = [], duplicatesPossible: Int = 0) {
-        self.accepted = accepted; self.exceptions = exceptions; self.duplicatesPossible = duplicatesPossible
+        self.accepted = accepted
+        self.exceptions = exceptions
+        self.duplicatesPossible = duplicatesPossible
+    }
+
+    /// The same outcome, other than `.accepted`, for every entry of a page.
+    public init(all page: TokenPage, _ outcome: PushOutcome) {
+        self.init(exceptions: page.entries.indices.map { Exception(index: $0, outcome: outcome) })
     }
 }

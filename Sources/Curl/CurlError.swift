@@ -32,8 +32,10 @@ public enum TransferFault: Sendable, Hashable {
     /// Handshake or certificate.
     case tls
     case timeout
-    /// The connection or the stream ended under the request.
+    /// The connection ended under the request.
     case lost
+    /// The stream ended under the request; so it is reported too when the connection ended.
+    case streamReset
     /// A callback of ours ended it.
     case aborted
     /// Anything else: libcurl's code.
@@ -52,9 +54,8 @@ public enum TransferFault: Sendable, Hashable {
             CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_CLIENTCERT:
             self = .tls
-        case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM,
-            CURLE_PARTIAL_FILE:
-            self = .lost
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_PARTIAL_FILE: self = .lost
+        case CURLE_HTTP2_STREAM: self = .streamReset
         case CURLE_ABORTED_BY_CALLBACK, CURLE_WRITE_ERROR, CURLE_READ_ERROR: self = .aborted
         default: self = .other(Int32(code.rawValue))
         }

@@ -84,7 +84,7 @@ final class HTTPExchange: Sendable {
             case .unconnectable: .refused
             case .timeout: .timeout
             case .tls: .tls
-            case .lost, .aborted, .other: .other
+            case .lost, .streamReset, .aborted, .other: .other
             }
         return failure(kind, "\(easy.words(on: code)) (libcurl \(code.rawValue))")
     }

@@ -1,0 +1,72 @@
+internal import OpenSSL
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+extension APNsConfiguration {
+    /// The key, once everything is in order.
+    func check() throws(APNsClientError) -> P256SigningKey {
+        guard Self.isOrigin(origin) else { throw .origin(origin) }
+        guard Self.isIdentifier(teamID) else { throw .identifier(field: "team_id") }
+        guard Self.isIdentifier(keyID) else { throw .identifier(field: "key_id") }
+        guard (1...256).contains(lanes) else { throw .limit(field: "worker.lanes", rule: "1 to 256") }
+        guard maximumStreams >= 1 else { throw .limit(field: "maximum streams", rule: "1 or more") }
+        guard requestTimeout > .zero, requestTimeout <= .seconds(3_600) else {
+            throw .limit(field: "request timeout", rule: "more than 0 s, at most an hour")
+        }
+        if let caFile { try Self.check(caFile: caFile) }
+        do {
+            return try P256SigningKey(pem: keyPEM)
+        } catch {
+            throw .key(error)
+        }
+    }
+
+    /// `https://host[:port]`: the path belongs to the request, and a user name would go to the server.
+    static func isOrigin(_ origin: String) -> Bool {
+        guard origin.hasPrefix("https://") else { return false }
+        var host = origin.dropFirst("https://".count)
+        if let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") {
+            guard let port = UInt16(host[host.index(after: colon)...]), port > 0 else { return false }
+            host = host[..<colon]
+        }
+        let name = host.hasPrefix("[") && host.hasSuffix("]") ? host.dropFirst().dropLast() : host
+        let isAddress = name.startIndex != host.startIndex
+        return !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
+                    true
+                case UInt8(ascii: ":"): isAddress
+                default: false
+                }
+            }
+    }
+
+    /// Letters and digits go into the token's JSON as they are.
+    private static func isIdentifier(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.unicodeScalars.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0)) }
+    }
+
+    private static func check(caFile: String) throws(APNsClientError) {
+        guard let file = fopen(caFile, "re") else {
+            throw .caFile(path: caFile, problem: "cannot be read: \(String(cString: strerror(errno)))")
+        }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while bytes.count <= 16 << 20 {
+            let count = fread(&chunk, 1, chunk.count, file)
+            guard count > 0 else { break }
+            bytes += chunk[..<count]
+        }
+        guard TrustAnchors.count(pem: bytes) > 0 else {
+            throw .caFile(path: caFile, problem: "holds no certificate; expected PEM (-----BEGIN CERTIFICATE-----)")
+        }
+    }
+}

@@ -1,0 +1,42 @@
+internal import APNsWire
+internal import Curl
+
+/// What a finished transfer means for its request. A pure reading of libcurl's result.
+enum RequestFate: Hashable {
+    /// APNs answered; the body says the rest. An answer counts even when the transfer failed after its head.
+    case answered(status: Int)
+    /// It has not been sent, or was declared unprocessed: safe to send again at once.
+    case unprocessed
+    /// The connection could not be made; nothing was sent.
+    case unconnected(NoAnswer.Cause)
+    /// It was sent, and there is no answer.
+    case unknown(NoAnswer.Cause)
+
+    /// `isEstablished`: the connection has carried a request, this one or one before.
+    init(_ result: TransferResult, isEstablished: Bool) {
+        guard result.isHTTP2 else {
+            self = .unconnected(.connectionFailed)
+            return
+        }
+        if result.status >= 200 {
+            self = .answered(status: result.status)
+        } else if result.wasDeclaredUnprocessed || (!result.wasSent && isEstablished) {
+            self = .unprocessed
+        } else if result.wasSent {
+            self = .unknown(result.fault == .timeout ? .timeout : .connectionLost)
+        } else {
+            self =
+                switch result.fault {
+                case .tls: .unconnected(.tls)
+                case .timeout: .unconnected(.timeout)
+                default: .unconnected(.connectionFailed)
+                }
+        }
+    }
+
+    /// Whether the connection is given no more requests: it went silent, broke, or was told to go away.
+    static func retiresConnection(_ result: TransferResult) -> Bool {
+        guard result.isHTTP2, result.status < 200 else { return !result.isHTTP2 }
+        return result.wasDeclaredUnprocessed || (result.wasSent && result.fault != .streamReset)
+    }
+}

@@ -1,0 +1,199 @@
+internal import CCurl
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Where a connection goes and what its requests have in common.
+public struct Endpoint: Sendable, Hashable {
+    /// `https://host[:port]`
+    public var origin: String
+    /// PEM of the roots; nil = the system's.
+    public var caFile: String?
+    /// Of each request, counted from when it is handed to libcurl; also of the connection's making.
+    public var requestTimeoutMilliseconds: Int
+
+    public init(origin: String, caFile: String?, requestTimeoutMilliseconds: Int) {
+        self.origin = origin
+        self.caFile = caFile
+        self.requestTimeoutMilliseconds = requestTimeoutMilliseconds
+    }
+}
+
+/// One HTTP/2 connection: a libcurl multi that makes a single connection in its life. libcurl can neither close a chosen
+/// connection nor tell of a GOAWAY, so a connection is retired by giving it no more requests and dropping it when the
+/// last has ended.
+///
+/// Belongs to the thread that made it, which alone may call it. Order of destruction: transfers out of the multi, their
+/// easy handles, the multi (which closes the sockets through `closeSocket`), then this object.
+public final class MultiplexedConnection {
+    public let endpoint: Endpoint
+    private let multi: UnsafeMutableRawPointer
+    private let thread = pthread_self()
+    private var transfers: [PreparedTransfer] = []
+    private var idle: [PreparedTransfer] = []
+    /// Sockets open now: one, or two while the first address is slow and a second is tried.
+    private var sockets: [Int32] = []
+    private var isCorked = false
+    /// Requests that libcurl has begun to send, ever.
+    public private(set) var startedRequests = 0
+    /// Requests handed over and not ended.
+    public private(set) var inFlight = 0
+    /// Those of them that libcurl has begun to send: they hold a stream.
+    public private(set) var streamsInUse = 0
+    private var lastCode = CURLE_OK
+    /// Scratch of `poll`.
+    private var waits: [curl_waitfd] = []
+
+    public init(_ endpoint: Endpoint) throws(CurlError) {
+        try CurlLibrary.prepare()
+        guard let multi = curl_multi_init() else { throw .unavailable(operation: "curl_multi_init") }
+        self.multi = multi
+        self.endpoint = endpoint
+        // 100 by default, where servers allow more.
+        ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, 100_000)
+        ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        // Two, so that a request that does not fit on the first asks for a socket at once, and is refused one, instead
+        // of waiting unseen inside libcurl.
+        ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 2)
+        ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 2)
+    }
+
+    deinit {
+        for transfer in transfers { curl_multi_remove_handle(multi, transfer.easy.handle) }
+        idle = []
+        transfers = []
+        curl_multi_cleanup(multi)
+    }
+
+    /// A transfer that is not in flight: a finished one again, or a new one.
+    public func nextTransfer() throws(CurlError) -> PreparedTransfer {
+        preconditionOnThread()
+        if let transfer = idle.popLast() { return transfer }
+        let transfer = try PreparedTransfer(slot: transfers.count, connection: self)
+        transfers.append(transfer)
+        return transfer
+    }
+
+    /// Hands a prepared transfer to libcurl.
+    public func start(_ transfer: PreparedTransfer) throws(CurlError) {
+        let code = curl_multi_add_handle(multi, transfer.easy.handle)
+        guard code == CURLM_OK else {
+            idle.append(transfer)
+            throw .refused(
+                operation: "curl_multi_add_handle", code: Int32(code.rawValue),
+                words: String(cString: curl_multi_strerror(code)))
+        }
+        inFlight += 1
+    }
+
+    /// Puts back a transfer that was not started after all.
+    public func giveBack(_ transfer: PreparedTransfer) { idle.append(transfer) }
+
+    /// Reads and writes what can be without blocking. What is written leaves with the next `uncork`.
+    public func perform() {
+        preconditionOnThread()
+        if !isCorked { setCork(true) }
+        var running: Int32 = 0
+        curl_multi_perform(multi, &running)
+    }
+
+    /// One transfer that has ended since; nil when there is none. It is idle from here on, its answer readable until it
+    /// is prepared again.
+    public func nextFinished() -> (transfer: PreparedTransfer, result: TransferResult)? {
+        var remaining: Int32 = 0
+        while let message = curl_multi_info_read(multi, &remaining) {
+            guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle else { continue }
+            // The message is gone once its handle is removed.
+            let code = ccurl_message_result(message)
+            var context: UnsafeMutableRawPointer?
+            ccurl_easy_get_private(handle, &context)
+            guard let context else { continue }
+            let transfer = Unmanaged<PreparedTransfer>.fromOpaque(context).takeUnretainedValue()
+            let result = transfer.result(code)
+            lastCode = code
+            curl_multi_remove_handle(multi, handle)
+            inFlight -= 1
+            if transfer.starts > 0 { streamsInUse -= 1 }
+            idle.append(transfer)
+            return (transfer, result)
+        }
+        return nil
+    }
+
+    /// libcurl's words on the transfer that `nextFinished` has just returned. Allocates.
+    public func words(on transfer: PreparedTransfer) -> String { transfer.words(lastCode) }
+
+    /// Takes back, unsent, what libcurl has not begun to send.
+    public func takeBackUnsent() -> [PreparedTransfer] {
+        guard inFlight > 0 else { return [] }
+        let resting = Set(idle.map(\.slot))
+        let unsent = transfers.filter { !resting.contains($0.slot) && $0.starts == 0 }
+        for transfer in unsent {
+            curl_multi_remove_handle(multi, transfer.easy.handle)
+            inFlight -= 1
+            idle.append(transfer)
+        }
+        return unsent
+    }
+
+    /// Lets the kernel send what `perform` has written: each wake-up's requests in as few packets as they need.
+    public func uncork() {
+        if isCorked { setCork(false) }
+    }
+
+    /// Blocks until a socket of this connection or one of `others` is ready, libcurl's own timer is due, or
+    /// `milliseconds` have passed.
+    public func poll(others: [Int32], milliseconds: Int32) {
+        preconditionOnThread()
+        waits.removeAll(keepingCapacity: true)
+        for descriptor in others {
+            waits.append(curl_waitfd(fd: descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0))
+        }
+        waits.withUnsafeMutableBufferPointer {
+            _ = curl_multi_poll(multi, $0.baseAddress, UInt32($0.count), milliseconds, nil)
+        }
+    }
+
+    /// Open sockets, for another connection's `poll`.
+    public var descriptors: [Int32] { sockets }
+
+    /// A wrong thread would corrupt libcurl's state silently: stop in debug and release.
+    private func preconditionOnThread() {
+        precondition(pthread_equal(thread, pthread_self()) != 0, "a connection belongs to the thread that made it")
+    }
+
+    // MARK: What the transfers' callbacks report
+
+    func didStart(isFirst: Bool) {
+        startedRequests += 1
+        if isFirst { streamsInUse += 1 }
+    }
+
+    func openSocket(_ address: curl_sockaddr) -> curl_socket_t? {
+        let socket = Glibc.socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
+        guard socket >= 0 else { return nil }
+        // A peer that is gone shows as an error when nothing of ours is acknowledged for as long as a request may take.
+        setOption(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: endpoint.requestTimeoutMilliseconds))
+        sockets.append(socket)
+        return socket
+    }
+
+    func closeSocket(_ socket: curl_socket_t) {
+        sockets.removeAll { $0 == socket }
+        close(socket)
+    }
+
+    private func setCork(_ isOn: Bool) {
+        guard startedRequests > 0 else { return }
+        for socket in sockets { setOption(socket, Int32(IPPROTO_TCP), TCP_CORK, isOn ? 1 : 0) }
+        isCorked = isOn
+    }
+
+    private func setOption(_ socket: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+        var value = value
+        setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+}

@@ -1,0 +1,221 @@
+internal import CCurl
+
+/// A body that any number of transfers of one thread send without copying it.
+public final class SharedBody {
+    let bytes: UnsafeMutableRawBufferPointer
+
+    public init(_ source: [UInt8]) {
+        bytes = .allocate(byteCount: max(1, source.count), alignment: 1)
+        bytes.copyBytes(from: source)
+        count = source.count
+    }
+
+    public let count: Int
+
+    deinit { bytes.deallocate() }
+}
+
+/// How a transfer ended.
+public struct TransferResult: Sendable, Hashable {
+    /// Nil when libcurl calls it a success. A `status` stands beside a fault when the answer's head had come already.
+    public var fault: TransferFault?
+    /// HTTP status; 0 = no answer's head has come.
+    public var status: Int
+    public var isHTTP2: Bool
+    /// The request was begun on an established connection: bytes of it may have left this machine.
+    public var wasSent: Bool
+    /// It had been sent, and the connection then declared it unprocessed (REFUSED_STREAM, a GOAWAY below its stream).
+    public var wasDeclaredUnprocessed: Bool
+    /// The connection took no more requests: streams in use at that moment.
+    public var streamsAtRefusal: Int?
+
+    public init(
+        fault: TransferFault?, status: Int, isHTTP2: Bool = true, wasSent: Bool = true,
+        wasDeclaredUnprocessed: Bool = false, streamsAtRefusal: Int? = nil
+    ) {
+        self.fault = fault
+        self.status = status
+        self.isHTTP2 = isHTTP2
+        self.wasSent = wasSent
+        self.wasDeclaredUnprocessed = wasDeclaredUnprocessed
+        self.streamsAtRefusal = streamsAtRefusal
+    }
+}
+
+/// One reusable POST of a `MultiplexedConnection`: an easy handle whose options are set once; per request only the path,
+/// and header list and body where they changed. Belongs to the connection's thread.
+///
+/// Order of destruction: the connection removes it from its multi, then the easy handle goes, then the URL, the header
+/// list and the body it points to.
+public final class PreparedTransfer {
+    /// Longest answer kept; the rest is read and dropped. APNs's answers are below 200 bytes.
+    public static let answerCapacity = 4_096
+
+    /// Which transfer of its connection this is.
+    public let slot: Int
+    let easy: EasyHandle
+    private let url: OpaquePointer
+    private var headers: HeaderList?
+    private var body: SharedBody?
+    private let answer = UnsafeMutableRawBufferPointer.allocate(byteCount: PreparedTransfer.answerCapacity, alignment: 1)
+    private var answerLength = 0
+    /// Times libcurl has begun to send the request.
+    private(set) var starts = 0
+    fileprivate var wasDeclaredUnprocessed = false
+    fileprivate var streamsAtRefusal: Int?
+    fileprivate unowned let connection: MultiplexedConnection
+
+    init(slot: Int, connection: MultiplexedConnection) throws(CurlError) {
+        self.slot = slot
+        self.connection = connection
+        easy = try EasyHandle()
+        guard let url = curl_url() else { throw .unavailable(operation: "curl_url") }
+        self.url = url
+        try setOnce(connection.endpoint)
+    }
+
+    deinit {
+        // `easy` still points to the URL here: libcurl reads it at a start only, and there is none any more.
+        curl_url_cleanup(url)
+        answer.deallocate()
+    }
+
+    private func setOnce(_ endpoint: Endpoint) throws(CurlError) {
+        guard curl_url_set(url, CURLUPART_URL, endpoint.origin, 0) == CURLUE_OK else {
+            throw .refused(operation: "curl_url_set", code: 3, words: "\(endpoint.origin) is not a URL")
+        }
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        try easy.setCommon(caFile: endpoint.caFile)
+        try EasyHandle.check(ccurl_easy_set_url(easy.handle, url), CURLOPT_CURLU)
+        try easy.set(CURLOPT_PROTOCOLS_STR, "https")
+        try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        try easy.set(CURLOPT_PIPEWAIT, 1)
+        try easy.set(CURLOPT_POST, 1)
+        try easy.set(CURLOPT_TIMEOUT_MS, endpoint.requestTimeoutMilliseconds)
+        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, endpoint.requestTimeoutMilliseconds)
+        // Two minutes by default; APNs wants a connection kept for hours.
+        try easy.set(CURLOPT_MAXAGE_CONN, 86_400)
+        // A multi makes one connection in its life and resolves for it once: names are fresh for each new connection.
+        try easy.set(CURLOPT_DNS_CACHE_TIMEOUT, 60)
+        try easy.set(CURLOPT_PRIVATE, pointer: context)
+        try EasyHandle.check(
+            ccurl_easy_set_data_callback(easy.handle, CURLOPT_WRITEFUNCTION, receiveAnswer), CURLOPT_WRITEFUNCTION)
+        try easy.set(CURLOPT_WRITEDATA, pointer: context)
+        try EasyHandle.check(ccurl_easy_set_prerequest(easy.handle, noteStart), CURLOPT_PREREQFUNCTION)
+        try easy.set(CURLOPT_PREREQDATA, pointer: context)
+        try EasyHandle.check(ccurl_easy_set_opensocket(easy.handle, provideSocket), CURLOPT_OPENSOCKETFUNCTION)
+        try easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
+        // The socket outlives the transfer that opened it: its context is the connection.
+        let owner = Unmanaged.passUnretained(connection).toOpaque()
+        try EasyHandle.check(ccurl_easy_set_closesocket(easy.handle, releaseSocket), CURLOPT_CLOSESOCKETFUNCTION)
+        try easy.set(CURLOPT_CLOSESOCKETDATA, pointer: owner)
+    }
+
+    /// Readies the next request. `path` is NUL-terminated and begins with a slash; `headers` and `body` are kept until
+    /// the next `prepare` or the end of this object.
+    public func prepare(
+        path: UnsafePointer<CChar>, headers: HeaderList, body: SharedBody
+    ) throws(CurlError) {
+        guard curl_url_set(url, CURLUPART_PATH, path, 0) == CURLUE_OK else {
+            throw .unavailable(operation: "curl_url_set(path)")
+        }
+        if self.headers !== headers {
+            try easy.set(headers: headers)
+            self.headers = headers
+        }
+        if self.body !== body {
+            try easy.set(CURLOPT_POSTFIELDSIZE, body.count)
+            try easy.set(CURLOPT_POSTFIELDS, pointer: body.bytes.baseAddress)
+            self.body = body
+        }
+        starts = 0
+        answerLength = 0
+        wasDeclaredUnprocessed = false
+        streamsAtRefusal = nil
+    }
+
+    /// The body of the answer, up to `answerCapacity` bytes; valid until the next `prepare`.
+    public func withAnswer<Value>(_ read: (UnsafeRawBufferPointer) -> Value) -> Value {
+        read(UnsafeRawBufferPointer(rebasing: answer[..<answerLength]))
+    }
+
+    /// The value of an answer's header. Allocates: for answers other than 200.
+    public func header(_ name: String) -> String? {
+        var header: UnsafeMutablePointer<curl_header>?
+        guard curl_easy_header(easy.handle, name, 0, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK, let header else {
+            return nil
+        }
+        return String(cString: header.pointee.value)
+    }
+
+    func result(_ code: CURLcode) -> TransferResult {
+        let status = easy.long(CURLINFO_RESPONSE_CODE)
+        return TransferResult(
+            fault: TransferFault(code), status: status,
+            isHTTP2: status == 0 || easy.long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0),
+            wasSent: starts > 0, wasDeclaredUnprocessed: wasDeclaredUnprocessed, streamsAtRefusal: streamsAtRefusal)
+    }
+
+    /// libcurl's words on a failed transfer. Allocates.
+    func words(_ code: CURLcode) -> String { easy.words(on: code) }
+
+    fileprivate func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let kept = min(bytes.count, answer.count - answerLength)
+        UnsafeMutableRawBufferPointer(rebasing: answer[answerLength...])
+            .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<kept]))
+        answerLength += kept
+        return bytes.count
+    }
+
+    fileprivate func didStart() {
+        starts += 1
+        connection.didStart(isFirst: starts == 1)
+    }
+
+    /// Nil refuses the socket. A connection that has carried a request gets no second one: libcurl would fill it at once
+    /// with what it could not send on the first, where APNs allows one stream, and would repeat by itself requests whose
+    /// fate is unknown. The transfer fails instead ("could not connect") and its owner decides.
+    fileprivate func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t? {
+        guard connection.startedRequests == 0 else {
+            // libcurl retries here what the server refused as unprocessed, without a word, and what was on a connection
+            // that broke, whose failure it has already put into words.
+            wasDeclaredUnprocessed = starts > 0 && easy.words.pointee == 0
+            streamsAtRefusal = connection.streamsInUse
+            return nil
+        }
+        return connection.openSocket(address.pointee)
+    }
+}
+
+// Callbacks: on the connection's thread, inside `curl_multi_perform`. The context of a transfer's is the transfer, which
+// the connection holds until it has taken it out of the multi; that of a socket's end is the connection.
+
+private func transfer(_ context: UnsafeMutableRawPointer) -> PreparedTransfer {
+    Unmanaged<PreparedTransfer>.fromOpaque(context).takeUnretainedValue()
+}
+
+private func receiveAnswer(
+    _ bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
+) -> Int {
+    context.map { transfer($0).receive(UnsafeRawBufferPointer(start: bytes, count: size * count)) } ?? 0
+}
+
+private func noteStart(
+    _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?, _: UnsafeMutablePointer<CChar>?, _: Int32,
+    _: Int32
+) -> Int32 {
+    context.map { transfer($0).didStart() }
+    return Int32(CURL_PREREQFUNC_OK)
+}
+
+private func provideSocket(
+    _ context: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let context, let address else { return ccurl_socket_bad() }
+    return transfer(context).openSocket(address) ?? ccurl_socket_bad()
+}
+
+private func releaseSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
+    context.map { Unmanaged<MultiplexedConnection>.fromOpaque($0).takeUnretainedValue().closeSocket(socket) }
+    return 0
+}

@@ -1,0 +1,28 @@
+internal import CCurl
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// An eventfd: any thread signals, one thread polls the descriptor and clears it. Closed in `deinit`: whoever polls holds
+/// it.
+public final class WakeEvent: Sendable {
+    public let descriptor: Int32
+
+    /// Nil when the process is out of descriptors.
+    public init?() {
+        descriptor = ccurl_eventfd()
+        guard descriptor >= 0 else { return nil }
+    }
+
+    deinit { close(descriptor) }
+
+    public func signal() { eventfd_write(descriptor, 1) }
+
+    public func clear() {
+        var count: eventfd_t = 0
+        eventfd_read(descriptor, &count)
+    }
+}
