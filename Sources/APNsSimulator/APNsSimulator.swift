@@ -1,32 +1,233 @@
+internal import Crypto
 public import Logging
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
 public import ServiceLifecycle
+internal import Synchronization
 
+/// Apple's push service on a loopback port: TLS, HTTP/2 and every check of its own, faults on request, and a record of
+/// what each token received.
+///
+///     let simulator = try await APNsSimulator.start(configuration, logger: logger)
+///     // … point a client at simulator.url with simulator.caFile …
+///     print(simulator.snapshot().accepted)
+///     await simulator.stop()
 public final class APNsSimulator: Service {
+    /// The APNs listener's.
     public let port: Int
+    /// nil: no control interface.
     public let controlPort: Int?
+    /// `https://host:port`, for `apns.url`.
+    public let url: String
+    /// `http://host:port/simulator`; nil without a control interface.
+    public let controlURL: String?
+    /// PEM file of the simulator's CA, for `ca_file`.
     public let caFile: String
+    /// Who may send. Without keys in the configuration: one whose `.p8` file the simulator made.
     public let keys: [ProviderKey]
 
-    init(port: Int, controlPort: Int?, caFile: String, keys: [ProviderKey]) {
-        self.port = port
-        self.controlPort = controlPort
+    private let shared: Shared
+    private let group: MultiThreadedEventLoopGroup
+    private let listeners: [any Channel]
+    private let isStopped = Atomic(false)
+
+    private init(
+        _ shared: Shared,
+        _ group: MultiThreadedEventLoopGroup,
+        _ listener: any Channel,
+        _ control: (any Channel)?,
+        caFile: String,
+        keys: [ProviderKey]
+    ) {
+        self.shared = shared
+        self.group = group
         self.caFile = caFile
         self.keys = keys
+        listeners = [listener] + (control.map { [$0] } ?? [])
+        port = listener.localAddress?.port ?? 0
+        controlPort = control?.localAddress?.port
+        let host = shared.configuration.host
+        let authority = host.contains(":") ? "[\(host)]" : host
+        url = "https://\(authority):\(port)"
+        controlURL = controlPort.map { "http://\(authority):\($0)/simulator" }
     }
 
     /// Listening when it returns.
     public static func start(
         _ configuration: SimulatorConfiguration,
         logger: Logger
-    ) async throws(SimulatorError) -> APNsSimulator { fatalError() }
+    ) async throws(SimulatorError) -> APNsSimulator {
+        try configuration.validate()
+        let certificates = try Certificates.prepare(
+            directory: configuration.certificateDirectory, host: configuration.host)
+        var keys = configuration.keys
+        if keys.isEmpty {
+            keys = [
+                ProviderKey(
+                    keyID: Certificates.simulatorKeyID, teamID: Certificates.simulatorTeamID,
+                    material: .file(certificates.providerKeyFile))
+            ]
+        }
+        var readKeys: [ProviderTokens.Key] = []
+        for key in keys { readKeys.append(try key.read()) }
+        let shared = Shared(configuration: configuration, keys: readKeys, logger: logger)
+        let tls = try tlsContext(certificates)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
+        do {
+            let listener = try await listen(group, configuration.host, configuration.port) { channel in
+                try prepareConnection(channel, shared, tls)
+            }
+            var control: (any Channel)?
+            if let port = configuration.controlPort {
+                control = try await listen(group, configuration.host, port) { channel in
+                    shared.remember(channel)
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: true)
+                    try channel.pipeline.syncOperations.addHandler(ControlHandler(shared: shared))
+                }
+            }
+            let simulator = APNsSimulator(shared, group, listener, control, caFile: certificates.caFile, keys: keys)
+            simulator.logStart()
+            return simulator
+        } catch {
+            try? await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    private static func tlsContext(_ certificates: Certificates) throws(SimulatorError) -> NIOSSLContext {
+        do {
+            let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificates.serverCertificate.utf8))
+            let key = try NIOSSLPrivateKey(bytes: Array(certificates.serverKey.utf8), format: .pem)
+            var tls = TLSConfiguration.makeServerConfiguration(
+                certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+            tls.minimumTLSVersion = .tlsv12
+            tls.applicationProtocols = ["h2"]
+            return try NIOSSLContext(configuration: tls)
+        } catch {
+            throw .files(path: certificates.caFile, "cannot use the certificates: \(error)")
+        }
+    }
+
+    private static func listen(
+        _ group: MultiThreadedEventLoopGroup,
+        _ host: String,
+        _ port: Int,
+        _ prepare: @escaping @Sendable (any Channel) throws -> Void
+    ) async throws(SimulatorError) -> any Channel {
+        do {
+            return try await ServerBootstrap(group: group)
+                .serverChannelOption(.backlog, value: 1_024)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .childChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try prepare(channel) } }
+                .bind(host: host, port: port).get()
+        } catch {
+            throw .cannotListen(host: host, port: port, "\(error)")
+        }
+    }
+
+    private static func prepareConnection(_ channel: any Channel, _ shared: Shared, _ tls: NIOSSLContext) throws {
+        if shared.judge.withLock({ $0.faults.refuseConnections }) {
+            channel.close(promise: nil)
+            return
+        }
+        shared.remember(channel)
+        try channel.pipeline.syncOperations.addHandlers([
+            NIOSSLServerHandler(context: tls), ConnectionHandler(shared: shared, allocator: channel.allocator),
+        ])
+    }
+
+    private func logStart() {
+        shared.logger.info("APNs simulator listens on \(url)", metadata: ["ca_file": "\(caFile)"])
+        if let controlURL { shared.logger.info("simulator record and faults: \(controlURL)/record") }
+        for key in keys {
+            var metadata: Logger.Metadata = ["key_id": "\(key.keyID)", "team_id": "\(key.teamID)"]
+            if case .file(let path) = key.material { metadata["key_file"] = "\(path)" }
+            shared.logger.info("simulator accepts provider key", metadata: metadata)
+        }
+    }
+
+    // MARK: Life
 
     /// Until graceful shutdown or cancellation, then `stop()`.
-    public func run() async throws { fatalError() }
-    public func stop() async { fatalError() }
-    public func snapshot() -> SimulatorRecord { fatalError() }
-    public func token(_ hex: String) -> TokenReport? { fatalError() }
-    public func tokens() -> [TokenReport] { fatalError() }
-    public func setFaults(_ faults: Faults) { fatalError() }
-    public func reset() { fatalError() }
-    public static func isDead(token: [UInt8], share: Double, seed: UInt64) -> Bool { fatalError() }
+    public func run() async throws {
+        try? await gracefulShutdown()
+        await stop()
+    }
+
+    /// Closes the listeners and every connection. May be called more than once.
+    public func stop() async {
+        guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        for listener in listeners { try? await listener.close() }
+        let channels = shared.channels.withLock { Array($0.values) }
+        for channel in channels { channel.close(mode: .all, promise: nil) }
+        try? await group.shutdownGracefully()
+    }
+
+    // MARK: The record
+
+    public func snapshot() -> SimulatorRecord { shared.judge.withLock { $0.record.snapshot } }
+
+    /// `hex` in either case; nil if nothing came for it.
+    public func token(_ hex: String) -> TokenReport? { shared.report(hex) }
+
+    /// In no order. Copies everything.
+    public func tokens() -> [TokenReport] {
+        let recorder = shared.judge.withLock { $0.record }
+        return recorder.tokens.map { recorder.report($0.key, $0.value) }
+    }
+
+    /// From the next request on; ends a scenario.
+    public func setFaults(_ faults: Faults) throws(SimulatorError) {
+        try faults.validate(at: "faults")
+        shared.judge.withLock { $0.replaceFaults(faults) }
+    }
+
+    public func reset() {
+        let now = shared.now
+        shared.judge.withLock { $0.reset(now: now) }
+    }
+
+    /// Whether `Faults.deadShare` makes this token a dead one.
+    public static func isDead(token: [UInt8], share: Double, seed: UInt64) -> Bool {
+        share > 0 && Draw.dead(seed: seed, Draw.hash(token)) < share
+    }
+}
+
+extension Shared {
+    /// Until it closes; `stop()` closes what is remembered.
+    func remember(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        channels.withLock { $0[id] = channel }
+        channel.closeFuture.whenComplete { _ in self.channels.withLock { $0[id] = nil } }
+    }
+
+    func report(_ hex: String) -> TokenReport? {
+        guard let token = Hexadecimal.decode(hex.utf8) else { return nil }
+        return judge.withLock { judge in judge.record.tokens[token].map { judge.record.report(token, $0) } }
+    }
+}
+
+extension ProviderKey {
+    func read() throws(SimulatorError) -> ProviderTokens.Key {
+        let text: String
+        let field: String
+        switch material {
+        case .pem(let pem): (text, field) = (pem, "key \(keyID)")
+        case .file(let path):
+            guard let content = Files.read(path) else { throw .files(path: path, "cannot read the key file") }
+            (text, field) = (content, path)
+        }
+        let publicKey: P256.Signing.PublicKey
+        if let key = try? P256.Signing.PrivateKey(pemRepresentation: text) {
+            publicKey = key.publicKey
+        } else if let key = try? P256.Signing.PublicKey(pemRepresentation: text) {
+            publicKey = key
+        } else {
+            throw .configuration(field: field, "not a P-256 key in PEM form; give Apple's .p8 file or its public key")
+        }
+        return ProviderTokens.Key(keyID: keyID, teamID: teamID, publicKey: publicKey, bundleIDs: Set(bundleIDs))
+    }
 }

@@ -1,6 +1,6 @@
 /// What goes wrong. The JSON form (snake case; `docs/simulator.md`) leaves out what does not; an unknown key is an error.
 /// Shares are 0 to 1 and fall by a hash of seed, token and attempt, never by chance.
-public struct Faults: Sendable, Hashable {
+public struct Faults: Sendable, Hashable, Encodable {
     // Tokens
     /// Share of all tokens that are dead for good.
     public var deadShare = 0.0
@@ -55,7 +55,7 @@ public struct Faults: Sendable, Hashable {
     public init() {}
 }
 
-public struct DeadToken: Sendable, Hashable {
+public struct DeadToken: Sendable, Hashable, Encodable {
     /// Lowercase hex that the token begins with: whole, or any part of it.
     public var prefix: String
     /// nil = drawn from `deadReasons`.
@@ -70,7 +70,7 @@ public struct DeadToken: Sendable, Hashable {
     }
 }
 
-public struct SettingsChange: Sendable, Hashable {
+public struct SettingsChange: Sendable, Hashable, Encodable {
     /// Requests on the connection at which it is sent.
     public var afterRequests: Int
     public var streams: Int
@@ -96,11 +96,11 @@ public enum ResetCode: String, Sendable, Hashable, Codable {
 }
 
 /// Faults that change as the run goes on. JSON: `{"phases":[{"after_requests":N | "after_seconds":S, "faults":{…}}, …]}`.
-public struct Scenario: Sendable, Hashable {
+public struct Scenario: Sendable, Hashable, Encodable {
     public var phases: [Phase]
 
     /// A phase begins when both of its conditions hold and the phase before it has begun; it replaces the faults whole.
-    public struct Phase: Sendable, Hashable {
+    public struct Phase: Sendable, Hashable, Encodable {
         /// Requests since the start or the last reset, over all connections.
         public var afterRequests: Int?
         /// Seconds since the start or the last reset.

@@ -29,6 +29,8 @@ public struct SimulatorConfiguration: Sendable, Hashable {
     public var clockTolerance = 5
     /// Added to the machine's clock, in seconds: makes provider tokens expire without waiting for it.
     public var clockOffset = 0
+    /// Lengths of device tokens that are taken for real, in bytes; others are BadDeviceToken. Apple names none.
+    public var tokenBytes = 32...512
     public var faults = Faults()
     /// Replaces `faults` as its phases come.
     public var scenario: Scenario?

@@ -1,5 +1,5 @@
 /// What the simulator saw since its start or the last reset. JSON in snake case from `GET /simulator/record`.
-public struct SimulatorRecord: Sendable, Hashable {
+public struct SimulatorRecord: Sendable, Hashable, Codable {
     /// Requests read to their end.
     public var requests = 0
     /// Answers 200; `acceptedTokens` counts the different tokens among them (0 in fast mode).
@@ -19,11 +19,15 @@ public struct SimulatorRecord: Sendable, Hashable {
     public var afterEnd = 0
     /// Accepted, then ignored by the device because of the payload, by what is wrong with it.
     public var ignoredByDevice: [String: Int] = [:]
+    /// Taken for the device, but reset or left without an answer on purpose (not in `accepted`).
+    public var acceptedUnanswered = 0
     /// Requests left without an answer, and streams reset, on purpose.
     public var stalled = 0
     public var reset = 0
     /// Requests never processed: above a GOAWAY's last stream id, or refused.
     public var unprocessed = 0
+    /// Streams that the client reset before its answer.
+    public var cancelled = 0
     public var goaways = 0
     /// GOAWAYs and refusals because a client passed its stream limit (among `goaways` and `unprocessed` too).
     public var excessStreams = 0
@@ -39,6 +43,24 @@ public struct SimulatorRecord: Sendable, Hashable {
     public var phase: Int?
 
     public init() {}
+
+    enum CodingKeys: String, CodingKey {
+        case requests, accepted, tokens, duplicates, stalled, reset, unprocessed, cancelled, goaways, connections, phase
+        case acceptedTokens = "accepted_tokens"
+        case byStatus = "by_status"
+        case byReason = "by_reason"
+        case outOfOrder = "out_of_order"
+        case droppedByDevice = "dropped_by_device"
+        case afterEnd = "after_end"
+        case ignoredByDevice = "ignored_by_device"
+        case acceptedUnanswered = "accepted_unanswered"
+        case excessStreams = "excess_streams"
+        case openConnections = "open_connections"
+        case inFlight = "in_flight"
+        case maximumInFlight = "maximum_in_flight"
+        case firstRequestAt = "first_request_at_ms"
+        case lastRequestAt = "last_request_at_ms"
+    }
 }
 
 /// What one token received.
@@ -73,6 +95,12 @@ public struct TokenReport: Sendable, Hashable {
         public var event: String?
         /// The same for equal payloads, in order of their first appearance.
         public var payload: Int?
+
+        enum CodingKeys: String, CodingKey {
+            case status, reason, timestamp, event, payload
+            case at = "at_ms"
+            case id = "apns_id"
+        }
     }
 
     public init(token: String) {

@@ -1,0 +1,296 @@
+internal import Glibc
+internal import Logging
+internal import NIOCore
+internal import NIOSSL
+internal import NIOTLS
+internal import Synchronization
+
+/// What the connections of a simulator share.
+final class Shared: Sendable {
+    let configuration: SimulatorConfiguration
+    let judge: Mutex<Judge>
+    let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+    let logger: Logger
+    /// Bodies of answers without a timestamp, made once.
+    let bodies: [Reason: [UInt8]]
+
+    init(configuration: SimulatorConfiguration, keys: [ProviderTokens.Key], logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        judge = Mutex(Judge(configuration: configuration, keys: keys, now: Self.now(offset: configuration.clockOffset)))
+        bodies = Dictionary(uniqueKeysWithValues: Reason.allCases.map { ($0, Array(#"{"reason":"\#($0.rawValue)"}"#.utf8)) })
+    }
+
+    /// Milliseconds since 1970, `clockOffset` seconds ahead.
+    var now: Int { Self.now(offset: configuration.clockOffset) }
+
+    private static func now(offset: Int) -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return (time.tv_sec + offset) * 1_000 + time.tv_nsec / 1_000_000
+    }
+}
+
+/// One connection on its event loop, from the end of the TLS handshake until it closes. It moves bytes and time; what
+/// happens is decided by `HTTP2Session` (frames) and `Judge` (requests). Answers of one read leave in one write.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private enum Phase {
+        case handshake
+        case open
+        /// Our GOAWAY is out: closes when nothing is in flight any more.
+        case draining
+        /// Reads and writes nothing for as long as the client holds out.
+        case frozen
+        /// Reads only to let the client have our last bytes before the end.
+        case lingering
+        case closed
+    }
+
+    /// How long a client has to take our last bytes before the connection closes, milliseconds. Closing with unread
+    /// input makes the kernel send RST, which can destroy a GOAWAY on its way.
+    private static let graceAfterDrain: Int64 = 1_000
+    private static let graceAfterAbruptEnd: Int64 = 50
+
+    private let shared: Shared
+    private var session: HTTP2Session
+    private var facts = ConnectionFacts()
+    private var phase = Phase.handshake
+    private var raised = false
+    /// The limit to come back to after a rejection lowered it.
+    private var streams: Int
+    private var flushIsScheduled = false
+    /// Requests that wait for their latency to pass.
+    private var delayed = 0
+
+    init(shared: Shared, allocator: ByteBufferAllocator) {
+        self.shared = shared
+        session = HTTP2Session(initialStreams: shared.configuration.initialStreams, allocator: allocator)
+        streams = shared.configuration.streams
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        shared.judge.withLock {
+            $0.record.totals.connections += 1
+            $0.record.totals.openConnections += 1
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        phase = .closed
+        let lost = session.dropStreams()
+        shared.judge.withLock {
+            $0.record.totals.openConnections -= 1
+            $0.record.totals.inFlight -= lost
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case .handshakeCompleted(let protocolName)? = event as? TLSUserEvent else {
+            context.fireUserInboundEventTriggered(event)
+            return
+        }
+        guard protocolName == "h2" else {
+            shared.logger.debug("connection closed: the client did not offer h2 in ALPN")
+            context.close(promise: nil)
+            return
+        }
+        phase = .open
+        flush(context)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard phase == .open || phase == .draining else { return }
+        session.append(unwrapInboundIn(data))
+        do {
+            while phase == .open || phase == .draining, let event = try session.next() { handle(event, context) }
+        } catch {
+            shared.logger.debug("connection closed: the client broke HTTP/2", metadata: ["code": "\(error)"])
+            goaway(lastStream: session.lastStream, error, reason: "ProtocolError", context)
+            end(context, after: Self.graceAfterAbruptEnd)
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { flush(context) }
+
+    /// A client that does not read what it asked for is not read either.
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if phase != .frozen {
+            context.channel.setOption(.autoRead, value: context.channel.isWritable).whenFailure { _ in }
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        shared.logger.debug("connection error", metadata: ["error": "\(error)"])
+        context.close(promise: nil)
+    }
+
+    // MARK: Events
+
+    private func handle(_ event: HTTP2Session.Event, _ context: ChannelHandlerContext) {
+        switch event {
+        case .request(let id): arrived(id, context)
+        case .cancelled:
+            shared.judge.withLock {
+                $0.record.totals.cancelled += 1
+                $0.record.totals.inFlight -= 1
+            }
+            closeIfDrained(context)
+        case .unprocessed: shared.judge.withLock { $0.record.totals.unprocessed += 1 }
+        case .excess(let id):
+            shared.judge.withLock {
+                $0.record.totals.excessStreams += 1
+                $0.record.totals.unprocessed += 1
+            }
+            switch shared.configuration.excessStreams {
+            case .refuse:
+                session.forget(id)
+                session.reset(id, .refusedStream)
+            case .goaway:
+                goaway(lastStream: session.lastStream, .enhanceYourCalm, reason: "TooManyStreams", context)
+                closeIfDrained(context)
+            }
+        case .leaving:
+            phase = .draining
+            closeIfDrained(context)
+        }
+    }
+
+    private func arrived(_ id: UInt32, _ context: ChannelHandlerContext) {
+        guard let stream = session.streams[id] else { return }
+        facts.requests += 1
+        let (number, inFlight, now) = (facts.requests, session.streams.count, shared.now)
+        let orders = shared.judge.withLock {
+            $0.arrive(stream.head, number: number, inFlight: inFlight, now: now)
+        }
+        if let streams = orders.streams {
+            self.streams = streams
+            raised = true
+            session.announce(streams: streams)
+        }
+        switch orders.connection {
+        case .close?:
+            abandon(session.dropStreams())
+            phase = .closed
+            context.close(promise: nil)
+            return
+        case .freeze?:
+            phase = .frozen
+            context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
+            return
+        case .goaway(.abrupt, let reason)?:
+            goaway(lastStream: facts.lastProcessed, .noError, reason: reason, context)
+            end(context, after: Self.graceAfterAbruptEnd)
+            return
+        case .goaway(.graceful, let reason)?:
+            if phase == .open { goaway(lastStream: session.lastStream, .noError, reason: reason, context) }
+        case nil: break
+        }
+        guard orders.latency > 0 else {
+            process(id, stream, orders, context)
+            return
+        }
+        delayed += 1
+        let due = TimeAmount.nanoseconds(Int64(orders.latency * 1e6))
+        _ = context.eventLoop.assumeIsolated().scheduleTask(in: due) {
+            self.delayed -= 1
+            guard self.phase == .open || self.phase == .draining, let stream = self.session.streams[id] else { return }
+            self.process(id, stream, orders, context)
+            self.flushSoon(context)
+        }
+    }
+
+    private func process(
+        _ id: UInt32,
+        _ stream: HTTP2Session.Stream,
+        _ orders: Orders,
+        _ context: ChannelHandlerContext
+    ) {
+        facts.lastProcessed = max(facts.lastProcessed, id)
+        var facts = facts
+        let now = shared.now
+        let (judgement, messageID) = shared.judge.withLock {
+            $0.judge(stream.head, body: stream.body, stallsHere: orders.stalls, connection: &facts, now: now)
+        }
+        self.facts = facts
+        if facts.isAuthenticated, !raised {
+            raised = true
+            session.announce(streams: streams)
+        }
+        switch judgement {
+        case .accepted:
+            if orders.dropsOnRejection, raised { session.announce(streams: streams) }
+            session.answer(id, status: 200, messageID: messageID, body: [])
+        case .rejected(let reason, let timestamp):
+            if orders.dropsOnRejection { session.announce(streams: 1) }
+            let body =
+                timestamp.map { Array(#"{"reason":"\#(reason.rawValue)","timestamp":\#($0)}"#.utf8) }
+                ?? shared.bodies[reason, default: []]
+            session.answer(id, status: reason.status, messageID: messageID, body: body)
+        case .reset(let code): session.reset(id, code.wire)
+        case .stalled: return
+        }
+        closeIfDrained(context)
+    }
+
+    // MARK: Ends
+
+    private func goaway(lastStream: UInt32, _ code: HTTP2ErrorCode, reason: String, _ context: ChannelHandlerContext) {
+        let dropped = session.goaway(lastStream: lastStream, code, reason: reason)
+        phase = .draining
+        abandon(dropped)
+        shared.judge.withLock { $0.record.totals.goaways += 1 }
+    }
+
+    private func abandon(_ count: Int) {
+        guard count > 0 else { return }
+        shared.judge.withLock {
+            $0.record.totals.unprocessed += count
+            $0.record.totals.inFlight -= count
+        }
+    }
+
+    private func closeIfDrained(_ context: ChannelHandlerContext) {
+        guard phase == .draining, session.streams.isEmpty else { return }
+        end(context, after: Self.graceAfterDrain)
+    }
+
+    private func end(_ context: ChannelHandlerContext, after milliseconds: Int64) {
+        guard phase == .open || phase == .draining else { return }
+        flush(context)
+        phase = .lingering
+        _ = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(milliseconds)) {
+            guard self.phase == .lingering else { return }
+            context.close(promise: nil)
+        }
+    }
+
+    private func flush(_ context: ChannelHandlerContext) {
+        guard phase == .open || phase == .draining, let output = session.takeOutput() else { return }
+        context.writeAndFlush(wrapOutboundOut(output), promise: nil)
+    }
+
+    /// Answers whose time comes in the same turn of the loop leave together.
+    private func flushSoon(_ context: ChannelHandlerContext) {
+        guard !flushIsScheduled else { return }
+        flushIsScheduled = true
+        context.eventLoop.assumeIsolated().execute {
+            self.flushIsScheduled = false
+            self.flush(context)
+        }
+    }
+}
+
+extension ResetCode {
+    var wire: HTTP2ErrorCode {
+        switch self {
+        case .internalError: .internalError
+        case .refusedStream: .refusedStream
+        case .cancel: .cancel
+        case .enhanceYourCalm: .enhanceYourCalm
+        }
+    }
+}

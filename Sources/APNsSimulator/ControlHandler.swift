@@ -1,0 +1,118 @@
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+internal import Synchronization
+
+/// The control interface, plain HTTP/1.1: what was received, and which faults are in force.
+///
+///     GET  /simulator/record          totals
+///     GET  /simulator/tokens          one JSON object a line for every token
+///     GET  /simulator/tokens/<hex>    one token with its last requests
+///     GET  /simulator/faults          those in force
+///     POST /simulator/faults          replaces them, and ends a scenario
+///     POST /simulator/reset           forgets what was received
+final class ControlHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private static let maximumBody = 1 << 20
+    /// Lines of `/simulator/tokens` written at a time; the next ones follow when these have left.
+    private static let linesAtATime = 1_000
+
+    private let shared: Shared
+    private var head: HTTPRequestHead?
+    private var body = ByteBuffer()
+
+    init(shared: Shared) { self.shared = shared }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            self.head = head
+            body = ByteBuffer()
+        case .body(var part):
+            if body.readableBytes + part.readableBytes <= Self.maximumBody { body.writeBuffer(&part) } else { head = nil }
+        case .end:
+            guard let head else {
+                fail(.payloadTooLarge, "the body is over \(Self.maximumBody) bytes", context)
+                return
+            }
+            answer(head, context)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        let path = head.uri.prefix { $0 != "?" }
+        switch (head.method, path) {
+        case (.GET, "/simulator/record"):
+            send(.ok, JSON.encode(shared.judge.withLock { $0.record.snapshot }), context)
+        case (.GET, "/simulator/tokens"): stream(context)
+        case (.GET, "/simulator/faults"):
+            send(.ok, JSON.encode(shared.judge.withLock { $0.faults }), context)
+        case (.POST, "/simulator/faults"):
+            do throws(SimulatorError) {
+                let faults = try Faults.parse(Array(body.readableBytesView), source: "faults")
+                shared.judge.withLock { $0.replaceFaults(faults) }
+                shared.logger.info("simulator faults replaced")
+                send(.ok, JSON.encode(faults), context)
+            } catch {
+                fail(.badRequest, "\(error)", context)
+            }
+        case (.POST, "/simulator/reset"):
+            let now = shared.now
+            shared.judge.withLock { $0.reset(now: now) }
+            send(.ok, Array(#"{"ok":true}"#.utf8), context)
+        case (.GET, _) where path.hasPrefix("/simulator/tokens/"):
+            if let report = shared.report(String(path.dropFirst("/simulator/tokens/".count))) {
+                send(.ok, report.detailedJSON, context)
+            } else {
+                fail(.notFound, "nothing came for this token", context)
+            }
+        default:
+            fail(.notFound, "no such call; see /simulator/record, /simulator/tokens, /simulator/faults", context)
+        }
+    }
+
+    private func fail(_ status: HTTPResponseStatus, _ text: String, _ context: ChannelHandlerContext) {
+        send(status, JSON.encode(["error": text]), context)
+    }
+
+    private func send(_ status: HTTPResponseStatus, _ body: [UInt8], _ context: ChannelHandlerContext) {
+        let headers: HTTPHeaders = ["content-type": "application/json", "content-length": "\(body.count)"]
+        context.write(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    private func stream(_ context: ChannelHandlerContext) {
+        let recorder = shared.judge.withLock { $0.record }
+        let headers: HTTPHeaders = ["content-type": "application/x-ndjson", "transfer-encoding": "chunked"]
+        context.write(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers))), promise: nil)
+        write(recorder, from: recorder.tokens.startIndex, context)
+    }
+
+    private func write(_ recorder: Recorder, from start: Dictionary<[UInt8], Recorder.TokenRecord>.Index, _ context: ChannelHandlerContext) {
+        var lines = context.channel.allocator.buffer(capacity: Self.linesAtATime * 512)
+        var index = start
+        var count = 0
+        while index != recorder.tokens.endIndex, count < Self.linesAtATime {
+            let (token, record) = recorder.tokens[index]
+            lines.writeBytes(recorder.report(token, record).json)
+            lines.writeInteger(UInt8(ascii: "\n"))
+            recorder.tokens.formIndex(after: &index)
+            count += 1
+        }
+        let next = index
+        let written = context.eventLoop.makePromise(of: Void.self)
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(lines))), promise: written)
+        written.futureResult.assumeIsolated().whenSuccess {
+            if next == recorder.tokens.endIndex {
+                context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
+            } else {
+                self.write(recorder, from: next, context)
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+/// What ActivityKit on the device makes of a payload. APNs takes any JSON; the device silently ignores what it cannot
+/// use, and so does not the simulator: it says why.
+struct DevicePayload: Sendable {
+    enum Event: String, Sendable { case start, update, end }
+
+    /// Position among the different payloads seen, from 0.
+    var number: Int
+    /// Why the device ignores it; nil = it does not.
+    var fault: String?
+    /// Epoch seconds.
+    var timestamp: Int?
+    var event: Event?
+    /// Raw JSON, as sent.
+    var contentState: [UInt8]?
+
+    init(_ bytes: [UInt8], number: Int) {
+        self.number = number
+        guard let root = JSONReader.read(bytes), root.kind == .object else {
+            fault = "payload is not a JSON object"
+            return
+        }
+        guard let aps = JSONReader.members(bytes, of: root)["aps"], aps.kind == .object else {
+            fault = "aps is missing or not an object"
+            return
+        }
+        let members = JSONReader.members(bytes, of: aps)
+        fault = read(members, in: bytes)
+    }
+
+    private mutating func read(_ members: [String: JSONReader.Value], in bytes: [UInt8]) -> String? {
+        func text(_ value: JSONReader.Value) -> String { String(decoding: bytes[value.range], as: UTF8.self) }
+        func wrong(_ name: String, _ kind: JSONReader.Kind) -> Bool { members[name].map { $0.kind != kind } ?? false }
+        func absent(_ name: String, _ kind: JSONReader.Kind) -> Bool { members[name]?.kind != kind }
+
+        if let value = members["timestamp"], value.kind == .number, let number = Double(text(value)), abs(number) < 1e15 {
+            timestamp = Int(number)
+        }
+        if let value = members["event"], value.kind == .string {
+            event = Event(rawValue: String(text(value).dropFirst().dropLast()))
+        }
+        if let value = members["content-state"], value.kind == .object { contentState = Array(bytes[value.range]) }
+
+        if timestamp == nil { return "timestamp is missing or not a number" }
+        guard let event else { return "event is not start, update or end" }
+        if contentState == nil, event != .end || members["content-state"] != nil {
+            return "content-state is missing or not an object"
+        }
+        for name in ["stale-date", "dismissal-date", "relevance-score"] where wrong(name, .number) {
+            return "\(name) is not a number"
+        }
+        if event == .start {
+            if absent("attributes-type", .string) { return "attributes-type is missing or not a string" }
+            if absent("attributes", .object) { return "attributes is missing or not an object" }
+            if members["alert"] == nil { return "alert is missing" }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,184 @@
+private import FoundationEssentials
+
+/// Reads faults and scenarios strictly: a misspelt fault that silently did nothing would be a test that cannot fail.
+struct AnyKey: CodingKey {
+    var stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}
+
+extension Decoder {
+    /// Throws unless every key of this object is one of `Key`.
+    func strictContainer<Key: CodingKey & CaseIterable>(_ type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        for key in try container(keyedBy: AnyKey.self).allKeys where Key(stringValue: key.stringValue) == nil {
+            let known = Key.allCases.map(\.stringValue).joined(separator: ", ")
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: codingPath + [key], debugDescription: "unknown key \(key.stringValue); known are \(known)"))
+        }
+        return try container(keyedBy: type)
+    }
+}
+
+extension Faults: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case deadShare = "dead_share"
+        case deadReasons = "dead_reasons"
+        case deadSince = "dead_since_ms"
+        case deadTokens = "dead_tokens"
+        case rejections
+        case rejectAll = "reject_all"
+        case expireNext = "expire_next"
+        case expireIssuedBefore = "expire_issued_before"
+        case latency = "latency_ms"
+        case latencyJitter = "latency_jitter_ms"
+        case resetShare = "reset_share"
+        case resetCode = "reset_code"
+        case resetDelivers = "reset_delivers"
+        case stallShare = "stall_share"
+        case stallDelivers = "stall_delivers"
+        case stallAfter = "stall_after"
+        case freezeAfter = "freeze_after"
+        case goawayAfter = "goaway_after"
+        case goawayMode = "goaway_mode"
+        case goawayReason = "goaway_reason"
+        case closeAfter = "close_after"
+        case refuseConnections = "refuse_connections"
+        case settings
+        case settingsDropOnRejection = "settings_drop_on_rejection"
+    }
+
+    public init(from decoder: any Decoder) throws {
+        self.init()
+        let values = try decoder.strictContainer(CodingKeys.self)
+        func read<Value: Decodable>(_ field: inout Value, _ key: CodingKeys) throws {
+            if let value = try values.decodeIfPresent(Value.self, forKey: key) { field = value }
+        }
+        try read(&deadShare, .deadShare)
+        try read(&deadReasons, .deadReasons)
+        deadSince = try values.decodeIfPresent(Int.self, forKey: .deadSince)
+        try read(&deadTokens, .deadTokens)
+        try read(&rejections, .rejections)
+        rejectAll = try values.decodeIfPresent(String.self, forKey: .rejectAll)
+        try read(&expireNext, .expireNext)
+        expireIssuedBefore = try values.decodeIfPresent(Int.self, forKey: .expireIssuedBefore)
+        try read(&latency, .latency)
+        try read(&latencyJitter, .latencyJitter)
+        try read(&resetShare, .resetShare)
+        try read(&resetCode, .resetCode)
+        try read(&resetDelivers, .resetDelivers)
+        try read(&stallShare, .stallShare)
+        try read(&stallDelivers, .stallDelivers)
+        stallAfter = try values.decodeIfPresent(Int.self, forKey: .stallAfter)
+        freezeAfter = try values.decodeIfPresent(Int.self, forKey: .freezeAfter)
+        goawayAfter = try values.decodeIfPresent(Int.self, forKey: .goawayAfter)
+        try read(&goawayMode, .goawayMode)
+        try read(&goawayReason, .goawayReason)
+        closeAfter = try values.decodeIfPresent(Int.self, forKey: .closeAfter)
+        try read(&refuseConnections, .refuseConnections)
+        try read(&settings, .settings)
+        try read(&settingsDropOnRejection, .settingsDropOnRejection)
+    }
+}
+
+extension DeadToken: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case prefix, reason
+        case since = "since_ms"
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.strictContainer(CodingKeys.self)
+        prefix = try values.decode(String.self, forKey: .prefix)
+        reason = try values.decodeIfPresent(String.self, forKey: .reason)
+        since = try values.decodeIfPresent(Int.self, forKey: .since)
+    }
+}
+
+extension SettingsChange: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case afterRequests = "after_requests"
+        case streams
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.strictContainer(CodingKeys.self)
+        afterRequests = try values.decode(Int.self, forKey: .afterRequests)
+        streams = try values.decode(Int.self, forKey: .streams)
+    }
+}
+
+extension Scenario: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable { case phases }
+
+    public init(from decoder: any Decoder) throws {
+        phases = try decoder.strictContainer(CodingKeys.self).decode([Phase].self, forKey: .phases)
+    }
+}
+
+extension Scenario.Phase: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case afterRequests = "after_requests"
+        case afterSeconds = "after_seconds"
+        case faults
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.strictContainer(CodingKeys.self)
+        afterRequests = try values.decodeIfPresent(Int.self, forKey: .afterRequests)
+        afterSeconds = try values.decodeIfPresent(Double.self, forKey: .afterSeconds)
+        faults = try values.decode(Faults.self, forKey: .faults)
+    }
+}
+
+extension Faults {
+    /// Reads and validates `POST /simulator/faults`'s body, or a file's text. `source` is named in the error.
+    public static func parse(_ json: [UInt8], source: String) throws(SimulatorError) -> Faults {
+        let faults: Faults = try JSON.decode(json, source: source)
+        try faults.validate(at: source)
+        return faults
+    }
+}
+
+extension Scenario {
+    /// Reads and validates a scenario file.
+    public static func read(file path: String) throws(SimulatorError) -> Scenario {
+        guard let text = Files.read(path) else { throw .files(path: path, "cannot read the scenario file") }
+        let scenario: Scenario = try JSON.decode(Array(text.utf8), source: path)
+        for (index, phase) in scenario.phases.enumerated() { try phase.faults.validate(at: "\(path): phases[\(index)].faults") }
+        return scenario
+    }
+}
+
+enum JSON {
+    static func decode<Value: Decodable>(_ json: [UInt8], source: String) throws(SimulatorError) -> Value {
+        do {
+            return try JSONDecoder().decode(Value.self, from: Data(json))
+        } catch let error as DecodingError {
+            throw .configuration(field: source, describe(error))
+        } catch {
+            throw .configuration(field: source, "\(error)")
+        }
+    }
+
+    static func encode(_ value: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { Array($0) } ?? []
+    }
+
+    private static func describe(_ error: DecodingError) -> String {
+        let context: DecodingError.Context
+        switch error {
+        case .typeMismatch(_, let at), .valueNotFound(_, let at), .dataCorrupted(let at): context = at
+        case .keyNotFound(let key, let at): return "\(path(at.codingPath + [key])): is missing"
+        @unknown default: return "\(error)"
+        }
+        let place = path(context.codingPath)
+        return place.isEmpty ? context.debugDescription : "\(place): \(context.debugDescription)"
+    }
+
+    private static func path(_ keys: [any CodingKey]) -> String {
+        keys.map { key in key.intValue.map { "[\($0)]" } ?? key.stringValue }.joined(separator: ".")
+    }
+}

@@ -1,0 +1,128 @@
+internal import NIOCore
+
+/// HTTP/2 frames (RFC 9113, 6) as bytes. The simulator has its own so that SETTINGS, GOAWAY, RST_STREAM and silence
+/// happen exactly when a fault says so, and so that an answer costs next to nothing.
+enum FrameType: UInt8 {
+    case data = 0
+    case headers = 1
+    case priority = 2
+    case rstStream = 3
+    case settings = 4
+    case pushPromise = 5
+    case ping = 6
+    case goaway = 7
+    case windowUpdate = 8
+    case continuation = 9
+}
+
+enum FrameFlags {
+    static let endStream: UInt8 = 0x1
+    static let acknowledgement: UInt8 = 0x1
+    static let endHeaders: UInt8 = 0x4
+    static let padded: UInt8 = 0x8
+    static let priority: UInt8 = 0x20
+}
+
+enum HTTP2ErrorCode: UInt32, Error {
+    case noError = 0
+    case protocolError = 1
+    case internalError = 2
+    case flowControlError = 3
+    case streamClosed = 5
+    case frameSizeError = 6
+    case refusedStream = 7
+    case cancel = 8
+    case compressionError = 9
+    case enhanceYourCalm = 11
+}
+
+enum SettingID {
+    static let maximumConcurrentStreams: UInt16 = 3
+    static let initialWindowSize: UInt16 = 4
+    static let maximumFrameSize: UInt16 = 5
+    static let maximumHeaderListSize: UInt16 = 6
+}
+
+struct FrameHeader {
+    static let size = 9
+    /// SETTINGS_MAX_FRAME_SIZE's initial value, which the simulator never raises.
+    static let maximumPayload = 16_384
+
+    var length: Int
+    /// nil: a type that this does not know, to be ignored.
+    var type: FrameType?
+    var flags: UInt8
+    var stream: UInt32
+
+    /// nil until nine bytes are there. Moves past them.
+    init?(_ buffer: inout ByteBuffer) {
+        guard let (high, low, type, flags, stream) = buffer.readMultipleIntegers(as: (UInt16, UInt8, UInt8, UInt8, UInt32).self)
+        else { return nil }
+        length = Int(high) << 8 | Int(low)
+        self.type = FrameType(rawValue: type)
+        self.flags = flags
+        self.stream = stream & 0x7fff_ffff
+    }
+
+    func has(_ flag: UInt8) -> Bool { flags & flag != 0 }
+}
+
+extension ByteBuffer {
+    mutating func writeFrameHeader(_ type: FrameType, length: Int, flags: UInt8 = 0, stream: UInt32 = 0) {
+        writeMultipleIntegers(UInt16(length >> 8), UInt8(length & 0xff), type.rawValue, flags, stream)
+    }
+
+    mutating func writeSettings(_ settings: [(id: UInt16, value: UInt32)]) {
+        writeFrameHeader(.settings, length: settings.count * 6)
+        for (id, value) in settings { writeMultipleIntegers(id, value) }
+    }
+
+    mutating func writeReset(_ code: HTTP2ErrorCode, stream: UInt32) {
+        writeFrameHeader(.rstStream, length: 4, stream: stream)
+        writeInteger(code.rawValue)
+    }
+
+    mutating func writeWindowUpdate(_ increment: Int, stream: UInt32) {
+        writeFrameHeader(.windowUpdate, length: 4, stream: stream)
+        writeInteger(UInt32(increment))
+    }
+
+    mutating func writeGoaway(lastStream: UInt32, _ code: HTTP2ErrorCode, text: String) {
+        writeFrameHeader(.goaway, length: 8 + text.utf8.count)
+        writeMultipleIntegers(lastStream, code.rawValue)
+        writeString(text)
+    }
+
+    /// `:status` and `apns-id`, with nothing put into the client's HPACK table (RFC 7541, 6.1 and 6.2.2).
+    mutating func writeAnswerHeaders(status: Int, id: MessageID, endStream: Bool, stream: UInt32) {
+        let indexed: UInt8? =
+            switch status {
+            case 200: 0x88
+            case 400: 0x8c
+            case 404: 0x8d
+            case 500: 0x8e
+            default: nil
+            }
+        let length = (indexed == nil ? 5 : 1) + 9 + 37
+        let flags = FrameFlags.endHeaders | (endStream ? FrameFlags.endStream : 0)
+        writeFrameHeader(.headers, length: length, flags: flags, stream: stream)
+        if let indexed {
+            writeInteger(indexed)
+        } else {
+            // Literal without indexing, name 8 of the static table (`:status`).
+            writeMultipleIntegers(UInt8(0x08), UInt8(3))
+            writeMultipleIntegers(UInt8(0x30 + status / 100), UInt8(0x30 + status / 10 % 10), UInt8(0x30 + status % 10))
+        }
+        writeMultipleIntegers(UInt8(0x00), UInt8(7))
+        writeStaticString("apns-id")
+        writeInteger(UInt8(36))
+        writeWithUnsafeMutableBytes(minimumWritableBytes: 36) { bytes in
+            var position = 0
+            id.write {
+                bytes[position] = $0
+                position += 1
+            }
+            return position
+        }
+    }
+}

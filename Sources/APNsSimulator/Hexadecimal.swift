@@ -1,0 +1,108 @@
+/// Hex of tokens and UUIDs, as the simulator reads and writes it.
+enum Hexadecimal {
+    static func nibble(_ character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    static func digit(_ nibble: UInt8) -> UInt8 {
+        nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+    }
+
+    /// nil unless it is an even number of hex digits, at least two.
+    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let count = text.count
+        guard count > 0, count.isMultiple(of: 2) else { return nil }
+        var valid = true
+        let bytes = [UInt8](unsafeUninitializedCapacity: count / 2) { buffer, filled in
+            var high: UInt8?
+            for character in text {
+                guard let nibble = nibble(character) else {
+                    valid = false
+                    return
+                }
+                if let upper = high {
+                    buffer.initializeElement(at: filled, to: upper << 4 | nibble)
+                    filled += 1
+                    high = nil
+                } else {
+                    high = nibble
+                }
+            }
+        }
+        return valid ? bytes : nil
+    }
+
+    static func encode(_ bytes: some Collection<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
+            var index = 0
+            for byte in bytes {
+                buffer[index] = digit(byte >> 4)
+                buffer[index + 1] = digit(byte & 15)
+                index += 2
+            }
+            return index
+        }
+    }
+}
+
+extension Draw {
+    /// Version 4 in form; its bits come from `seed` and `number`.
+    static func messageID(seed: UInt64, number: UInt64) -> MessageID {
+        let high = mix(seed ^ mix(number)) & ~0xf000 | 0x4000
+        let low = mix(seed &+ mix(~number)) & ~(0xc0 << 56) | (0x80 << 56)
+        return MessageID(high: high, low: low)
+    }
+}
+
+/// An `apns-id`: 128 bits, written as a canonical lowercase UUID.
+struct MessageID: Hashable, Sendable {
+    var high: UInt64
+    var low: UInt64
+
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// "32 lowercase hexadecimal digits, displayed in five groups separated by hyphens in the form 8-4-4-4-12".
+    init?(_ text: String) {
+        var digits = 0
+        var position = 0
+        var (high, low) = (UInt64(0), UInt64(0))
+        for character in text.utf8 {
+            if position == 8 || position == 13 || position == 18 || position == 23 {
+                guard character == UInt8(ascii: "-") else { return nil }
+            } else {
+                guard let nibble = Hexadecimal.nibble(character), character < UInt8(ascii: "A") || character > UInt8(ascii: "F"),
+                    digits < 32
+                else { return nil }
+                if digits < 16 { high = high << 4 | UInt64(nibble) } else { low = low << 4 | UInt64(nibble) }
+                digits += 1
+            }
+            position += 1
+        }
+        guard position == 36, digits == 32 else { return nil }
+        self.init(high: high, low: low)
+    }
+
+    /// 36 characters.
+    func write(_ put: (UInt8) -> Void) {
+        for index in 0..<32 {
+            if index == 8 || index == 12 || index == 16 || index == 20 { put(UInt8(ascii: "-")) }
+            let word = index < 16 ? high : low
+            put(Hexadecimal.digit(UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (index % 16))) & 15))
+        }
+    }
+
+    var text: String {
+        var characters: [UInt8] = []
+        characters.reserveCapacity(36)
+        write { characters.append($0) }
+        return String(decoding: characters, as: UTF8.self)
+    }
+}

@@ -1,0 +1,349 @@
+internal import NIOCore
+
+/// What comes of one request.
+enum Judgement: Sendable, Equatable {
+    case accepted
+    case rejected(Reason, timestamp: Int?)
+    /// The stream ends in RST_STREAM.
+    case reset(ResetCode)
+    /// No answer, ever.
+    case stalled
+}
+
+/// What a connection does on a request's arrival, before the request is looked at.
+struct Orders: Sendable, Equatable {
+    enum Fault: Sendable, Equatable {
+        case close, freeze
+        case goaway(GoawayMode, reason: String)
+    }
+
+    var connection: Fault?
+    var stalls = false
+    /// A new SETTINGS_MAX_CONCURRENT_STREAMS.
+    var streams: Int?
+    var dropsOnRejection = false
+    /// Milliseconds until the request is looked at.
+    var latency = 0.0
+}
+
+/// What APNs knows of one connection.
+struct ConnectionFacts: Sendable {
+    /// Requests read to their end.
+    var requests = 0
+    /// The highest stream whose request was looked at.
+    var lastProcessed: UInt32 = 0
+    /// A request with a valid provider token has passed.
+    var isAuthenticated = false
+    /// `keys` index of the first valid token.
+    var key: Int?
+    var presented = PresentedTokens()
+    /// The provider token and topic of the last good request, nearly always those of the next.
+    var lastToken: ProviderTokens.Token?
+    var lastAuthorization: String?
+    var lastTopic: String?
+}
+
+/// APNs's decisions, without a socket or a clock: all state of a simulator that outlives a request. It lives behind one
+/// mutex, which a request takes once.
+struct Judge: Sendable {
+    let configuration: SimulatorConfiguration
+    var tokens: ProviderTokens
+    var record: Recorder
+    var faults: Faults
+    /// `faults.rejections` in the order of the names, so that a draw always means the same reason.
+    private var rejections: [(reason: Reason, share: Double)] = []
+    private var deadReasons: [(reason: Reason, weight: Double)] = []
+    private var scenario: Scenario?
+    private var nextPhase = 0
+    private var startedAt: Int
+    private var presentedByKey: [Int: PresentedTokens] = [:]
+    private var messageNumber: UInt64 = 0
+
+    init(configuration: SimulatorConfiguration, keys: [ProviderTokens.Key], now: Int) {
+        self.configuration = configuration
+        tokens = ProviderTokens(keys: keys)
+        record = Recorder(history: configuration.history)
+        faults = configuration.faults
+        scenario = configuration.scenario
+        startedAt = now
+        compile()
+        advanceScenario(now: now)
+    }
+
+    /// Also ends the scenario.
+    mutating func replaceFaults(_ faults: Faults) {
+        self.faults = faults
+        scenario = nil
+        compile()
+    }
+
+    /// Forgets everything that was received; a scenario begins anew, faults stay.
+    mutating func reset(now: Int) {
+        let connections = record.totals.openConnections
+        let inFlight = record.totals.inFlight
+        record = Recorder(history: configuration.history)
+        record.totals.openConnections = connections
+        record.totals.inFlight = inFlight
+        startedAt = now
+        nextPhase = 0
+        if scenario != nil {
+            faults = configuration.faults
+            compile()
+            advanceScenario(now: now)
+        }
+    }
+
+    private mutating func compile() {
+        rejections = faults.rejections.sorted { $0.key < $1.key }.compactMap { name, share in
+            Reason(rawValue: name).map { ($0, share) }
+        }
+        deadReasons = faults.deadReasons.sorted { $0.key < $1.key }.compactMap { name, weight in
+            Reason(rawValue: name).map { ($0, weight) }
+        }
+    }
+
+    private mutating func advanceScenario(now: Int) {
+        guard let scenario else { return }
+        while nextPhase < scenario.phases.count {
+            let phase = scenario.phases[nextPhase]
+            guard record.totals.requests >= phase.afterRequests ?? 0,
+                Double(now - startedAt) >= (phase.afterSeconds ?? 0) * 1_000
+            else { return }
+            faults = phase.faults
+            compile()
+            record.totals.phase = nextPhase
+            nextPhase += 1
+        }
+    }
+
+    /// A request has been read to its end, as the `number`th of its connection, `inFlight` of which now wait for an
+    /// answer. `now`: milliseconds since 1970.
+    mutating func arrive(_ head: RequestHead, number: Int, inFlight: Int, now: Int) -> Orders {
+        if scenario != nil { advanceScenario(now: now) }
+        record.arrive(inFlight: inFlight, now: now)
+        var orders = Orders()
+        if let limit = faults.closeAfter, number >= limit { orders.connection = .close }
+        if let limit = faults.freezeAfter, number > limit { orders.connection = .freeze }
+        if let limit = faults.goawayAfter, number >= limit {
+            orders.connection = .goaway(faults.goawayMode, reason: faults.goawayReason)
+        }
+        if let limit = faults.stallAfter, number > limit { orders.stalls = true }
+        if !faults.settings.isEmpty {
+            orders.streams = faults.settings.last { $0.afterRequests == number }?.streams
+        }
+        orders.dropsOnRejection = faults.settingsDropOnRejection
+        if faults.latency > 0 || faults.latencyJitter > 0 {
+            let drawn = Draw.latency(
+                seed: configuration.seed, Draw.hash(head.path.utf8), attempt: record.totals.requests)
+            orders.latency = faults.latency + faults.latencyJitter * drawn
+        }
+        return orders
+    }
+
+    /// `body` holds at most one byte more than a payload may have.
+    mutating func judge(
+        _ head: RequestHead,
+        body: ByteBuffer,
+        stallsHere: Bool,
+        connection: inout ConnectionFacts,
+        now: Int
+    ) -> (judgement: Judgement, id: MessageID) {
+        let given = head.id.flatMap { MessageID($0) }
+        let id = given ?? Draw.messageID(seed: configuration.seed, number: messageNumber)
+        messageNumber += given == nil ? 1 : 0
+
+        var target: Target?
+        var verdict = check(head, body: body, connection: &connection, target: &target, now: now)
+        guard let target else {
+            if stallsHere { verdict = .stalled }
+            record.note(verdict)
+            return (verdict, id)
+        }
+        // The rest depends on the token: whether it lives, and what chance has for this attempt.
+        let hash = Draw.hash(target.token)
+        let attempt = configuration.fast ? record.totals.requests : record.attempts(of: target.token)
+        if verdict == .accepted { verdict = fate(of: target.token, hash: hash, attempt: attempt, now: now) }
+        var reaches = verdict == .accepted
+        if faults.resetShare > 0, Draw.reset(seed: configuration.seed, hash, attempt: attempt) < faults.resetShare {
+            verdict = .reset(faults.resetCode)
+            reaches = reaches && faults.resetDelivers
+        } else if stallsHere
+            || (faults.stallShare > 0 && Draw.stall(seed: configuration.seed, hash, attempt: attempt) < faults.stallShare)
+        {
+            verdict = .stalled
+            reaches = reaches && faults.stallDelivers
+        }
+        record.note(verdict)
+        if configuration.fast {
+            if reaches, verdict != .accepted { record.totals.acceptedUnanswered += 1 }
+        } else {
+            record.receive(token: target.token, payload: body, verdict: verdict, reaches: reaches, id: id, now: now)
+        }
+        return (verdict, id)
+    }
+
+    private struct Target { var token: [UInt8] }
+
+    // MARK: Checks, in the order of this file
+
+    private mutating func check(
+        _ head: RequestHead,
+        body: ByteBuffer,
+        connection: inout ConnectionFacts,
+        target: inout Target?,
+        now: Int
+    ) -> Judgement {
+        let prefix = "/3/device/"
+        guard head.path.hasPrefix(prefix) || head.path == "/3/device" else { return .rejected(.badPath, timestamp: nil) }
+        guard head.method == "POST" else { return .rejected(.methodNotAllowed, timestamp: nil) }
+        let hex = head.path.utf8.dropFirst(prefix.utf8.count)
+        if hex.contains(UInt8(ascii: "/")) { return .rejected(.badPath, timestamp: nil) }
+        let token = Hexadecimal.decode(hex)
+        if let token, configuration.tokenBytes.contains(token.count) { target = Target(token: token) }
+
+        if let reason = faults.rejectAll.flatMap(Reason.init(rawValue:)) {
+            return .rejected(reason, timestamp: deadline(reason, now))
+        }
+        if let reason = authenticate(head.authorization, connection: &connection, now: now) {
+            return .rejected(reason, timestamp: nil)
+        }
+        if let reason = checkHeaders(head, connection: &connection) { return .rejected(reason, timestamp: nil) }
+        if body.readableBytes == 0 { return .rejected(.payloadEmpty, timestamp: nil) }
+        if body.readableBytes > Self.maximumPayload { return .rejected(.payloadTooLarge, timestamp: nil) }
+        if hex.isEmpty { return .rejected(.missingDeviceToken, timestamp: nil) }
+        if target == nil { return .rejected(.badDeviceToken, timestamp: nil) }
+        return .accepted
+    }
+
+    static let maximumPayload = 4_096
+
+    /// nil: a valid provider token.
+    private mutating func authenticate(_ header: String?, connection: inout ConnectionFacts, now: Int) -> Reason? {
+        guard let header else { return .missingProviderToken }
+        let isLast = connection.lastAuthorization == header
+        let token: ProviderTokens.Token
+        if isLast, let last = connection.lastToken {
+            token = last
+        } else {
+            let scheme = "bearer "
+            guard header.utf8.count > scheme.utf8.count, header.prefix(scheme.count).lowercased() == scheme else {
+                return .missingProviderToken
+            }
+            guard let verified = tokens.verify(String(header.dropFirst(scheme.count))) else {
+                return .invalidProviderToken
+            }
+            token = verified
+        }
+        if faults.expireNext > 0 {
+            faults.expireNext -= 1
+            return .expiredProviderToken
+        }
+        let seconds = now / 1_000
+        if token.issuedAt > seconds + configuration.clockTolerance { return .invalidProviderToken }
+        if seconds - token.issuedAt > configuration.providerTokenLifetime { return .expiredProviderToken }
+        if let limit = faults.expireIssuedBefore, token.issuedAt < limit { return .expiredProviderToken }
+        if let key = connection.key, key != token.key { return .unrelatedKeyIdInToken }
+        if !isLast, let updates = configuration.providerTokenUpdates {
+            let window = configuration.providerTokenWindow
+            let admitted =
+                switch configuration.providerTokenScope {
+                case .connection:
+                    connection.presented.admit(token.text, at: now, updates: updates, window: window)
+                case .key:
+                    presentedByKey[token.key, default: PresentedTokens()]
+                        .admit(token.text, at: now, updates: updates, window: window)
+                }
+            if !admitted { return .tooManyProviderTokenUpdates }
+        }
+        if !isLast {
+            connection.key = token.key
+            connection.lastToken = token
+            connection.lastAuthorization = header
+            connection.isAuthenticated = true
+        }
+        return nil
+    }
+
+    private func checkHeaders(_ head: RequestHead, connection: inout ConnectionFacts) -> Reason? {
+        if head.repeatsHeader { return .duplicateHeaders }
+        guard head.pushType == "liveactivity" else { return .invalidPushType }
+        guard let topic = head.topic, !topic.isEmpty else { return .missingTopic }
+        if topic != connection.lastTopic {
+            if let reason = checkTopic(topic, key: connection.key) { return reason }
+            connection.lastTopic = topic
+        }
+        if let priority = head.priority, priority != "10", priority != "5" { return .badPriority }
+        if let expiration = head.expiration, !Self.isDecimal(expiration) { return .badExpirationDate }
+        if let id = head.id, MessageID(id) == nil { return .badMessageId }
+        if let collapseID = head.collapseID, collapseID.isEmpty || collapseID.utf8.count > 64 { return .badCollapseId }
+        return nil
+    }
+
+    static let topicSuffix = ".push-type.liveactivity"
+
+    /// A topic that no bundle id can be: BadTopic. A bundle id of another team: TopicDisallowed. The team's bundle id
+    /// with another suffix or with none: a real topic, for which a Live Activity's token is not.
+    private func checkTopic(_ topic: String, key: Int?) -> Reason? {
+        let isBundleID = topic.utf8.allSatisfy {
+            switch $0 {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+        guard isBundleID else { return .badTopic }
+        let bundleIDs = key.map { tokens.keys[$0].bundleIDs } ?? []
+        if topic.hasSuffix(Self.topicSuffix) {
+            let bundleID = String(topic.dropLast(Self.topicSuffix.count))
+            if bundleID.isEmpty { return .badTopic }
+            return bundleIDs.isEmpty || bundleIDs.contains(bundleID) ? nil : .topicDisallowed
+        }
+        let known = bundleIDs.isEmpty || bundleIDs.contains { topic == $0 || topic.hasPrefix("\($0).") }
+        return known ? .deviceTokenNotForTopic : .topicDisallowed
+    }
+
+    private static func isDecimal(_ text: String) -> Bool {
+        (1...19).contains(text.utf8.count)
+            && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
+    // MARK: Faults
+
+    private func fate(of token: [UInt8], hash: UInt64, attempt: Int, now: Int) -> Judgement {
+        if !faults.deadTokens.isEmpty {
+            let hex = Hexadecimal.encode(token)
+            if let dead = faults.deadTokens.first(where: { hex.hasPrefix($0.prefix) }) {
+                let reason = dead.reason.flatMap(Reason.init(rawValue:)) ?? deadReason(hash)
+                return .rejected(reason, timestamp: deadline(reason, dead.since ?? faults.deadSince ?? now))
+            }
+        }
+        if faults.deadShare > 0, Draw.dead(seed: configuration.seed, hash) < faults.deadShare {
+            let reason = deadReason(hash)
+            return .rejected(reason, timestamp: deadline(reason, faults.deadSince ?? now))
+        }
+        if !rejections.isEmpty {
+            var drawn = Draw.rejection(seed: configuration.seed, hash, attempt: attempt)
+            for (reason, share) in rejections {
+                drawn -= share
+                if drawn < 0 { return .rejected(reason, timestamp: deadline(reason, now)) }
+            }
+        }
+        return .accepted
+    }
+
+    private func deadReason(_ hash: UInt64) -> Reason {
+        let total = deadReasons.reduce(0) { $0 + $1.weight }
+        var drawn = Draw.deadReason(seed: configuration.seed, hash) * total
+        for (reason, weight) in deadReasons {
+            drawn -= weight
+            if drawn < 0 { return reason }
+        }
+        return deadReasons.last?.reason ?? .unregistered
+    }
+
+    /// Only a 410 has a timestamp.
+    private func deadline(_ reason: Reason, _ time: Int) -> Int? {
+        reason.status == 410 ? time : nil
+    }
+}

@@ -1,0 +1,113 @@
+internal import Crypto
+
+/// The keys that may send, and the provider tokens (JWTs) already checked against them. A token's signature is verified
+/// once; what depends on the clock is asked of every request.
+struct ProviderTokens: Sendable {
+    struct Key: Sendable {
+        var keyID: String
+        var teamID: String
+        var publicKey: P256.Signing.PublicKey
+        /// Empty = any.
+        var bundleIDs: Set<String>
+    }
+
+    struct Token: Sendable {
+        var text: String
+        /// Index into `keys`.
+        var key: Int
+        /// Epoch seconds.
+        var issuedAt: Int
+    }
+
+    let keys: [Key]
+    /// nil: not a token of ours, whatever the time.
+    private var verified: [String: Token?] = [:]
+
+    init(keys: [Key]) { self.keys = keys }
+
+    mutating func verify(_ text: String) -> Token? {
+        if let known = verified[text] { return known }
+        let token = check(text)
+        // A sender that signs every request anew would fill the memory.
+        if verified.count >= 10_000 { verified.removeAll(keepingCapacity: true) }
+        verified[text] = .some(token)
+        return token
+    }
+
+    /// RFC 7519 and Apple's "Establishing a token-based connection to APNs": ES256, `kid`, `iss`, and `iat` as a number.
+    private func check(_ text: String) -> Token? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let headerText = Base64URL.decode(parts[0].utf8),
+            let claimsText = Base64URL.decode(parts[1].utf8), let signatureBytes = Base64URL.decode(parts[2].utf8),
+            let header = JSONReader.read(headerText), let claims = JSONReader.read(claimsText)
+        else { return nil }
+        let headerMembers = JSONReader.members(headerText, of: header)
+        let claimMembers = JSONReader.members(claimsText, of: claims)
+        guard Self.string("alg", headerMembers, headerText) == "ES256",
+            let keyID = Self.string("kid", headerMembers, headerText),
+            let teamID = Self.string("iss", claimMembers, claimsText),
+            let issued = claimMembers["iat"], issued.kind == .number,
+            let seconds = Double(String(decoding: claimsText[issued.range], as: UTF8.self)), abs(seconds) < 1e15,
+            let key = keys.firstIndex(where: { $0.keyID == keyID && $0.teamID == teamID }),
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signatureBytes),
+            keys[key].publicKey.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8))
+        else { return nil }
+        return Token(text: text, key: key, issuedAt: Int(seconds))
+    }
+
+    private static func string(_ name: String, _ members: [String: JSONReader.Value], _ text: [UInt8]) -> String? {
+        guard let value = members[name], value.kind == .string else { return nil }
+        let characters = text[(value.range.lowerBound + 1)..<(value.range.upperBound - 1)]
+        return characters.contains(UInt8(ascii: "\\")) ? nil : String(decoding: characters, as: UTF8.self)
+    }
+}
+
+/// What APNs remembers of a connection's, or of a key's, provider tokens.
+struct PresentedTokens: Sendable {
+    /// Newest last; the time in milliseconds of first sight. The first one is no update.
+    private var seen: [(text: String, at: Int)] = []
+
+    /// false: one update too many. The refused token is not remembered, so that the one before it stays good.
+    mutating func admit(_ text: String, at now: Int, updates: Int, window: Int) -> Bool {
+        if let last = seen.last, last.text == text { return true }
+        if seen.contains(where: { $0.text == text }) { return true }
+        let recent = seen.dropFirst().count(where: { now - $0.at < window * 1_000 })
+        guard seen.isEmpty || recent < updates else { return false }
+        seen.append((text, now))
+        if seen.count > updates + 2 { seen.removeFirst() }
+        return true
+    }
+}
+
+enum Base64URL {
+    static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var bits: UInt32 = 0
+        var count = 0
+        for character in text {
+            let value: UInt8
+            switch character {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = character - UInt8(ascii: "A")
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = character - UInt8(ascii: "a") + 26
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = character - UInt8(ascii: "0") + 52
+            case UInt8(ascii: "-"): value = 62
+            case UInt8(ascii: "_"): value = 63
+            default: return nil
+            }
+            bits = bits << 6 | UInt32(value)
+            count += 1
+            if count == 4 {
+                bytes.append(UInt8(truncatingIfNeeded: bits >> 16))
+                bytes.append(UInt8(truncatingIfNeeded: bits >> 8))
+                bytes.append(UInt8(truncatingIfNeeded: bits))
+                (bits, count) = (0, 0)
+            }
+        }
+        switch count {
+        case 0: return bytes
+        case 2: return bytes + [UInt8(truncatingIfNeeded: bits >> 4)]
+        case 3: return bytes + [UInt8(truncatingIfNeeded: bits >> 10), UInt8(truncatingIfNeeded: bits >> 2)]
+        default: return nil
+        }
+    }
+}

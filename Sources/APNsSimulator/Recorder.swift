@@ -1,0 +1,222 @@
+internal import NIOCore
+
+/// What was received, compactly: a token costs about 130 bytes and its key, each request in its history 48 more;
+/// payloads are read once and shared by all tokens that got them.
+struct Recorder: Sendable {
+    var totals = SimulatorRecord()
+    private(set) var tokens: [[UInt8]: TokenRecord] = [:]
+    private(set) var payloads: [DevicePayload] = []
+    /// FNV-1a of the bytes → index into `payloads`.
+    private var numbers: [UInt64: Int] = [:]
+    /// All requests of a push carry the same payload: nearly always the one before.
+    private var last: (bytes: ByteBuffer, number: Int)?
+    private let history: Int
+    private var answers: [Reason: Int] = [:]
+
+    struct TokenRecord: Sendable {
+        var requests = 0
+        var accepted = 0
+        var duplicates: Int32 = 0
+        var outOfOrder: Int32 = 0
+        var droppedByDevice: Int32 = 0
+        var afterEnd: Int32 = 0
+        var ignoredByDevice: Int32 = 0
+        var ended = false
+        /// Index into `payloads` of what the device shows; -1: nothing yet.
+        var shown: Int32 = -1
+        var history: [Entry] = []
+    }
+
+    struct Entry: Sendable {
+        var at: Int
+        var id: MessageID
+        var payload: Int32
+        var judgement: Outcome
+        var reached: Bool
+    }
+
+    enum Outcome: Sendable { case accepted, rejected(Reason), reset, stalled }
+
+    init(history: Int) { self.history = history }
+
+    mutating func arrive(inFlight: Int, now: Int) {
+        totals.requests += 1
+        totals.inFlight += 1
+        if inFlight > totals.maximumInFlight { totals.maximumInFlight = inFlight }
+        if totals.firstRequestAt == nil { totals.firstRequestAt = now }
+        totals.lastRequestAt = now
+    }
+
+    /// Requests of this token so far.
+    func attempts(of token: [UInt8]) -> Int { tokens[token]?.requests ?? 0 }
+
+    mutating func note(_ judgement: Judgement) {
+        if judgement != .stalled { totals.inFlight -= 1 }
+        switch judgement {
+        case .accepted: totals.accepted += 1
+        case .rejected(let reason, _): answers[reason, default: 0] += 1
+        case .reset: totals.reset += 1
+        case .stalled: totals.stalled += 1
+        }
+    }
+
+    mutating func receive(
+        token: [UInt8],
+        payload: ByteBuffer,
+        verdict: Judgement,
+        reaches: Bool,
+        id: MessageID,
+        now: Int
+    ) {
+        let number = number(of: payload)
+        let entry = Entry(at: now, id: id, payload: Int32(number), judgement: Outcome(verdict), reached: reaches)
+        // In place: a copy of the record would copy its history too.
+        let change = Self.deliver(entry, payloads[number], payloads, history, &tokens[token, default: TokenRecord()])
+        totals.tokens = tokens.count
+        guard reaches else { return }
+        if verdict != .accepted { totals.acceptedUnanswered += 1 }
+        if change.isFirst { totals.acceptedTokens += 1 }
+        if change.isDuplicate { totals.duplicates += 1 }
+        if change.isOutOfOrder { totals.outOfOrder += 1 }
+        if change.isDropped { totals.droppedByDevice += 1 }
+        if change.isAfterEnd { totals.afterEnd += 1 }
+        if let fault = change.fault { totals.ignoredByDevice[fault, default: 0] += 1 }
+    }
+
+    private struct Change {
+        var isFirst = false
+        var isDuplicate = false
+        var isOutOfOrder = false
+        var isDropped = false
+        var isAfterEnd = false
+        var fault: String?
+    }
+
+    private static func deliver(
+        _ entry: Entry,
+        _ payload: DevicePayload,
+        _ payloads: [DevicePayload],
+        _ limit: Int,
+        _ token: inout TokenRecord
+    ) -> Change {
+        token.requests += 1
+        defer {
+            if limit > 0 {
+                if token.history.count >= limit { token.history.removeFirst() }
+                token.history.append(entry)
+            }
+        }
+        var change = Change()
+        guard entry.reached else { return change }
+        change.isFirst = token.accepted == 0
+        token.accepted += 1
+        if token.history.contains(where: { $0.reached && $0.payload == entry.payload }) {
+            change.isDuplicate = true
+            token.duplicates += 1
+        }
+        if let fault = payload.fault {
+            change.fault = fault
+            token.ignoredByDevice += 1
+            return change
+        }
+        // A push-to-start token belongs to no activity: each start begins one.
+        if payload.event == .start {
+            token.ended = false
+            token.shown = entry.payload
+            return change
+        }
+        let isOlder =
+            token.shown >= 0 && (payload.timestamp ?? 0) < (payloads[Int(token.shown)].timestamp ?? 0)
+        if isOlder {
+            change.isOutOfOrder = true
+            token.outOfOrder += 1
+        }
+        if token.ended {
+            change.isAfterEnd = true
+            token.afterEnd += 1
+        } else if isOlder {
+            change.isDropped = true
+            token.droppedByDevice += 1
+        } else {
+            token.shown = entry.payload
+            token.ended = payload.event == .end
+        }
+        return change
+    }
+
+    private mutating func number(of payload: ByteBuffer) -> Int {
+        if let last, last.bytes == payload { return last.number }
+        let hash = Draw.hash(payload.readableBytesView)
+        let number: Int
+        if let known = numbers[hash] {
+            number = known
+        } else {
+            number = payloads.count
+            numbers[hash] = number
+            payloads.append(DevicePayload(Array(payload.readableBytesView), number: number))
+        }
+        // A copy of its own: the slice would keep the whole read buffer of its connection.
+        last = (ByteBuffer(bytes: payload.readableBytesView), number)
+        return number
+    }
+
+    // MARK: Reading
+
+    var snapshot: SimulatorRecord {
+        var record = totals
+        for (reason, count) in answers {
+            record.byReason[reason.rawValue] = count
+            record.byStatus["\(reason.status)", default: 0] += count
+        }
+        if record.accepted > 0 { record.byStatus["200"] = record.accepted }
+        return record
+    }
+
+    func report(_ token: [UInt8], _ record: TokenRecord) -> TokenReport {
+        var report = TokenReport(token: Hexadecimal.encode(token))
+        report.requests = record.requests
+        report.accepted = record.accepted
+        report.duplicates = Int(record.duplicates)
+        report.outOfOrder = Int(record.outOfOrder)
+        report.droppedByDevice = Int(record.droppedByDevice)
+        report.afterEnd = Int(record.afterEnd)
+        report.ignoredByDevice = Int(record.ignoredByDevice)
+        if record.shown >= 0 {
+            let payload = payloads[Int(record.shown)]
+            report.timestamp = payload.timestamp
+            report.event = payload.event?.rawValue
+            report.contentState = payload.contentState.map { String(decoding: $0, as: UTF8.self) }
+        }
+        report.history = record.history.map { entry in
+            let payload = payloads[Int(entry.payload)]
+            return TokenReport.Delivery(
+                at: entry.at, status: entry.judgement.status, reason: entry.judgement.reason, id: entry.id.text,
+                timestamp: payload.timestamp, event: payload.event?.rawValue, payload: payload.number)
+        }
+        return report
+    }
+}
+
+extension Recorder.Outcome {
+    init(_ judgement: Judgement) {
+        self =
+            switch judgement {
+            case .accepted: .accepted
+            case .rejected(let reason, _): .rejected(reason)
+            case .reset: .reset
+            case .stalled: .stalled
+            }
+    }
+
+    var status: Int? {
+        switch self {
+        case .accepted: 200
+        case .rejected(let reason): reason.status
+        case .reset, .stalled: nil
+        }
+    }
+
+    var reason: String? {
+        if case .rejected(let reason) = self { reason.rawValue } else { nil }
+    }
+}

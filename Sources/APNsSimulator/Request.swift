@@ -1,0 +1,65 @@
+internal import NIOHPACK
+
+/// The head of one request, as far as APNs looks at it.
+struct RequestHead: Sendable {
+    var method = ""
+    var path = ""
+    var scheme: String?
+    var authorization: String?
+    var topic: String?
+    var pushType: String?
+    var priority: String?
+    var expiration: String?
+    var id: String?
+    var collapseID: String?
+    var contentLength: Int?
+    /// One of the headers above came twice.
+    var repeatsHeader = false
+    /// Not a request at all (RFC 9113, 8.1.1): the stream is reset.
+    var isMalformed = false
+
+    init(_ headers: HPACKHeaders) {
+        var pseudoHeadersEnded = false
+        for (name, value, _) in headers {
+            if name.utf8.first == UInt8(ascii: ":") {
+                if pseudoHeadersEnded { isMalformed = true }
+                switch name {
+                case ":method":
+                    if !method.isEmpty { isMalformed = true }
+                    method = value
+                case ":path":
+                    if !path.isEmpty { isMalformed = true }
+                    path = value
+                case ":scheme": scheme = value
+                case ":authority": break
+                default: isMalformed = true
+                }
+                continue
+            }
+            pseudoHeadersEnded = true
+            switch name {
+            case "authorization": Self.set(&authorization, value, &repeatsHeader)
+            case "apns-topic": Self.set(&topic, value, &repeatsHeader)
+            case "apns-push-type": Self.set(&pushType, value, &repeatsHeader)
+            case "apns-priority": Self.set(&priority, value, &repeatsHeader)
+            case "apns-expiration": Self.set(&expiration, value, &repeatsHeader)
+            case "apns-id": Self.set(&id, value, &repeatsHeader)
+            case "apns-collapse-id": Self.set(&collapseID, value, &repeatsHeader)
+            case "content-length":
+                contentLength = Int(value)
+                if contentLength == nil { isMalformed = true }
+            case "connection", "transfer-encoding", "upgrade", "keep-alive", "proxy-connection": isMalformed = true
+            default:
+                if name.utf8.contains(where: { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) {
+                    isMalformed = true
+                }
+            }
+        }
+        if method.isEmpty || path.isEmpty || scheme == nil { isMalformed = true }
+    }
+
+    private static func set(_ field: inout String?, _ value: String, _ repeats: inout Bool) {
+        if field != nil { repeats = true }
+        field = value
+    }
+}

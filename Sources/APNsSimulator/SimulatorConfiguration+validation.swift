@@ -1,0 +1,69 @@
+extension SimulatorConfiguration {
+    func validate() throws(SimulatorError) {
+        func need(_ condition: Bool, _ field: String, _ text: String) throws(SimulatorError) {
+            if !condition { throw .configuration(field: field, text) }
+        }
+        try need(!host.isEmpty, "host", "is empty; give an address such as 127.0.0.1")
+        try need((0...65_535).contains(port), "port", "\(port) is not 0 to 65535")
+        try need((0...65_535).contains(controlPort ?? 0), "control_port", "\(controlPort ?? 0) is not 0 to 65535")
+        try need(!certificateDirectory.isEmpty, "certificate_directory", "is empty; name a directory to write to")
+        try need(initialStreams >= 0, "initial_streams", "\(initialStreams) is negative")
+        try need((1...0x7fff_ffff).contains(streams), "streams", "\(streams) is not 1 or more")
+        try need((1...64).contains(threads), "threads", "\(threads) is not 1 to 64")
+        try need((0...10_000).contains(history), "history", "\(history) is not 0 to 10000")
+        try need(tokenBytes.lowerBound >= 1, "token_bytes", "begins below 1")
+        try need(providerTokenUpdates ?? 0 >= 0, "provider_token_updates", "is negative; leave it out for no limit")
+        try faults.validate(at: "faults")
+        for (index, phase) in (scenario?.phases ?? []).enumerated() {
+            try phase.faults.validate(at: "phases[\(index)].faults")
+            try need((phase.afterRequests ?? 0) >= 0, "phases[\(index)].after_requests", "is negative")
+            try need((phase.afterSeconds ?? 0) >= 0, "phases[\(index)].after_seconds", "is negative")
+        }
+    }
+}
+
+extension Faults {
+    /// `path` is named in front of a field at fault.
+    func validate(at path: String) throws(SimulatorError) {
+        func need(_ condition: Bool, _ field: String, _ text: String) throws(SimulatorError) {
+            if !condition { throw .configuration(field: "\(path).\(field)", text) }
+        }
+        let shares = [("dead_share", deadShare), ("reset_share", resetShare), ("stall_share", stallShare)]
+        for (field, share) in shares + rejections.map({ ("rejections.\($0.key)", $0.value) }) {
+            try need((0...1).contains(share), field, "\(share) is not a share from 0 to 1")
+        }
+        for name in rejections.keys { try need(Reason(rawValue: name) != nil, "rejections", Self.unknown(name)) }
+        try need(rejections.values.reduce(0, +) <= 1, "rejections", "the shares add up to more than 1")
+        if let rejectAll { try need(Reason(rawValue: rejectAll) != nil, "reject_all", Self.unknown(rejectAll)) }
+        let dead = Reason.dead.map(\.rawValue)
+        let deadText = "only \(dead.joined(separator: ", ")) make a token dead"
+        for (name, weight) in deadReasons {
+            try need(dead.contains(name), "dead_reasons.\(name)", deadText)
+            try need(weight >= 0 && weight.isFinite, "dead_reasons.\(name)", "the weight \(weight) is negative")
+        }
+        try need(deadReasons.values.contains { $0 > 0 }, "dead_reasons", "names no reason; leave it out for Unregistered")
+        for (index, token) in deadTokens.enumerated() {
+            let isHex = !token.prefix.isEmpty && token.prefix.utf8.allSatisfy { Hexadecimal.nibble($0) != nil && !(65...70).contains($0) }
+            try need(isHex, "dead_tokens[\(index)].prefix", "is not lowercase hex")
+            if let reason = token.reason { try need(dead.contains(reason), "dead_tokens[\(index)].reason", deadText) }
+        }
+        for (field, value) in [("latency_ms", latency), ("latency_jitter_ms", latencyJitter)] {
+            try need((0...3_600_000).contains(value), field, "\(value) is not 0 to 3600000 milliseconds")
+        }
+        let counts = [
+            ("expire_next", expireNext), ("stall_after", stallAfter ?? 0), ("freeze_after", freezeAfter ?? 0),
+            ("goaway_after", goawayAfter ?? 0), ("close_after", closeAfter ?? 0),
+        ]
+        for (field, count) in counts { try need(count >= 0, field, "\(count) is negative") }
+        let isPlain = goawayReason.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5c && $0 < 0x7f }
+        try need(isPlain, "goaway_reason", "has characters that a reason of Apple's has not")
+        for (index, change) in settings.enumerated() {
+            try need((0...0x7fff_ffff).contains(change.streams), "settings[\(index)].streams", "\(change.streams) is negative")
+            try need(change.afterRequests >= 1, "settings[\(index)].after_requests", "\(change.afterRequests) is not 1 or more")
+        }
+    }
+
+    private static func unknown(_ name: String) -> String {
+        "\(name) is no reason of Apple's; such are TooManyRequests, InternalServerError, ServiceUnavailable"
+    }
+}
