@@ -43,27 +43,32 @@ struct ConnectionThread: ~Copyable {
         final class Start: Sendable {
             let mailbox: Mailbox
             let settings: ConnectionSettings
-            init(_ mailbox: Mailbox, _ settings: ConnectionSettings) { (self.mailbox, self.settings) = (mailbox, settings) }
+            init(_ mailbox: Mailbox, _ settings: ConnectionSettings) {
+                (self.mailbox, self.settings) = (mailbox, settings)
+            }
         }
         let context = Unmanaged.passRetained(Start(mailbox, settings))
         var thread = pthread_t()
-        let code = pthread_create(&thread, nil, { context in
-            guard let context else { return nil }
-            let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-            chiredis_name_thread(start.settings.threadName)
-            // Signals are for the threads that expect them.
-            var all = sigset_t()
-            sigfillset(&all)
-            pthread_sigmask(SIG_BLOCK, &all, nil)
-            var connection = ConnectionThread(start.mailbox, start.settings)
-            connection.run()
-            return nil
-        }, context.toOpaque())
+        let code = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
+                chiredis_name_thread(start.settings.threadName)
+                // Signals are for the threads that expect them.
+                var all = sigset_t()
+                sigfillset(&all)
+                pthread_sigmask(SIG_BLOCK, &all, nil)
+                var connection = ConnectionThread(start.mailbox, start.settings)
+                connection.run()
+                return nil
+            }, context.toOpaque())
         if code == 0 {
             pthread_detach(thread)
         } else {
             context.release()
-            settings.logger.critical("no thread for a Redis connection", metadata: ["error": "\(String(cString: strerror(code)))"])
+            settings.logger.critical(
+                "no thread for a Redis connection", metadata: ["error": "\(String(cString: strerror(code)))"])
             mailbox.close()
             mailbox.end()
         }
@@ -176,11 +181,13 @@ struct ConnectionThread: ~Copyable {
     private mutating func connect() {
         do throws(LinkFailure) {
             let greeting = Greeting(url: settings.url, options: settings.options, scripts: settings.scripts)
-            link = try greeting.connect(settings, clientID: mailbox.clientID)
+            link = try greeting.connect(settings, mailbox)
             if backoff.failures > 0 { settings.logger.notice("Redis is back", metadata: ["url": "\(settings.url)"]) }
             backoff.succeeded()
             mailbox.isFailing.store(false, ordering: .relaxed)
         } catch {
+            // Then `run` ends, and whoever waits is told that the client is closed.
+            guard !mailbox.isClosing else { return }
             if backoff.failures == 0 {
                 settings.logger.warning(
                     "cannot connect to Redis", metadata: ["url": "\(settings.url)", "error": "\(error.why)"])
@@ -214,9 +221,11 @@ struct ConnectionThread: ~Copyable {
                 mailbox.resume(item.batch, .failure(.lost(failure.why)))
             }
         }
-        settings.logger.notice("Redis connection dropped", metadata: [
-            "url": "\(settings.url)", "error": "\(failure.why)", "owed": "\(inFlight.count - head)",
-        ])
+        settings.logger.notice(
+            "Redis connection dropped",
+            metadata: [
+                "url": "\(settings.url)", "error": "\(failure.why)", "owed": "\(inFlight.count - head)",
+            ])
         inFlight = []
         head = 0
         waiting = carried + waiting

@@ -25,10 +25,9 @@ struct Greeting {
         steps.append(step)
     }
 
-    /// Blocks the connection's thread for at most twice the connect timeout: to connect, and to be greeted back.
-    func connect(
-        _ settings: ConnectionSettings, clientID: borrowing Atomic<Int>
-    ) throws(LinkFailure) -> RedisLink {
+    /// Blocks the connection's thread for at most twice the connect timeout: to connect, and to be greeted back. The
+    /// second half ends at once when the mailbox closes.
+    func connect(_ settings: ConnectionSettings, _ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
         let timeout = settings.options.connectTimeout
         var link = try RedisLink(settings.url.endpoint, timeout: timeout, limits: settings.limits)
         link.append(commands.flatMap(\.encoded))
@@ -40,9 +39,15 @@ struct Greeting {
                 try link.flush()
                 guard clock.now < deadline else { throw .broken("connected, but no greeting within \(timeout)") }
                 var descriptors = [
-                    pollfd(fd: link.descriptor, events: Int16(link.hasUnwritten ? POLLIN | POLLOUT : POLLIN), revents: 0)
+                    pollfd(
+                        fd: link.descriptor, events: Int16(link.hasUnwritten ? POLLIN | POLLOUT : POLLIN), revents: 0),
+                    pollfd(fd: mailbox.wakeUp, events: Int16(POLLIN), revents: 0),
                 ]
                 wait(for: &descriptors, timeout: clock.now.duration(to: deadline))
+                if descriptors[1].revents != 0 {
+                    mailbox.clearSignal()
+                    if mailbox.isClosing { throw .broken("the client was closed") }
+                }
                 guard descriptors[0].revents & ~Int16(POLLOUT) != 0, try link.receive() else { continue }
             } catch {
                 // A server that is full, or protected, says so and hangs up, perhaps before it was spoken to.
@@ -52,18 +57,18 @@ struct Greeting {
                 throw error
             }
             guard case .complete(let arena) = try link.readReplies() else { continue }
-            try judge(arena.replies(commands.count), clientID)
+            try judge(arena.replies(commands.count), mailbox)
             return link
         }
     }
 
-    private func judge(_ replies: [RedisReply], _ clientID: borrowing Atomic<Int>) throws(LinkFailure) {
+    private func judge(_ replies: [RedisReply], _ mailbox: Mailbox) throws(LinkFailure) {
         for (reply, step) in zip(replies, steps) {
             switch step {
             case .mustSucceed:
                 if let error = reply.error { throw .refused(error) }
             case .clientID:
-                clientID.store((try? reply.integer()) ?? 0, ordering: .relaxed)
+                mailbox.clientID.store((try? reply.integer()) ?? 0, ordering: .relaxed)
             case .mayFail: break
             }
         }

@@ -73,6 +73,8 @@ final class Mailbox: Sendable {
         batch.continuation.resume(returning: result)
     }
 
+    var isClosing: Bool { state.withLock { $0.isClosing } }
+
     /// No more batches are taken; the thread ends soon. Repeatable.
     func close() {
         let first = state.withLock { state in

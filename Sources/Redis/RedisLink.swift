@@ -46,7 +46,9 @@ struct RedisLink: ~Copyable {
             }
         guard let made else { throw .broken("out of memory") }
         guard made.pointee.err == 0 else {
-            let text = withUnsafeBytes(of: made.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            let text = withUnsafeBytes(of: made.pointee.errstr) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
             redisFree(made)
             throw .broken(text)
         }
@@ -97,12 +99,18 @@ struct RedisLink: ~Copyable {
     mutating func flush() throws(LinkFailure) {
         while hasUnwritten {
             let count = outgoing.withUnsafeBytes {
-                send(descriptor, $0.baseAddress! + written, $0.count - written, Int32(MSG_NOSIGNAL))
+                let rest = UnsafeRawBufferPointer(rebasing: $0[written...])
+                return send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
             }
             if count >= 0 {
                 written += count
                 writtenTotal += count
             } else if errno == EAGAIN {
+                // A server that reads slowly must not make the buffer keep all that ever went through it.
+                if written > 1 << 20, written > outgoing.count / 2 {
+                    outgoing.removeFirst(written)
+                    written = 0
+                }
                 return
             } else if errno != EINTR {
                 throw .broken(String(cString: strerror(errno)))

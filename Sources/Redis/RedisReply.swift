@@ -24,7 +24,9 @@ public struct RedisReply: Sendable {
 
     /// An element of an array. Where there is none, a reply that is not nil and whose accessors throw.
     public subscript(index: Int) -> RedisReply {
-        guard node.kind == .array, index >= 0, index < Int(node.count) else { return RedisReply(arena, node: ReplyNode()) }
+        guard node.kind == .array, index >= 0, index < Int(node.count) else {
+            return RedisReply(arena, node: ReplyNode())
+        }
         return RedisReply(arena, node: arena.nodes[Int(node.position) + index])
     }
 

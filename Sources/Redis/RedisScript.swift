@@ -20,7 +20,9 @@ func sha1Hex(_ message: [UInt8]) -> String {
     padded.append(0x80)
     while padded.count % 64 != 56 { padded.append(0) }
     let bitCount = UInt64(message.count) * 8
-    for shift in stride(from: 56, through: 0, by: -8) { padded.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift))) }
+    for shift in stride(from: 56, through: 0, by: -8) {
+        padded.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift)))
+    }
 
     func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
     var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]

@@ -27,8 +27,10 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
             throw RedisURLError(
                 description: "rediss:// needs a hiredis with TLS, and the installed one (0.14) has none: "
                     + "use redis:// on a private network or through a TLS proxy, or unix://")
-        case "redis+sentinel": throw RedisURLError(description: "redis+sentinel:// is not built yet: use redis:// or unix://")
-        case "redis+cluster": throw RedisURLError(description: "redis+cluster:// is not built yet: use redis:// or unix://")
+        case "redis+sentinel":
+            throw RedisURLError(description: "redis+sentinel:// is not built yet: use redis:// or unix://")
+        case "redis+cluster":
+            throw RedisURLError(description: "redis+cluster:// is not built yet: use redis:// or unix://")
         default: throw RedisURLError(description: "its scheme is not known: use redis:// or unix://")
         }
         let isUnix = text[..<scheme.lowerBound].lowercased() == "unix"
@@ -39,6 +41,11 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         rest = rest.prefix { $0 != "?" }
         let authority = rest.prefix { $0 != "/" }
         let path = rest[authority.endIndex...]
+
+        guard isUnix || !path.contains("@") else {
+            throw RedisURLError(
+                description: "there is an @ after a /: in user and password write / as %2F and @ as %40")
+        }
 
         let host: Substring
         if let at = authority.lastIndex(of: "@") {
@@ -91,7 +98,9 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
 
     private static func database(query: Substring?) throws(RedisURLError) -> Int {
         guard let query else { return 0 }
-        guard query.hasPrefix("db=") else { throw RedisURLError(description: "unix:// knows only ?db=N after the path") }
+        guard query.hasPrefix("db=") else {
+            throw RedisURLError(description: "unix:// knows only ?db=N after the path")
+        }
         return try number(query.dropFirst(3), in: databases, part: "database")
     }
 
@@ -108,17 +117,23 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
                 throw RedisURLError(description: "the host in brackets is not an IPv6 address")
             }
         } else {
+            guard text.count(where: { $0 == ":" }) <= 1 else {
+                throw RedisURLError(
+                    description: "the host has several colons: an IPv6 address stands in brackets, [::1]")
+            }
             host = text.prefix { $0 != ":" }
             rest = text[host.endIndex...]
             guard host.utf8.allSatisfy(\.isHostByte) else {
                 throw RedisURLError(
-                    description: "the host may hold only letters, digits, - _ and . (a / or @ in a password is %2F or %40)")
+                    description: "the host may hold only letters, digits, - _ and .")
             }
         }
-        guard (1...255).contains(host.utf8.count) else { throw RedisURLError(description: "the host is missing or too long") }
+        guard (1...255).contains(host.utf8.count) else {
+            throw RedisURLError(description: "the host is missing or too long")
+        }
         guard !rest.isEmpty else { return .tcp(host: String(host), port: 6379) }
-        guard rest.removeFirst() == ":", !rest.contains(":") else {
-            throw RedisURLError(description: "after the host only :port may follow (an IPv6 address stands in brackets)")
+        guard rest.removeFirst() == ":" else {
+            throw RedisURLError(description: "after the bracket only :port may follow")
         }
         return .tcp(host: String(host), port: try number(rest, in: 1...65_535, part: "port"))
     }
@@ -126,7 +141,8 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     private static func number(
         _ text: Substring, in range: ClosedRange<Int>, part: String
     ) throws(RedisURLError) -> Int {
-        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number) else {
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number)
+        else {
             throw RedisURLError(
                 description: "the \(part) must be a number of \(range.lowerBound) to \(range.upperBound)")
         }
@@ -135,7 +151,8 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
 
     private static func decoded(_ text: Substring, part: String) throws(RedisURLError) -> String {
         let broken = RedisURLError(
-            description: "the \(part) has a % that is not followed by two hex digits (write % itself as %25), or is not UTF-8")
+            description:
+                "the \(part) has a % that is not followed by two hex digits (write % itself as %25), or is not UTF-8")
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {

@@ -74,7 +74,9 @@ struct ReplyBuilder {
         return true
     }
 
-    mutating func addInteger(_ number: Int64, at slot: Int) { nodes[slot] = ReplyNode(position: number, kind: .integer) }
+    mutating func addInteger(_ number: Int64, at slot: Int) {
+        nodes[slot] = ReplyNode(position: number, kind: .integer)
+    }
     mutating func addNull(at slot: Int) { nodes[slot] = ReplyNode(kind: .null) }
 
     var firstError: String? {

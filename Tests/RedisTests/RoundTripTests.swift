@@ -71,7 +71,9 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: quiet)
         try await redis.send(RedisCommand("SET", ["text", "abc"]))
-        let error = await #expect(throws: RedisError.self) { try await redis.send(RedisCommand("HGET", ["text", "f"])) }
+        let error = await #expect(throws: RedisError.self) {
+            try await redis.send(RedisCommand("HGET", ["text", "f"]))
+        }
         guard case .server("WRONGTYPE", _) = error else {
             Issue.record("\(error as Any)")
             return
@@ -80,7 +82,9 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
         #expect(error?.description.contains("another program") == true)
 
         let text = try await redis.send(RedisCommand("GET", ["text"]))
-        #expect(throws: RedisError.unexpectedReply("expected an integer, got a string of 3 bytes")) { try text.integer() }
+        #expect(throws: RedisError.unexpectedReply("expected an integer, got a string of 3 bytes")) {
+            try text.integer()
+        }
         #expect(throws: RedisError.unexpectedReply("expected an array, got a string of 3 bytes")) { try text.array() }
         #expect(text.count == 0)
         #expect(throws: RedisError.unexpectedReply("expected a string, got no such element")) { try text[0].bytes() }

@@ -25,7 +25,8 @@ public final class RedisServer: Sendable {
     ///   - append: with an append-only file and `appendfsync always`, for tests that kill and restart it.
     ///   - tcp: also listen on a free port of 127.0.0.1.
     ///   - extra: further options as redis-server takes them, such as `["--requirepass", "secret"]`.
-    public static func start(append: Bool = false, tcp: Bool = false, extra: [String] = []) async throws -> RedisServer {
+    public static func start(append: Bool = false, tcp: Bool = false, extra: [String] = []) async throws -> RedisServer
+    {
         let server = try RedisServer(append: append, tcp: tcp, extra: extra)
         try await server.launch()
         return server
@@ -153,7 +154,9 @@ public final class RedisServer: Sendable {
         }
         var text = ""
         var byte: UInt8 = 0
-        while read(output.read, &byte, 1) == 1, byte != UInt8(ascii: "\n") { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+        while read(output.read, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
+            text.unicodeScalars.append(Unicode.Scalar(byte))
+        }
         return Running(shell: shell, server: pid_t(text) ?? 0, control: control.write)
     }
 

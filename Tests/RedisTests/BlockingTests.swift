@@ -1,0 +1,115 @@
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct BlockingTests {
+    private static let read = RedisCommand(
+        "XREADGROUP", ["GROUP", "g", "c", "COUNT", 10, "BLOCK", 20_000, "STREAMS", "s", ">"])
+
+    private func start(_ options: RedisOptions = RedisOptions()) async throws -> (
+        RedisServer, RedisClient, RedisBlockingConnection
+    ) {
+        let server = try await RedisServer.start()
+        let redis = RedisClient(url: server.url, logger: quiet)
+        try await redis.send(RedisCommand("XGROUP", ["CREATE", "s", "g", "$", "MKSTREAM"]))
+        return (server, redis, RedisBlockingConnection(url: server.url, options: options, logger: quiet))
+    }
+
+    /// Returns once the server has a client that blocks.
+    private func untilBlocked(_ redis: RedisClient) async throws {
+        try await eventually { try await redis.info(section: "clients")["blocked_clients"] == "1" }
+    }
+
+    @Test func aBlockedReadWakesWhenAnEntryComes() async throws {
+        // Longer than the command timeout: the wait is added to it.
+        let (server, redis, connection) = try await start(.impatient)
+        async let reply = connection.send(Self.read, blockingFor: .seconds(20))
+        try await untilBlocked(redis)
+        try await Task.sleep(for: .milliseconds(500))
+        try await redis.send(RedisCommand("XADD", ["s", "1-1", "f", "v"]))
+        let streams = try await reply
+        #expect(try streams[0][0].string() == "s")
+        #expect(try streams[0][1][0][0].string() == "1-1")
+        #expect(try streams[0][1][0][1][1].string() == "v")
+        connection.close()
+        await redis.close()
+        server.stop()
+    }
+
+    @Test func aBlockedReadThatEndsByItselfIsNil() async throws {
+        let (server, redis, connection) = try await start()
+        let read = RedisCommand("XREADGROUP", ["GROUP", "g", "c", "BLOCK", 20, "STREAMS", "s", ">"])
+        #expect(try await connection.send(read, blockingFor: .milliseconds(20)).isNil)
+        connection.close()
+        await redis.close()
+        server.stop()
+    }
+
+    @Test func interruptWakesWithNilAndLosesNoEntry() async throws {
+        let (server, redis, connection) = try await start()
+        let began = ContinuousClock.now
+        async let reply = connection.send(Self.read, blockingFor: .seconds(20))
+        try await untilBlocked(redis)
+        await connection.interrupt()
+        #expect(try await reply.isNil)
+
+        // Interrupted before it is sent: it does not wait at all.
+        await connection.interrupt()
+        #expect(try await connection.send(Self.read, blockingFor: .seconds(20)).isNil)
+
+        // Interrupts and entries in a race: each entry is read by someone exactly once.
+        var read = 0
+        for round in 1...50 {
+            async let reply = connection.send(Self.read, blockingFor: .seconds(20))
+            async let interrupted: Void = connection.interrupt()
+            try await redis.send(RedisCommand("XADD", ["s", "\(round)-1", "f", "v"]))
+            await interrupted
+            read += try await reply[0][1].count
+        }
+        await connection.interrupt()
+        while true {
+            let rest = try await connection.send(Self.read, blockingFor: .seconds(20))
+            if rest.isNil { break }
+            read += rest[0][1].count
+            await connection.interrupt()
+        }
+        let pending = try await redis.send(RedisCommand("XPENDING", ["s", "g"]))[0].integer()
+        #expect(read == pending)
+        let unread = RedisCommand("XREADGROUP", ["GROUP", "g", "c2", "STREAMS", "s", ">"])
+        read += try await redis.send(unread)[0][1].count
+        #expect(read == 50)
+        #expect(ContinuousClock.now - began < .seconds(15))
+        connection.close()
+        await redis.close()
+        server.stop()
+    }
+
+    @Test func closeResumesTheBlockedCommand() async throws {
+        let (server, redis, connection) = try await start()
+        async let reply = connection.send(Self.read, blockingFor: .seconds(20))
+        try await untilBlocked(redis)
+        connection.close()
+        do {
+            _ = try await reply
+            Issue.record("a reply from a closed connection")
+        } catch RedisError.lost {}
+        await #expect(throws: RedisError.closed) { try await connection.send(Self.read, blockingFor: .zero) }
+        await redis.close()
+        server.stop()
+    }
+
+    @Test func aBlockedReadOnADyingServerIsLostAndTheNextOneWorks() async throws {
+        let (server, redis, connection) = try await start()
+        async let reply = connection.send(Self.read, blockingFor: .seconds(20))
+        try await untilBlocked(redis)
+        try await server.restart()
+        do {
+            _ = try await reply
+            Issue.record("a reply from a killed server")
+        } catch {}
+        try await eventually { try await connection.send(RedisCommand("PING"), blockingFor: .zero).string() == "PONG" }
+        connection.close()
+        await redis.close()
+        server.stop()
+    }
+}

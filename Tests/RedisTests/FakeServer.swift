@@ -1,0 +1,73 @@
+import Foundation
+import Redis
+import Synchronization
+import TestSupport
+
+/// A server that greets like Redis and then answers whatever it is asked with the bytes it was given.
+final class FakeServer: Sendable {
+    enum After: Sendable {
+        case hold, close
+        /// Goes on sending these bytes until the peer hangs up.
+        case flood([UInt8])
+    }
+
+    /// The answers to CLIENT SETNAME and CLIENT ID.
+    static let greeting = "+OK\r\n:1\r\n"
+
+    let port: Int
+    private let listener: Int32
+    private let isStopped = Atomic<Bool>(false)
+    private let served = Atomic<Int>(0)
+
+    /// Connections accepted so far.
+    var connections: Int { served.load(ordering: .relaxed) }
+
+    /// `answer` nil: hangs up, or holds, right after the greeting.
+    init(greeting: String = FakeServer.greeting, answer: String?, after: After = .hold) throws {
+        (listener, port) = try listeningSocket(port: 0)
+        let thread = Thread { [self] in
+            while true {
+                let socket = accept(listener, nil, nil)
+                guard socket >= 0, !isStopped.load(ordering: .relaxed) else { return }
+                served.add(1, ordering: .relaxed)
+                // One thread a connection: a held one must not keep the next from being greeted.
+                Thread { Self.serve(socket, greeting: greeting, answer: answer, after: after) }.start()
+            }
+        }
+        thread.start()
+    }
+
+    func stop() {
+        isStopped.store(true, ordering: .relaxed)
+        shutdown(listener, Int32(SHUT_RDWR))
+    }
+
+    var url: RedisURL {
+        get throws { try RedisURL("redis://127.0.0.1:\(port)") }
+    }
+
+    private static func serve(_ socket: Int32, greeting: String, answer: String?, after: After) {
+        defer { close(socket) }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        func say(_ bytes: [UInt8]) -> Bool { send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0 }
+        guard recv(socket, &buffer, buffer.count, 0) > 0, greeting.isEmpty || say(Array(greeting.utf8)) else { return }
+        if let answer {
+            guard recv(socket, &buffer, buffer.count, 0) > 0, say(Array(answer.utf8)) else { return }
+        }
+        switch after {
+        case .close: return
+        case .hold: while recv(socket, &buffer, buffer.count, 0) > 0 {}
+        case .flood(let bytes): while say(bytes) {}
+        }
+    }
+}
+
+extension RedisOptions {
+    /// For tests that wait for a timeout.
+    static var impatient: RedisOptions {
+        var options = RedisOptions()
+        options.connectTimeout = .milliseconds(300)
+        options.commandTimeout = .milliseconds(300)
+        return options
+    }
+}

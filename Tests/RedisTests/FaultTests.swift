@@ -1,0 +1,182 @@
+import Foundation
+import Redis
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite struct FaultTests {
+    @Test func aServerThatIsDownAtStartIsUnreachableQuicklyAndFoundLater() async throws {
+        let server = try await RedisServer.start()
+        server.signal(SIGKILL)
+        let redis = RedisClient(url: server.url, logger: quiet)
+        let began = ContinuousClock.now
+        let error = await #expect(throws: RedisError.self) { try await redis.ping() }
+        guard case .unreachable = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(error?.isRetriable == true)
+        #expect(ContinuousClock.now - began < .seconds(2))
+        try await server.restart()
+        try await eventually { try await redis.answers }
+        await redis.close()
+    }
+
+    @Test func whatWasAcknowledgedSurvivesKillMinusNineAndTheClientComesBack() async throws {
+        let server = try await RedisServer.start(append: true)
+        let redis = RedisClient(url: server.url, connections: 2, logger: quiet)
+        let tally = Tally()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    while !tally.isOver.load(ordering: .relaxed) {
+                        do {
+                            _ = try await redis.send(RedisCommand("INCR", ["n"]))
+                            tally.acknowledged.add(1, ordering: .relaxed)
+                        } catch RedisError.lost {
+                            tally.unknown.add(1, ordering: .relaxed)
+                        } catch RedisError.unreachable {
+                        } catch RedisError.server("LOADING", _) {
+                        }
+                    }
+                }
+            }
+            for _ in 0..<3 {
+                let before = tally.acknowledged.load(ordering: .relaxed)
+                try await eventually { tally.acknowledged.load(ordering: .relaxed) > before + 50 }
+                server.signal(SIGKILL)
+                try await server.restart()
+            }
+            let before = tally.acknowledged.load(ordering: .relaxed)
+            try await eventually { tally.acknowledged.load(ordering: .relaxed) > before + 50 }
+            tally.isOver.store(true, ordering: .relaxed)
+            try await group.waitForAll()
+        }
+        let stored = try await redis.send(RedisCommand("GET", ["n"])).integer()
+        let least = tally.acknowledged.load(ordering: .relaxed)
+        #expect(stored >= least)
+        #expect(stored <= least + tally.unknown.load(ordering: .relaxed))
+        await redis.close()
+    }
+
+    @Test func aServerThatStopsAnsweringTimesOutAndIsUsedAgain() async throws {
+        let server = try await RedisServer.start()
+        let redis = RedisClient(url: server.url, connections: 1, options: .impatient, logger: quiet)
+        try await redis.ping()
+        server.signal(SIGSTOP)
+        let error = await #expect(throws: RedisError.self) { try await redis.send(RedisCommand("SET", ["k", "v"])) }
+        guard case .lost(let why) = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(why.contains("no reply"))
+        // The next connection is accepted by the kernel and greeted by nobody.
+        let next = await #expect(throws: RedisError.self) { try await redis.ping() }
+        guard case .unreachable = next else {
+            Issue.record("\(next as Any)")
+            return
+        }
+        server.signal(SIGCONT)
+        try await eventually { try await redis.answers }
+        await redis.close()
+    }
+
+    @Test func anIdleConnectionThatTheServerClosesCostsNoCommand() async throws {
+        let server = try await RedisServer.start()
+        let redis = RedisClient(url: server.url, connections: 1, logger: quiet)
+        let operator_ = RedisClient(url: server.url, connections: 1, logger: quiet)
+        for _ in 0..<20 {
+            let id = try await redis.send(RedisCommand("CLIENT", ["ID"])).integer()
+            _ = try await operator_.send(RedisCommand("CLIENT", ["KILL", "ID", .int(id)]))
+            // A command that crosses the hang-up may be lost, and then is reported so; it is never taken for done.
+            do throws(RedisError) {
+                try await redis.ping()
+            } catch {
+                guard case .lost = error else { throw error }
+            }
+            try await redis.ping()
+        }
+        await redis.close()
+        await operator_.close()
+    }
+
+    @Test func closeResumesEverybodyOnce() async throws {
+        let server = try await RedisServer.start()
+        let redis = RedisClient(url: server.url, connections: 2, logger: quiet)
+        try await redis.ping()
+        server.signal(SIGSTOP)
+        let tally = Tally()
+        let errors = await withTaskGroup(of: RedisError?.self) { group in
+            for _ in 0..<200 {
+                group.addTask {
+                    tally.begun.add(1, ordering: .relaxed)
+                    do throws(RedisError) {
+                        try await redis.ping()
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            while tally.begun.load(ordering: .relaxed) < 200 { await Task.yield() }
+            await redis.close()
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(errors.count == 200)
+        for error in errors {
+            switch error {
+            case .closed, .lost: break
+            default: Issue.record("\(error as Any)")
+            }
+        }
+        await #expect(throws: RedisError.closed) { try await redis.ping() }
+        await redis.close()
+    }
+
+    @Test func droppingTheLastReferenceEndsTheConnections() async throws {
+        let server = try await RedisServer.start()
+        let watcher = RedisClient(url: server.url, connections: 1, logger: quiet)
+        func connected() async throws -> Int {
+            try await watcher.info(section: "clients")["connected_clients"].flatMap(Int.init) ?? 0
+        }
+        do {
+            let redis = RedisClient(url: server.url, connections: 1, logger: quiet)
+            try await redis.ping()
+            #expect(try await connected() == 2)
+        }
+        try await eventually { try await connected() == 1 }
+        await watcher.close()
+    }
+}
+
+private final class Tally: Sendable {
+    let begun = Atomic<Int>(0)
+    let acknowledged = Atomic<Int>(0)
+    let unknown = Atomic<Int>(0)
+    let isOver = Atomic<Bool>(false)
+}
+
+/// Repeats `condition` until it is true; what it throws counts as false, and is thrown after ten seconds.
+func eventually(_ condition: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while true {
+        do {
+            if try await condition() { return }
+            if ContinuousClock.now > deadline { throw TookTooLong() }
+        } catch {
+            if ContinuousClock.now > deadline { throw error }
+        }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+struct TookTooLong: Error {}
+
+extension RedisClient {
+    var answers: Bool {
+        get async throws {
+            try await ping()
+            return true
+        }
+    }
+}

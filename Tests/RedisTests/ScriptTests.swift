@@ -1,0 +1,109 @@
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct ScriptTests {
+    private let add = RedisScript(name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])")
+
+    @Test func theDigestIsTheOneRedisComputes() async throws {
+        let server = try await RedisServer.start()
+        let redis = RedisClient(url: server.url, logger: quiet)
+        // Lengths around SHA-1's block of 64 bytes and its padding.
+        for length in [0, 1, 40, 41, 42, 49, 50, 105, 1_000] {
+            let script = RedisScript(name: "comment", source: "return 1 --" + String(repeating: "é", count: length))
+            let digest = try await redis.send(RedisCommand("SCRIPT", ["LOAD", .string(script.source)])).string()
+            #expect(digest == script.digest)
+        }
+        await redis.close()
+    }
+
+    @Test func knownScriptsAreLoadedWithTheConnection() async throws {
+        let server = try await RedisServer.start()
+        let redis = RedisClient(url: server.url, connections: 1, scripts: [add], logger: quiet)
+        let exists = try await redis.send(RedisCommand("SCRIPT", ["EXISTS", .string(add.digest)]))
+        #expect(try exists[0].integer() == 1)
+        #expect(try await redis.send(RedisCommand(add, keys: ["n"], arguments: [5])).integer() == 5)
+        await redis.close()
+    }
+
+    @Test func aFlushedScriptIsLoadedAgainAndOnlyItsCommandRepeated() async throws {
+        let server = try await RedisServer.start()
+        let redis = RedisClient(url: server.url, scripts: [add], logger: quiet)
+        try await redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
+        let replies = try await redis.pipeline([
+            RedisCommand("INCR", ["other"]),
+            RedisCommand(add, keys: ["n"], arguments: [2]),
+            RedisCommand("INCR", ["other"]),
+            RedisCommand(add, keys: ["n"], arguments: [3]),
+        ])
+        #expect(try replies.map { try $0.integer() } == [1, 2, 2, 5])
+        try await redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
+        #expect(try await redis.send(RedisCommand(add, keys: ["n"], arguments: [1])).integer() == 6)
+        await redis.close()
+    }
+
+    @Test func aScriptThatDoesNotCompileSaysSo() async throws {
+        let server = try await RedisServer.start()
+        let broken = RedisScript(name: "broken", source: "return (")
+        let redis = RedisClient(url: server.url, scripts: [broken], logger: quiet)
+        let error = await #expect(throws: RedisError.self) { try await redis.send(RedisCommand(broken, keys: [])) }
+        #expect(error?.description.contains("compiling") == true)
+        await redis.close()
+    }
+
+    @Test func aTransactionIsAtomic() async throws {
+        let server = try await RedisServer.start()
+        let redis = RedisClient(url: server.url, connections: 3, logger: quiet)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 {
+                        let replies = try await redis.transaction([
+                            RedisCommand("INCR", ["a"]), RedisCommand("INCR", ["b"]),
+                        ])
+                        #expect(try replies[0].integer() == replies[1].integer())
+                    }
+                }
+                group.addTask {
+                    for _ in 0..<50 {
+                        let pair = try await redis.transaction([RedisCommand("GET", ["a"]), RedisCommand("GET", ["b"])])
+                        if pair[0].isNil {
+                            #expect(pair[1].isNil)
+                        } else {
+                            #expect(try pair[0].string() == pair[1].string())
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await redis.send(RedisCommand("GET", ["a"])).integer() == 400)
+        #expect(try await redis.transaction([]).isEmpty)
+        await redis.close()
+    }
+
+    @Test func aTransactionCarriesItsScriptsAndRefusesAsAWhole() async throws {
+        let server = try await RedisServer.start()
+        let redis = RedisClient(url: server.url, connections: 1, logger: quiet)
+        let replies = try await redis.transaction([
+            RedisCommand(add, keys: ["n"], arguments: [4]), RedisCommand("GET", ["n"]),
+        ])
+        #expect(try replies[0].integer() == 4)
+        #expect(try replies[1].integer() == 4)
+
+        // Found before EXEC: nothing happens. Found inside: the others have happened, and the error is in its place.
+        await #expect(throws: RedisError.self) {
+            try await redis.transaction([RedisCommand("INCR", ["n"]), RedisCommand("NOSUCHCOMMAND")])
+        }
+        #expect(try await redis.send(RedisCommand("GET", ["n"])).integer() == 4)
+        let mixed = try await redis.transaction([RedisCommand("INCR", ["n"]), RedisCommand("HGET", ["n", "f"])])
+        #expect(try mixed[0].integer() == 5)
+        guard case .server("WRONGTYPE", _) = mixed[1].error else {
+            Issue.record("\(mixed[1].error as Any)")
+            return
+        }
+        // The connection is out of MULTI.
+        #expect(try await redis.send(RedisCommand("GET", ["n"])).integer() == 5)
+        await redis.close()
+    }
+}
