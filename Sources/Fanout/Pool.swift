@@ -40,7 +40,7 @@ struct Pool: Sendable {
                     if sweeper.drain.isOn { break }
                     failures += 1
                     if failures == 1 { sweeper.logger.error("no work can be read: \(error)", metadata: ["stream": "\(stream)"]) }
-                    if case .redis(.server("NOGROUP", _)) = error { try? await sweeper.store.queue.prepare(apps) }
+                    if error.isMissingGroup { try? await sweeper.store.queue.prepare(apps) }
                     let delay = Backoff.reading.delay(afterAttempts: failures, fraction: .random(in: 0.5..<1))
                     try? await cancelWhenGracefulShutdown { try await Task.sleep(for: delay) }
                 }
@@ -87,8 +87,8 @@ struct Pool: Sendable {
         }
     }
 
-    func interrupt() { reader.interrupt() }
-    func close() async { await reader.close() }
+    func interrupt() async { await reader.interrupt() }
+    func close() { reader.close() }
 }
 
 extension Backoff {

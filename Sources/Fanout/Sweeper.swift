@@ -53,15 +53,16 @@ struct Sweeper: Sendable {
         let asked = Clocks.sinceBoot()
         let (begun, push) = try await store.sweeps.begin(
             item.app, item.name, hint: item.push, owner: owner, lease: options.claimAfter)
+        if entry.isClaimed, push != item.push || !begun.isClaimed { try await seeToLeftovers(item, log) }
         switch begun {
         case .idle:
-            return entry.isClaimed ? try await shardsEnd(item, log) : .acknowledge
+            return .acknowledge
         case .held:
             // A fresh entry: the holder's own entry stands for the name. A claimed one may be the holder's.
             return entry.isClaimed ? .leave : .acknowledge
         case .planned:
             if item.part == .reconcile { try await putBackShards(item, push) }
-            return entry.isClaimed ? try await shardsEnd(item, log) : .acknowledge
+            return .acknowledge
         case .plan(let record, let shards):
             // Dying after `add` leaves shards that are added once more: a shard that is done or held turns them away.
             try await store.queue.add(
@@ -73,21 +74,13 @@ struct Sweeper: Sendable {
             try await store.sweeps.markPlanned(item.app, item.name, push)
             return .acknowledge
         case .claimed(let claim):
-            // An entry that came back may belong to an earlier push whose last page was settled and no more.
-            if entry.isClaimed, push != item.push { _ = try await shardsEnd(item, log) }
             return try await sweep(item, claim, asked: asked, log)
         }
     }
 
-    /// A claimed entry of a name whose push of one shard was settled by a worker that died before it was done with it.
-    private func shardsEnd(_ item: WorkItem, _ log: Logger) async throws(StoreError) -> Disposition {
-        var only = item
-        only.part = .shard(index: 0, count: 1)
-        guard case .done(let leftovers) = try await store.sweeps.claim(only, owner: owner, lease: options.claimAfter) else {
-            return .acknowledge
-        }
-        try await finish(item, leftovers, log)
-        return .acknowledge
+    /// A claimed entry may belong to a push whose last page was settled by a worker that died before it was done with it.
+    private func seeToLeftovers(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
+        try await finish(item, try await store.sweeps.leftovers(item.app, item.name, item.push), log)
     }
 
     private func shard(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {

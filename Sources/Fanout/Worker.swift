@@ -1,5 +1,5 @@
 import APNsClient
-public import LiveActivity
+import LiveActivity
 public import Logging
 public import ServiceLifecycle
 public import Store
@@ -40,7 +40,7 @@ public struct Worker: Service {
                 stream, keys, reader: store.reader(), sweeper: sweeper,
                 slots: Slots(Self.places(stream, options.concurrency)))
         }
-        try await withGracefulShutdownHandler {
+        await withGracefulShutdownHandler {
             guard await prepare(keys, drain) else { return }
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
@@ -52,13 +52,14 @@ public struct Worker: Service {
                 group.cancelAll()
             }
             for app in apps { await app.transport.close() }
-            for pool in pools { await pool.close() }
+            for pool in pools { pool.close() }
             try? await store.queue.leave(keys, consumer: consumer)
             logger.notice("drained: everything begun is settled or handed back")
         } onGracefulShutdown: {
             logger.notice("draining: no new work is begun")
             drain.begin()
-            for pool in pools { pool.interrupt() }
+            // Each read is woken by a command of its own; a read that cannot be woken ends by its own time limit.
+            for pool in pools { Task { await pool.interrupt() } }
         }
     }
 
@@ -82,9 +83,8 @@ public struct Worker: Service {
             } catch {
                 if attempt == 0 { logger.error("waiting for Redis: \(error)") }
                 attempt += 1
-                try? await cancelWhenGracefulShutdown {
-                    try await Task.sleep(for: .milliseconds(min(2_000, 100 << min(attempt, 5))))
-                }
+                let delay = Backoff.reading.delay(afterAttempts: attempt, fraction: .random(in: 0.5..<1))
+                try? await cancelWhenGracefulShutdown { try await Task.sleep(for: delay) }
             }
         }
         return false

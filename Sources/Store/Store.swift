@@ -13,16 +13,26 @@ public struct Store: Sendable {
     public let alarms: Alarms
     let keys: Keyspace
 
-    /// Connects lazily; call `prepare()` before the first registration.
-    public init(redis: RedisClient, prefix: String = Keyspace.defaultPrefix, logger: Logger) {
+    /// Connects with the first command.
+    public init(redis: RedisClient, prefix: String = Keyspace.defaultPrefix) {
+        self.init(redis: redis, prefix: prefix, clock: wallClock)
+    }
+
+    /// `clock` gives epoch milliseconds; registrations' life is judged by it.
+    init(redis: RedisClient, prefix: String = Keyspace.defaultPrefix, clock: @escaping @Sendable () -> Int64) {
         self.redis = redis
         keys = Keyspace(prefix: prefix)
-        registry = Registry(redis: redis, keys: keys)
-        channels = Channels(redis: redis, keys: keys)
+        registry = Registry(redis: redis, keys: keys, clock: clock)
+        channels = Channels(redis: redis, keys: keys, clock: clock)
         pushes = Pushes(redis: redis, keys: keys)
         queue = WorkQueue(redis: redis, keys: keys)
         sweeps = Sweeps(redis: redis, keys: keys)
         alarms = Alarms(redis: redis, keys: keys)
+    }
+
+    /// For callers that pass their logger along; the store itself has nothing to log.
+    public init(redis: RedisClient, prefix: String = Keyspace.defaultPrefix, logger: Logger) {
+        self.init(redis: redis, prefix: prefix)
     }
 
     /// All scripts, to be given to `RedisClient`.
@@ -34,4 +44,11 @@ public enum StoreError: Error, Sendable, Hashable {
     case redis(RedisError)
     /// Bytes in Redis that no version of Lamplighter writes; says the key's kind, never its content.
     case corrupt(String)
+}
+
+extension StoreError {
+    /// Redis lost its streams: it was emptied, or restarted without its data.
+    public var isMissingGroup: Bool {
+        if case .redis(.server(code: "NOGROUP", message: _)) = self { true } else { false }
+    }
 }

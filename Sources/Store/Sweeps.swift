@@ -40,6 +40,8 @@ public enum Begun: Sendable {
     /// Another worker has it.
     case held
     case claimed(Claim)
+
+    public var isClaimed: Bool { if case .claimed = self { true } else { false } }
 }
 
 public enum ClaimResult: Sendable {
@@ -233,6 +235,22 @@ public struct Sweeps: Sendable {
     public func newestForAll(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Int {
         let reply = try await redis.run([RedisCommand("HGET", [.string(keys.name(keys.tag(app, name))), "all"])])[0]
         return try redisErrors { () throws(RedisError) in reply.isNil ? 0 : Int(try reply.string()) ?? 0 }
+    }
+
+    /// What a push may still need after its shards: for an entry that came back from a worker that died.
+    public func leftovers(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) -> Leftovers {
+        let tag = keys.tag(app, name)
+        let replies = try await redis.run([
+            RedisCommand("ZCARD", [.string(keys.unswept(tag))]),
+            RedisCommand("ZRANGE", [.string(keys.retries(tag, push)), "0", "0", "WITHSCORES"]),
+            RedisCommand("HLEN", [.string(keys.owed(tag, push))]),
+        ])
+        return try redisErrors { () throws(RedisError) in
+            Leftovers(
+                nameWaits: try replies[0].integer() > 0,
+                firstRetry: replies[1].count == 2 ? try replies[1][1].optionalTime() : nil,
+                owesPrunes: try replies[2].integer() > 0)
+        }
     }
 
     /// Shards of a planned push that are not finished and under no live lease.

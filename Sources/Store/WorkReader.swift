@@ -18,8 +18,8 @@ public struct WorkReader: Sendable {
     }
 
     /// Wakes a blocked read; what Redis has delivered already is still returned.
-    public func interrupt() { connection.interrupt() }
-    public func close() async { await connection.close() }
+    public func interrupt() async { await connection.interrupt() }
+    public func close() { connection.close() }
 }
 
 extension Store {

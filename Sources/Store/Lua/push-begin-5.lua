@@ -30,8 +30,8 @@ end
 local task = redis.call('HMGET', KEYS[4], 'shards', 'planned', '0/1:e', '0/1:d', '0/1:p', '0/1:a')
 local shards = tonumber(task[1])
 if not shards then
-    local n = 0
-    if redis.call('EXISTS', KEYS[5]) == 1 then n = tonumber(redis.call('HGET', KEYS[5], 'n') or '1') end
+    -- `<buckets>:<fingerprint of the hash key>`, absent for one bucket; only a matter of size here.
+    local n = tonumber(string.match(redis.call('HGET', KEYS[5], 'n') or '1', '^%d+')) or 1
     shards = 1
     while shards < tonumber(ARGV[5]) and shards * 2 * tonumber(ARGV[4]) <= n do shards = shards * 2 end
     redis.call('HSET', KEYS[4], 'shards', shards, 'left', shards)

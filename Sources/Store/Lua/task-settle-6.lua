@@ -86,12 +86,16 @@ if sweeps then
     table.sort(ahead, function(x, y) return x[1] < y[1] end)
     local rest = {}
     for _, range in ipairs(ahead) do
+        local before = rest[#rest]
         if range[1] <= position then
             position = math.max(position, range[2])
+        elseif before and range[1] <= before[2] then
+            before[2] = math.max(before[2], range[2])
         else
-            rest[#rest + 1] = string.format('%.0f-%.0f', range[1], range[2])
+            rest[#rest + 1] = {range[1], range[2]}
         end
     end
+    for k, range in ipairs(rest) do rest[k] = string.format('%.0f-%.0f', range[1], range[2]) end
     redis.call('HSET', w, s .. ':p', string.format('%.0f', position), s .. ':a', table.concat(rest, ','))
     if position >= tonumber(ARGV[9]) then
         finished = 1

@@ -1,0 +1,127 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+import Store
+import Testing
+
+@testable import Fanout
+
+/// One token, one outcome, one decision: the worker's judgement as a table.
+@Suite struct PageReportTests {
+    static let now: Int64 = 1_795_000_000_000
+
+    /// A page of one token that was registered a minute ago, after `attempts` attempts.
+    func report(
+        _ outcome: PushOutcome, attempts: Int = 0, deadline: Int64 = now + 3_600_000, triesOnce: Bool = false
+    ) -> PageReport {
+        var page = TokenPage()
+        page.append(channel: [1], token: [2], registeredAt: Self.now - 60_000, attempt: attempts)
+        return PageReport(
+            page, PageOutcome(exceptions: [.init(index: 0, outcome: outcome)]), now: Self.now, deadline: deadline,
+            triesOnce: triesOnce, backoff: Backoff(), rest: { _ in .seconds(15) }, random: { 0.5 })
+    }
+
+    func decision(_ status: Int, _ reason: String, timestamp: Int64? = nil, retryAfter: Int? = nil) -> PageReport.Decision? {
+        let reason = RejectionReason(wire: reason, status: status)
+        let rejection = Rejection(status: status, reason: reason, timestamp: timestamp, retryAfter: retryAfter)
+        return report(.rejected(rejection)).exceptions.first?.decision
+    }
+
+    @Test func deadTokensOweAPruneWithTheTimeOfTheirDeath() {
+        let prune = Prune(channel: [1], token: [2], deadSince: nil)
+        #expect(decision(400, "BadDeviceToken") == .dead(prune))
+        #expect(decision(400, "DeviceTokenNotForTopic") == .dead(prune))
+        let since = Prune(channel: [1], token: [2], deadSince: 1_794_000_000_000)
+        #expect(decision(410, "Unregistered", timestamp: 1_794_000_000_000) == .dead(since))
+        #expect(decision(410, "ExpiredToken") == .dead(Prune(channel: [1], token: [2], deadSince: Self.now)))
+    }
+
+    @Test func nothingIsPrunedOnAWordThatDoesNotBelongToItsStatus() {
+        #expect(decision(500, "Unregistered") == .retry(due: Self.now + 500, attempts: 1))
+        #expect(decision(410, "<html>") == .retry(due: Self.now + 500, attempts: 1))
+    }
+
+    @Test(arguments: ["PayloadTooLarge", "BadTopic", "TopicDisallowed", "PayloadEmpty", "BadPriority"])
+    func whatIsWrongForEveryTokenStopsThePush(reason: String) throws {
+        let known = try #require(RejectionReason.Known(rawValue: reason))
+        let rejection = Rejection(status: known.status, reason: .known(known))
+        let report = report(.rejected(rejection))
+        #expect(report.stop == reason && report.exceptions.first?.decision == .failed && report.errors == [reason: 1])
+    }
+
+    @Test func wrongCredentialsHaltTheAppAndKeepTheToken() {
+        let report = report(.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken))))
+        #expect(report.halt == Halt(cause: .credentials, reason: "InvalidProviderToken") && report.stop == nil)
+        #expect(report.exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 0), "no attempt of the token's")
+        #expect(!report.isUnsent)
+    }
+
+    @Test func aPageThatNeverLeftNeedsNoSettling() {
+        let report = report(.unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false)))
+        #expect(report.isUnsent && report.halt?.cause == .unreachable)
+    }
+
+    @Test func busyAndBrokenAreTriedAgainLaterAndLater() {
+        #expect(decision(429, "TooManyRequests") == .retry(due: Self.now + 500, attempts: 1))
+        #expect(decision(503, "ServiceUnavailable", retryAfter: 7) == .retry(due: Self.now + 7_500, attempts: 1))
+        let third = report(.rejected(Rejection(status: 500, reason: .known(.internalServerError))), attempts: 3)
+        #expect(third.exceptions.first?.decision == .retry(due: Self.now + 4_000, attempts: 4))
+        let last = report(.rejected(Rejection(status: 500, reason: .known(.internalServerError))), attempts: 9)
+        #expect(last.exceptions.first?.decision == .failed)
+    }
+
+    @Test func anUnknownFateMayBeADuplicateOnlyWhenItIsSentAgain() {
+        let lost = PushOutcome.unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true))
+        #expect(report(lost).duplicatesPossible == 1)
+        #expect(report(lost, attempts: 9).duplicatesPossible == 0)
+        #expect(report(.unanswered(NoAnswer(.connectionLost, mayHaveBeenDelivered: false))).duplicatesPossible == 0)
+    }
+
+    @Test func nothingIsTriedPastItsDeadlineAndAPushWithExpiryZeroOnce() {
+        let busy = PushOutcome.rejected(Rejection(status: 503, reason: .known(.serviceUnavailable)))
+        #expect(report(busy, deadline: Self.now + 499).exceptions.first?.decision == .expired)
+        #expect(report(busy, triesOnce: true).exceptions.first?.decision == .failed)
+    }
+
+    @Test func anIndexOutsideThePageIsNotTrusted() {
+        let outcome = PageOutcome(accepted: 1, exceptions: [.init(index: 7, outcome: .accepted)])
+        let report = PageReport(
+            TokenPage(), outcome, now: 0, deadline: 1, triesOnce: false, backoff: Backoff(), rest: { _ in .zero }, random: { 0 })
+        #expect(report.exceptions.isEmpty)
+    }
+}
+
+@Suite struct BackoffTests {
+    @Test func delaysDoubleUpToTheCapWithFullJitter() {
+        let backoff = Backoff()
+        #expect((1...8).map { backoff.delay(afterAttempts: $0, fraction: 1) } == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
+        #expect(backoff.delay(afterAttempts: 5, fraction: 0) == .zero)
+        #expect(backoff.delay(afterAttempts: 1_000, fraction: 0.5) == .seconds(30))
+        #expect(backoff.delay(afterAttempts: 1, fraction: 0, retryAfter: 1_000_000) == .seconds(3_600))
+        #expect(backoff.delay(afterAttempts: 1, fraction: 0, retryAfter: -5) == .zero)
+    }
+}
+
+@Suite struct AppGatesTests {
+    let app = try! AppKey("shop")
+    let halt = Halt(cause: .credentials, reason: "InvalidProviderToken")
+
+    @Test func anAppRestsLongerEachTimeAndOpensWithTheFirstPageThatPasses() {
+        let gates = AppGates()
+        #expect(gates.rest(of: app, now: 0) == nil)
+        #expect(gates.close(app, halt, now: 0))
+        #expect(gates.rest(of: app, now: 5_000) == .seconds(10))
+        #expect(!gates.close(app, halt, now: 5_000), "other pages of the same moment say nothing new")
+        #expect(gates.rest(of: app, now: 15_000) == nil)
+        #expect(gates.close(app, halt, now: 15_000))
+        #expect(gates.rest(of: app, now: 15_000) == .seconds(30))
+        #expect(gates.open(app) == halt)
+        #expect(gates.open(app) == nil)
+        #expect(gates.rest(of: app, now: 15_000) == nil)
+    }
+
+    @Test func noRestIsForEver() {
+        #expect(AppGates.rest(halt, inARow: 1_000) == .seconds(300))
+        #expect(AppGates.rest(Halt(cause: .unreachable, reason: "ConnectionFailed"), inARow: 1_000) == .seconds(30))
+    }
+}

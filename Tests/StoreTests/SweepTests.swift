@@ -1,0 +1,228 @@
+import LiveActivity
+import Testing
+
+@testable import Store
+
+@Suite struct SweepTests {
+    @Test func aSmallPushIsClaimedSettledAndDone() async throws {
+        let fixture = try await PushFixture.start()
+        try await fixture.track("order-1", count: 3)
+        let id = try await fixture.accepted("order-1")
+        let claim = try await fixture.claimed("order-1", id)
+        #expect(claim.lease.part == .shard(index: 0, count: 1) && claim.position == .start && claim.ahead.isEmpty)
+        #expect(try await fixture.ledger(id).state == .sending)
+        let settled = try await fixture.deliver(claim, targets: 3)
+        guard case .ok(.done, true, let leftovers) = settled else {
+            Issue.record("\(settled)")
+            return
+        }
+        #expect(leftovers == Leftovers(nameWaits: false, firstRetry: nil, owesPrunes: false))
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.expanded && ledger.targets == 3 && ledger.delivered == 3 && ledger.pending == 0)
+        #expect(ledger.finishedAt != nil)
+    }
+
+    @Test func aLargePushBecomesShardsThatTogetherAreTheWhole() async throws {
+        let fixture = try await PushFixture.start()
+        try await fixture.track("match-1", count: 6_000)
+        let id = try await fixture.accepted("match-1")
+        guard case (.plan(let record, let shards), id) = try await fixture.begin("match-1", id) else {
+            Issue.record("not planned")
+            return
+        }
+        #expect(record.id == id && shards >= 2 && shards.nonzeroBitCount == 1)
+        guard case (.plan(_, shards), _) = try await fixture.begin("match-1", id, owner: "w2") else {
+            Issue.record("a planner that died must be repeated")
+            return
+        }
+        try await fixture.store.sweeps.markPlanned(fixture.app, try ActivityName("match-1"), id)
+        guard case (.planned, _) = try await fixture.begin("match-1", id) else {
+            Issue.record("planned twice")
+            return
+        }
+        var next = ScanPosition.start
+        for index in 0..<shards {
+            let claim = try await fixture.claimShard("match-1", id, index, shards)
+            #expect(claim.lease.bounds.lowerBound == next)
+            next = claim.lease.bounds.upperBound
+            guard case .ok(let state, true, _) = try await fixture.deliver(claim, targets: 10) else {
+                Issue.record("shard \(index) is not finished")
+                return
+            }
+            #expect(state == (index == shards - 1 ? .done : .sending))
+        }
+        #expect(next == .end)
+        #expect(try await fixture.ledger(id).delivered == 10 * shards)
+    }
+
+    @Test func aNameIsSweptByOnePushAtATime() async throws {
+        let fixture = try await PushFixture.start()
+        let first = try await fixture.accepted("match-1", alert: true)
+        let second = try await fixture.accepted("match-1", alert: true)
+        let claim = try await fixture.claimed("match-1", second)
+        #expect(claim.lease.push == first, "the older one goes first, whatever the entry says")
+        guard case (.held, first) = try await fixture.begin("match-1", second, owner: "w2") else {
+            Issue.record("a second sweep began")
+            return
+        }
+        guard case .ok(.done, true, let leftovers) = try await fixture.deliver(claim, targets: 0) else {
+            Issue.record("not done")
+            return
+        }
+        #expect(leftovers.nameWaits)
+        #expect(try await fixture.claimed("match-1", first).lease.push == second)
+    }
+
+    @Test func onlyTheLatestEpochSettles() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted("match-1")
+        let old = try await fixture.claimed("match-1", id, owner: "suspended")
+        #expect(try await fixture.store.sweeps.renew(old.lease, for: .zero))
+        let new = try await fixture.claimed("match-1", id, owner: "other")
+        guard case .stale = try await fixture.deliver(old, targets: 5) else {
+            Issue.record("a stale lease settled")
+            return
+        }
+        #expect(try await fixture.store.sweeps.renew(old.lease, for: .seconds(60)) == false)
+        _ = try await fixture.deliver(new, targets: 5)
+        #expect(try await fixture.ledger(id).targets == 5)
+    }
+
+    @Test func pagesSettleInAnyOrderAndTheCheckpointSaysWhich() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted("match-1")
+        let claim = try await fixture.claimed("match-1", id)
+        func page(_ from: UInt64, _ to: UInt64) async throws {
+            var settlement = Settlement(range: .share(from) ..< .share(to))
+            settlement.targets = 1
+            settlement.count(.delivered)
+            _ = try await fixture.settle(claim, settlement)
+        }
+        try await page(0, 100)
+        try await page(300, 400)
+        try await page(200, 300)
+        try await page(300, 400)
+        #expect(try await fixture.ledger(id).targets == 3, "the repeated page counts once")
+        _ = try await fixture.store.sweeps.renew(claim.lease, for: .zero)
+        let resumed = try await fixture.claimed("match-1", id, owner: "w2")
+        #expect(resumed.position == .share(100))
+        #expect(resumed.ahead == [.share(200) ..< .share(400)])
+    }
+
+    @Test func deadTokensAreCountedWhenTheirPruneIsStruckOffOnce() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted("match-1")
+        let claim = try await fixture.claimed("match-1", id)
+        let prune = Prune(channel: [1, 2, 0, 255], token: [9, 0, 9], deadSince: 1_795_000_000_123)
+        var settlement = Settlement(range: claim.lease.bounds)
+        settlement.targets = 1
+        settlement.count(error: "Unregistered")
+        settlement.owe(prune)
+        guard case .ok(.sending, true, _) = try await fixture.settle(claim, settlement) else {
+            Issue.record("a push that owes a prune is not done")
+            return
+        }
+        #expect(try await fixture.ledger(id).pending == 1)
+        let owed = try await fixture.store.sweeps.owedPrunes(fixture.app, claim.lease.name, id)
+        #expect(owed == [prune])
+        for _ in 0..<2 {
+            var strike = Settlement()
+            strike.strike(prune, as: .pruned)
+            _ = try await fixture.store.sweeps.settle(
+                fixture.app, claim.lease.name, id, lease: nil, for: fixture.lease, strike)
+        }
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.state == .done && ledger.pruned == 1 && ledger.errors == ["Unregistered": 1])
+    }
+
+    @Test func aRetriedTokenWaitsInRedisAndCountsOnce() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted("match-1")
+        let claim = try await fixture.claimed("match-1", id)
+        let token = RetryToken(channel: [1, 2], token: [3, 4], registeredAt: 1_795_000_000_000, attempts: 1)
+        var settlement = Settlement(range: claim.lease.bounds)
+        settlement.targets = 1
+        settlement.retry(token, due: 5_000)
+        guard case .ok(.sending, true, let leftovers) = try await fixture.settle(claim, settlement) else {
+            Issue.record("done while a token waits")
+            return
+        }
+        #expect(leftovers.firstRetry == 5_000)
+        let lease = try await fixture.claimRetries("match-1", id)
+        #expect(try await fixture.store.sweeps.dueRetries(lease.lease, now: 4_999, limit: 10).isEmpty)
+        #expect(try await fixture.store.sweeps.dueRetries(lease.lease, now: 5_000, limit: 10) == [token])
+        var next = token
+        next.attempts = 2
+        var again = Settlement()
+        again.postpone(token, as: next, due: 9_000)
+        guard case .ok(_, _, let waiting) = try await fixture.settle(lease, again) else {
+            Issue.record("not settled")
+            return
+        }
+        #expect(waiting.firstRetry == 9_000)
+        for _ in 0..<2 {
+            var done = Settlement()
+            done.finish(next, as: .delivered)
+            _ = try await fixture.settle(lease, done)
+        }
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.state == .done && ledger.delivered == 1 && ledger.targets == 1)
+    }
+
+    @Test func aPushThatStopsEarlyFailsWhatWaitsAndFreesTheName() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted("match-1", alert: true)
+        let next = try await fixture.accepted("match-1", alert: true)
+        let claim = try await fixture.claimed("match-1", id)
+        var settlement = Settlement(range: .start ..< .share(10))
+        settlement.targets = 2
+        settlement.count(.failed)
+        settlement.count(error: "BadTopic")
+        settlement.retry(RetryToken(channel: [1], token: [2], registeredAt: 3, attempts: 1), due: 5_000)
+        settlement.stop = "BadTopic"
+        guard case .ok(.failed, false, _) = try await fixture.settle(claim, settlement) else {
+            Issue.record("not stopped")
+            return
+        }
+        _ = try await fixture.settle(claim, Settlement(range: claim.lease.bounds))
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.state == .failed && ledger.failed == 2 && ledger.pending == 0 && ledger.errors == ["BadTopic": 1])
+        #expect(try await fixture.claimed("match-1", id).lease.push == next)
+    }
+
+    @Test func cancelledInMidSweepTheRestIsSkipped() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted("match-1")
+        let claim = try await fixture.claimed("match-1", id)
+        var settlement = Settlement(range: .start ..< .share(10))
+        settlement.targets = 2
+        settlement.count(.delivered)
+        settlement.retry(RetryToken(channel: [1], token: [2], registeredAt: 3, attempts: 1), due: 5_000)
+        _ = try await fixture.settle(claim, settlement)
+        let ledger = try await fixture.store.pushes.cancel(fixture.app, id, now: 1_795_000_005_000)
+        #expect(ledger?.state == .cancelled && ledger?.delivered == 1 && ledger?.skipped == 1)
+        guard case .ok(.cancelled, true, _) = try await fixture.settle(claim, Settlement(range: claim.lease.bounds)) else {
+            Issue.record("the sweep cannot end")
+            return
+        }
+        guard case (.idle, _) = try await fixture.begin("match-1", id) else {
+            Issue.record("the name is still taken")
+            return
+        }
+    }
+}
+
+extension PushFixture {
+    func claimShard(_ name: String, _ id: PushID, _ index: Int, _ count: Int) async throws -> Claim {
+        try await claim(name, id, .shard(index: index, count: count))
+    }
+
+    func claimRetries(_ name: String, _ id: PushID) async throws -> Claim { try await claim(name, id, .retries) }
+
+    private func claim(_ name: String, _ id: PushID, _ part: WorkItem.Part) async throws -> Claim {
+        let item = WorkItem(app: app, name: try ActivityName(name), push: id, priority: .high, part: part)
+        let result = try await store.sweeps.claim(item, owner: "w1", lease: lease)
+        guard case .claimed(let claim) = result else { throw Unexpected(what: "\(result)") }
+        return claim
+    }
+}
