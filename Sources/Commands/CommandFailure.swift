@@ -1,3 +1,4 @@
+import APNsClient
 import APNsSimulator
 import Curl
 import Redis
@@ -24,20 +25,26 @@ struct CommandFailure: Error {
             self.init(.failed, "Redis holds \(what) that no version of Lamplighter wrote")
         case let error as RedisError: self.init(error)
         case let error as HTTPFailure: self.init(.unreachable, error.description)
+        case let error as APNsClientError: self.init(error.isRetriable ? .failed : .configuration, error.description)
+        case SimulatorError.cannotListen(let host, let port, let text):
+            self.init(.failed, "cannot listen on \(host):\(port): \(text)")
+        case let error as SimulatorError: self.init(.configuration, error.description)
         case is CancellationError: self.init(.failed, "interrupted")
         default: return nil
         }
     }
 
     init(_ error: RedisError) {
-        switch error {
-        case .unreachable(let reason): self.init(.unreachable, "Redis is not reachable: \(reason)")
-        case .lost(let reason): self.init(.unreachable, "the connection to Redis broke: \(reason)")
-        case .closed: self.init(.unreachable, "the connection to Redis was closed")
-        case .server(let code, let message):
-            let status: ExitStatus = ["LOADING", "MASTERDOWN", "CLUSTERDOWN"].contains(code) ? .unreachable : .failed
-            self.init(["NOAUTH", "WRONGPASS"].contains(code) ? .configuration : status, "Redis answered: \(message)")
-        case .unexpectedReply(let what): self.init(.failed, "Redis answered something unexpected: \(what)")
-        }
+        let status: ExitStatus =
+            switch error {
+            case .unreachable, .lost, .closed: .unreachable
+            case .server(let code, _) where Self.unreadyCodes.contains(code): .unreachable
+            case .server(let code, _) where Self.misconfiguredCodes.contains(code): .configuration
+            case .server, .unexpectedReply: .failed
+            }
+        self.init(status, error.description)
     }
+
+    private static let unreadyCodes: Set = ["LOADING", "MASTERDOWN", "CLUSTERDOWN"]
+    private static let misconfiguredCodes: Set = ["NOAUTH", "WRONGPASS", "NOPERM", "READONLY", "MOVED", "NOPROTO"]
 }

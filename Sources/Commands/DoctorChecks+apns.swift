@@ -1,3 +1,4 @@
+import APNsClient
 import Curl
 import Foundation
 import OpenSSL
@@ -10,6 +11,9 @@ extension DoctorChecks {
         let subject = "APNs \(app.key)"
         guard let key = try? ProviderKeyFile(app).key, let token = try? providerToken(app, key: key) else { return [] }
         let origin = app.apnsOrigin
+        let found = await APNsProbe.check(
+            origin: origin, caFile: app[.caFile], timeout: settings.worker.requestTimeout)
+        guard found.isReachable else { return [unreachable(subject, origin, found, app)] }
         var request = HTTPRequest(
             "POST", "\(origin)/3/device/\(String(repeating: "0", count: 64))",
             headers: [
@@ -24,7 +28,7 @@ extension DoctorChecks {
         do {
             response = try await HTTPClient().send(request)
         } catch {
-            return [unreachable(subject, origin, error, app)]
+            return [.bad(subject, "\(origin) broke off: \(error.description)", "try again", .unreachable)]
         }
         let reason = (try? JSONDecoder().decode(Refusal.self, from: Data(response.body)))?.reason ?? "no reason"
         return [verdict(subject, origin, status: response.status, reason: reason)]
@@ -53,20 +57,21 @@ extension DoctorChecks {
         }
     }
 
-    private func unreachable(_ subject: String, _ origin: String, _ failure: HTTPFailure, _ app: AppSettings) -> Finding
-    {
-        let text = "\(origin): \(failure.description)"
-        switch failure.kind {
-        case .tls:
+    private func unreachable(
+        _ subject: String, _ origin: String, _ found: APNsProbe.Finding, _ app: AppSettings
+    ) -> Finding {
+        let text = "\(origin): \(found)"
+        switch found {
+        case .untrusted:
             let roots =
                 app[.caFile].map { "it is not signed by \($0)" } ?? "for a server other than Apple's set apns.ca_file"
             return .bad(subject, text, "the certificate is not trusted: \(roots)", .configuration)
         case .unresolvable:
             return .bad(subject, text, "check apns.url and the name service", .unreachable)
-        case .http2Unavailable:
+        case .notHTTP2:
             return .bad(subject, text, "a proxy in between must let HTTP/2 pass", .unreachable)
-        default:
-            return .bad(subject, text, "open port 443 to APNs in the firewall, or check apns.url", .unreachable)
+        case .reachable, .refused, .timeout, .other:
+            return .bad(subject, text, "check apns.url, and that the firewall lets this port out", .unreachable)
         }
     }
 

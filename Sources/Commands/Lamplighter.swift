@@ -3,6 +3,8 @@ import Glibc
 
 /// The program: parses the command line, runs one subcommand and turns its end into an exit code.
 public struct Lamplighter: AsyncParsableCommand {
+    static let version = "0.1.0"
+
     public static let configuration = CommandConfiguration(
         commandName: "lamplighter",
         abstract: "Name a Live Activity once; light every lock screen that follows it.",
@@ -15,7 +17,7 @@ public struct Lamplighter: AsyncParsableCommand {
 
             Exit codes: 0 done, 1 it failed, 64 wrong usage, 69 a service is not reachable, 78 wrong configuration.
             """,
-        version: "lamplighter 0.1.0",
+        version: "lamplighter \(version)",
         groupedSubcommands: [
             CommandGroup(name: "Run", subcommands: CommandList.running),
             CommandGroup(

@@ -1,17 +1,16 @@
-import Glibc
+import Foundation
 import Logging
 
 /// One message, ready to be written.
 struct LogLine {
-    /// Nanoseconds since 1970.
+    /// Since 1970.
     struct Time {
         var seconds: Int
         var milliseconds: Int
 
         static var now: Time {
-            var time = timespec()
-            clock_gettime(CLOCK_REALTIME, &time)
-            return Time(seconds: time.tv_sec, milliseconds: time.tv_nsec / 1_000_000)
+            let milliseconds = Int(Date().timeIntervalSince1970 * 1_000)
+            return Time(seconds: milliseconds / 1_000, milliseconds: milliseconds % 1_000)
         }
 
         /// RFC 3339, UTC.

@@ -29,11 +29,8 @@ struct RedisInspection {
                 guard isLoading || failure.status == .unreachable && clock.now < deadline else {
                     throw CommandFailure(
                         failure.status,
-                        """
-                        \(failure.message)
-                        redis.url is \(settings.redisURL). Start Redis (redis-server config/redis.conf), or set \
-                        redis.url or \(SettingKey.redisURL.environmentName).
-                        """)
+                        "\(failure.message)\nredis.url is \(settings.redisURL); "
+                            + "\(SettingKey.redisURL.environmentName) or --redis-url names another")
                 }
                 if attempt == 1 || attempt % 10 == 0 { logger.warning("waiting for Redis: \(failure.message)") }
                 try await Task.sleep(for: .milliseconds(min(1_000, 100 * attempt)))

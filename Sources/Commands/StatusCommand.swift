@@ -28,7 +28,7 @@ struct StatusCommand: AsyncParsableCommand {
         let store = Store(redis: client, prefix: settings.redisPrefix, logger: logger)
         let findings = try await RedisInspection.findings(client)
         let depths = try await store.queue.depth(settings.apps.map(\.key))
-        let workers = try await store.queue.workers().sorted { $0.name < $1.name }
+        let workers = try await store.queue.workers(settings.apps.map(\.key)).sorted { $0.name < $1.name }
         await client.close()
         if global.json {
             Terminal.print(json(settings, findings, depths, workers))

@@ -2,7 +2,7 @@ public import LiveActivity
 
 /// One served app. Only the key is always there: a gateway needs the secrets, a worker the APNs credentials, and each
 /// asks for what it needs with `required`, which says how to set what is missing. Printing one shows no secret.
-public struct AppSettings: Sendable, Hashable, CustomStringConvertible {
+public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     public let key: AppKey
     /// `apps[0]`, or empty for the app of the environment.
     let place: String
@@ -38,4 +38,7 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible {
         }
         return "app(\(fields.joined(separator: " ")))"
     }
+
+    /// `dump` and debuggers see what `description` shows.
+    public var customMirror: Mirror { Mirror(self, children: ["fields": description]) }
 }

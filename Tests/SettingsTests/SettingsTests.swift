@@ -1,1 +1,202 @@
+import Settings
 import Testing
+
+/// One app, as small as a gateway needs it.
+let oneApp = """
+    apps:
+      - key: shop
+        secret: shop-secret
+        master_secret: shop-master
+        bundle_id: com.example.shop
+        apns:
+          environment: sandbox
+          team_id: ABCDE12345
+          key_id: FGHIJ67890
+          key_file: AuthKey.p8
+
+    """
+
+func load(
+    flags: [String: String] = [:], environment: [String: String] = [:], file: String? = nil
+) throws(SettingsError) -> Settings {
+    try Settings.load(
+        SettingsInput(flags: flags, environment: environment, file: file.map { ("config/lamplighter.yaml", $0) }))
+}
+
+/// The error's words, or a failed expectation.
+func refusal(
+    flags: [String: String] = [:], environment: [String: String] = [:], file: String? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+) -> String {
+    do {
+        _ = try load(flags: flags, environment: environment, file: file)
+        Issue.record("was accepted", sourceLocation: sourceLocation)
+        return ""
+    } catch {
+        return error.description
+    }
+}
+
+@Suite("Layers")
+struct LayerTests {
+    @Test("With nothing said, everything has its default")
+    func defaults() throws {
+        let settings = try load()
+        #expect(settings.redisURL.description.contains("127.0.0.1:6379"))
+        #expect(settings.redisPrefix == "ll")
+        #expect(settings.gateway.port == 8080)
+        #expect(settings.gateway.url == "http://127.0.0.1:8080")
+        #expect(settings.gateway.maximumBody == 1 << 20)
+        #expect(settings.worker.claimAfter == .seconds(10))
+        #expect(settings.worker.drainTimeout == .seconds(25))
+        #expect(settings.worker.requestTimeout == .seconds(10))
+        #expect(settings.log == .init(level: "info", isJSON: false))
+        #expect(settings.apps.isEmpty)
+        #expect(settings.warnings.isEmpty)
+    }
+
+    @Test("A flag beats the environment, the environment the file, the file the default")
+    func precedence() throws {
+        let file = "worker:\n  lanes: 3\n  page: 300\n  streams: 30\n"
+        let environment = ["LAMPLIGHTER_WORKER_LANES": "4", "LAMPLIGHTER_WORKER_PAGE": "400"]
+        let settings = try load(flags: ["worker.lanes": "5"], environment: environment, file: file)
+        #expect(settings.worker.lanes == 5)
+        #expect(settings.worker.page == 400)
+        #expect(settings.worker.streams == 30)
+        #expect(settings.worker.concurrency == 48)
+    }
+
+    @Test("Every key is a variable and a flag by rule, and no two share a name")
+    func names() {
+        #expect(SettingKey.workerDrainTimeout.environmentName == "LAMPLIGHTER_WORKER_DRAIN_TIMEOUT")
+        #expect(SettingKey.workerDrainTimeout.flagName == "worker-drain-timeout")
+        #expect(AppField.masterSecret.environmentName == "LAMPLIGHTER_APP_MASTER_SECRET")
+        #expect(AppField.caFile.environmentName == "LAMPLIGHTER_APNS_CA_FILE")
+        let names = SettingKey.all.map(\.environmentName) + AppField.allCases.map(\.environmentName)
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test("PORT is the gateway's port, unless its own variable says another")
+    func port() throws {
+        #expect(try load(environment: ["PORT": "5000"]).gateway.port == 5000)
+        let both = ["PORT": "5000", "LAMPLIGHTER_GATEWAY_PORT": "6000"]
+        #expect(try load(environment: both).gateway.port == 6000)
+        #expect(try load(flags: ["gateway.port": "7000"], environment: both).gateway.port == 7000)
+    }
+
+    @Test("An empty variable and a key without a value are the same as none")
+    func empty() throws {
+        let environment = ["LAMPLIGHTER_GATEWAY_PORT": "", "LAMPLIGHTER_APP_KEY": "", "LAMPLIGHTER_APNS_URL": ""]
+        let settings = try load(environment: environment, file: "gateway:\n  port:\nredis:\napps:\n")
+        #expect(settings.gateway.port == 8080)
+        #expect(settings.apps.isEmpty)
+    }
+
+    @Test("Commands reach a gateway that listens everywhere through the loopback address")
+    func gatewayURL() throws {
+        #expect(try load(file: "gateway: {host: 0.0.0.0, port: 81}").gateway.url == "http://127.0.0.1:81")
+        #expect(try load(file: "gateway: {host: '::1', port: 81}").gateway.url == "http://[::1]:81")
+        let given = ["LAMPLIGHTER_GATEWAY_URL": "https://push.example.com/"]
+        #expect(try load(environment: given).gateway.url == "https://push.example.com")
+    }
+
+    @Test(
+        "Times and sizes are read as people write them",
+        arguments: [("250ms", 0.25), ("2", 2), ("1.5", 1.5), ("3s", 3), ("2m", 120)])
+    func times(text: String, seconds: Double) throws {
+        let settings = try load(flags: ["worker.request_timeout": text])
+        #expect(settings.worker.requestTimeout == .milliseconds(Int64(seconds * 1_000)))
+        #expect(try load(flags: ["gateway.max_body": "64K"]).gateway.maximumBody == 65_536)
+    }
+}
+
+@Suite("What is refused, with the words that help")
+struct RefusalTests {
+    @Test(
+        "A misspelt key is an error with its line and the nearest known key",
+        arguments: [
+            ("redis:\n  ulr: redis://x\n", ":2: unknown key 'redis.ulr'; did you mean 'redis.url'?"),
+            ("gatway:\n  port: 1\n", ":1: unknown key 'gatway'; did you mean 'gateway'?"),
+            (
+                "worker:\n  lanes: 2\n  clam_after: 10\n",
+                ":3: unknown key 'worker.clam_after'; did you mean 'worker.claim_after'?"
+            ),
+            ("app:\n  - key: x\n", "did you mean 'apps'?"),
+            ("apps:\n  - key: shop\n    bundleid: x\n", ":3: unknown key 'bundleid'; did you mean 'bundle_id'?"),
+            (
+                "apps:\n  - key: shop\n    apns:\n      team: x\n",
+                ":4: unknown key 'apns.team'; did you mean 'apns.team_id'?"
+            ),
+        ])
+    func misspelt(file: String, words: String) { #expect(refusal(file: file).contains(words)) }
+
+    @Test("A key like no other gets no suggestion")
+    func unlike() {
+        let text = refusal(file: "zzzzzzzzzzzz: 1\n")
+        #expect(text.contains("unknown key 'zzzzzzzzzzzz'") && !text.contains("did you mean"))
+    }
+
+    @Test("A misspelt variable is a warning with the nearest known one")
+    func misspeltVariable() throws {
+        let settings = try load(environment: ["LAMPLIGHTER_REDIS_ULR": "x", "OTHER": "y"])
+        #expect(settings.warnings.count == 1)
+        #expect(settings.warnings[0].contains("LAMPLIGHTER_REDIS_ULR"))
+        #expect(settings.warnings[0].contains("did you mean LAMPLIGHTER_REDIS_URL?"))
+    }
+
+    @Test(
+        "A wrong value names its key, its place and what would be right",
+        arguments: [
+            (
+                "gateway:\n  port: eighty\n",
+                "gateway.port (config/lamplighter.yaml:2) must be a whole number from 0 to 65535, not 'eighty'"
+            ),
+            ("gateway:\n  port: 65536\n", "gateway.port (config/lamplighter.yaml:2)"),
+            ("worker:\n\n  lanes: 0\n", "worker.lanes (config/lamplighter.yaml:3) must be a whole number from 1 to 64"),
+            ("worker:\n  lanes: [1, 2]\n", "worker.lanes must be a single value"),
+            ("worker: 7\n", "worker must be a section of keys"),
+            ("worker:\n  claim_after: -1\n", "worker.claim_after"),
+            ("worker:\n  claim_after: 1e3\n", "worker.claim_after"),
+            ("worker:\n  drain_timeout: soon\n", "such as 10s or 500ms"),
+            ("gateway:\n  max_body: 1G\n", "gateway.max_body"),
+            ("log:\n  level: loud\n", "one of trace, debug, info, notice, warning, error, critical, not 'loud'"),
+            ("log:\n  format: xml\n", "one of text, json"),
+            ("redis:\n  prefix: 'a b'\n", "redis.prefix"),
+            ("redis:\n  wait_replicas: 1\n", "not built yet"),
+            ("redis:\n  url: ftp://somewhere\n", "redis.url"),
+            ("gateway:\n  url: example.com\n", "gateway.url"),
+            ("- a\n- b\n", "must be a mapping of sections"),
+            ("redis:\n  url: 'x\n", "not valid YAML"),
+            ("redis:\n  url: a\n  url: b\n", "twice"),
+            ("apps:\n  key: shop\n", "apps must be a list"),
+            ("apps:\n  - shop\n", "each app must be a mapping"),
+            ("apps:\n  - secret: 12345678\n", "apps[0].key is not set"),
+        ])
+    func wrongValues(file: String, words: String) {
+        let text = refusal(file: file)
+        #expect(text.contains(words), "\(text)")
+    }
+
+    @Test("A wrong flag and a wrong variable are named as what they are")
+    func places() {
+        #expect(refusal(flags: ["worker.lanes": "x"]).contains("worker.lanes (--worker-lanes)"))
+        #expect(refusal(environment: ["PORT": "x"]).contains("gateway.port (PORT)"))
+        #expect(refusal(environment: ["LAMPLIGHTER_WORKER_PAGE": "0"]).contains("(LAMPLIGHTER_WORKER_PAGE)"))
+    }
+
+    @Test("All problems are told at once")
+    func all() {
+        let text = refusal(environment: ["PORT": "x"], file: "redis:\n  ulr: 1\nworker:\n  lanes: 0\n")
+        #expect(text.split(separator: "\n").count == 3)
+    }
+
+    @Test("A file that was asked for must be there; the default one may be missing")
+    func files() throws {
+        #expect(throws: SettingsError.unreadable(path: "/nowhere/a.yaml", reason: "no such file")) {
+            try SettingsInput(flags: [:], environment: [:], config: "/nowhere/a.yaml")
+        }
+        #expect(throws: SettingsError.unreadable(path: "/tmp", reason: "it is a directory")) {
+            try SettingsInput(flags: [:], environment: ["LAMPLIGHTER_CONFIG": "/tmp"], config: nil)
+        }
+    }
+}

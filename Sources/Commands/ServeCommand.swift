@@ -1,0 +1,66 @@
+import ArgumentParser
+import HTTPAPI
+import Logging
+import Metrics
+import PrometheusText
+import Redis
+import ServiceLifecycle
+import Settings
+import Store
+
+/// `lamplighter serve`: the gateway.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run a gateway: takes registrations and publishes over HTTP.",
+        discussion: """
+            It speaks plain HTTP: put a proxy with TLS in front of it. Run as many as you like. SIGTERM: no new \
+            connections, requests in work are answered, exit 0.
+
+            Examples:
+              lamplighter serve
+              lamplighter serve --host 0.0.0.0 --port 8080 --config /etc/lamplighter.yaml
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var redis: RedisFlags
+    @OptionGroup(title: "Gateway") var gateway: GatewayFlags
+
+    func run() async throws {
+        let settings = try global.settings(redis.values.merging(gateway.values) { first, _ in first })
+        let logger = global.logger("gateway", settings)
+        let apps = try settings.requiredApps().map { app in
+            // A gateway does not sign; a key that is named and wrong is still better found now than by a worker.
+            if app[.keyFile] != nil { _ = try ProviderKeyFile(app) }
+            return GatewayApp(
+                key: app.key, secret: try app.required(.secret), masterSecret: try app.required(.masterSecret),
+                bundleID: try app.required(.bundleID))
+        }
+        let client = RedisInspection.client(settings, logger: logger)
+        try await RedisInspection.await(client, settings, logger: logger)
+        await RedisInspection.warn(client, logger: logger)
+        var configuration = GatewayConfiguration(host: settings.gateway.host, port: settings.gateway.port, apps: apps)
+        configuration.maximumBodyBytes = settings.gateway.maximumBody
+        configuration.maximumRequests = settings.gateway.maximumConcurrency
+        configuration.version = Lamplighter.version
+        let store = Store(redis: client, prefix: settings.redisPrefix, logger: logger)
+        let registry = PrometheusRegistry()
+        MetricsSystem.bootstrap(registry)
+        let service = Gateway(configuration, store: store, registry: registry, logger: logger)
+        let announcement = Task {
+            guard let port = await service.boundPort() else { return }
+            let host = settings.gateway.host.contains(":") ? "[\(settings.gateway.host)]" : settings.gateway.host
+            logger.notice("listening", metadata: ["url": "http://\(host):\(port)"])
+        }
+        do {
+            try await ServiceRun.run([service], within: .seconds(30), logger: logger)
+        } catch {
+            // Once it listens, what ends it is its own affair; before, it is the address.
+            guard await service.boundPort() == nil else { throw error }
+            throw CommandFailure(
+                .failed, "cannot listen on \(settings.gateway.host):\(settings.gateway.port): \(error)")
+        }
+        await announcement.value
+        await client.close()
+    }
+}

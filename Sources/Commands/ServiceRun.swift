@@ -1,0 +1,39 @@
+import Glibc
+import Logging
+import ServiceLifecycle
+
+/// Runs the services of a process until a signal or the end of one of them.
+enum ServiceRun {
+    /// Returns after an orderly end. Past `limit` after the first signal the process ends by itself with code 0 all the
+    /// same: what is unfinished is in Redis and others claim it, so a supervisor has no reason to call it a failure.
+    static func run(_ services: [any Service], within limit: Duration, logger: Logger) async throws {
+        let trap = SignalTrap()
+        defer { withExtendedLifetime(trap) {} }
+        let signals = trap.first
+        // The group logs its own steps; ours say the same with more sense to an operator.
+        var groupLogger = logger
+        groupLogger.logLevel = max(logger.logLevel, .error)
+        let configurations = services.map {
+            ServiceGroupConfiguration.ServiceConfiguration(
+                service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
+                failureTerminationBehavior: .gracefullyShutdownGroup)
+        }
+        let group = ServiceGroup(configuration: .init(services: configurations, logger: groupLogger))
+        try await withThrowingTaskGroup { tasks in
+            tasks.addTask { try await group.run() }
+            tasks.addTask {
+                for await number in signals {
+                    logger.notice("\(number == SIGINT ? "SIGINT" : "SIGTERM"): stopping; a second signal ends at once")
+                    await group.triggerGracefulShutdown()
+                    try await Task.sleep(for: limit)
+                    logger.warning("not done after \(limit.components.seconds) s: ended; the rest is claimed by others")
+                    _exit(ExitStatus.done.rawValue)
+                }
+                // The stream ends only with a signal or with this task.
+                try await Task.sleep(for: .seconds(Int64.max / 4))
+            }
+            try await tasks.next()
+            tasks.cancelAll()
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import APNsSimulator
+import ArgumentParser
+import Foundation
+import Logging
+import Settings
+
+/// `lamplighter simulate`: a server that behaves as Apple's does, faults included.
+struct SimulateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate",
+        abstract: "Run an APNs simulator: TLS, HTTP/2, provider tokens, answers and faults as Apple's.",
+        discussion: """
+            It writes its certificates (ca.pem, for apns.ca_file) and, unless --key-file is given, a provider key into \
+            --directory, and says on stdout what a worker must be told. What each token received is read at the \
+            control port: GET /simulator/record and /simulator/tokens.
+
+            Examples:
+              lamplighter simulate --port 8443 --control-port 8444
+              lamplighter simulate --dead-share 0.05 --latency 30 --reject TooManyRequests=0.01
+              lamplighter simulate --goaway-after 1000 --scenario faults.json --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @OptionGroup(title: "Server") var server: SimulatorServerOptions
+    @OptionGroup(title: "Faults") var faults: SimulatorFaultOptions
+
+    func run() async throws {
+        let settings = try global.settings()
+        let logger = global.logger("simulator", settings)
+        var configuration = try server.configuration()
+        configuration.faults = try faults.faults()
+        configuration.scenario = try faults.scenario.map { (file) throws(SimulatorError) in
+            try Scenario.read(file: file)
+        }
+        let simulator = try await APNsSimulator.start(configuration, logger: logger)
+        announce(simulator, configuration)
+        try await ServiceRun.run([simulator], within: .seconds(5), logger: logger)
+    }
+
+    /// What a worker's configuration needs, one line of JSON or the variables to set.
+    private func announce(_ simulator: APNsSimulator, _ configuration: SimulatorConfiguration) {
+        let url = "https://\(configuration.host):\(simulator.port)"
+        let control = simulator.controlPort.map { "http://\(configuration.host):\($0)" }
+        let key = simulator.keys.first
+        let keyFile: String? = if case .file(let path) = key?.material { path } else { nil }
+        if global.json {
+            return Terminal.print(
+                JSONText.object([
+                    ("url", JSONText.quoted(url)), ("control_url", control.map(JSONText.quoted)),
+                    ("ca_file", JSONText.quoted(simulator.caFile)), ("key_file", keyFile.map(JSONText.quoted)),
+                    ("key_id", key.map { JSONText.quoted($0.keyID) }),
+                    ("team_id", key.map { JSONText.quoted($0.teamID) }),
+                ]))
+        }
+        Terminal.print("APNs simulator at \(url); a worker needs")
+        let variables: [(AppField, String?)] = [
+            (.url, url), (.caFile, simulator.caFile), (.keyFile, keyFile), (.keyID, key?.keyID), (.teamID, key?.teamID),
+        ]
+        for case (let variable, let value?) in variables { Terminal.print("  \(variable.environmentName)=\(value)") }
+        if let control { Terminal.print("what the tokens received: \(control)/simulator/record") }
+    }
+}

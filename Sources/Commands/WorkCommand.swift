@@ -1,0 +1,74 @@
+import APNsClient
+import ArgumentParser
+import Fanout
+import Foundation
+import LiveActivity
+import Logging
+import Metrics
+import PrometheusText
+import Redis
+import Settings
+import Store
+
+/// `lamplighter work`: one worker process. Start as many as you like, on any machines.
+struct WorkCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "work",
+        abstract: "Run a worker: expands pushes, sends to APNs, settles the outcomes.",
+        discussion: """
+            It opens no port. SIGTERM: no new work is begun, pages in flight are settled, exit 0 within \
+            worker.drain_timeout; SIGUSR1: logs what it has settled. Killed in any way, its work is finished by others within worker.claim_after.
+
+            Examples:
+              lamplighter work
+              lamplighter work --lanes 4 --name worker-eu-1 --config /etc/lamplighter.yaml
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var redis: RedisFlags
+    @OptionGroup(title: "Worker") var worker: WorkerFlags
+
+    func run() async throws {
+        let settings = try global.settings(redis.values.merging(worker.values) { first, _ in first })
+        let logger = global.logger("worker", settings)
+        let apps = try settings.requiredApps()
+        let configurations = try apps.map { try Self.configuration($0, settings) }
+        let client = RedisInspection.client(settings, logger: logger)
+        try await RedisInspection.await(client, settings, logger: logger)
+        await RedisInspection.warn(client, logger: logger)
+        let served = try zip(apps, configurations).map { app, configuration in
+            WorkerApp(
+                key: app.key, bundleID: try app.required(.bundleID),
+                transport: try CurlTransport(configuration: configuration, logger: logger))
+        }
+        // Before the worker is made: it takes its counters from there.
+        let registry = PrometheusRegistry()
+        MetricsSystem.bootstrap(registry)
+        let store = Store(redis: client, prefix: settings.redisPrefix, logger: logger)
+        let service = Worker(store: store, apps: served, options: Self.options(settings), logger: logger)
+        let totals = WorkerTotals(registry: registry, logger: logger)
+        try await ServiceRun.run([totals, service], within: settings.worker.drainTimeout, logger: logger)
+        totals.log()
+        await client.close()
+    }
+
+    private static func options(_ settings: Settings) -> WorkerOptions {
+        let host = ProcessInfo.processInfo.hostName
+        var options = WorkerOptions(
+            name: settings.worker.name ?? "\(host)-\(ProcessInfo.processInfo.processIdentifier)")
+        options.pageSize = settings.worker.page
+        options.concurrency = settings.worker.concurrency
+        options.claimAfter = settings.worker.claimAfter
+        options.drainTimeout = settings.worker.drainTimeout
+        return options
+    }
+
+    /// The key file is read and checked here, so that a wrong one ends the process and not the first push.
+    static func configuration(_ app: AppSettings, _ settings: Settings) throws -> APNsConfiguration {
+        _ = try app.required(.bundleID)
+        return APNsConfiguration(
+            origin: app.apnsOrigin, teamID: try app.required(.teamID), keyID: try app.required(.keyID),
+            keyPEM: try ProviderKeyFile(app).pem, caFile: app[.caFile], lanes: settings.worker.lanes,
+            maximumStreams: settings.worker.streams, requestTimeout: settings.worker.requestTimeout)
+    }
+}

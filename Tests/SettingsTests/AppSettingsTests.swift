@@ -1,0 +1,105 @@
+import Settings
+import Testing
+
+@Suite("Apps")
+struct AppSettingsTests {
+    static let environment = [
+        "LAMPLIGHTER_APP_KEY": "shop", "LAMPLIGHTER_APP_SECRET": "shop-secret",
+        "LAMPLIGHTER_APP_MASTER_SECRET": "shop-master", "LAMPLIGHTER_APP_BUNDLE_ID": "com.example.shop",
+        "LAMPLIGHTER_APNS_ENVIRONMENT": "sandbox", "LAMPLIGHTER_APNS_TEAM_ID": "ABCDE12345",
+        "LAMPLIGHTER_APNS_KEY_ID": "FGHIJ67890", "LAMPLIGHTER_APNS_KEY_FILE": "keys/AuthKey.p8",
+        "LAMPLIGHTER_APNS_URL": "https://127.0.0.1:8443/", "LAMPLIGHTER_APNS_CA_FILE": "/tmp/ca.pem",
+    ]
+
+    @Test("One app comes from the environment alone")
+    func fromEnvironment() throws {
+        let settings = try load(environment: Self.environment)
+        let app = try settings.app(named: nil)
+        #expect(app.key.rawValue == "shop")
+        #expect(try app.required(.masterSecret) == "shop-master")
+        #expect(app[.keyFile] == "keys/AuthKey.p8")
+        #expect(app.apnsOrigin == "https://127.0.0.1:8443")
+        #expect(settings.warnings.isEmpty)
+    }
+
+    @Test("A relative key file lies beside the configuration file")
+    func fromFile() throws {
+        let app = try load(file: oneApp).app(named: nil)
+        #expect(app[.keyFile] == "config/AuthKey.p8")
+        #expect(app.apnsOrigin == "https://api.sandbox.push.apple.com")
+        #expect(app.manageOrigin == "https://api-manage-broadcast.sandbox.push.apple.com:2195")
+    }
+
+    @Test("The file's list wins over the environment's app, with a warning")
+    func both() throws {
+        var other = Self.environment
+        other["LAMPLIGHTER_APP_KEY"] = "other"
+        let settings = try load(environment: other, file: oneApp)
+        #expect(settings.apps.map(\.key.rawValue) == ["shop"])
+        #expect(settings.warnings.count == 1 && settings.warnings[0].contains("LAMPLIGHTER_APP_KEY"))
+        #expect(!settings.warnings[0].contains("shop-master"))
+    }
+
+    @Test("With several apps, a command must name one")
+    func several() throws {
+        let settings = try load(file: "apps:\n  - key: one\n  - key: two\n")
+        #expect(throws: SettingsError.self) { try settings.app(named: nil) }
+        #expect(throws: SettingsError.self) { try settings.app(named: "three") }
+        #expect(try settings.app(named: "two").key.rawValue == "two")
+        #expect(refusal(file: "apps:\n  - key: one\n  - key: one\n").contains("listed twice"))
+    }
+
+    @Test("What is missing is named as it would be set")
+    func missing() throws {
+        let fromFile = try load(file: "apps:\n  - key: shop\n").apps[0]
+        #expect(throws: SettingsError.self) { try fromFile.required(.masterSecret) }
+        do {
+            _ = try fromFile.required(.teamID)
+        } catch {
+            #expect(error.description.contains("apps[0].apns.team_id"))
+        }
+        let fromEnvironment = try load(environment: ["LAMPLIGHTER_APP_KEY": "shop"]).apps[0]
+        do {
+            _ = try fromEnvironment.required(.keyFile)
+        } catch {
+            #expect(error.description.contains("LAMPLIGHTER_APNS_KEY_FILE"))
+        }
+        #expect(refusal(environment: ["LAMPLIGHTER_APP_SECRET": "12345678"]).contains("LAMPLIGHTER_APP_KEY is not set"))
+    }
+
+    @Test(
+        "A wrong field names its place and its rule, and no secret is shown",
+        arguments: [
+            ("LAMPLIGHTER_APP_KEY", "a:b", "A-Z a-z 0-9"),
+            ("LAMPLIGHTER_APP_SECRET", "hunter2", "8 to 256 characters"),
+            ("LAMPLIGHTER_APP_MASTER_SECRET", "hunter 2 hunter", "8 to 256 characters"),
+            ("LAMPLIGHTER_APNS_ENVIRONMENT", "prod", "production or sandbox"),
+            ("LAMPLIGHTER_APNS_TEAM_ID", "AB-1", "letters and digits"),
+            ("LAMPLIGHTER_APNS_URL", "http://127.0.0.1", "https://host"),
+            ("LAMPLIGHTER_APNS_URL", "https://host/3/device", "without a path"),
+        ])
+    func wrongFields(name: String, value: String, words: String) {
+        var environment = Self.environment
+        environment[name] = value
+        let text = refusal(environment: environment)
+        #expect(text.contains(name) && text.contains(words), "\(text)")
+        #expect(!text.contains("hunter"))
+    }
+
+    @Test("Printing an app shows no secret")
+    func redacted() throws {
+        let app = try load(environment: Self.environment).apps[0]
+        for text in ["\(app)", String(describing: app)] {
+            #expect(!text.contains("shop-secret") && !text.contains("shop-master"))
+        }
+        var dumped = ""
+        dump(app, to: &dumped)
+        #expect(!dumped.contains("shop-secret") && !dumped.contains("shop-master"))
+    }
+
+    @Test("A password in a Redis URL is not repeated in an error")
+    func redisPassword() {
+        let text = refusal(environment: ["LAMPLIGHTER_REDIS_URL": "redis://u:hunter2@host:99999/0"])
+        #expect(!text.contains("hunter2"))
+    }
+}
