@@ -128,12 +128,14 @@ let package = Package(
             name: "HTTPAPITests",
             dependencies: [
                 "HTTPAPI", "Store", "Redis", "APNsWire", "LiveActivity", "StrictJSON", "PrometheusText", "Curl", "TestSupport",
-                crypto, logging, lifecycle,
+                crypto, logging, lifecycle, .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
         .testTarget(
             name: "FanoutTests",
-            dependencies: ["Fanout", "Store", "Redis", "APNsClient", "APNsWire", "LiveActivity", "TestSupport", logging]
+            dependencies: [
+                "Fanout", "Store", "Redis", "APNsClient", "APNsWire", "LiveActivity", "TestSupport", logging, lifecycle,
+            ]
         ),
         .testTarget(
             name: "EndToEndTests",
