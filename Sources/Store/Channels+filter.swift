@@ -14,7 +14,9 @@ struct PageBits: Sendable, Hashable {
     subscript(index: Int) -> Bool { words[index >> 6] >> UInt64(index & 63) & 1 == 1 }
     mutating func insert(_ index: Int) { words[index >> 6] |= 1 << UInt64(index & 63) }
     mutating func formUnion(_ other: PageBits) { for index in words.indices { words[index] |= other.words[index] } }
-    mutating func formIntersection(_ other: PageBits) { for index in words.indices { words[index] &= other.words[index] } }
+    mutating func formIntersection(_ other: PageBits) {
+        for index in words.indices { words[index] &= other.words[index] }
+    }
     mutating func invert() { for index in words.indices { words[index] = ~words[index] } }
 }
 

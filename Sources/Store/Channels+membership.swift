@@ -109,7 +109,9 @@ extension Channels {
             joins.map { RedisCommand("SADD", [.string($0.key)] + $0.value) }
             + leaves.map { RedisCommand("SREM", [.string($0.key)] + $0.value) }
         if !changes.isEmpty {
-            for reply in try await pipeline(changes) { _ = try redisErrors { () throws(RedisError) in try reply.integer() } }
+            for reply in try await pipeline(changes) {
+                _ = try redisErrors { () throws(RedisError) in try reply.integer() }
+            }
         }
         return pending
     }

@@ -78,7 +78,9 @@ extension Registry {
             let reply = try await pipeline([
                 RedisCommand("ZRANGEBYLEX", [index, .bytes(lower), upper, "LIMIT", "0", .int(wanted)])
             ])[0]
-            let members = try redisErrors { () throws(RedisError) in try reply.array().map { (r) throws(RedisError) in Array(try r.bytes()) } }
+            let members = try redisErrors { () throws(RedisError) in
+                try reply.array().map { (r) throws(RedisError) in Array(try r.bytes()) }
+            }
             guard let last = members.last else { break }
             cursor = last
             let names = members.compactMap { String(validating: $0, as: UTF8.self).flatMap { try? ActivityName($0) } }
@@ -98,7 +100,9 @@ extension Registry {
                 let tag = keys.tag(app, name)
                 return RedisCommand(Lua.registryAlive, keys: [.string(keys.root(tag)), .string(keys.name(tag))])
             })
-        return try redisErrors { () throws(RedisError) in try replies.map { (reply) throws(RedisError) in try reply.integer() } }
+        return try redisErrors { () throws(RedisError) in
+            try replies.map { (reply) throws(RedisError) in try reply.integer() }
+        }
     }
 
     /// Puts the name into its app's index: after its tokens, on another slot of a cluster. If the process dies in between,

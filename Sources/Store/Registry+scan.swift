@@ -84,7 +84,9 @@ extension Registry {
             let known = memory.count(place.tag)
             let step = ScanStep(known, from: position, end: end, tokens: tokens, density: density)
             var commands = [RedisCommand("HGET", [root, "n"])]
-            for bucket in step.buckets { commands.append(RedisCommand("HGETALL", [.string(keys.bucket(place.tag, bucket))])) }
+            for bucket in step.buckets {
+                commands.append(RedisCommand("HGETALL", [.string(keys.bucket(place.tag, bucket))]))
+            }
             let replies: [RedisReply]
             do throws(RedisError) { replies = try await redis.transaction(commands) } catch { throw .redis(error) }
             guard replies.count == commands.count else {
@@ -106,7 +108,8 @@ extension Registry {
 
     /// Takes over the live records of one bucket.
     private func collect(
-        _ reply: RedisReply, filter: (key: RegistryHashKey, range: Range<UInt64>)?, now: Int64, into page: inout TokenPage
+        _ reply: RedisReply, filter: (key: RegistryHashKey, range: Range<UInt64>)?, now: Int64,
+        into page: inout TokenPage
     ) throws(StoreError) {
         if let error = reply.error { throw .redis(error) }
         var malformed = 0

@@ -46,7 +46,9 @@ struct BucketCount: Sendable, Hashable {
     /// The bucket that is divided next; its upper half goes to bucket number `buckets`.
     var nextSource: Int { buckets - (1 << level) }
 
-    func grown(by key: RegistryHashKey) -> BucketCount { BucketCount(buckets: buckets + 1, fingerprint: key.fingerprint) }
+    func grown(by key: RegistryHashKey) -> BucketCount {
+        BucketCount(buckets: buckets + 1, fingerprint: key.fingerprint)
+    }
 }
 
 /// 16 random bytes, made once per deployment and kept in Redis: whoever chooses channel ids cannot aim them at one bucket.

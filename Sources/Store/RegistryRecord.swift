@@ -66,7 +66,9 @@ enum RegistryRecord {
 
     static func appendTime(_ milliseconds: Int64, to value: inout [UInt8]) {
         let stamp = stamp(milliseconds)
-        for shift in stride(from: 32, through: 0, by: -8) { value.append(UInt8(truncatingIfNeeded: stamp >> Int64(shift))) }
+        for shift in stride(from: 32, through: 0, by: -8) {
+            value.append(UInt8(truncatingIfNeeded: stamp >> Int64(shift)))
+        }
     }
 
     /// Four bytes, zeros for none. Two ids of one channel and name meet in them once in four thousand million.

@@ -1,0 +1,214 @@
+import LiveActivity
+import Redis
+import Testing
+
+@testable import Store
+
+@Suite struct ChannelsTests {
+    private func members(_ fixture: RegistryFixture, _ set: AudienceSet) async throws -> Set<ChannelID> {
+        let reply = try await fixture.command("SMEMBERS", .string(fixture.keys.members(fixture.app, set)))
+        return Set(try reply.array().compactMap { ChannelID(stored: try $0.bytes()) })
+    }
+
+    private func fields(_ fixture: RegistryFixture, _ channel: ChannelID) async throws -> [String: String] {
+        let items = try await fixture.command("HGETALL", .string(fixture.keys.channel(fixture.app, channel))).array()
+        var fields: [String: String] = [:]
+        for index in stride(from: 0, to: items.count, by: 2) {
+            fields[try items[index].string()] = try items[index + 1].string()
+        }
+        return fields
+    }
+
+    @Test func tagsAreAddedRemovedAndReplacedByGroup() async throws {
+        try await RegistryFixture.run { fixture in
+            let (channels, app) = (fixture.channels, fixture.app)
+            let (first, second) = (ChannelID.random(), try ChannelID("customer 7"))
+            var change = TagChange()
+            change.add = ["device": ["a", "b"], "x:y": ["{1}", "2%"]]
+            try await channels.tag(app, [first, second], change)
+            #expect(try await members(fixture, .tag("{1}", group: "x:y")) == [first, second])
+
+            change = TagChange()
+            change.remove = ["device": ["a", "never there"]]
+            try await channels.tag(app, [first], change)
+            #expect(try await members(fixture, .tag("a", group: "device")) == [second])
+
+            change = TagChange()
+            change.set = ["device": ["c"]]
+            try await channels.tag(app, [first, second], change)
+            #expect(try await members(fixture, .tag("b", group: "device")) == [])
+            #expect(try await members(fixture, .tag("c", group: "device")) == [first, second])
+            #expect(try await members(fixture, .tag("2%", group: "x:y")) == [first, second], "another group")
+            change.set = ["device": []]
+            try await channels.tag(app, [second], change)
+            #expect(try await members(fixture, .tag("c", group: "device")) == [first])
+
+            let left = try await fields(fixture, second).filter { $0.key.hasPrefix("t:") }
+            #expect(left == ["t:x%3Ay:%7B1%7D": "1", "t:x%3Ay:2%25": "1"])
+        }
+    }
+
+    @Test func aChannelHasOneNamedUser() async throws {
+        try await RegistryFixture.run { fixture in
+            let (channels, app) = (fixture.channels, fixture.app)
+            let channel = ChannelID.random()
+            try await channels.register(app, channel, tags: TagChange(), namedUser: "ann")
+            try await channels.register(app, channel, tags: TagChange(), namedUser: nil)
+            #expect(try await members(fixture, .namedUser("ann")) == [channel])
+            try await channels.associate(app, channel, namedUser: "bob")
+            #expect(try await members(fixture, .namedUser("ann")) == [])
+            try await channels.disassociate(app, channel, namedUser: "ann")
+            #expect(try await members(fixture, .namedUser("bob")) == [channel], "it is bob's by now")
+            try await channels.disassociate(app, channel, namedUser: nil)
+            #expect(try await members(fixture, .namedUser("bob")) == [])
+            let record = try await fields(fixture, channel)
+            #expect(record["created"] == "\(TestTime.start)" && record["seen"] == "\(TestTime.start)")
+            #expect(Set(record.keys) == ["created", "seen", "v"])
+        }
+    }
+
+    /// The record says what was under way, so the next change of any kind finishes it.
+    @Test func whatADeadProcessLeftIsFinished() async throws {
+        try await RegistryFixture.run { fixture in
+            let (channels, app) = (fixture.channels, fixture.app)
+            let channel = ChannelID.random()
+            var change = TagChange()
+            change.add = ["device": ["old"]]
+            try await channels.tag(app, [channel], change)
+            // Died after the record, before the sets.
+            _ = try await fixture.redis.send(
+                RedisCommand(
+                    Lua.channelMark, keys: [.string(fixture.keys.channel(app, channel))],
+                    arguments: [1, "set", "t:device:", 1, "t:device:new"]))
+            #expect(try await members(fixture, .tag("old", group: "device")) == [channel])
+            try await channels.register(app, channel, tags: TagChange(), namedUser: nil)
+            #expect(try await members(fixture, .tag("old", group: "device")) == [])
+            #expect(try await members(fixture, .tag("new", group: "device")) == [channel])
+        }
+    }
+
+    /// Record and sets agree in the end, whoever comes last.
+    @Test func writersInEachOthersWayLeaveRecordAndSetsInAgreement() async throws {
+        try await RegistryFixture.run { fixture in
+            let (channels, app) = (fixture.channels, fixture.app)
+            let channel = ChannelID.random()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for writer in 0..<4 {
+                    group.addTask {
+                        for turn in 0..<50 {
+                            var change = TagChange()
+                            switch (writer + turn) % 3 {
+                            case 0: change.add = ["device": ["a", "b"]]
+                            case 1: change.remove = ["device": ["a"]]
+                            default: change.set = ["device": ["b"]]
+                            }
+                            try await channels.tag(app, [channel], change)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let record = try await fields(fixture, channel)
+            for tag in ["a", "b"] {
+                let isMember = try await members(fixture, .tag(tag, group: "device")).contains(channel)
+                #expect(record["t:device:\(tag)"] == (isMember ? "1" : nil))
+            }
+        }
+    }
+
+    @Test func anAudienceIsAnsweredAsItsDefinitionSays() async throws {
+        try await RegistryFixture.run { fixture in
+            let (channels, app) = (fixture.channels, fixture.app)
+            let other = try AppKey("other")
+            let ids = try mixedChannels(200)
+            try await channels.tag(app, every(2, of: ids), adding("even", "device"))
+            try await channels.tag(app, every(3, of: ids), adding("red", "team"))
+            for index in [5, 6] { try await channels.associate(app, ids[index], namedUser: "ann") }
+
+            let page = page(of: ids)
+            for audience in audiences(ids) {
+                let filtered = try await channels.filter(app, page, audience)
+                let expected = ids.indices.filter { belongs($0, ids[$0], to: audience) }
+                #expect(filtered.entries.map { Int($0.registeredAt) } == expected, "\(audience)")
+                #expect((0..<filtered.count).allSatisfy { Array(filtered.channel($0)) == ids[expected[$0]].stored })
+            }
+            #expect(try await channels.filter(other, page, .tag("even", group: "device")).isEmpty)
+            #expect(try await channels.filter(app, TokenPage(), .namedUser("ann")).isEmpty)
+        }
+    }
+
+    @Test func startTokensFollowTheSameTimeRules() async throws {
+        try await RegistryFixture.run { fixture in
+            let (channels, app) = (fixture.channels, fixture.app)
+            let channel = ChannelID.random()
+            let now = fixture.time.now
+            func held(_ type: String) async throws -> [UInt8]? {
+                let reply = try await fixture.command(
+                    "HGET", .string(fixture.keys.startTokens(app, channel)), .string(type))
+                return reply.isNil ? nil : Array(try reply.bytes())
+            }
+            func set(_ token: Int?, _ at: Int64) async throws {
+                try await channels.setStartToken(
+                    app, channel, attributesType: "Delivery", token: token.map { .test($0) }, at: at)
+            }
+            try await set(1, now - 10)
+            try await set(2, now - 20)
+            #expect(try await held("Delivery")?.dropFirst(6).elementsEqual(PushToken.test(1).bytes) == true)
+            try await set(nil, now - 15)
+            #expect(try await held("Delivery")?.first == 0)
+            try await set(nil, now - 5)
+            #expect(try await held("Delivery")?.first == 1)
+            try await set(3, now - 7)
+            #expect(try await held("Delivery")?.first == 1)
+            try await set(4, now + 1_000_000)
+            #expect(try await held("Delivery")?.dropFirst(6).elementsEqual(PushToken.test(4).bytes) == true)
+            #expect(try await held("Other") == nil)
+        }
+    }
+}
+
+/// The definition, one channel at a time: even numbers have the tag `even`, every third is in team red, 5 and 6 are Ann's.
+private func belongs(_ index: Int, _ channel: ChannelID, to audience: Audience) -> Bool {
+    audience.matches(channel) { set in
+        switch set {
+        case .tag("even", "device"): index % 2 == 0
+        case .tag("red", "team"): index % 3 == 0
+        case .namedUser("ann"): index == 5 || index == 6
+        default: false
+        }
+    }
+}
+
+private func page(of ids: [ChannelID]) -> TokenPage {
+    var page = TokenPage()
+    for (index, id) in ids.enumerated() {
+        page.append(channel: id.stored, token: PushToken.test(index).bytes, registeredAt: Int64(index))
+    }
+    return page
+}
+
+private func audiences(_ ids: [ChannelID]) -> [Audience] {
+    let even = Audience.tag("even", group: "device")
+    let red = Audience.tag("red", group: "team")
+    return [
+        .all, even, red, .tag("red", group: "device"), .tag("nobody", group: "team"), .namedUser("ann"),
+        .channel(ids[10]), .channel(.random()), .not(even), .or([even, red]), .and([even, red]),
+        .and([even, .not(red), .not(.namedUser("ann"))]), .not(.or([even, red, .channel(ids[7])])),
+        .or(ids.prefix(50).map(Audience.channel)), .and([.all, .not(.all)]), .not(.not(red)),
+        .or((0..<100).map { .tag("t\($0)", group: "many") } + [red]),
+    ]
+}
+
+private func mixedChannels(_ count: Int) throws -> [ChannelID] {
+    try (0..<count).map { $0 % 10 == 0 ? try ChannelID("foreign-\($0)") : ChannelID.random() }
+}
+
+private func every(_ step: Int, of ids: [ChannelID]) -> [ChannelID] {
+    stride(from: 0, to: ids.count, by: step).map { ids[$0] }
+}
+
+private func adding(_ tag: String, _ group: String) -> TagChange {
+    var change = TagChange()
+    change.add = [group: [tag]]
+    return change
+}

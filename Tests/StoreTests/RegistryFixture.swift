@@ -1,0 +1,93 @@
+import LiveActivity
+import Logging
+import Redis
+import Synchronization
+import TestSupport
+
+@testable import Store
+
+/// A store on a server of its own, with a clock that stands still until it is moved.
+final class RegistryFixture: Sendable {
+    let server: RedisServer
+    let redis: RedisClient
+    let keys = Keyspace(prefix: "ll")
+    let registry: Registry
+    let channels: Channels
+    let time: TestTime
+    let app: AppKey
+    let name: ActivityName
+
+    private init(server: RedisServer) throws {
+        let time = TestTime()
+        self.server = server
+        self.time = time
+        redis = RedisClient(url: server.url, scripts: Store.scripts, logger: Logger(label: "test"))
+        registry = Registry(redis: redis, keys: keys) { time.now }
+        channels = Channels(redis: redis, keys: keys) { time.now }
+        app = try AppKey("app")
+        name = try ActivityName("match-42")
+    }
+
+    /// Another process's view: the same Redis, nothing remembered.
+    func otherRegistry() -> Registry {
+        let time = time
+        return Registry(redis: redis, keys: keys) { time.now }
+    }
+
+    static func run(extra: [String] = [], _ body: (RegistryFixture) async throws -> Void) async throws {
+        let fixture = try RegistryFixture(server: await RedisServer.start(extra: extra))
+        do {
+            try await body(fixture)
+        } catch {
+            await fixture.redis.close()
+            fixture.server.stop()
+            throw error
+        }
+        await fixture.redis.close()
+        fixture.server.stop()
+    }
+
+    /// The whole name: token by channel, in stored form; channels seen twice in `repeated`.
+    func scan(
+        _ registry: Registry? = nil, from: ScanPosition = .start, to: ScanPosition = .end, limit: Int = 500
+    ) async throws -> (tokens: [[UInt8]: [UInt8]], repeated: [[UInt8]]) {
+        var tokens: [[UInt8]: [UInt8]] = [:]
+        var repeated: [[UInt8]] = []
+        var position = from
+        while position < to {
+            let (page, next) = try await (registry ?? self.registry).page(
+                app, name, from: position, to: to, limit: limit)
+            precondition(next > position, "a scan must move on")
+            for index in 0..<page.count {
+                let channel = Array(page.channel(index))
+                if tokens.updateValue(Array(page.token(index)), forKey: channel) != nil { repeated.append(channel) }
+            }
+            position = next
+        }
+        return (tokens, repeated)
+    }
+
+    func command(_ name: String, _ arguments: RedisArgument...) async throws -> RedisReply {
+        try await redis.send(RedisCommand(name, arguments))
+    }
+
+    var tag: String { keys.tag(app, name) }
+    var root: RedisArgument { .string(keys.root(tag)) }
+}
+
+final class TestTime: Sendable {
+    /// 2026-11-21 12:00:00 UTC
+    static let start: Int64 = 1_795_262_400_000
+    private let value = Mutex(start)
+    var now: Int64 { value.withLock { $0 } }
+    func advance(hours: Double) { value.withLock { $0 += Int64(hours * 3_600_000) } }
+}
+
+extension PushToken {
+    /// 80 bytes that only this number has.
+    static func test(_ number: Int) -> PushToken {
+        var bytes = [UInt8](repeating: 0xA5, count: 80)
+        for index in 0..<8 { bytes[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
+        return PushToken(bytes: bytes) ?? { fatalError("80 bytes are a token") }()
+    }
+}

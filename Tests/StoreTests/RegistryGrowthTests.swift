@@ -1,0 +1,245 @@
+import LiveActivity
+import Redis
+import Synchronization
+import Testing
+
+@testable import Store
+
+@Suite struct RegistryGrowthTests {
+    private func registrations(_ numbers: Range<Int>, _ channels: [ChannelID], at: Int64) -> [Registration] {
+        numbers.map { Registration(channel: channels[$0], token: .test($0), registeredAt: at) }
+    }
+
+    /// Entries of each bucket, the count's field left out.
+    private func bucketSizes(_ fixture: RegistryFixture) async throws -> [Int] {
+        var sizes: [Int] = []
+        for index in 0..<(try await fixture.registry.buckets(fixture.app, fixture.name)) {
+            let fields = try await fixture.command("HLEN", .string(fixture.keys.bucket(fixture.tag, index))).integer()
+            sizes.append(index == 0 ? fields - 1 : fields)
+        }
+        return sizes
+    }
+
+    /// From 1 token to 20,000, two processes writing, three reading all the while.
+    @Test func scansMissNothingAndRepeatNothingWhileTheNameGrows() async throws {
+        try await RegistryFixture.run { fixture in
+            let total = 20_000
+            let channels = (0..<total).map { _ in ChannelID.random() }
+            let numberOf = Dictionary(uniqueKeysWithValues: channels.enumerated().map { ($1.stored, $0) })
+            let written = [Progress(), Progress()]
+            let now = fixture.time.now
+
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for half in 0..<2 {
+                    let registry = fixture.otherRegistry()
+                    group.addTask {
+                        let base = half * total / 2
+                        var done = 0
+                        var size = 1
+                        while done < total / 2 {
+                            let next = min(done + size, total / 2)
+                            let results = try await registry.track(
+                                fixture.app, fixture.name,
+                                self.registrations(base + done..<base + next, channels, at: now))
+                            #expect(results.allSatisfy { $0 == .stored })
+                            done = next
+                            written[half].value = done
+                            size = min(size * 2, 700)
+                        }
+                        return 0
+                    }
+                }
+                for reader in 0..<3 {
+                    let registry = fixture.otherRegistry()
+                    group.addTask {
+                        var scans = 0
+                        while written.contains(where: { $0.value < total / 2 }) {
+                            let before = written.map(\.value)
+                            let found = try await fixture.scan(registry, limit: [40, 700, 5_000][reader])
+                            #expect(found.repeated.isEmpty)
+                            let seen = Set(found.tokens.keys.compactMap { numberOf[$0] })
+                            #expect(seen.count == found.tokens.count)
+                            for half in 0..<2 {
+                                let missed = (half * total / 2..<half * total / 2 + before[half]).filter {
+                                    !seen.contains($0)
+                                }
+                                #expect(missed.isEmpty, "\(missed.count) missed")
+                            }
+                            scans += 1
+                        }
+                        return scans
+                    }
+                }
+                var scans = 0
+                for try await count in group { scans += count }
+                #expect(scans > 3)
+            }
+
+            let found = try await fixture.scan()
+            #expect(found.tokens.count == total && found.repeated.isEmpty)
+            #expect(
+                found.tokens.allSatisfy { channel, token in numberOf[channel].map { PushToken.test($0).bytes } == token
+                })
+            let sizes = try await bucketSizes(fixture)
+            #expect(sizes.reduce(0, +) == total)
+            #expect((sizes.max() ?? 0) < 256, "largest bucket \(sizes.max() ?? 0)")
+            let average = total / sizes.count
+            #expect((70...115).contains(average), "\(average) a bucket")
+            for index in [0, 1, sizes.count - 1] {
+                let key = RedisArgument.string(fixture.keys.bucket(fixture.tag, index))
+                #expect(try await fixture.command("OBJECT", "ENCODING", key).string() == "listpack")
+                #expect(try await fixture.command("PTTL", key).integer() > 12 * 3_600_000)
+            }
+            #expect(fixture.registry.malformedRecords == 0)
+        }
+    }
+
+    @Test func aSmallNameIsOneKey() async throws {
+        try await RegistryFixture.run { fixture in
+            let channels = (0..<128).map { _ in ChannelID.random() }
+            _ = try await fixture.registry.track(
+                fixture.app, fixture.name, registrations(0..<128, channels, at: fixture.time.now))
+            #expect(try await fixture.command("KEYS", "ll:b:*").count == 1)
+            #expect(try await fixture.registry.buckets(fixture.app, fixture.name) == 1)
+        }
+    }
+
+    /// Shards are ranges of positions, planned once; the name may have doubled or begun anew when they are read.
+    @Test func positionsSurviveGrowthAndShrinking() async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
+            let channels = (0..<6_000).map { _ in ChannelID.random() }
+            let now = fixture.time.now
+            _ = try await registry.track(app, name, registrations(0..<2_000, channels, at: now))
+            let shards = (0..<16).map { ScanPosition(UInt64($0) << 28)..<ScanPosition(UInt64($0 + 1) << 28) }
+
+            func readShards(_ registry: Registry) async throws -> [Set<[UInt8]>] {
+                var sets: [Set<[UInt8]>] = []
+                for shard in shards {
+                    let found = try await fixture.scan(
+                        registry, from: shard.lowerBound, to: shard.upperBound, limit: 100)
+                    #expect(found.repeated.isEmpty)
+                    sets.append(Set(found.tokens.keys))
+                }
+                return sets
+            }
+            let early = try await readShards(registry)
+            #expect(early.map(\.count).reduce(0, +) == 2_000)
+            _ = try await registry.track(app, name, registrations(2_000..<6_000, channels, at: now))
+            // One that still believes the old count, and one that knows nothing.
+            for reader in [registry, fixture.otherRegistry()] {
+                let late = try await readShards(reader)
+                #expect(late.map(\.count).reduce(0, +) == 6_000)
+                #expect(zip(early, late).allSatisfy { $0.isSubset(of: $1) }, "nobody changed the shard")
+            }
+
+            // All of it expires, and the name begins anew while its shards are being read.
+            let buckets = try await fixture.command("KEYS", "ll:b:*").array().map {
+                RedisArgument.bytes(try $0.bytes())
+            }
+            _ = try await fixture.redis.send(RedisCommand("DEL", buckets))
+            for count in [50, 300] {
+                _ = try await fixture.otherRegistry().track(app, name, registrations(0..<count, channels, at: now))
+                let reborn = try await readShards(registry)
+                #expect(reborn.map(\.count).reduce(0, +) == count)
+                #expect(Set(reborn.joined()).count == count)
+                #expect(zip(early, reborn).allSatisfy { $1.isSubset(of: $0) }, "nobody changed the shard")
+            }
+        }
+    }
+
+    @Test func theServersDefaultLimitsWorkToo() async throws {
+        try await RegistryFixture.run(extra: ["--hash-max-listpack-value", "64", "--hash-max-listpack-entries", "128"])
+        { fixture in
+            let channels = (0..<2_000).map { _ in ChannelID.random() }
+            _ = try await fixture.registry.track(
+                fixture.app, fixture.name, registrations(0..<2_000, channels, at: fixture.time.now))
+            let found = try await fixture.scan()
+            #expect(found.tokens.count == 2_000 && found.repeated.isEmpty)
+            #expect(try await fixture.command("OBJECT", "ENCODING", fixture.root).string() == "hashtable")
+            let prunes = channels.enumerated().map {
+                Prune(channel: $1.stored, token: PushToken.test($0).bytes, deadSince: nil)
+            }
+            let results = try await fixture.registry.prune(fixture.app, fixture.name, prunes)
+            #expect(results.allSatisfy { $0 == .pruned })
+            #expect(try await fixture.registry.info(fixture.app, fixture.name) == nil)
+        }
+    }
+
+    @Test func foreignChannelIDsOfAllLengths() async throws {
+        try await RegistryFixture.run { fixture in
+            let channels =
+                try (1...128).map { try ChannelID(String(repeating: "é", count: $0 / 2) + (($0 % 2 == 1) ? "n" : "")) }
+                + (0..<300).map { try ChannelID("customer-\($0)") } + [try ChannelID("n"), .random()]
+            let distinct = Array(Set(channels))
+            _ = try await fixture.registry.track(
+                fixture.app, fixture.name, registrations(0..<distinct.count, distinct, at: fixture.time.now))
+            let found = try await fixture.scan()
+            #expect(Set(found.tokens.keys.compactMap { ChannelID(stored: $0) }) == Set(distinct))
+            #expect(fixture.registry.malformedRecords == 0)
+        }
+    }
+
+    @Test func livesEndTwelveHoursAfterTheStart() async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
+            let start = fixture.time.now
+            let old = ChannelID.random()
+            let young = ChannelID.random()
+            _ = try await registry.track(
+                app, name,
+                [
+                    Registration(channel: old, token: .test(1), registeredAt: start, startedAt: start - 7 * 3_600_000),
+                    Registration(channel: young, token: .test(2), registeredAt: start),
+                ])
+            fixture.time.advance(hours: 4.9)
+            #expect(try await fixture.scan().tokens.count == 2)
+            fixture.time.advance(hours: 0.2)
+            #expect(try await fixture.scan().tokens.keys.map { $0 } == [young.stored])
+            // Rotation of an activity that is over.
+            let late = Registration(
+                channel: old, token: .test(3), registeredAt: start + 1, startedAt: start - 7 * 3_600_000)
+            #expect(try await registry.track(app, name, [late]) == [.stale])
+            fixture.time.advance(hours: 8)
+            #expect(try await registry.info(app, name) == nil)
+
+            // What is over does not make a name grow: it is dropped before a bucket is divided.
+            let (first, second) = ((0..<120).map { _ in ChannelID.random() }, (0..<120).map { _ in ChannelID.random() })
+            _ = try await registry.track(app, name, registrations(0..<120, first, at: fixture.time.now))
+            fixture.time.advance(hours: 12.5)
+            _ = try await registry.track(app, name, registrations(0..<120, second, at: fixture.time.now))
+            #expect(try await registry.buckets(app, name) == 1)
+            #expect(try await fixture.command("HLEN", fixture.root).integer() <= 128)
+            #expect(Set(try await fixture.scan().tokens.keys) == Set(second.map(\.stored)))
+        }
+    }
+
+    @Test func aLostHashKeyIsNoticed() async throws {
+        try await RegistryFixture.run { fixture in
+            let channels = (0..<1_000).map { _ in ChannelID.random() }
+            _ = try await fixture.registry.track(
+                fixture.app, fixture.name, registrations(0..<500, channels, at: fixture.time.now))
+            _ = try await fixture.command("DEL", .string(fixture.keys.deployment))
+            await #expect(throws: StoreError.self) {
+                _ = try await fixture.otherRegistry().track(
+                    fixture.app, fixture.name, registrations(500..<1_000, channels, at: fixture.time.now))
+            }
+            // A server emptied under a running process: the process goes on with what is there.
+            _ = try await fixture.command("FLUSHALL")
+            for registry in [fixture.registry, fixture.otherRegistry(), fixture.registry] {
+                _ = try await registry.track(
+                    fixture.app, fixture.name, registrations(0..<1_000, channels, at: fixture.time.now))
+            }
+            #expect(try await fixture.scan().tokens.count == 1_000)
+        }
+    }
+}
+
+/// A number that one task writes and others read.
+private final class Progress: Sendable {
+    private let number = Mutex(0)
+    var value: Int {
+        get { number.withLock { $0 } }
+        set { number.withLock { $0 = newValue } }
+    }
+}

@@ -1,0 +1,143 @@
+import LiveActivity
+import Redis
+import Testing
+
+@testable import Store
+
+@Suite struct RegistryNamesTests {
+    private func follow(_ fixture: RegistryFixture, _ names: [String]) async throws {
+        for name in names {
+            _ = try await fixture.registry.track(
+                fixture.app, ActivityName(name),
+                [Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now)])
+        }
+    }
+
+    @Test func namesArePagedInByteOrder() async throws {
+        try await RegistryFixture.run { fixture in
+            let all = ["a", "order-1", "order-10", "order-2", "order-é", "zebra", "{x}", "100%", "Ω"]
+            try await follow(fixture, all.shuffled())
+            let sorted = all.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+
+            var paged: [String] = []
+            while let next = try await fixture.registry.names(fixture.app, prefix: "", after: paged.last, limit: 2)
+                .nonEmpty
+            {
+                #expect(next.count <= 2)
+                paged += next.map(\.rawValue)
+            }
+            #expect(paged == sorted)
+
+            func names(_ prefix: String, after: String? = nil) async throws -> [String] {
+                try await fixture.registry.names(fixture.app, prefix: prefix, after: after, limit: 100).map(\.rawValue)
+            }
+            #expect(try await names("order-") == ["order-1", "order-10", "order-2", "order-é"])
+            #expect(try await names("order-", after: "order-10") == ["order-2", "order-é"])
+            #expect(try await names("order-", after: "a") == ["order-1", "order-10", "order-2", "order-é"])
+            #expect(try await names("order-", after: "zebra") == [])
+            #expect(try await names("nothing") == [])
+            #expect(try await fixture.registry.names(AppKey("other"), prefix: "", after: nil, limit: 9).isEmpty)
+        }
+    }
+
+    @Test func namesWithoutFollowersLeaveTheList() async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, app) = (fixture.registry, fixture.app)
+            try await follow(fixture, ["expired", "kept", "removed"])
+            let removed = try ActivityName("removed")
+            let (page, _) = try await registry.page(app, removed, from: .start, to: .end, limit: 1)
+            let channel = try #require(ChannelID(stored: page.channel(0)))
+            try await registry.untrack(app, removed, [Removal(channel: channel, removedAt: fixture.time.now)])
+            let expired = try ActivityName("expired")
+            _ = try await fixture.command("DEL", .string(fixture.keys.root(fixture.keys.tag(app, expired))))
+
+            let listed = try await registry.names(app, prefix: "", after: nil, limit: 1)
+            #expect(listed.map(\.rawValue) == ["kept"], "a page is filled with what is alive")
+            _ = try await registry.names(app, prefix: "", after: nil, limit: 10)
+            let index = try await fixture.command("ZRANGE", .string(fixture.keys.names(app)), 0, -1)
+            #expect(try index.array().map { (reply) throws(RedisError) in try reply.string() } == ["kept", "removed"])
+            #expect(try await registry.buckets(app, expired) == 0)
+            #expect(try await registry.info(app, removed) == nil)
+
+            // They come back when somebody follows them again, although this process listed them a moment ago.
+            try await follow(fixture, ["expired", "removed"])
+            #expect(try await registry.names(app, prefix: "", after: nil, limit: 10).count == 3)
+        }
+    }
+
+    @Test func infoTellsTokensBucketsAndPushes() async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
+            #expect(try await registry.info(app, name) == nil)
+            let registrations = (0..<1_000).map {
+                Registration(channel: .random(), token: .test($0), registeredAt: fixture.time.now)
+            }
+            _ = try await registry.track(app, name, registrations)
+            let push = PushID.random()
+            let meta = RedisArgument.string(fixture.keys.name(fixture.tag))
+            _ = try await fixture.command(
+                "HSET", meta, "last", .string(push.description), "ended", .int(fixture.time.now))
+            let info = try #require(try await registry.info(app, name))
+            #expect(info.tokens == 1_000 && info.lastPushID == push && info.ended)
+            #expect((8...16).contains(info.buckets))
+
+            // A registration from before the end leaves it ended, one from after it does not.
+            let late = Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now - 1)
+            _ = try await registry.track(app, name, [late])
+            #expect(try await registry.info(app, name)?.ended == true)
+            fixture.time.advance(hours: 0.1)
+            let fresh = Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now)
+            _ = try await registry.track(app, name, [fresh])
+            #expect(try await registry.info(app, name)?.ended == false)
+
+            try await registry.untrack(
+                app, name, registrations.map { Removal(channel: $0.channel, removedAt: fixture.time.now) })
+            #expect(try await registry.info(app, name)?.tokens == 2)
+        }
+    }
+
+    /// Published to, and nobody follows it.
+    @Test func aNameWithOnlyPushesIsKnown() async throws {
+        try await RegistryFixture.run { fixture in
+            let push = PushID.random()
+            _ = try await fixture.command(
+                "HSET", .string(fixture.keys.name(fixture.tag)), "last", .string(push.description))
+            let info = try await fixture.registry.info(fixture.app, fixture.name)
+            #expect(info == ActivityInfo(name: fixture.name, tokens: 0, buckets: 0, lastPushID: push, ended: false))
+        }
+    }
+
+    @Test func noNameCanLookLikeAnother() throws {
+        let keys = Keyspace(prefix: "ll")
+        let app = try AppKey("app")
+        let names = ["a", "a}", "{a}", "%7Ba%7D", "a:1", "a%", "a%25", "ü", "}{", "b}:1"]
+        var seen: Set<String> = []
+        for name in try names.map({ try ActivityName($0) }) {
+            let tag = keys.tag(app, name)
+            #expect(tag.first == "{" && tag.last == "}")
+            #expect(!tag.dropFirst().dropLast().contains { $0 == "{" || $0 == "}" })
+            for key in [keys.root(tag), keys.bucket(tag, 1), keys.bucket(tag, 12), keys.name(tag)] {
+                #expect(seen.insert(key).inserted, "\(key)")
+                // What a cluster hashes: between the first brace and the first closing one after it.
+                let hashed = key.drop { $0 != "{" }.prefix { $0 != "}" } + "}"
+                #expect(hashed == tag)
+            }
+        }
+        #expect(keys.bucket(keys.tag(app, try ActivityName("m")), 7) == "ll:b:{app:m}:7")
+
+        let sets: [AudienceSet] = [
+            .tag("b:c", group: "a"), .tag("c", group: "a:b"), .tag("c", group: "a%3Ab"), .tag("}", group: "{"),
+            .tag("", group: "a:"), .tag("a", group: ""), .namedUser("a:b"), .namedUser("a%3Ab"), .namedUser("a"),
+        ]
+        for set in sets {
+            let key = keys.members(app, set)
+            #expect(seen.insert(key).inserted, "\(key)")
+            #expect(keys.members(app, field: ChannelOperation.field(set)) == key)
+        }
+        #expect(keys.members(app, field: "created") == nil)
+    }
+}
+
+extension Collection {
+    fileprivate var nonEmpty: Self? { isEmpty ? nil : self }
+}

@@ -1,0 +1,252 @@
+import LiveActivity
+import Testing
+
+@testable import Store
+
+/// What one device or APNs said about one channel; times in seconds before or after the fixture's start.
+private enum Action: Sendable, CustomStringConvertible {
+    case set(token: Int, at: Int, id: String? = nil)
+    case remove(at: Int, id: String? = nil)
+    case prune(token: Int, since: Int? = nil)
+
+    var description: String {
+        switch self {
+        case .set(let token, let at, let id): "set \(token)@\(at)\(id.map { " of \($0)" } ?? "")"
+        case .remove(let at, let id): "remove@\(at)\(id.map { " of \($0)" } ?? "")"
+        case .prune(let token, let since): "prune \(token)\(since.map { " since \($0)" } ?? "")"
+        }
+    }
+}
+
+private struct Story: Sendable, CustomTestStringConvertible {
+    var title: String
+    var actions: [Action]
+    /// The token at the end.
+    var token: Int?
+    var testDescription: String { title }
+
+    init(_ title: String, _ actions: [Action], ends token: Int?) {
+        self.title = title
+        self.actions = actions
+        self.token = token
+    }
+}
+
+extension RegistryFixture {
+    fileprivate func perform(_ actions: [Action], _ channel: ChannelID, in name: ActivityName) async throws {
+        for action in actions {
+            switch action {
+            case .set(let token, let at, let id):
+                _ = try await registry.track(
+                    app, name,
+                    [Registration(channel: channel, token: .test(token), registeredAt: moment(at), activityID: id)])
+            case .remove(let at, let id):
+                try await registry.untrack(
+                    app, name, [Removal(channel: channel, removedAt: moment(at), activityID: id)])
+            case .prune(let token, let since):
+                _ = try await registry.prune(
+                    app, name,
+                    [
+                        Prune(
+                            channel: channel.stored, token: PushToken.test(token).bytes, deadSince: since.map(moment))
+                    ])
+            }
+        }
+    }
+
+    private func moment(_ seconds: Int) -> Int64 { TestTime.start - 3_600_000 + Int64(seconds) * 1_000 }
+
+    fileprivate func token(_ channel: ChannelID, in name: ActivityName) async throws -> [UInt8]? {
+        let (page, _) = try await registry.page(app, name, from: .start, to: .end, limit: 10)
+        return (0..<page.count).first { Array(page.channel($0)) == channel.stored }.map { Array(page.token($0)) }
+    }
+}
+
+@Suite struct RegistryRulesTests {
+    private static let stories: [Story] = [
+        Story("a registration", [.set(token: 1, at: 10)], ends: 1),
+        Story("rotation", [.set(token: 1, at: 10), .set(token: 2, at: 20)], ends: 2),
+        Story("an older registration arrives late", [.set(token: 2, at: 20), .set(token: 1, at: 10)], ends: 2),
+        Story(
+            "of two at the same moment the later arrival stays", [.set(token: 1, at: 5), .set(token: 2, at: 5)], ends: 2
+        ),
+        Story("removal", [.set(token: 1, at: 10), .remove(at: 20)], ends: nil),
+        Story("an older removal arrives late", [.set(token: 1, at: 20), .remove(at: 10)], ends: 1),
+        Story("a removal before its registration", [.remove(at: 20), .set(token: 1, at: 10)], ends: nil),
+        Story("removed and followed again", [.set(token: 1, at: 1), .remove(at: 2), .set(token: 2, at: 3)], ends: 2),
+        Story(
+            "followed, removed, followed in one moment",
+            [.set(token: 1, at: 1), .remove(at: 1), .set(token: 2, at: 1)], ends: 2),
+        Story("a removal is matched by id", [.set(token: 1, at: 1, id: "B"), .remove(at: 2, id: "A")], ends: 1),
+        Story("… and takes its own activity", [.set(token: 1, at: 1, id: "A"), .remove(at: 2, id: "A")], ends: nil),
+        Story("a removal without id takes any", [.set(token: 1, at: 1, id: "A"), .remove(at: 2)], ends: nil),
+        Story(
+            "a registration without id is taken by any", [.set(token: 1, at: 1), .remove(at: 2, id: "A")], ends: nil),
+        Story(
+            "a repeated removal does not move back", [.remove(at: 20), .remove(at: 10), .set(token: 1, at: 15)],
+            ends: nil),
+        Story(
+            "the second activity's removal overtakes its registration",
+            [.set(token: 1, at: 1, id: "A"), .remove(at: 6, id: "B"), .set(token: 4, at: 4, id: "B")], ends: nil),
+        Story(
+            "the first activity's removal, late, does not touch the second",
+            [.remove(at: 3, id: "A"), .set(token: 2, at: 2, id: "B")], ends: 2),
+
+        Story("a dead token is pruned", [.set(token: 1, at: 10), .prune(token: 1)], ends: nil),
+        Story(
+            "a 410 prunes what was registered before it", [.set(token: 1, at: 10), .prune(token: 1, since: 11)],
+            ends: nil),
+        Story(
+            "registered again after the 410's timestamp", [.set(token: 1, at: 10), .prune(token: 1, since: 10)], ends: 1
+        ),
+        Story(
+            "a late 410 against a re-registration",
+            [.set(token: 1, at: 1), .set(token: 1, at: 9), .prune(token: 1, since: 5)], ends: 1),
+        Story(
+            "the predecessor's 410", [.set(token: 1, at: 1), .set(token: 2, at: 2), .prune(token: 1, since: 9)], ends: 2
+        ),
+        Story(
+            "a pruned token does not come back late",
+            [.set(token: 1, at: 2), .prune(token: 1, since: 9), .set(token: 1, at: 5)], ends: nil),
+        Story("… nor repeated", [.set(token: 1, at: 2), .prune(token: 1), .set(token: 1, at: 2)], ends: nil),
+        Story(
+            "… but does when it is newer", [.set(token: 1, at: 2), .prune(token: 1, since: 9), .set(token: 1, at: 10)],
+            ends: 1),
+        Story(
+            "a rotation that arrives after the prune",
+            [.set(token: 1, at: 1), .prune(token: 1, since: 9), .set(token: 2, at: 5)], ends: 2),
+        Story(
+            "an older token after the prune",
+            [.set(token: 2, at: 5), .prune(token: 2, since: 9), .set(token: 1, at: 3)], ends: nil),
+        Story(
+            "pruned, then removed", [.set(token: 1, at: 1), .prune(token: 1), .remove(at: 3), .set(token: 1, at: 2)],
+            ends: nil),
+        Story(
+            "a prune of what was removed",
+            [.set(token: 1, at: 1), .remove(at: 3), .prune(token: 1), .set(token: 1, at: 4)], ends: 1),
+    ]
+
+    @Test func eachStoryEndsAsTheRulesSay() async throws {
+        try await RegistryFixture.run { fixture in
+            for (number, story) in Self.stories.enumerated() {
+                let name = try ActivityName("story-\(number)")
+                let channel = ChannelID.random()
+                try await fixture.perform(story.actions, channel, in: name)
+                let token = try await fixture.token(channel, in: name)
+                #expect(token == story.token.map { PushToken.test($0).bytes }, "\(story.title): \(story.actions)")
+            }
+        }
+    }
+
+    /// Histories as a device makes them; whatever the order of arrival, the end is that of the right order.
+    private static let histories: [Story] = [
+        Story("one activity, rotated", [.set(token: 1, at: 1), .set(token: 2, at: 2), .set(token: 3, at: 3)], ends: 3),
+        Story(
+            "one activity to its end",
+            [.set(token: 1, at: 1, id: "A"), .set(token: 2, at: 2, id: "A"), .remove(at: 3, id: "A")], ends: nil),
+        Story(
+            "one activity after another, without ids",
+            [.set(token: 1, at: 1), .remove(at: 2), .set(token: 3, at: 3), .set(token: 4, at: 4)], ends: 4),
+        Story(
+            "a second activity replaces the first",
+            [
+                .set(token: 1, at: 1, id: "A"), .set(token: 2, at: 2, id: "A"), .remove(at: 3, id: "A"),
+                .set(token: 4, at: 4, id: "B"),
+            ],
+            ends: 4),
+        Story(
+            "… and ends too",
+            [
+                .set(token: 1, at: 1, id: "A"), .remove(at: 3, id: "A"), .set(token: 4, at: 4, id: "B"),
+                .set(token: 5, at: 5, id: "B"), .remove(at: 6, id: "B"),
+            ],
+            ends: nil),
+    ]
+
+    @Test func theOrderOfArrivalDoesNotMatter() async throws {
+        try await RegistryFixture.run { fixture in
+            for (number, history) in Self.histories.enumerated() {
+                for (turn, order) in permutations(history.actions).enumerated() {
+                    let name = try ActivityName("history-\(number)-\(turn)")
+                    let channel = ChannelID.random()
+                    // Each is delivered twice: repetition is harmless too.
+                    try await fixture.perform(order + order, channel, in: name)
+                    let token = try await fixture.token(channel, in: name)
+                    #expect(token == history.token.map { PushToken.test($0).bytes }, "\(history.title): \(order)")
+                }
+            }
+        }
+    }
+
+    @Test func answersSayWhatWasDone() async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
+            let channel = ChannelID.random()
+            let now = fixture.time.now
+            func set(_ token: Int, _ at: Int64) -> Registration {
+                Registration(channel: channel, token: .test(token), registeredAt: at)
+            }
+            func prune(_ token: Int, _ since: Int64?) -> Prune {
+                Prune(channel: channel.stored, token: PushToken.test(token).bytes, deadSince: since)
+            }
+            #expect(try await registry.prune(app, name, [prune(1, nil)]) == [.gone])
+            // Several of one channel in one call: in their order.
+            let results = try await registry.track(app, name, [set(1, now - 5), set(2, now - 9), set(3, now - 1)])
+            #expect(results == [.stored, .stale, .stored])
+            #expect(try await registry.prune(app, name, [prune(1, nil), prune(3, now - 1)]) == [.newer, .newer])
+            // Repeated by a worker that died before it struck the prune off: the same answer, so the same count.
+            for _ in 0..<3 { #expect(try await registry.prune(app, name, [prune(3, now)]) == [.pruned]) }
+            #expect(try await registry.prune(app, name, [prune(2, nil)]) == [.newer])
+            try await registry.untrack(app, name, [Removal(channel: channel, removedAt: now)])
+            #expect(try await registry.prune(app, name, [prune(3, now)]) == [.pruned])
+            #expect(try await registry.track(app, name, [set(4, now)]) == [.stored])
+            try await registry.untrack(app, name, [Removal(channel: channel, removedAt: now)])
+            #expect(try await registry.prune(app, name, [prune(4, nil)]) == [.gone])
+        }
+    }
+
+    @Test func whatBelongsToOthersIsUntouched() async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, name) = (fixture.registry, fixture.name)
+            let otherApp = try AppKey("other")
+            let (first, second) = (ChannelID.random(), ChannelID.random())
+            let now = fixture.time.now
+            for app in [fixture.app, otherApp] {
+                _ = try await registry.track(
+                    app, name,
+                    [first, second].map { Registration(channel: $0, token: .test(7), registeredAt: now - 10) })
+            }
+            let pruned = try await registry.prune(
+                fixture.app, name, [Prune(channel: first.stored, token: PushToken.test(7).bytes, deadSince: now)])
+            #expect(pruned == [.pruned])
+            #expect(try await fixture.scan().tokens.keys.map { $0 } == [second.stored])
+            #expect(try await registry.info(otherApp, name)?.tokens == 2)
+        }
+    }
+
+    @Test func timesInTheFutureAreClampedToNow() async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
+            let channel = ChannelID.random()
+            let now = fixture.time.now
+            _ = try await registry.track(
+                app, name, [Registration(channel: channel, token: .test(1), registeredAt: .max, startedAt: .min)])
+            #expect(try await registry.info(app, name) == nil, "an activity that began long ago is over")
+            _ = try await registry.track(
+                app, name, [Registration(channel: channel, token: .test(1), registeredAt: now + 86_400_000)])
+            let (page, _) = try await registry.page(app, name, from: .start, to: .end, limit: 1)
+            #expect(page.entries.map(\.registeredAt) == [now])
+            let prune = Prune(channel: channel.stored, token: PushToken.test(1).bytes, deadSince: .max)
+            #expect(try await registry.prune(app, name, [prune]) == [.newer], "not registered before now")
+        }
+    }
+}
+
+private func permutations<Element>(_ elements: [Element]) -> [[Element]] {
+    guard elements.count > 1 else { return [elements] }
+    return elements.indices.flatMap { index in
+        var rest = elements
+        let first = rest.remove(at: index)
+        return permutations(rest).map { [first] + $0 }
+    }
+}

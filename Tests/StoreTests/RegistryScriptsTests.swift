@@ -1,0 +1,232 @@
+import LiveActivity
+import Redis
+import Testing
+
+@testable import Store
+
+/// The scripts themselves, against what Swift code never sends and what other programs may have left in the keys.
+@Suite struct RegistryScriptsTests {
+    private static let zeros = [UInt8](repeating: 0, count: 4)
+
+    private func record(_ flags: UInt8, _ time: UInt8, id: UInt8 = 0, rest: [UInt8]) -> [UInt8] {
+        [flags, 0, 0, 0, 0, time, 0, 0] + [0, 0, 0, id] + rest
+    }
+
+    private func run(
+        _ fixture: RegistryFixture, _ script: RedisScript, _ keys: [RedisArgument], _ arguments: [RedisArgument]
+    ) async throws -> RedisReply {
+        try await fixture.redis.send(RedisCommand(script, keys: keys, arguments: arguments))
+    }
+
+    @Test func eachScriptUsesAsManyKeysAsItsNameSays() throws {
+        for script in Lua.all where script.name.hasPrefix("registry-") || script.name.hasPrefix("channel-") {
+            let declared = try #require(script.name.split(separator: "-").last.flatMap { Int($0) }, "\(script.name)")
+            let used = script.source.split(separator: "\n").filter { !$0.hasPrefix("--") }.joined(separator: "\n")
+                .matches(of: /KEYS\[(\d+)\]/).compactMap { Int($0.output.1) }
+            #expect(Set(used) == Set(1...declared), "\(script.name)")
+            let documented = script.source.matches(of: /KEYS\[(\d+)\]/).count
+            #expect(documented > used.count, "\(script.name) says what its keys are")
+        }
+    }
+
+    @Test func anOutdatedCountChangesNothingAndIsAnsweredWithTheRightOne() async throws {
+        try await RegistryFixture.run { fixture in
+            let channel = RedisArgument.bytes(ChannelID.random().stored)
+            let root = fixture.root
+            let bucket = RedisArgument.string(fixture.keys.bucket(fixture.tag, 1))
+            let value = RedisArgument.bytes(record(0, 1, rest: [9]))
+            let calls: [(RedisScript, [RedisArgument], [RedisArgument])] = [
+                (Lua.registrySet, [root, bucket, "ll:n:{app:match-42}"], [channel, value, 1, 1_000, 128]),
+                (
+                    Lua.registryRemove, [root, bucket],
+                    [channel, .bytes(record(1, 1, rest: [0, 0, 0, 0, 0])), 1_000, 128]
+                ),
+                (Lua.registryPrune, [root, bucket], [channel, "t", ""]),
+                (
+                    Lua.registrySplit, [root, bucket, root, "ll:b:{app:match-42}:2"],
+                    ["3:x", 2, 4, "key", 128, 0, 0, 0]
+                ),
+            ]
+            for stored in [nil, "5:abc"] as [String?] {
+                if let stored { _ = try await fixture.command("HSET", root, "n", .string(stored)) }
+                for (script, keys, arguments) in calls {
+                    let reply = try await run(fixture, script, keys, ["2:abc"] + arguments)
+                    #expect(reply.count == 1, "\(script.name)")
+                    #expect(try reply[0].string() == stored ?? "1")
+                }
+                #expect(try await fixture.command("DBSIZE").integer() == (stored == nil ? 0 : 1))
+            }
+        }
+    }
+
+    @Test func whatNobodyWroteIsOverwrittenAndNeverCounted() async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
+            let broken: [[UInt8]] = [
+                [], [0], [1], Array("hello".utf8), record(0, 1, rest: []), record(8, 1, rest: [1, 2, 3]),
+                record(1, 1, rest: []), record(5, 1, rest: [1]), record(0x10, 1, rest: [7]),
+                record(0, 1, rest: [UInt8](repeating: 1, count: 600)), [0xFF],
+            ]
+            let channels = broken.map { _ in ChannelID.random() }
+            for (channel, value) in zip(channels, broken) {
+                _ = try await fixture.command("HSET", fixture.root, .bytes(channel.stored), .bytes(value))
+            }
+            _ = try await fixture.command("HSET", fixture.root, "field", "value")
+            let good = ChannelID.random()
+            _ = try await registry.track(
+                app, name, [Registration(channel: good, token: .test(1), registeredAt: fixture.time.now)])
+            #expect(try await fixture.scan().tokens.keys.map { $0 } == [good.stored])
+            #expect(registry.malformedRecords > 0)
+
+            let prunes = channels.map { Prune(channel: $0.stored, token: [1], deadSince: nil) }
+            _ = try await registry.prune(app, name, prunes)
+            let now = fixture.time.now
+            let results = try await registry.track(
+                app, name, channels.map { Registration(channel: $0, token: .test(2), registeredAt: now) })
+            #expect(results.allSatisfy { $0 == .stored })
+            #expect(try await fixture.scan().tokens.count == broken.count + 1)
+            for (index, channel) in channels.enumerated() {
+                let value = broken[index]
+                _ = try await fixture.command("HSET", fixture.root, .bytes(channel.stored), .bytes(value))
+            }
+            try await registry.untrack(app, name, channels.map { Removal(channel: $0, removedAt: now) })
+            #expect(try await fixture.scan().tokens.keys.map { $0 } == [good.stored])
+        }
+    }
+
+    @Test func aBrokenCountOrMetaIsReportedOrIgnored() async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
+            let registration = Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now)
+            let meta = RedisArgument.string(fixture.keys.name(fixture.tag))
+            _ = try await fixture.command("HSET", meta, "ended", "yesterday", "last", "nonsense")
+            #expect(try await registry.track(app, name, [registration]) == [.stored])
+            #expect(try await registry.info(app, name)?.lastPushID == nil)
+            for count in ["0:x", "-1:x", "99999999999:x", "many", ""] {
+                _ = try await fixture.command("HSET", fixture.root, "n", .string(count))
+                await #expect(throws: StoreError.corrupt("bucket count")) {
+                    _ = try await registry.track(app, name, [registration])
+                }
+                await #expect(throws: StoreError.corrupt("bucket count")) { _ = try await fixture.scan() }
+            }
+            _ = try await fixture.command("SET", fixture.root, "not a hash")
+            do {
+                _ = try await fixture.scan()
+                Issue.record("a string was read as a bucket")
+            } catch StoreError.redis(.server(let code, _)) {
+                #expect(code == "WRONGTYPE")
+            }
+        }
+    }
+
+    @Test func aBucketIsDividedOnlyWhileItIsTooFull() async throws {
+        try await RegistryFixture.run { fixture in
+            let key = RegistryHashKey.random()
+            let (root, second) = (fixture.root, RedisArgument.string(fixture.keys.bucket(fixture.tag, 1)))
+            let now = RegistryRecord.stamp(fixture.time.now)
+            func split() async throws -> Int {
+                try await run(
+                    fixture, Lua.registrySplit, [root, root, root, second],
+                    [
+                        "1", "2:f", 1, 2, .bytes(key.bytes), 128, .int(now), .int(RegistryRecord.life),
+                        .int(RegistryRecord.retention),
+                    ]
+                ).integer()
+            }
+            #expect(try await split() == 0)
+            for _ in 0..<128 {
+                let value = try #require(
+                    RegistryRecord.encode(
+                        Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now),
+                        now: fixture.time.now))
+                _ = try await fixture.command("HSET", root, .bytes(ChannelID.random().stored), .bytes(value.value))
+            }
+            #expect(try await split() == 0)
+            _ = try await fixture.command("HSET", second, "leftover", "of an older time")
+            // One more, malformed: dropped, so still not too full.
+            _ = try await fixture.command("HSET", root, "junk", "junk")
+            #expect(try await split() == 0)
+            let value = try #require(
+                RegistryRecord.encode(
+                    Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now),
+                    now: fixture.time.now))
+            _ = try await fixture.command("HSET", root, .bytes(ChannelID.random().stored), .bytes(value.value))
+            _ = try await fixture.command("PEXPIRE", root, 5_000_000)
+            #expect(try await split() == 1)
+            #expect(try await fixture.command("HGET", root, "n").string() == "2:f")
+            let sizes = [
+                try await fixture.command("HLEN", root).integer() - 1,
+                try await fixture.command("HLEN", second).integer(),
+            ]
+            #expect(sizes.reduce(0, +) == 129 && sizes.allSatisfy { $0 > 20 })
+            #expect(try await fixture.command("HEXISTS", second, "leftover").integer() == 0)
+            #expect((4_000_000...5_000_000).contains(try await fixture.command("PTTL", second).integer()))
+            #expect((4_000_000...5_000_000).contains(try await fixture.command("PTTL", root).integer()))
+            for (bucket, key_) in [(0, root), (1, second)] {
+                for field in try await fixture.command("HKEYS", key_).array() where try field.bytes().count == 16 {
+                    #expect(Int(key.hash(try field.bytes())) & 1 == bucket, "Swift and Lua disagree on the hash")
+                }
+            }
+        }
+    }
+}
+
+/// The arithmetic of buckets and positions, without Redis.
+@Suite struct RegistryBucketsTests {
+    @Test func everyHashHasOneBucketAndSplittingMovesOnlyItsUpperHalf() throws {
+        let key = RegistryHashKey.random()
+        var count = BucketCount.one
+        let hashes = (0..<500).map { _ in UInt32.random(in: .min ... .max) }
+        for buckets in 1..<300 {
+            #expect(count.buckets == buckets)
+            #expect(BucketCount(stored: count.stored.utf8) == count)
+            let grown = count.grown(by: key)
+            for hash in hashes {
+                let (before, after) = (count.bucket(of: hash), grown.bucket(of: hash))
+                #expect(before < buckets)
+                #expect(after == before || (before == count.nextSource && after == buckets))
+            }
+            count = grown
+        }
+    }
+
+    @Test func aStepReadsTheBucketsOfItsPositionsAndNoOthers() throws {
+        let key = RegistryHashKey.random()
+        var count = BucketCount.one
+        for buckets in 1...70 {
+            var position: UInt64 = 0
+            var read: Set<Int> = []
+            while position < 1 << 32 {
+                let step = ScanStep(count, from: position, end: 1 << 32, tokens: 300, density: 90)
+                #expect(step.positions.lowerBound == position && step.isWhole(count))
+                for hash in (0..<200).map({ _ in UInt32.random(in: .min ... .max) }) {
+                    let inside = step.positions.contains(UInt64(hash.bitReversed))
+                    #expect(inside == step.buckets.contains(count.bucket(of: hash)))
+                }
+                let existing = step.buckets.filter { $0 < buckets }
+                #expect(read.isDisjoint(with: existing))
+                read.formUnion(existing)
+                position = step.positions.upperBound
+            }
+            #expect(read == Set(0..<buckets))
+            count = count.grown(by: key)
+        }
+        #expect(UInt32(1).bitReversed == 1 << 31 && UInt32(0xF0F0_1234).bitReversed.bitReversed == 0xF0F0_1234)
+    }
+
+    @Test func recordsHaveTheirExactBytes() throws {
+        let now = RegistryRecord.epoch + 0x01_0203_0405
+        let channel = ChannelID.random()
+        var registration = Registration(
+            channel: channel, token: try PushToken(hex: "c0ffee"), registeredAt: now + 99,
+            startedAt: now - 3 * 60_000 - 1,
+            activityID: "abc", frequentPushesEnabled: false)
+        // SHA-1 of "abc" begins a9 99 3e 36.
+        let value = try #require(RegistryRecord.encode(registration, now: now)).value
+        #expect(value == [2, 1, 2, 3, 4, 5, 0, 3, 0xA9, 0x99, 0x3E, 0x36, 0xC0, 0xFF, 0xEE])
+        registration.startedAt = now - 13 * 3_600_000
+        #expect(RegistryRecord.encode(registration, now: now) == nil)
+        let stone = RegistryRecord.encode(Removal(channel: channel, removedAt: now, activityID: nil), now: now)
+        #expect(stone == [1, 1, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    }
+}
