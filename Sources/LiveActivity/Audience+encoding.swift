@@ -43,9 +43,16 @@ extension Audience {
     /// Nil for bytes that `encoded` did not write.
     public init?(encoded: some Sequence<UInt8>) {
         var reader = AudienceReader(bytes: Array(encoded))
-        guard let audience = reader.audience(depth: 0), reader.position == reader.bytes.count else { return nil }
+        // Compared, because a longer way of writing the same (`t01:`, an uppercase UUID) reads as well.
+        guard let audience = reader.audience(depth: 0), audience.encoded == reader.bytes else { return nil }
         self = audience
     }
+}
+
+extension Audience {
+    /// By bytes, as Redis compares, and not by Unicode's equivalence, as Swift's strings do: to a publisher's tags
+    /// "é" and "e" with an accent are two.
+    public static func == (one: Audience, other: Audience) -> Bool { one.encoded == other.encoded }
 }
 
 private struct AudienceReader {

@@ -21,6 +21,16 @@ public indirect enum Audience: Hashable, Sendable {
 public enum AudienceSet: Hashable, Sendable {
     case tag(String, group: String)
     case namedUser(String)
+
+    /// By bytes: the keys in Redis are two where Unicode sees the same text written in two ways.
+    public static func == (one: AudienceSet, other: AudienceSet) -> Bool {
+        switch (one, other) {
+        case (.tag(let tag, let group), .tag(let otherTag, let otherGroup)):
+            haveSameBytes(tag, otherTag) && haveSameBytes(group, otherGroup)
+        case (.namedUser(let name), .namedUser(let otherName)): haveSameBytes(name, otherName)
+        default: false
+        }
+    }
 }
 
 extension Audience {

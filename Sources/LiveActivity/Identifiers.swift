@@ -28,7 +28,11 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
                 continue
             }
             guard let nibble = Hex.value(byte), digits < 32 else { return nil }
-            if digits < 16 { values.0 = values.0 << 4 | UInt64(nibble) } else { values.1 = values.1 << 4 | UInt64(nibble) }
+            if digits < 16 {
+                values.0 = values.0 << 4 | UInt64(nibble)
+            } else {
+                values.1 = values.1 << 4 | UInt64(nibble)
+            }
             digits += 1
         }
         guard position == 36, digits == 32 else { return nil }
@@ -89,6 +93,11 @@ public struct ActivityName: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { rawValue }
+
+    /// By bytes, as the keys in Redis are told apart.
+    public static func == (one: ActivityName, other: ActivityName) -> Bool {
+        haveSameBytes(one.rawValue, other.rawValue)
+    }
 }
 
 /// One install of an app on one device. A UUID (in either case, kept in lowercase), or a foreign id of 1 to 128 bytes.
@@ -109,6 +118,11 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
 
     public static func random() -> ChannelID { ChannelID(.random()) }
 
+    /// By bytes, as fields and members in Redis are told apart.
+    public static func == (one: ChannelID, other: ChannelID) -> Bool {
+        haveSameBytes(one.description, other.description)
+    }
+
     /// The form it has as a field or member in Redis: a UUID is its 16 bytes; a foreign id is 0x01 and its UTF-8, with a
     /// zero byte at the end where that would be 16 bytes long too.
     public var stored: [UInt8] {
@@ -126,7 +140,9 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
         guard stored.first == 0x01 else { return nil }
         var text = stored.dropFirst()
         if stored.count == 17, text.last == 0 { text = text.dropLast() }
-        guard let string = String(validating: text, as: UTF8.self), let channel = try? ChannelID(string) else { return nil }
+        guard let string = String(validating: text, as: UTF8.self), UUIDBytes(string) == nil,
+            let channel = try? ChannelID(string)
+        else { return nil }
         self = channel
     }
 }
@@ -160,6 +176,11 @@ public func checkText(_ text: String, what: String, maximumBytes: Int) throws(Id
     guard !text.isEmpty, text.utf8.count <= maximumBytes, clean else {
         throw IdentifierError(what: what, rule: "1 to \(maximumBytes) bytes of text without control characters")
     }
+}
+
+/// Whether two texts are the same UTF-8. Swift's own `==` also holds for canonically equivalent ones.
+func haveSameBytes(_ one: String, _ other: String) -> Bool {
+    one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
 }
 
 extension UInt8 {

@@ -5,7 +5,8 @@ public struct PushToken: Hashable, Sendable, CustomStringConvertible {
 
     public init(hex: some StringProtocol) throws(IdentifierError) {
         guard (2...2 * Self.maximumBytes).contains(hex.utf8.count), let bytes = Hex.decode(hex) else {
-            throw IdentifierError(what: "token", rule: "1 to \(Self.maximumBytes) bytes written as an even number of hex digits")
+            throw IdentifierError(
+                what: "token", rule: "1 to \(Self.maximumBytes) bytes written as an even number of hex digits")
         }
         self.bytes = bytes
     }

@@ -1,7 +1,7 @@
 public struct RedisOptions: Sendable {
     /// For the connection and its greeting (AUTH, SELECT, scripts).
     public var connectTimeout: Duration = .seconds(5)
-    /// Longest silence of the server while a reply is owed. A pipeline may take longer as long as replies keep coming.
+    /// How long the server may take for the next whole reply. A pipeline may take longer as long as replies keep coming.
     public var commandTimeout: Duration = .seconds(5)
     /// Shown by CLIENT LIST; letters, digits and `-`.
     public var clientName = "lamplighter"

@@ -6,11 +6,12 @@ import Testing
 @Suite struct BrokenPeerTests {
     /// What comes of one command against a peer that answers `answer`.
     private func outcome(
-        _ answer: String?, after: FakeServer.After = .hold, greeting: String = FakeServer.greeting
+        _ answer: String?, after: FakeServer.After = .hold, greeting: String = FakeServer.greeting,
+        options: RedisOptions = .impatient
     ) async throws -> RedisError? {
         let server = try FakeServer(greeting: greeting, answer: answer, after: after)
         defer { server.stop() }
-        let redis = RedisClient(url: try server.url, connections: 1, options: .impatient, logger: quiet)
+        let redis = RedisClient(url: try server.url, connections: 1, options: options, logger: quiet)
         var result: RedisError?
         do {
             _ = try await redis.send(RedisCommand("GET", ["key"]))
@@ -36,7 +37,10 @@ import Testing
     }
 
     @Test func aStringThatNeverEndsIsCutOff() async throws {
-        let error = try await outcome("$99999999999\r\n", after: .flood([UInt8](repeating: 0x41, count: 1 << 20)))
+        let flood = FakeServer.After.flood([UInt8](repeating: 0x41, count: 1 << 20))
+        var options = RedisOptions()
+        options.commandTimeout = .seconds(60)
+        let error = try await outcome("$99999999999\r\n", after: flood, options: options)
         guard case .unexpectedReply = error else {
             Issue.record("\(error as Any)")
             return

@@ -1,0 +1,79 @@
+import APNsWire
+import LiveActivity
+import Testing
+
+@Suite struct PayloadTests {
+    private let name: ActivityName
+    init() throws { name = try ActivityName("order-1234") }
+
+    private func text(_ publish: Publish, timestamp: Int = 1_732_204_800) -> String {
+        String(decoding: Payload(publish, timestamp: timestamp).bytes, as: UTF8.self)
+    }
+
+    @Test func anUpdateIsGolden() {
+        let publish = Publish(
+            name: name, event: .update, audience: .all,
+            contentState: RawJSON(checked: #"{"eta": 12.50, "big":12345678901234567890, "e":1E+2,"ä":"\u00e4"}"#),
+            staleDate: 1_732_208_400, relevanceScore: RawJSON(checked: "100.0"))
+        #expect(
+            text(publish) == #"{"aps":{"timestamp":1732204800,"event":"update","#
+                + #""content-state":{"eta": 12.50, "big":12345678901234567890, "e":1E+2,"ä":"\u00e4"},"#
+                + #""stale-date":1732208400,"relevance-score":100.0}}"#)
+    }
+
+    @Test func anEndMayLeaveOutItsState() {
+        let publish = Publish(name: name, event: .end, audience: .all, dismissalDate: 0)
+        #expect(text(publish) == #"{"aps":{"timestamp":1732204800,"event":"end","dismissal-date":0}}"#)
+        #expect(
+            text(Publish(name: name, event: .end, audience: .all)) == #"{"aps":{"timestamp":1732204800,"event":"end"}}"#
+        )
+    }
+
+    @Test func aStartCarriesItsAttributesAndAlert() {
+        let publish = Publish(
+            name: name, event: .start, audience: .all, contentState: RawJSON(checked: "{}"),
+            alert: RawJSON(checked: #"{"title":{"loc-key":"T"},"body":"B","sound":"s"}"#),
+            attributesType: "Delivery\"\\\n\u{1F}é", attributes: RawJSON(checked: #"{"id":1.0}"#))
+        #expect(
+            text(publish) == #"{"aps":{"timestamp":1732204800,"event":"start","content-state":{},"#
+                + #""attributes-type":"Delivery\"\\\u000a\u001fé","attributes":{"id":1.0},"#
+                + #""alert":{"title":{"loc-key":"T"},"body":"B","sound":"s"}}}"#)
+    }
+
+    /// The script that commits a push overwrites these ten bytes with the time it settles on.
+    @Test func theTimestampsDigitsLieWhereTheyAreSaidToLie() {
+        for event in ActivityEvent.allCases {
+            for timestamp in [Payload.timestampRange.lowerBound, 1_732_204_800, Payload.timestampRange.upperBound] {
+                let publish = Publish(name: name, event: event, audience: .all, contentState: RawJSON(checked: "{}"))
+                var bytes = Payload(publish, timestamp: timestamp).bytes
+                let place = Payload.timestampOffset..<Payload.timestampOffset + Payload.timestampDigits
+                #expect(String(decoding: bytes[place], as: UTF8.self) == "\(timestamp)")
+                #expect(bytes[place.upperBound] == UInt8(ascii: ","))
+                bytes.replaceSubrange(place, with: "1234567890".utf8)
+                #expect(bytes == Payload(publish, timestamp: 1_234_567_890).bytes)
+            }
+        }
+    }
+}
+
+@Suite struct PushHeadersTests {
+    @Test func allFieldsInTheirOrder() {
+        let headers = PushHeaders(
+            bundleID: "com.example.app", priority: .high, expiration: 1_732_208_400, collapseID: "order")
+        #expect(
+            headers.fields.map { "\($0.name): \($0.value)" } == [
+                "apns-push-type: liveactivity", "apns-topic: com.example.app.push-type.liveactivity",
+                "apns-priority: 10",
+                "apns-expiration: 1732208400", "apns-collapse-id: order",
+            ])
+    }
+
+    @Test func whatIsNotSetIsNotSent() {
+        let headers = PushHeaders(bundleID: "com.example.app", priority: .low)
+        #expect(headers.fields.map(\.name) == ["apns-push-type", "apns-topic", "apns-priority"])
+        #expect(headers.fields.map(\.value) == ["liveactivity", "com.example.app.push-type.liveactivity", "5"])
+        // Zero is Apple's "try once", not the same as none.
+        let once = PushHeaders(bundleID: "com.example.app", priority: .low, expiration: 0)
+        #expect(once.fields.last?.value == "0")
+    }
+}

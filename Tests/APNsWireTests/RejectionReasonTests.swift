@@ -1,0 +1,99 @@
+import APNsWire
+import Testing
+
+@Suite struct RejectionReasonTests {
+    /// Apple's table, written down a second time on purpose: status, what a sender does, reasons.
+    private static let apple: [(status: Int, verdict: Verdict, reasons: String)] = [
+        (400, .pruneToken, "BadDeviceToken DeviceTokenNotForTopic"),
+        (
+            400, .stopPush,
+            """
+            BadCollapseId BadExpirationDate BadMessageId BadPriority BadTopic DuplicateHeaders InvalidPushType \
+            MissingDeviceToken MissingTopic PayloadEmpty TopicDisallowed
+            """
+        ),
+        (400, .retryOnFreshConnection, "IdleTimeout"),
+        (403, .renewProviderToken, "ExpiredProviderToken"),
+        (
+            403, .haltApp,
+            """
+            InvalidProviderToken MissingProviderToken Forbidden BadCertificate BadCertificateEnvironment \
+            BadEnvironmentKeyInToken BadEnvironmentKeyIdInToken
+            """
+        ),
+        (403, .retryOnFreshConnection, "UnrelatedKeyIdInToken"),
+        (404, .stopPush, "BadPath"),
+        (405, .stopPush, "MethodNotAllowed"),
+        (410, .pruneIfOlder, "Unregistered ExpiredToken"),
+        (413, .stopPush, "PayloadTooLarge"),
+        (429, .retry, "TooManyRequests TooManyProviderTokenUpdates"),
+        (500, .retry, "InternalServerError"),
+        (503, .retry, "ServiceUnavailable"),
+        (503, .retryOnFreshConnection, "Shutdown"),
+    ]
+
+    @Test func everyReasonHasApplesStatusAndItsVerdict() {
+        var listed: Set<RejectionReason.Known> = []
+        for row in Self.apple {
+            for wire in row.reasons.split(separator: " ") {
+                let reason = RejectionReason(wire: String(wire), status: row.status)
+                guard case .known(let known) = reason else {
+                    Issue.record("\(wire) is not in the table")
+                    continue
+                }
+                #expect(known.status == row.status, "\(wire)")
+                #expect(known.verdict == row.verdict, "\(wire)")
+                #expect(reason.verdict(status: row.status) == row.verdict, "\(wire)")
+                #expect(Rejection(status: row.status, reason: reason).verdict == row.verdict, "\(wire)")
+                #expect(reason.wire == wire)
+                listed.insert(known)
+            }
+        }
+        #expect(listed == Set(RejectionReason.Known.allCases))
+    }
+
+    @Test func onlyFourReasonsPruneAndEachOnlyWithItsOwnStatus() {
+        let pruning: Set<String> = ["BadDeviceToken", "DeviceTokenNotForTopic", "Unregistered", "ExpiredToken"]
+        for known in RejectionReason.Known.allCases {
+            for status in 300...599 {
+                let verdict = RejectionReason.known(known).verdict(status: status)
+                let prunes = verdict == .pruneToken || verdict == .pruneIfOlder
+                #expect(prunes == (pruning.contains(known.rawValue) && status == known.status), "\(known) \(status)")
+            }
+        }
+        for status in 300...599 {
+            let verdict = RejectionReason(wire: "SomethingNew", status: status).verdict(status: status)
+            #expect(verdict != .pruneToken && verdict != .pruneIfOlder)
+        }
+    }
+
+    @Test func anUnknownReasonIsKeptAndJudgedByItsStatus() {
+        let reason = RejectionReason(wire: "SomethingNew", status: 403)
+        #expect(reason == .other("SomethingNew"))
+        #expect(reason.wire == "SomethingNew")
+        #expect(reason.verdict(status: 403) == .haltApp)
+        #expect(reason.verdict(status: 400) == .retry)
+        #expect(reason.verdict(status: 410) == .retry)
+        #expect(reason.verdict(status: 429) == .retry)
+        #expect(reason.verdict(status: 500) == .retry)
+        #expect(reason.verdict(status: 599) == .retry)
+        #expect(reason.verdict(status: 413) == .stopPush)
+        #expect(reason.verdict(status: 404) == .stopPush)
+        #expect(reason.verdict(status: 302) == .stopPush)
+        // Case matters: a table entry is what APNs writes.
+        #expect(RejectionReason(wire: "baddevicetoken", status: 400) == .other("baddevicetoken"))
+    }
+
+    @Test func anAnswerWithoutAReasonIsNamedByItsStatus() {
+        #expect(RejectionReason(wire: "", status: 502).wire == "HTTP502")
+        #expect(RejectionReason(wire: "", status: 410).verdict(status: 410) == .retry)
+        #expect(RejectionReason(wire: "", status: 403).verdict(status: 403) == .haltApp)
+    }
+
+    @Test func aReasonThatDoesNotBelongToItsStatusIsNotBelieved() {
+        #expect(RejectionReason(wire: "Unregistered", status: 503).verdict(status: 503) == .retry)
+        #expect(RejectionReason(wire: "BadDeviceToken", status: 403).verdict(status: 403) == .haltApp)
+        #expect(RejectionReason(wire: "PayloadTooLarge", status: 429).verdict(status: 429) == .retry)
+        #expect(RejectionReason(wire: "ExpiredProviderToken", status: 400).verdict(status: 400) == .retry)
+    }
+}

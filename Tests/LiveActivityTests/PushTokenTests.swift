@@ -1,0 +1,71 @@
+import LiveActivity
+import Testing
+
+@Suite struct PushTokenTests {
+    @Test func hexIsReadInBothCasesAndWrittenInLowercase() {
+        #expect(Hex.decode("00fFA9") == [0, 0xFF, 0xA9])
+        #expect(Hex.decode("") == [])
+        #expect(Hex.encode([0, 0xFF, 0xA9]) == "00ffa9")
+        #expect(Hex.encode([]) == "")
+        let all = (0...255).map { UInt8($0) }
+        #expect(Hex.decode(Hex.encode(all)) == all)
+        #expect(Hex.decode(Hex.encode(all).uppercased()) == all)
+        #expect(Hex.encode(all[250...]) == "fafbfcfdfeff")
+        for bad in ["0", "0g", "0x", " 00", "00 ", "é0", "0\0", "/0", ":0", "@0", "G0", "`0"] {
+            #expect(Hex.decode(bad) == nil, "\(bad)")
+        }
+        for value in 0...255 as ClosedRange<UInt8> {
+            let character = Character(Unicode.Scalar(value))
+            #expect(Hex.value(value).map(Int.init) == (value < 128 ? character.hexDigitValue : nil))
+        }
+    }
+
+    @Test func aTokenHas1To512Bytes() throws {
+        for count in [1, 32, 80, 512] {
+            let token = try PushToken(hex: String(repeating: "aB", count: count))
+            #expect(token.bytes.count == count)
+            #expect(token.hex == String(repeating: "ab", count: count))
+            #expect(PushToken(bytes: token.bytes) == token)
+        }
+        for bad in ["", "a", "abc", "zz", String(repeating: "ab", count: 513), String(repeating: "ab", count: 2_000)] {
+            let error = #expect(throws: IdentifierError.self) { try PushToken(hex: bad) }
+            #expect(error?.description == "token must be 1 to 512 bytes written as an even number of hex digits")
+        }
+        #expect(PushToken(bytes: []) == nil)
+        #expect(PushToken(bytes: [UInt8](repeating: 1, count: 513)) == nil)
+    }
+
+    @Test func aTokenIsNeverShownWhole() throws {
+        let token = try PushToken(hex: "00112233445566778899aabbccddeeff")
+        #expect("\(token)" == "00112233…(16 bytes)")
+        #expect(!"\(token)".contains("44"))
+    }
+
+    @Test func aPageKeepsItsEntriesInOneBuffer() throws {
+        var page = TokenPage(reservingEntries: 3, bytes: 300)
+        #expect(page.isEmpty)
+        let channels = try [ChannelID.random(), ChannelID("foreign"), ChannelID.random()]
+        let tokens = [
+            [UInt8](repeating: 1, count: 1), [UInt8](repeating: 2, count: 80), [UInt8](repeating: 3, count: 512),
+        ]
+        for (index, channel) in channels.enumerated() {
+            page.append(
+                channel: channel.stored, token: tokens[index], registeredAt: Int64(index) * 1_000, attempt: index)
+        }
+        #expect(page.count == 3)
+        for index in 0..<3 {
+            #expect(ChannelID(stored: page.channel(index)) == channels[index])
+            #expect(Array(page.token(index)) == tokens[index])
+            #expect(page.entries[index].registeredAt == Int64(index) * 1_000)
+            #expect(page.entries[index].attempt == UInt16(index))
+        }
+        let rest = page.filtered { $0 != 1 }
+        #expect(rest.count == 2)
+        #expect(Array(rest.token(1)) == tokens[2])
+        #expect(ChannelID(stored: rest.channel(0)) == channels[0])
+        #expect(page.count == 3)
+        page.append(channel: [1], token: [2], registeredAt: 0, attempt: 1_000_000)
+        #expect(page.entries[3].attempt == .max)
+        #expect(page.filtered { _ in false }.isEmpty)
+    }
+}
