@@ -1,0 +1,93 @@
+import APNsClient
+import Fanout
+import LiveActivity
+import Logging
+import Redis
+import ServiceLifecycle
+import Store
+import TestSupport
+import Testing
+
+/// A Redis of its own, a name with followers, and workers that run until they are told to stop.
+struct WorkerFixture {
+    let server: RedisServer
+    let store: Store
+    let app = try! AppKey("shop")
+    let name = try! ActivityName("match-1")
+    static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+
+    static func start() async throws -> WorkerFixture {
+        let server = try await RedisServer.start(append: true)
+        return WorkerFixture(
+            server: server, store: Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: logger)))
+    }
+
+    /// Followers whose tokens are the numbers from `range`, four bytes each.
+    @discardableResult
+    func track(_ range: Range<Int>, as channels: [ChannelID]? = nil) async throws -> [ChannelID] {
+        let channels = channels ?? range.map { _ in .random() }
+        let registrations = try zip(range, channels).map { number, channel in
+            Registration(channel: channel, token: try #require(Self.token(number)), registeredAt: nowMilliseconds() - 60_000)
+        }
+        _ = try await store.registry.track(app, name, registrations)
+        return channels
+    }
+
+    static func token(_ number: Int) -> PushToken? {
+        PushToken(bytes: (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) })
+    }
+
+    static func number(_ token: [UInt8]) -> Int { token.reduce(0) { $0 << 8 | Int($1) } }
+
+    func publish(
+        _ audience: Audience = .all, alert: Bool = true, event: ActivityEvent = .update, expiry: Int? = nil,
+        priority: PushPriority = .high
+    ) async throws -> PushID {
+        let publish = Publish(
+            name: name, event: event, audience: audience, priority: priority,
+            alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil, options: PublishOptions(expiry: expiry))
+        let acceptance = try await store.pushes.accept(
+            app, publish, id: .random(), payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20,
+            now: nowMilliseconds())
+        guard case .accepted(let id, _, _) = acceptance else { throw WorkerFixtureError(description: "\(acceptance)") }
+        return id
+    }
+
+    func group(_ transport: any PushTransport, _ name: String = "w", claimAfter: Duration = .seconds(1)) -> ServiceGroup {
+        var options = WorkerOptions(name: name)
+        options.claimAfter = claimAfter
+        options.backoff.base = .milliseconds(20)
+        options.backoff.attempts = 4
+        let worker = Worker(
+            store: store, apps: [WorkerApp(key: app, bundleID: "com.example.shop", transport: transport)], options: options,
+            logger: Self.logger)
+        return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: Self.logger))
+    }
+
+    /// Runs a worker while `body` lasts, then stops it gracefully.
+    func withWorker<T: Sendable>(
+        _ transport: any PushTransport, _ body: @Sendable () async throws -> T
+    ) async throws -> T {
+        let group = group(transport)
+        async let running: Void = group.run()
+        let value: T
+        do { value = try await body() } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+        }
+        await group.triggerGracefulShutdown()
+        try await running
+        return value
+    }
+
+    /// The ledger once the push is final. Bounded: a push that never ends fails its test.
+    func finished(_ id: PushID) async throws -> Ledger {
+        for _ in 0..<1_500 {
+            if let ledger = try await store.pushes.ledger(app, id), ledger.state.isFinal { return ledger }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw WorkerFixtureError(description: "not final: \(String(describing: try await store.pushes.ledger(app, id)))")
+    }
+}
+
+struct WorkerFixtureError: Error { var description: String }
