@@ -5,8 +5,8 @@ import OpenSSL
 import Settings
 
 extension DoctorChecks {
-    /// Sends one push to a token that cannot exist. APNs checks the credentials first: 400 BadDeviceToken says that they
-    /// are right, and nothing reaches a device.
+    /// Sends one push to a token of one byte, which no device has. APNs checks the credentials first: 400 BadDeviceToken
+    /// says that they are right, and nothing reaches a device.
     func apns(_ app: AppSettings) async -> [Finding] {
         let subject = "APNs \(app.key)"
         guard let key = try? ProviderKeyFile(app).key, let token = try? providerToken(app, key: key) else { return [] }
@@ -15,7 +15,7 @@ extension DoctorChecks {
             origin: origin, caFile: app[.caFile], timeout: settings.worker.requestTimeout)
         guard found.isReachable else { return [unreachable(subject, origin, found, app)] }
         var request = HTTPRequest(
-            "POST", "\(origin)/3/device/\(String(repeating: "0", count: 64))",
+            "POST", "\(origin)/3/device/00",
             headers: [
                 ("authorization", "bearer \(token)"), ("apns-push-type", "liveactivity"),
                 ("apns-topic", "\(app[.bundleID] ?? "").push-type.liveactivity"), ("apns-priority", "5"),
