@@ -40,10 +40,15 @@ enum JSONPath {
 }
 
 extension Collection<String> {
-    /// The element with the fewest edits from `word`, if they are few enough for a slip of the hand.
+    /// The element with the fewest edits from `word`, if they are few enough for a slip of the hand. A word that was cut
+    /// short counts as one edit.
     public func nearest(to word: String) -> String? {
         guard word.utf8.count <= 64 else { return nil }
-        let ranked = map { (word: $0, distance: editDistance($0.lowercased(), word.lowercased())) }
+        let typed = word.lowercased()
+        let ranked = map { known in
+            let isCut = typed.utf8.count > 2 && known.hasPrefix(typed)
+            return (word: known, distance: isCut ? 1 : editDistance(known.lowercased(), typed))
+        }
         guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
         return best.distance <= Swift.max(2, word.utf8.count / 3) ? best.word : nil
     }

@@ -1,0 +1,127 @@
+import LiveActivity
+import Store
+import StrictJSON
+import Testing
+
+@testable import HTTPAPI
+
+@Suite struct ChannelBodyTests {
+    let channel = ChannelID(UUIDBytes(high: 1, low: 2))
+
+    @Test func `a registration keeps tags that are set and passes over what it does not know`() throws {
+        let body = #"{"channel":{"device_type":"ios","opt_in":true,"push_address":"ab","set_tags":true,"tags":["a","b"],"named_user_id":"u","is_activity":true},"identity_hints":{}}"#
+        let registration = try ChannelBody.registration(Array(body.utf8))
+        #expect(registration.tags.set == ["device": ["a", "b"]])
+        #expect(registration.namedUser == "u")
+        let unset = try ChannelBody.registration(Array(#"{"channel":{"tags":["a"],"named_user_id":null}}"#.utf8))
+        #expect(unset.tags == TagChange() && unset.namedUser == nil)
+    }
+
+    @Test(arguments: [
+        ("{}", "channel"), (#"{"channel":[]}"#, "channel"), (#"{"channel":{"device_type":"android"}}"#, "channel.device_type"),
+        (#"{"channel":{"set_tags":true,"tags":[1]}}"#, "channel.tags[0]"),
+        (#"{"channel":{"named_user_id":7}}"#, "channel.named_user_id"),
+    ])
+    func `refuses a bad registration`(text: String, path: String) throws {
+        let error = try #require(throws: JSONError.self) { try ChannelBody.registration(Array(text.utf8)) }
+        #expect(error.path == path)
+    }
+
+    @Test func `a batch is read in the SDK's form, both token types`() throws {
+        let batch = try BatchBody(
+            Array(
+                #"""
+                {"tags":{"add":{"g":["t"]},"remove":{"h":[]}},"attributes":[{"anything":1}],"subscription_lists":[2],
+                 "live_activities":[
+                  {"action":"set","type":"update_token","id":"A1","name":"order-1","token":"0aFF","action_ts_ms":1795284000001,"start_ts_ms":1795283000000},
+                  {"action":"remove","id":"A1","name":"order-1","action_ts_ms":1795284000002,"start_ts_ms":1795283000000},
+                  {"action":"set","type":"start_token","attributes_type":"T","token":"bb","action_ts_ms":1795284000003},
+                  {"action":"remove","type":"start_token","attributes_type":"T","action_ts_ms":1795284000004}]}
+                """#.utf8), channel: channel)
+        #expect(batch.problems.isEmpty)
+        #expect(batch.tags?.add == ["g": ["t"]])
+        let name = try ActivityName("order-1")
+        #expect(batch.updates == [
+            .set(name, Registration(
+                channel: channel, token: try PushToken(hex: "0aff"), registeredAt: 1_795_284_000_001,
+                startedAt: 1_795_283_000_000, activityID: "A1")),
+            .remove(name, Removal(channel: channel, removedAt: 1_795_284_000_002, activityID: "A1")),
+            .startToken(attributesType: "T", try PushToken(hex: "bb"), at: 1_795_284_000_003),
+            .startToken(attributesType: "T", nil, at: 1_795_284_000_004),
+        ])
+    }
+
+    @Test func `bad entries of a batch do not hold up good ones`() throws {
+        let good = #"{"action":"set","name":"n","token":"aa","action_ts_ms":1795284000000}"#
+        let bad = [
+            (#"{"action":"sit","name":"n","token":"aa","action_ts_ms":1795284000000}"#, "action"),
+            (#"{"action":"set","name":"n","token":"xyz","action_ts_ms":1795284000000}"#, "token"),
+            (#"{"action":"set","name":"n","token":"abc","action_ts_ms":1795284000000}"#, "token"),
+            (#"{"action":"set","name":"n","token":"\#(String(repeating: "a", count: 4_000))","action_ts_ms":1795284000000}"#, "token"),
+            (#"{"action":"set","name":"n","action_ts_ms":1795284000000}"#, "token"),
+            (#"{"action":"set","token":"aa","action_ts_ms":1795284000000}"#, "name"),
+            (#"{"action":"set","name":"n","token":"aa"}"#, "action_ts_ms"),
+            (#"{"action":"set","name":"n","token":"aa","action_ts_ms":1795284000}"#, "action_ts_ms"),
+            (#"{"action":"set","type":"x","name":"n","token":"aa","action_ts_ms":1795284000000}"#, "type"),
+            (#"{"action":"set","type":"start_token","token":"aa","action_ts_ms":1795284000000}"#, "attributes_type"),
+        ]
+        let text = #"{"live_activities":[\#(([good] + bad.map(\.0) + [good]).joined(separator: ","))],"tags":[]}"#
+        let batch = try BatchBody(Array(text.utf8), channel: channel)
+        #expect(batch.updates.count == 2)
+        #expect(batch.problems.map(\.path) == ["tags"] + bad.enumerated().map { "live_activities[\($0.offset + 1)].\($0.element.1)" })
+        // A token is never repeated in an error.
+        #expect(!batch.problems.contains { $0.message.contains("xyz") || $0.message.contains("aaaa") })
+    }
+
+    @Test func `tags for many channels`() throws {
+        let request = try ChannelBody.tagRequest(
+            Array(#"{"audience":{"ios_channel":["a","b"]},"set":{"g":["t"]},"add":{"h":["u"]}}"#.utf8))
+        #expect(request.channels.map(\.description) == ["a", "b"])
+        #expect(request.change.set == ["g": ["t"]] && request.change.add == ["h": ["u"]])
+        let many = (0..<1_001).map { "\"c\($0)\"" }.joined(separator: ",")
+        for (text, path) in [
+            (#"{"add":{"g":["t"]}}"#, "audience"), (#"{"audience":{},"add":{}}"#, "audience.ios_channel"),
+            (#"{"audience":{"ios_channel":[]},"add":{}}"#, "audience.ios_channel"),
+            (#"{"audience":{"ios_channel":[\#(many)]},"add":{}}"#, "audience.ios_channel"),
+            (#"{"audience":{"ios_channel":"a"}}"#, ""), (#"{"audience":{"ios_channel":"a"},"add":["t"]}"#, "add"),
+            (#"{"audience":{"ios_channel":"a"},"add":{"g":["t"]},"set":{"g":["u"]}}"#, "add"),
+            (#"{"audience":{"ios_channel":"a"},"add":{"":["t"]}}"#, #"add[""]"#),
+        ] {
+            let error = try #require(throws: JSONError.self) { try ChannelBody.tagRequest(Array(text.utf8)) }
+            #expect(error.path == path, "\(text)")
+        }
+    }
+
+    @Test(arguments: [
+        ("[]", ""), ("{}", "token"), (#"{"token":"zz"}"#, "token"), (#"{"token":"abc"}"#, "token"), (#"{"token":""}"#, "token"),
+        (#"{"token":"\#(String(repeating: "ab", count: 2_000))"}"#, "token"), (#"{"token":"ab","registered_at_ms":1795284000}"#, "registered_at_ms"),
+        (#"{"token":"ab","frequent_pushes_enabled":"yes"}"#, "frequent_pushes_enabled"), (#"{"token":"ab","tokn":1}"#, "tokn"),
+    ])
+    func `refuses a bad registration of a token`(text: String, path: String) throws {
+        let error = try #require(throws: JSONError.self) {
+            try TrackBody.single(Array(text.utf8), channel: channel, now: testNow)
+        }
+        #expect(error.path == path)
+    }
+}
+
+@Suite struct LineReaderTests {
+    @Test(arguments: [1, 2, 3, 7, 100])
+    func `cuts lines wherever the parts end`(size: Int) {
+        let text = Array("one\n\nthree is too long\n4\r\nlast".utf8)
+        var reader = LineReader(maximumBytes: 5)
+        var lines: [LineReader.Line] = []
+        for start in stride(from: 0, to: text.count, by: size) {
+            lines += reader.read(text[start..<min(start + size, text.count)])
+        }
+        if let line = reader.finish() { lines.append(line) }
+        #expect(lines == [.text(Array("one".utf8)), .text([]), .tooLong, .text(Array("4\r".utf8)), .text(Array("last".utf8))])
+        #expect(reader.finish() == nil)
+    }
+
+    @Test func `a line without end keeps no memory`() {
+        var reader = LineReader(maximumBytes: 10)
+        for _ in 0..<1_000 { #expect(reader.read(Array(repeating: UInt8(ascii: "x"), count: 1_000)).isEmpty) }
+        #expect(reader.finish() == .tooLong)
+    }
+}

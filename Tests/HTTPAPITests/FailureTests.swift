@@ -1,0 +1,124 @@
+import LiveActivity
+import Redis
+import Store
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import HTTPAPI
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// Redis in every bad state: the caller is told what to do, in time, and nothing is half done.
+@Suite struct FailureTests {
+    @Test func `Redis dies and comes back`() async throws {
+        try await GatewayFixture.run { gateway in
+            #expect(try await gateway.publish(publishText()).status == 202)
+            gateway.server.signal(SIGKILL)
+            try await expectUnavailable(gateway)
+            #expect(try await gateway.send("GET", "/healthz").status == 200)
+            #expect(try await gateway.publish(publishText(), path: "/api/push/validate").status == 200)
+            try await gateway.server.restart()
+            var status = 0
+            for _ in 0..<100 where status != 202 {
+                status = try await gateway.publish(publishText()).status
+                if status != 202 { try await Task.sleep(for: .milliseconds(50)) }
+            }
+            #expect(status == 202)
+            #expect(try await gateway.send("GET", "/readyz", user: nil).status == 200)
+        }
+    }
+
+    @Test func `Redis is silent`() async throws {
+        try await GatewayFixture.run { gateway in
+            #expect(try await gateway.publish(publishText()).status == 202)
+            gateway.server.signal(SIGSTOP)
+            defer { gateway.server.signal(SIGCONT) }
+            let reply = try await gateway.publish(publishText())
+            #expect(reply.status == 503)
+            #expect(reply.header("retry-after") != nil)
+            #expect(try reply.string("error").contains("Idempotency-Key"))
+        }
+    }
+
+    @Test func `Redis is out of memory, or a replica`() async throws {
+        try await GatewayFixture.run { gateway in
+            let redis = gateway.store.redis
+            try await redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))
+            let full = try await gateway.publish(publishText())
+            #expect(full.status == 503 && full.header("retry-after") == "30")
+            #expect(try full.integer("error_code") == 50300)
+            #expect(try full.string("error") == "Redis is out of memory: nothing was changed. Try again later.")
+            let track = try await gateway.send("PUT", "/api/activities/n/channels/c", #"{"token":"ab"}"#)
+            #expect(track.status == 503)
+            try await redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "0"]))
+            try await redis.send(RedisCommand("REPLICAOF", ["127.0.0.1", "1"]))
+            try await expectUnavailable(gateway, readiness: nil)
+            try await redis.send(RedisCommand("REPLICAOF", ["NO", "ONE"]))
+            #expect(try await gateway.publish(publishText()).status == 202)
+        }
+    }
+
+    @Test func `a key of the wrong type is an internal error that tells nothing`() async throws {
+        try await GatewayFixture.run { gateway in
+            let id = try await gateway.publish(publishText()).object.required("push_ids").array()[0].string()
+            let redis = gateway.store.redis
+            for key in try await redis.send(RedisCommand("KEYS", ["*"])).array() {
+                let name = RedisArgument.bytes(Array(try key.bytes()))
+                try await redis.send(RedisCommand("DEL", [name]))
+                try await redis.send(RedisCommand("LPUSH", [name, "x"]))
+            }
+            for reply in [try await gateway.publish(publishText()), try await gateway.send("GET", "/api/push/\(id)")] {
+                #expect(reply.status == 500)
+                #expect(reply.golden == #"{"ok":false,"operation_id":"<uuid>","error":"An internal error occurred; the operation id finds it in the log.","error_code":50000}"#)
+                let operation = try reply.string("operation_id")
+                let line = try #require(gateway.log.all.first { $0.contains(operation) })
+                #expect(line.hasPrefix("error ") && line.contains("WRONGTYPE"), "\(line)")
+            }
+        }
+    }
+
+    @Test func `a bulk call that loses Redis says how far it came`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.store.redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))
+            let lines = (1...1_500).map { "{\"channel\":\"c\($0)\",\"token\":\"abcd\"}\n" }.joined()
+            let reply = try await gateway.send("POST", "/api/activities/n/channels", lines)
+            #expect(reply.status == 503)
+            #expect(try reply.integer("lines_applied") == 0 && reply.integer("accepted") == 0)
+            try await gateway.store.redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "0"]))
+            let again = try await gateway.send("POST", "/api/activities/n/channels", lines)
+            #expect(try again.integer("accepted") == 1_500)
+        }
+    }
+
+    @Test(arguments: [
+        (RedisError.unreachable("refused"), 503, 2), (.lost("reset"), 503, 2), (.closed, 503, 1),
+        (.server(code: "LOADING", message: "LOADING Redis is loading"), 503, 5), (.server(code: "MISCONF", message: ""), 503, 30),
+        (.server(code: "NOAUTH", message: ""), 503, 30), (.server(code: "CLUSTERDOWN", message: ""), 503, 2),
+        (.server(code: "WRONGTYPE", message: "secret key"), 500, nil), (.server(code: "ERR", message: ""), 500, nil),
+        (.unexpectedReply("x"), 500, nil),
+    ] as [(RedisError, Int, Int?)])
+    func `every failure has its answer`(error: RedisError, status: Int, retryAfter: Int?) {
+        let answer = APIError(.redis(error))
+        #expect(answer.status == status && answer.retryAfter == retryAfter && answer.code == status * 100)
+        #expect(!answer.body(operation: "x").text.contains("secret"))
+    }
+
+    private func expectUnavailable(_ gateway: GatewayFixture, readiness: Int? = 503) async throws {
+        for reply in [
+            try await gateway.publish(publishText()),
+            try await gateway.send("PUT", "/api/activities/n/channels/c", #"{"token":"ab"}"#),
+            try await gateway.send("POST", "/api/channels", #"{"channel":{"device_type":"ios","set_tags":true,"tags":["t"]}}"#),
+        ] {
+            #expect(reply.status == 503)
+            #expect(reply.header("retry-after") == "2")
+            #expect(try reply.integer("error_code") == 50300)
+        }
+        if let readiness {
+            let ready = try await gateway.send("GET", "/readyz", user: nil)
+            #expect(ready.status == readiness)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Curl
+import LiveActivity
+import Logging
+import PrometheusText
+import Redis
+import ServiceLifecycle
+import Store
+import StrictJSON
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTPAPI
+
+/// A gateway on a free port with a Redis of its own, for the time of one test.
+struct GatewayFixture: Sendable {
+    static let key = "app-key-0123456789abcd"
+    static let secret = "app-secret-0123456789a"
+    static let masterSecret = "master-secret-01234567"
+
+    let server: RedisServer
+    let store: Store
+    let gateway: Gateway
+    let port: Int
+    let log: LogLines
+
+    var app: AppKey {
+        get throws { try AppKey(Self.key) }
+    }
+
+    /// Starts everything, runs `body`, stops everything.
+    static func run(
+        redis extra: [String] = [], configure: (inout GatewayConfiguration) -> Void = { _ in },
+        _ body: (GatewayFixture) async throws -> Void
+    ) async throws {
+        let server = try await RedisServer.start(extra: extra)
+        defer { server.stop() }
+        let log = LogLines()
+        let logger = Logger(label: "test") { _ in LogLines.Handler(lines: log) }
+        var options = RedisOptions()
+        options.connectTimeout = .milliseconds(500)
+        options.commandTimeout = .milliseconds(1_500)
+        let client = RedisClient(
+            url: server.url, scripts: Store.scripts, options: options, logger: Logger(label: "redis") { _ in SwiftLogNoOpLogHandler() })
+        let store = Store(redis: client, logger: logger)
+        var configuration = GatewayConfiguration(
+            apps: [
+                GatewayApp(key: try AppKey(key), secret: secret, masterSecret: masterSecret, bundleID: "com.example.app"),
+                GatewayApp(key: try AppKey("other-app"), secret: "other-s", masterSecret: "other-m", bundleID: "com.example.other"),
+            ])
+        configure(&configuration)
+        let gateway = Gateway(configuration, store: store, registry: PrometheusRegistry(), logger: logger, clock: { testNow })
+        let group = ServiceGroup(configuration: .init(services: [gateway], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() }))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let port = try #require(await gateway.boundPort())
+            try await body(GatewayFixture(server: server, store: store, gateway: gateway, port: port, log: log))
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+        await client.close()
+    }
+
+    /// Sends one request; `user` is the Basic pair, nil for none.
+    func send(
+        _ method: String, _ path: String, _ body: String? = nil, user: String? = "\(key):\(masterSecret)",
+        headers: [(String, String)] = []
+    ) async throws -> Reply {
+        var headers = headers + [("Content-Type", "application/json")]
+        if let user { headers.append(("Authorization", "Basic " + Base64.encode(user.utf8))) }
+        let request = HTTPRequest(
+            method, "http://127.0.0.1:\(port)\(path)", headers: headers, body: body.map { .bytes(Array($0.utf8)) })
+        return Reply(try await HTTPClient().send(request))
+    }
+
+    func publish(_ body: String, path: String = "/api/push", headers: [(String, String)] = []) async throws -> Reply {
+        try await send("POST", path, body, headers: headers)
+    }
+}
+
+struct Reply: Sendable {
+    let response: HTTPResponse
+
+    init(_ response: HTTPResponse) { self.response = response }
+
+    var status: Int { response.status }
+    /// The value of a header, by its lowercase name.
+    func header(_ name: String) -> String? { response.header(name) }
+    var text: String { String(decoding: response.body, as: UTF8.self) }
+    var object: JSONObject {
+        get throws { try JSONDocument(response.body).root.object() }
+    }
+
+    func string(_ key: String) throws -> String { try object.required(key).string() }
+    func integer(_ key: String) throws -> Int { Int(try object.required(key).integer()) }
+
+    /// The body with every UUID replaced, to compare with a golden text.
+    var golden: String {
+        var out = ""
+        var rest = text[...]
+        while let character = rest.first {
+            if let end = rest.index(rest.startIndex, offsetBy: 36, limitedBy: rest.endIndex), UUIDBytes(rest[..<end]) != nil {
+                out += "<uuid>"
+                rest = rest[end...]
+            } else {
+                out.append(character)
+                rest = rest.dropFirst()
+            }
+        }
+        return out
+    }
+}
+
+/// What a logger wrote.
+final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    struct Handler: LogHandler {
+        let lines: LogLines
+        var metadata: Logger.Metadata = [:]
+        var logLevel: Logger.Level = .debug
+        var metadataProvider: Logger.MetadataProvider?
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let all = metadata.merging(event.metadata ?? [:]) { $1 }
+            let text = all.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+            lines.lines.withLock { $0.append("\(event.level) \(event.message) \(text)") }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import LiveActivity
+import Redis
+import Store
+import StrictJSON
+import Testing
+
+@testable import HTTPAPI
+
+@Suite struct GatewayTests {
+    @Test func `a publish is accepted in Airship's form and can be asked for`() async throws {
+        try await GatewayFixture.run { gateway in
+            for path in ["/api/push", "/api/push/"] {
+                let reply = try await gateway.publish(publishText(), path: path)
+                #expect(reply.status == 202)
+                #expect(reply.golden == #"{"ok":true,"operation_id":"<uuid>","push_ids":["<uuid>"],"message_ids":[],"content_urls":[]}"#)
+                #expect(reply.header("content-type") == "application/vnd.urbanairship+json; version=3")
+            }
+            let ids = try await gateway.publish("[\(publishText()),\(publishText())]").object.required("push_ids").array()
+            #expect(ids.count == 2)
+            let ledger = try await gateway.send("GET", "/api/push/\(try ids[1].string())")
+            #expect(ledger.status == 200)
+            #expect(ledger.golden == #"{"push_id":"<uuid>","name":"order-1","event":"update","priority":10,"state":"queued","expanded":false,"targets":0,"delivered":0,"pruned":0,"failed":0,"superseded":0,"expired":0,"skipped":0,"pending":0,"retries":0,"duplicates_possible":0,"created_at":"2026-11-21T18:00:00.000Z","finished_at":null,"errors":{}}"#)
+            let info = try await gateway.send("GET", "/api/activities/order-1")
+            #expect(info.golden == #"{"name":"order-1","tokens":0,"shards":0,"last_push_id":"<uuid>","ended":false}"#)
+            #expect(try info.string("last_push_id") == ids[1].string())
+            let cancelled = try await gateway.send("DELETE", "/api/push/\(try ids[1].string())")
+            #expect(cancelled.status == 200)
+            #expect(try cancelled.string("state") == "cancelled")
+            // Another app does not see it.
+            let foreign = try await gateway.send("GET", "/api/push/\(try ids[1].string())", user: "other-app:other-m")
+            #expect(foreign.status == 404)
+            #expect(try foreign.integer("error_code") == 40401)
+        }
+    }
+
+    @Test func `errors have Airship's form, and nothing is written`() async throws {
+        try await GatewayFixture.run { gateway in
+            let text = "{\n \"audience\": \"all\", \"device_types\": [\"ios\"],\n \"notification\": {\"ios\": {\"live_activity\": {\n  \"name\": \"n\", \"event\": \"update\", \"content_state\": {},\n  \"priority\":    7}}}}"
+            for path in ["/api/push", "/api/push/validate/"] {
+                let reply = try await gateway.publish(text, path: path)
+                #expect(reply.status == 400)
+                #expect(reply.golden == #"{"ok":false,"operation_id":"<uuid>","error":"notification.ios.live_activity.priority: must be 5 or 10, not 7","error_code":40000,"details":{"error":"must be 5 or 10, not 7","path":"notification.ios.live_activity.priority","location":{"line":5,"column":18}}}"#)
+            }
+            let half = try await gateway.publish("[\(publishText()),{}]")
+            #expect(half.status == 400)
+            #expect(try await gateway.store.redis.send(RedisCommand("DBSIZE")).integer() == 0)
+            let valid = try await gateway.publish(publishText(), path: "/api/push/validate")
+            #expect(valid.status == 200 && valid.text == #"{"ok":true}"#)
+            #expect(try await gateway.store.redis.send(RedisCommand("DBSIZE")).integer() == 0)
+        }
+    }
+
+    @Test func `what is not built answers 501`() async throws {
+        try await GatewayFixture.run { gateway in
+            let start = publishText(activity: #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T","attributes":{}}"#)
+            for path in ["/api/push", "/api/push/validate"] {
+                let reply = try await gateway.publish("[\(publishText()),\(start)]", path: path)
+                #expect(reply.status == 501)
+                #expect(try reply.integer("error_code") == 50100)
+                #expect(try reply.object.required("details").object().required("path").string() == "[1].notification.ios.live_activity.event")
+            }
+            for (method, path) in [("POST", "/api/schedules"), ("GET", "/api/schedules/"), ("DELETE", "/api/schedules/x")] {
+                #expect(try await gateway.send(method, path, method == "POST" ? "{}" : nil).status == 501)
+            }
+            #expect(try await gateway.store.redis.send(RedisCommand("DBSIZE")).integer() == 0)
+        }
+    }
+
+    @Test func `an idempotency key answers the same ids for the same body`() async throws {
+        try await GatewayFixture.run { gateway in
+            let key = [("Idempotency-Key", "order-1/17")]
+            let first = try await gateway.publish("[\(publishText()),\(publishText())]", headers: key)
+            let again = try await gateway.publish("[\(publishText()),\(publishText())]", headers: key)
+            #expect(first.status == 202 && again.status == 202)
+            #expect(try first.object.required("push_ids").raw.elementsEqual(again.object.required("push_ids").raw))
+            let other = try await gateway.publish(publishText(), headers: key)
+            #expect(other.status == 409)
+            #expect(try other.integer("error_code") == 40900)
+            for bad in ["", String(repeating: "k", count: 256)] {
+                #expect(try await gateway.publish(publishText(), headers: [("Idempotency-Key", bad)]).status == 400)
+            }
+        }
+    }
+
+    @Test func `a timestamp behind the name's last is a conflict, told in an array with its place`() async throws {
+        try await GatewayFixture.run { gateway in
+            func at(_ seconds: Int) -> String {
+                publishText(activity: #"{"name":"order-1","event":"update","content_state":{},"timestamp":\#(seconds)}"#)
+            }
+            #expect(try await gateway.publish(at(1_795_283_990)).status == 202)
+            let behind = try await gateway.publish(at(1_795_283_980))
+            #expect(behind.status == 409)
+            #expect(try behind.string("error").contains("older than the name's last, 1795283990"))
+            let mixed = try await gateway.publish("[\(at(1_795_283_995)),\(at(1_795_283_980)),\(at(1_795_283_999))]")
+            #expect(mixed.status == 409)
+            #expect(try mixed.string("error").hasPrefix("[1]: "))
+            #expect(try mixed.object.required("push_ids").array().count == 1)
+        }
+    }
+
+    @Test func `401 tells nothing`() async throws {
+        try await GatewayFixture.run { gateway in
+            let attempts: [(String?, [(String, String)])] = [
+                (nil, []), ("nobody:x", []), ("\(GatewayFixture.key):wrong", []), ("\(GatewayFixture.key):\(GatewayFixture.secret)", []),
+                ("other-app:\(GatewayFixture.masterSecret)", []), (nil, [("Authorization", "Basic ???")]), (nil, [("Authorization", "Bearer x")]),
+            ]
+            var answers: Set<String> = []
+            for (user, headers) in attempts {
+                let reply = try await gateway.send("POST", "/api/push", publishText(), user: user, headers: headers)
+                #expect(reply.status == 401)
+                #expect(reply.header("www-authenticate") == #"Basic realm="lamplighter""#)
+                answers.insert(reply.golden)
+            }
+            #expect(answers == [#"{"ok":false,"operation_id":"<uuid>","error":"Authentication failed: send the app key with the secret that this call needs.","error_code":40101}"#])
+            // Neither a secret nor a name is in the log.
+            for line in gateway.log.all {
+                #expect(!line.contains("secret") && !line.contains("nobody") && !line.contains("order-1"), "\(line)")
+            }
+        }
+    }
+
+    @Test func `paths, methods and sizes`() async throws {
+        try await GatewayFixture.run { gateway in
+            let missing = try await gateway.send("GET", "/api/nothing")
+            #expect(missing.status == 404)
+            #expect(missing.golden == #"{"ok":false,"operation_id":"<uuid>","error":"There is nothing at this path.","error_code":40400}"#)
+            let wrong = try await gateway.send("PUT", "/api/push", "{}")
+            #expect(wrong.status == 405 && wrong.header("allow") == "POST")
+            #expect(try wrong.integer("error_code") == 40500)
+            let large = try await gateway.publish(publishText() + String(repeating: " ", count: 2 << 20))
+            #expect(large.status == 413)
+            #expect(try large.integer("error_code") == 41300)
+            let exact = publishText()
+            #expect(try await gateway.publish(exact + String(repeating: " ", count: (1 << 20) - exact.utf8.count)).status == 202)
+            #expect(try await gateway.publish(exact + String(repeating: " ", count: (1 << 20) - exact.utf8.count + 1)).status == 413)
+            let packed = try await gateway.publish(exact, headers: [("Content-Encoding", "gzip")])
+            #expect(packed.status == 415)
+            let long = publishText(activity: #"{"name":"\#(String(repeating: "n", count: 10_000))","event":"end"}"#)
+            #expect(try await gateway.publish(long).status == 400)
+            #expect(try await gateway.send("GET", "/api/activities/\(String(repeating: "n", count: 10_000))").status == 400)
+            #expect(try await gateway.send("GET", "/api/activities/a%00b").status == 400)
+            #expect(try await gateway.send("GET", "/api/push/not-an-id").status == 400)
+            #expect(try await gateway.send("GET", "/api/activities?limit=0").status == 400)
+            let deep = String(repeating: "[", count: 500_000)
+            #expect(try await gateway.publish(deep).string("error").contains("deeper than 64"))
+        }
+    }
+
+    @Test func `health, readiness and metrics need no secret`() async throws {
+        try await GatewayFixture.run { gateway in
+            let health = try await gateway.send("GET", "/healthz", user: nil)
+            #expect(health.status == 200 && health.text == #"{"ok":true,"version":"dev"}"#)
+            #expect(try await gateway.send("GET", "/readyz", user: nil).status == 200)
+            _ = try await gateway.publish(publishText())
+            _ = try await gateway.send("GET", "/api/push/\(UUIDBytes.random())")
+            let metrics = try await gateway.send("GET", "/metrics", user: nil)
+            #expect(metrics.status == 200)
+            #expect(metrics.header("content-type") == "text/plain; version=0.0.4; charset=utf-8")
+            #expect(metrics.text.contains(#"lamplighter_http_requests_total{method="POST",route="/api/push",status="202"} 1"#))
+            #expect(metrics.text.contains(#"lamplighter_http_requests_total{method="GET",route="/api/push/{push_id}",status="404"} 1"#))
+            #expect(metrics.text.contains(#"lamplighter_pushes_total{app="\#(GatewayFixture.key)",outcome="accepted"} 1"#))
+            #expect(metrics.text.contains(#"lamplighter_http_request_duration_seconds_count{method="POST",route="/api/push"} 1"#))
+            #expect(metrics.text.contains("lamplighter_queue_depth{app="))
+            let line = try #require(gateway.log.all.first { $0.contains("route=/api/push ") })
+            #expect(line.contains("status=202") && line.contains("app=\(GatewayFixture.key)") && line.contains("method=POST"))
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import LiveActivity
+import Synchronization
+import Testing
+
+@testable import HTTPAPI
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// Clients that are slow, silent, many or rude, over plain sockets.
+@Suite struct LimitTests {
+    static let authorization =
+        "Authorization: Basic \(Base64.encode("\(GatewayFixture.key):\(GatewayFixture.masterSecret)".utf8))\r\n"
+
+    @Test func `a silent connection is closed after the idle timeout`() async throws {
+        try await GatewayFixture.run(configure: { $0.idleTimeout = .milliseconds(200) }) { gateway in
+            let silent = try Socket(port: gateway.port)
+            let half = try Socket(port: gateway.port)
+            half.send("GET /healthz HTTP/1.1\r\nHost:")
+            let used = try Socket(port: gateway.port)
+            used.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(await used.readToEnd().hasPrefix("HTTP/1.1 200 OK"))
+            #expect(await silent.readToEnd() == "")
+            // Whatever the server says to half a request, it ends it.
+            _ = await half.readToEnd()
+        }
+    }
+
+    @Test func `a body that trickles in is given up`() async throws {
+        try await GatewayFixture.run(configure: { $0.readTimeout = .milliseconds(300) }) { gateway in
+            let slow = try Socket(port: gateway.port)
+            slow.send("POST /api/push HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Content-Length: 1000\r\n\r\n{")
+            let text = await slow.readToEnd()
+            #expect(text.hasPrefix("HTTP/1.1 408 "), "\(text)")
+            #expect(text.contains("\"error_code\":40800"))
+        }
+    }
+
+    @Test func `a large body is refused before it is sent, and the connection closed`() async throws {
+        try await GatewayFixture.run { gateway in
+            let large = try Socket(port: gateway.port)
+            large.send("POST /api/push HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Content-Length: 2000000\r\n\r\n{")
+            let text = await large.readHead()
+            #expect(text.hasPrefix("HTTP/1.1 413 "))
+            #expect(text.lowercased().contains("connection: close"))
+            let anonymous = try Socket(port: gateway.port)
+            anonymous.send("POST /api/push HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n")
+            #expect(await anonymous.readHead().hasPrefix("HTTP/1.1 401 "))
+            // A small refused body is read, and the connection goes on.
+            let small = try Socket(port: gateway.port)
+            for _ in 0..<2 {
+                small.send("POST /api/push HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+                #expect(await small.readAnswer().hasPrefix("HTTP/1.1 401 "))
+            }
+        }
+    }
+
+    @Test func `past the limit of requests in work the answer is 503`() async throws {
+        try await GatewayFixture.run(configure: { $0.maximumRequests = 2 }) { gateway in
+            let held = try (0..<2).map { _ in try Socket(port: gateway.port) }
+            for socket in held {
+                socket.send("POST /api/push HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Content-Length: \(publishText().utf8.count)\r\n\r\n")
+            }
+            // Both have their places once a third is turned away; health still answers, as does 401.
+            var reply = try await gateway.publish(publishText(), path: "/api/push/validate")
+            while reply.status == 200 { reply = try await gateway.publish(publishText(), path: "/api/push/validate") }
+            #expect(reply.status == 503)
+            #expect(reply.header("retry-after") == "1")
+            #expect(try await gateway.send("GET", "/healthz", user: nil).status == 200)
+            #expect(try await gateway.publish(publishText(), headers: []).status == 503)
+            for socket in held {
+                socket.send(publishText())
+                #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 202 "))
+            }
+            #expect(try await gateway.publish(publishText()).status == 202)
+        }
+    }
+
+    @Test func `connections past the limit wait instead of breaking anything`() async throws {
+        try await GatewayFixture.run(configure: { $0.maximumConnections = 16; $0.idleTimeout = .seconds(2) }) { gateway in
+            let idle = try (0..<40).map { _ in try Socket(port: gateway.port) }
+            // Waits in the backlog until the idle ones are closed.
+            #expect(try await gateway.send("GET", "/healthz", user: nil).status == 200)
+            _ = idle.count
+        }
+    }
+
+    @Test func `garbage instead of HTTP is answered and survived`() async throws {
+        try await GatewayFixture.run { gateway in
+            for garbage in [
+                "\u{1}\u{2}\u{3}\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "POST /api/push HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                "POST /api/push HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                "GET /healthz HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "y", count: 40_000))\r\n\r\n",
+            ] {
+                let socket = try Socket(port: gateway.port)
+                socket.send(garbage)
+                let answer = await socket.readHead()
+                #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer)")
+            }
+            #expect(try await gateway.send("GET", "/healthz", user: nil).status == 200)
+        }
+    }
+
+    @Test func `HEAD is GET without a body`() async throws {
+        try await GatewayFixture.run { gateway in
+            let socket = try Socket(port: gateway.port)
+            socket.send("HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            let text = await socket.readToEnd()
+            #expect(text.components("HTTP/1.1 200 OK") == 2)
+            #expect(text.components(#"{"ok":true"#) == 1)
+        }
+    }
+}
+
+/// A blocking TCP connection to loopback; reads run on threads of their own and give up after ten seconds.
+private final class Socket: Sendable {
+    struct Failure: Error {}
+
+    private let descriptor: Int32
+
+    init(port: Int) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard descriptor >= 0, connected == 0 else { throw Failure() }
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    func readToEnd() async -> String { await read { _ in false } }
+    func readHead() async -> String { await read { $0.contains("\r\n\r\n") } }
+    /// Head and a body that ends with a brace.
+    func readAnswer() async -> String { await read { $0.contains("\r\n\r\n") && $0.hasSuffix("}") } }
+
+    private func read(until isEnough: @escaping @Sendable (String) -> Bool) async -> String {
+        let descriptor = self.descriptor
+        return await withCheckedContinuation { continuation in
+            let read = Reading { 
+                var text = ""
+                var buffer = [UInt8](repeating: 0, count: 4_096)
+                while !isEnough(text) {
+                    let count = recv(descriptor, &buffer, buffer.count, 0)
+                    guard count > 0 else { break }
+                    text += String(decoding: buffer[..<count], as: UTF8.self)
+                }
+                continuation.resume(returning: text)
+            }
+            read.start()
+        }
+    }
+}
+
+/// A thread for one blocking read, so that the cooperative pool stays free.
+private final class Reading: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    func start() {
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(self).toOpaque()
+        pthread_create(&thread, nil, { context in
+            guard let context else { return nil }
+            Unmanaged<Reading>.fromOpaque(context).takeRetainedValue().body()
+            return nil
+        }, context)
+        pthread_detach(thread)
+    }
+}
+
+extension String {
+    /// How often `part` occurs.
+    fileprivate func components(_ part: String) -> Int {
+        var count = 0
+        var rest = self[...]
+        while let range = rest.firstRange(of: part) {
+            count += 1
+            rest = rest[range.upperBound...]
+        }
+        return count
+    }
+}

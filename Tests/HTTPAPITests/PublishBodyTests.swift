@@ -1,0 +1,225 @@
+import LiveActivity
+import StrictJSON
+import Testing
+
+@testable import HTTPAPI
+
+/// 2026-11-21T18:00:00Z, epoch milliseconds.
+let testNow: Int64 = 1_795_284_000_000
+
+/// A publish whose parts can be replaced as text.
+func publishText(
+    audience: String = #""all""#, devices: String = #"["ios"]"#,
+    activity: String = #"{"name":"order-1","event":"update","content_state":{"n":1}}"#, tail: String = ""
+) -> String {
+    #"{"audience":\#(audience),"device_types":\#(devices),"notification":{"ios":{"live_activity":\#(activity)}}\#(tail)}"#
+}
+
+private let prefix = "notification.ios.live_activity"
+
+@Suite struct PublishBodyTests {
+    /// The activity object starts here in `publishText`.
+    static let start = publishText(activity: "@").utf8.firstOffset(of: "@") + 1
+
+    @Test(arguments: [
+        // Fields of the activity: text, path, message, column within the object (1 = its brace).
+        (#"{"event":"update","content_state":{}}"#, "name", "is required", 1),
+        (#"{"name":"","event":"update","content_state":{}}"#, "name", "1 to 255 bytes", 9),
+        (#"{"name":"a\u0007b","event":"update","content_state":{}}"#, "name", "without control characters", 9),
+        (#"{"name":7,"event":"update","content_state":{}}"#, "name", "must be a string, not a number", 9),
+        (#"{"name":"n","content_state":{}}"#, "event", "is required", 1),
+        (#"{"name":"n","event":"upd","content_state":{}}"#, "event", "did you mean `update`", 21),
+        (#"{"name":"n","event":"update"}"#, "content_state", "is required for event update", 1),
+        (#"{"name":"n","event":"update","content_state":[]}"#, "content_state", "must be an object, not an array", 46),
+        (#"{"name":"n","event":"update","content_state":null}"#, "content_state", "not null", 46),
+        (#"{"name":"n","event":"update","content_state":"{}"}"#, "content_state", "not a string", 46),
+        (#"{"name":"n","event":"end","content_state":[]}"#, "content_state", "not an array", 43),
+        (#"{"name":"n","event":"end","priority":7}"#, "priority", "must be 5 or 10, not 7", 38),
+        (#"{"name":"n","event":"end","priority":"10"}"#, "priority", "not a string", 38),
+        (#"{"name":"n","event":"end","priority":10.0}"#, "priority", "without fraction", 38),
+        (#"{"name":"n","event":"end","priorty":5}"#, "priorty", "did you mean `priority`", 27),
+        (#"{"name":"n","event":"end","content-state":{}}"#, "content-state", "did you mean `content_state`", 27),
+        (#"{"name":"n","event":"end","name":"m"}"#, "name", "appears twice", 27),
+        (#"{"name":"n","event":"end","timestamp":1795284301}"#, "timestamp", "301 s ahead", 39),
+        (#"{"name":"n","event":"end","timestamp":1795284000000}"#, "timestamp", "milliseconds: 1795284000", 39),
+        (#"{"name":"n","event":"end","timestamp":12}"#, "timestamp", "epoch seconds", 39),
+        (#"{"name":"n","event":"end","timestamp":"now"}"#, "timestamp", "whole number, not a string", 39),
+        (#"{"name":"n","event":"end","stale_date":1795284000000}"#, "stale_date", "milliseconds", 40),
+        (#"{"name":"n","event":"end","dismissal_date":-1}"#, "dismissal_date", "epoch seconds", 44),
+        (#"{"name":"n","event":"end","relevance_score":"1"}"#, "relevance_score", "number, not a string", 45),
+        (#"{"name":"n","event":"end","relevance_score":1e999}"#, "relevance_score", "fits a double", 45),
+        (#"{"name":"n","event":"end","alert":"x"}"#, "alert", "must be an object", 35),
+        (#"{"name":"n","event":"end","alert":{"titel":"x"}}"#, "alert.titel", "did you mean `title`", 36),
+        (#"{"name":"n","event":"end","alert":{"title":1}}"#, "alert.title", "loc-key", 44),
+        (#"{"name":"n","event":"end","alert":{"title":{"loc-args":[]}}}"#, "alert.title.loc-key", "is required", 44),
+        (#"{"name":"n","event":"end","alert":{"body":{"loc-key":"k","loc-args":[1]}}}"#, "alert.body.loc-args[0]", "string", 70),
+        (#"{"name":"n","event":"end","alert":{"sound":true}}"#, "alert.sound", "must be a string, not true", 44),
+        (#"{"name":"n","event":"end","attributes":{}}"#, "attributes", "belongs to event start only", 27),
+        (#"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes":{}}"#, "attributes_type", "is required for event start", 1),
+        (#"{"name":"n","event":"start","content_state":{},"attributes_type":"T","attributes":{}}"#, "alert", "is required for event start", 1),
+    ])
+    func `refuses a bad activity, naming path and place`(
+        activity: String, path: String, message: String, column: Int
+    ) throws {
+        let error = try refusal(publishText(activity: activity))
+        #expect(error.status == 400 && error.code == 40000)
+        #expect(error.details?.path == "\(prefix).\(path)")
+        #expect(error.details?.location == JSONLocation(line: 1, column: Self.start + column - 1), "\(error.message)")
+        #expect(error.details?.error.contains(message) == true, "\(error.message)")
+        #expect(error.message.hasPrefix("\(prefix).\(path): "))
+    }
+
+    @Test(arguments: [
+        ("5", "audience", "\"all\" or a selector object, not a number"), (#""some""#, "audience", "must be \"all\""),
+        ("{}", "audience", "exactly one of"), (#"{"group":"g"}"#, "audience", "it has none"),
+        (#"{"segment":"x"}"#, "audience.segment", "not a known key"), (#"{"tga":"x"}"#, "audience.tga", "did you mean `tag`"),
+        (#"{"tag":"x","named_user":"u"}"#, "audience", "it has tag, named_user"),
+        (#"{"or":[]}"#, "audience.or", "at least one selector"), (#"{"and":[]}"#, "audience.and", "at least one"),
+        (#"{"or":{}}"#, "audience.or", "must be an array"), (#"{"tag":[]}"#, "audience.tag", "at least one string"),
+        (#"{"or":[{"tag":"a"},{"tag":7}]}"#, "audience.or[1].tag", "must be a string"),
+        (#"{"tag":""}"#, "audience.tag", "1 to 255 bytes"), (#"{"ios_channel":"a\nb"}"#, "audience.ios_channel", "1 to 128"),
+        (#"{"named_user":"u","group":"g"}"#, "audience.group", "beside `tag` only"),
+        (#"{"not":[{"tag":"a"}]}"#, "audience.not", "selector object, not an array"),
+        (nested(17, #""all""#), "audience" + String(repeating: ".not", count: 17), "deeper than 16"),
+        (nested(16, #"{"tag":["a","b"]}"#), "audience" + String(repeating: ".not", count: 16) + ".tag", "deeper than 16"),
+        (#"{"tag":[\#((0..<1_001).map { "\"t\($0)\"" }.joined(separator: ","))]}"#, "audience.tag", "more than 1000"),
+    ])
+    func `refuses a bad audience`(audience: String, path: String, message: String) throws {
+        let error = try refusal(publishText(audience: audience))
+        #expect(error.status == 400)
+        #expect(error.details?.path == path)
+        #expect(error.details?.error.contains(message) == true, "\(error.message)")
+        #expect(error.details?.location?.line == 1)
+    }
+
+    @Test(arguments: [
+        ("", "", "is empty"), ("{", "", "object is not closed"), ("[]", "", "at least one push"), ("3", "", "push object"),
+        ("{}", "audience", "is required"), (#"[{}]"#, "[0].audience", "is required"),
+        (#"[\#(publishText()),\#(publishText(audience: #"{"or":[]}"#))]"#, "[1].audience.or", "at least one"),
+        (publishText(tail: #","optoins":{}"#), "optoins", "did you mean `options`"),
+        (publishText(tail: #","options":{"conflat":false}"#), "options.conflat", "did you mean `conflate`"),
+        (publishText(tail: #","options":{"conflate":1}"#), "options.conflate", "true or false"),
+        (publishText(tail: #","options":{"expiry":-1}"#), "options.expiry", "epoch seconds"),
+        (publishText(tail: #","options":{"expiry":1795284000000}"#), "options.expiry", "milliseconds"),
+        (publishText(tail: #","options":{"expiry":"soon"}"#), "options.expiry", "UTC time"),
+        (publishText(devices: #"["android"]"#), "device_types", "must include `ios`"),
+        (publishText(devices: #"["ios","andriod"]"#), "device_types[1]", "did you mean `android`"),
+        (publishText(devices: "7"), "device_types", "list of device types"),
+        (#"{"audience":"all","device_types":"all","notification":{}}"#, "notification.ios", "is required"),
+        (#"{"audience":"all","device_types":"all","notification":{"ios":{"alert":"x"}}}"#, prefix, "Live Activities only"),
+        (#"{"audience":"all","device_types":"all","notification":{"iso":{}}}"#, "notification.iso", "did you mean `ios`"),
+        (#"{"audience":"all","device_types":"all","notification":{"ios":{"live_activty":{}}}}"#, "notification.ios.live_activty", "did you mean `live_activity`"),
+        (publishText(audience: String(repeating: #"{"not":"#, count: 1_000)), "audience" + String(repeating: ".not", count: 62), "deeper than 64"),
+    ])
+    func `refuses a bad envelope`(text: String, path: String, message: String) throws {
+        let error = try refusal(text)
+        #expect(error.status == 400)
+        #expect(error.details?.path == path)
+        #expect(error.details?.error.contains(message) == true, "\(error.message)")
+    }
+
+    @Test func `a payload over Apple's limit is refused with its size`() throws {
+        let state = #"{"text":"\#(String(repeating: "x", count: 5_000))"}"#
+        let error = try refusal(publishText(activity: #"{"name":"n","event":"update","content_state":\#(state)}"#))
+        #expect(error.status == 400)
+        #expect(error.details?.path == "\(prefix).content_state")
+        #expect(error.details?.error.contains("5077 bytes") == true, "\(error.message)")
+        #expect(error.details?.error.contains("limit is 4096") == true)
+        // The largest that fits, exactly.
+        let overhead = 5_077 - 5_000
+        let largest = #"{"text":"\#(String(repeating: "x", count: 4_096 - overhead))"}"#
+        let push = try parse(publishText(activity: #"{"name":"n","event":"update","content_state":\#(largest)}"#))[0]
+        #expect(push.payload.count == 4_096)
+    }
+
+    @Test func `content state goes out byte for byte`() throws {
+        let state = #"{ "a":1.0,"b":1e2 , "c":-0,"d":12345678901234567890,"e":"\u00e9\ud83d\ude00/\/","a":2 }"#
+        let push = try parse(publishText(activity: #"{"name":"n","event":"update","content_state":\#(state)}"#))[0]
+        #expect(push.publish.contentState?.bytes == Array(state.utf8))
+        #expect(String(decoding: push.payload, as: UTF8.self)
+            == #"{"aps":{"timestamp":1795284000,"event":"update","content-state":\#(state)}}"#)
+    }
+
+    @Test func `reads every field`() throws {
+        let activity = #"""
+            {"name":"match-42","event":"end","content_state":{"s":"2:1"},"timestamp":1795283999,"priority":5,
+             "stale_date":1795285000,"dismissal_date":1795286000,"relevance_score":0.50,
+             "alert":{"title":{"loc-key":"GOAL","loc-args":["1"]},"body":"Over","sound":"default"}}
+            """#
+        let audience = #"{"and":[{"tag":["a","b"],"group":"teams"},{"not":{"named_user":"u"}},{"ios_channel":"C0FFEE00-0000-4000-8000-000000000001"}]}"#
+        let push = try parse(publishText(audience: audience, devices: #""all""#, activity: activity, tail: #","options":{"conflate":false,"expiry":60,"no_throttle":true},"campaigns":{"categories":["x"]}"#))[0]
+        let publish = push.publish
+        #expect(publish.name.rawValue == "match-42" && publish.event == .end && publish.priority == .low)
+        #expect(publish.timestamp == 1_795_283_999 && publish.staleDate == 1_795_285_000)
+        #expect(publish.dismissalDate == 1_795_286_000)
+        #expect(publish.relevanceScore == RawJSON(checked: "0.50"))
+        #expect(publish.options == PublishOptions(conflate: false, expiry: 1_795_284_060))
+        #expect(push.warnings.isEmpty)
+        let channel = try ChannelID("c0ffee00-0000-4000-8000-000000000001")
+        #expect(publish.audience == .and([
+            .or([.tag("a", group: "teams"), .tag("b", group: "teams")]), .not(.namedUser("u")), .channel(channel),
+        ]))
+        let start = #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T\"1","attributes":{"k":1}}"#
+        #expect(try parse(publishText(activity: start))[0].publish.attributesType == "T\"1")
+    }
+
+    @Test(arguments: [
+        (#"{"name":"n","event":"end","alert":{"body":"b"}}"#, "", "has no title"),
+        (#"{"name":"n","event":"end","stale_date":1795283000}"#, "", "stale_date is in the past"),
+        (#"{"name":"n","event":"end"}"#, #","options":{"expiry":1795283000}"#, "expiry is in the past"),
+        (#"{"name":"n","event":"end"}"#, #","message":{}"#, "message is not sent"),
+        (#"{"name":"n","event":"update","content_state":{},"dismissal_date":0}"#, "", "event end only"),
+    ])
+    func `warns of what has no effect`(activity: String, tail: String, warning: String) throws {
+        let push = try parse(publishText(activity: activity, tail: tail))[0]
+        #expect(push.warnings.count == 1)
+        #expect(push.warnings.first?.contains(warning) == true, "\(push.warnings)")
+    }
+
+    @Test func `mutated bodies are refused or accepted, never a crash`() throws {
+        let seed = Array(publishText(
+            audience: #"{"or":[{"tag":["a"],"group":"g"},{"not":"all"}]}"#,
+            activity: #"{"name":"é","event":"update","content_state":{"a":[1.0]},"alert":{"title":"t"},"priority":5}"#,
+            tail: #","options":{"expiry":5}"#).utf8)
+        var random = SystemRandomNumberGenerator()
+        var refused = 0
+        for _ in 0..<5_000 {
+            var bytes = seed
+            for _ in 0...Int.random(in: 0..<3, using: &random) {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+                case 1: bytes.remove(at: place)
+                default: bytes.insert(seed[Int.random(in: 0..<seed.count, using: &random)], at: place)
+                }
+            }
+            do {
+                for push in try PublishBody.parse(bytes, now: testNow) {
+                    // What was accepted makes a payload that is JSON.
+                    #expect(throws: Never.self) { try JSONDocument(push.payload) }
+                }
+            } catch {
+                refused += 1
+                #expect(error.status == 400 && error.details != nil)
+                #expect(throws: Never.self) { try JSONDocument(error.body(operation: "x").bytes) }
+            }
+        }
+        #expect(refused > 1_000)
+    }
+}
+
+private func nested(_ depth: Int, _ inner: String) -> String {
+    String(repeating: #"{"not":"#, count: depth) + inner + String(repeating: "}", count: depth)
+}
+
+private func parse(_ text: String) throws -> [PublishBody.Push] { try PublishBody.parse(Array(text.utf8), now: testNow) }
+
+private func refusal(_ text: String) throws -> APIError {
+    try #require(throws: APIError.self) { try parse(text) }
+}
+
+extension Sequence<UInt8> {
+    fileprivate func firstOffset(of character: Unicode.Scalar) -> Int {
+        enumerated().first { $0.element == UInt8(ascii: character) }?.offset ?? -1
+    }
+}

@@ -1,0 +1,92 @@
+import Testing
+
+@testable import HTTPAPI
+
+@Suite struct RoutingTests {
+    @Test(arguments: [
+        ("POST", "/api/push", Operation.publish), ("POST", "/api/push/", .publish), ("POST", "/api/push/validate", .validate),
+        ("POST", "/api/push/validate/", .validate), ("PUT", "/api/channels/sdk/batch/abc", .channelBatch),
+        ("POST", "/api/channels/tags", .tagChannels), ("POST", "/api/channels/", .createChannel),
+        ("PUT", "/api/channels/x", .updateChannel), ("GET", "/healthz", .health), ("HEAD", "/healthz", .health),
+        ("GET", "/api/push/validate2", .pushLedger), ("DELETE", "/api/schedules/1", .schedules),
+    ])
+    func `finds the endpoint, with and without a slash at the end`(method: String, path: String, operation: Operation) {
+        guard case .found(let endpoint, _) = RouteMatch(method: method, path: path[...]) else {
+            Issue.record("\(method) \(path) not found")
+            return
+        }
+        #expect(endpoint.operation == operation)
+    }
+
+    @Test func `decodes parameters after splitting`() {
+        guard case .found(_, let parameters) = RouteMatch(
+            method: "PUT", path: "/api/activities/a%2Fb%20%C3%A9+/channels/c%25")
+        else {
+            Issue.record("not found")
+            return
+        }
+        #expect(parameters == ["name": "a/b é+", "channel": "c%"])
+    }
+
+    @Test func `tells apart wrong paths, wrong methods and broken escapes`() {
+        for path in ["", "/", "api/push", "//api/push", "/api//push", "/api/push//", "/api", "/api/push/a/b", "/API/push"] {
+            guard case .notFound = RouteMatch(method: "POST", path: path[...]) else {
+                Issue.record("\(path) found")
+                continue
+            }
+        }
+        guard case .methodNotAllowed(["GET", "DELETE", "HEAD"]) = RouteMatch(method: "POST", path: "/api/push/x"),
+            case .methodNotAllowed(["POST"]) = RouteMatch(method: "GET", path: "/api/push/validate")
+        else {
+            Issue.record("methods")
+            return
+        }
+        for path in ["/api/activities/%", "/api/activities/%2", "/api/activities/%zz", "/api/activities/%ff"] {
+            guard case .malformed = RouteMatch(method: "GET", path: path[...]) else {
+                Issue.record("\(path) decoded")
+                continue
+            }
+        }
+    }
+
+    @Test func `query values`() {
+        #expect(PercentEncoding.query("limit=5&after=a%26b+c&x&limit=9") == ["limit": "5", "after": "a&b c", "x": ""])
+        #expect(PercentEncoding.query("a=%f") == nil)
+        #expect(PercentEncoding.query("") == [:])
+    }
+}
+
+@Suite struct CodecTests {
+    @Test func `base64 as in RFC 4648`() {
+        for (plain, coded) in [
+            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"), ("\u{3ff}~~", "z79+fg=="),
+        ] {
+            #expect(Base64.encode(plain.utf8) == coded)
+            #expect(Base64.decode(coded) == Array(plain.utf8))
+            #expect(Base64.decodeURL(Base64.encodeURL(plain.utf8)) == Array(plain.utf8))
+        }
+        for broken in ["Zg=", "Zg", "Z", "====", "Zm 9", "Zm9v\n", "Zm9-"] { #expect(Base64.decode(broken) == nil) }
+        #expect(Base64.encodeURL([0xFB, 0xFF]) == "-_8")
+        #expect(Base64.decodeURL("-_8=") == nil)
+    }
+
+    @Test(arguments: [
+        (0, "1970-01-01T00:00:00.000Z"), (1_795_284_000_123, "2026-11-21T18:00:00.123Z"),
+        (951_782_399_999, "2000-02-28T23:59:59.999Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+        (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
+    ] as [(Int64, String)])
+    func `times are written and read`(milliseconds: Int64, text: String) {
+        #expect(Instant.text(milliseconds) == text)
+        #expect(Instant.parse(text) == milliseconds)
+    }
+
+    @Test func `times are read in the SDK's form`() {
+        #expect(Instant.parse("2026-11-21T18:00:00") == testNow)
+        #expect(Instant.parse("2026-11-21 18:00:00") == testNow)
+        #expect(Instant.parse("2026-11-21T18:00:00.5Z") == testNow + 500)
+        for broken in ["2026-02-30T00:00:00", "2026-13-01T00:00:00", "2026-11-21", "2026-11-21T25:00:00", "", "2026-11-21T18:00:00+01:00", "2026-11-21T18:00:00."] {
+            #expect(Instant.parse(broken) == nil, "\(broken)")
+        }
+    }
+}
