@@ -105,10 +105,12 @@ let package = Package(
                 "PrometheusText", "APNsWire", "LiveActivity", "StrictJSON", arguments, logging, metrics, lifecycle,
             ]
         ),
-        .executableTarget(name: "lamplighter", dependencies: ["Commands"]),
+        .executableTarget(name: "lamplighter", dependencies: ["Commands", "CThreadSanitizer"]),
+        // Empty but in a build for the thread sanitizer, which it shows what a contended Mutex does.
+        .target(name: "CThreadSanitizer"),
 
         // Tests start real servers; TestSupport runs them.
-        .target(name: "TestSupport", dependencies: ["Redis", logging], path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["Redis", "CThreadSanitizer", logging], path: "Tests/TestSupport"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics]),
         .testTarget(name: "LiveActivityTests", dependencies: ["LiveActivity"]),
@@ -118,7 +120,13 @@ let package = Package(
         .testTarget(name: "SettingsTests", dependencies: ["Settings"]),
         .testTarget(
             name: "APNsSimulatorTests",
-            dependencies: ["APNsSimulator", "Curl", "TestSupport", crypto, logging]
+            dependencies: [
+                "APNsSimulator", "Curl", crypto, logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]
         ),
         .testTarget(
             name: "APNsClientTests",

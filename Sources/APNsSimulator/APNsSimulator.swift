@@ -179,6 +179,9 @@ public final class APNsSimulator: Service {
         return recorder.tokens.map { recorder.report($0.key, $0.value) }
     }
 
+    /// Those in force: a scenario changes them.
+    public var faults: Faults { shared.judge.withLock { $0.faults } }
+
     /// From the next request on; ends a scenario.
     public func setFaults(_ faults: Faults) throws(SimulatorError) {
         try faults.validate(at: "faults")

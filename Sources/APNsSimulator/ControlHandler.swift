@@ -80,6 +80,7 @@ final class ControlHandler: ChannelInboundHandler {
     }
 
     private func send(_ status: HTTPResponseStatus, _ body: [UInt8], _ context: ChannelHandlerContext) {
+        let body = body.last == UInt8(ascii: "\n") ? body : body + [UInt8(ascii: "\n")]
         let headers: HTTPHeaders = ["content-type": "application/json", "content-length": "\(body.count)"]
         context.write(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil)

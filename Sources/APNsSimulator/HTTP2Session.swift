@@ -4,7 +4,7 @@ internal import NIOHPACK
 /// The server's half of one HTTP/2 connection as a value: bytes in, events out, answers into `output`. No clock, no
 /// socket. Frames that break RFC 9113 throw the code that the connection must end with.
 struct HTTP2Session {
-    enum Event {
+    enum Event: Equatable {
         /// A request has been read to its end and waits in `streams`.
         case request(UInt32)
         /// The client reset a stream; it is gone from `streams`.

@@ -1,7 +1,7 @@
 internal import NIOCore
 
 /// What comes of one request.
-enum Judgement: Sendable, Equatable {
+enum Judgement: Sendable, Hashable {
     case accepted
     case rejected(Reason, timestamp: Int?)
     /// The stream ends in RST_STREAM.

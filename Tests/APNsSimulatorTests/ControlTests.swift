@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+
+@testable import APNsSimulator
+
+@Suite(.timeLimit(.minutes(1)))
+struct ControlTests {
+    @Test func theRecordAndTheTokensOverHTTP() async throws {
+        try await SimulatorFixture.run { fixture async throws in
+            for number in 0..<3 {
+                let payload = SimulatorFixture.update(1_763_700_000 + number, state: "{\"n\":\n1.50}")
+                #expect(try await fixture.push(SimulatorFixture.token(number), payload: payload).status == 200)
+            }
+            var wrong = fixture.headers()
+            wrong[3].1 = "7"
+            _ = try await fixture.push(SimulatorFixture.token(0), headers: wrong)
+
+            let record = try await fixture.control("GET", "/record")
+            #expect(record.status == 200)
+            let decoded = try JSONDecoder().decode(SimulatorRecord.self, from: Data(record.text.utf8))
+            #expect(decoded.accepted == 3)
+            #expect(decoded.byReason == ["BadPriority": 1])
+            #expect(record.text.contains(#""by_reason":{"BadPriority":1}"#))
+
+            let lines = try await fixture.control("GET", "/tokens").text.split(separator: "\n")
+            #expect(lines.count == 3)
+            for line in lines {
+                let object = try #require(
+                    try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+                #expect(object["accepted"] as? Int == 1)
+                #expect(line.contains(#""content_state":{"n": 1.50}"#))
+            }
+
+            let one = try await fixture.control("GET", "/tokens/\(SimulatorFixture.token(0).uppercased())")
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(one.text.utf8)) as? [String: Any])
+            #expect(object["count"] as? Int == 2)
+            let history = try #require(object["history"] as? [[String: Any]])
+            #expect(history.map { $0["status"] as? Int } == [200, 400])
+            #expect(history.last?["reason"] as? String == "BadPriority")
+
+            #expect(try await fixture.control("GET", "/tokens/\(SimulatorFixture.token(7))").status == 404)
+            #expect(try await fixture.control("GET", "/nothing").status == 404)
+            #expect(try await fixture.control("POST", "/reset").status == 200)
+            #expect(fixture.simulator.snapshot().requests == 0)
+            #expect(try await fixture.control("GET", "/tokens").text.isEmpty)
+        }
+    }
+
+    /// More lines than are written at a time.
+    @Test func manyTokensAreStreamed() async throws {
+        try await SimulatorFixture.run { fixture async throws in
+            let connection = try await RawConnection.open(fixture.simulator)
+            let headers = fixture.headers()
+            for number in 0..<2_500 {
+                try await connection.push(number, headers: headers)
+                _ = try await connection.answer(stream: number)
+            }
+            let lines = try await fixture.control("GET", "/tokens").text.split(separator: "\n")
+            #expect(lines.count == 2_500)
+            #expect(Set(lines.map { $0.prefix(200) }).count == 2_500)
+            #expect(fixture.simulator.tokens().count == 2_500)
+            await connection.close()
+        }
+    }
+
+    @Test func faultsOverHTTP() async throws {
+        try await SimulatorFixture.run { fixture async throws in
+            let put = try await fixture.control("POST", "/faults", #"{"reject_all":"Shutdown"}"#)
+            #expect(put.status == 200)
+            let answer = try await fixture.push()
+            #expect(answer.status == 503 && answer.reason == "Shutdown")
+            #expect(try await fixture.control("GET", "/faults").text == put.text)
+
+            let refused: [(json: String, word: String)] = [
+                (#"{"dead_shar":1}"#, "dead_shar"), (#"{"dead_share":2}"#, "dead_share"),
+                (#"{"rejections":{"Nonsense":0.1}}"#, "Nonsense"), (#"{"reject_all":"x"}"#, "reject_all"),
+                (#"{"rejections":{"Shutdown":0.6,"TooManyRequests":0.6}}"#, "more than 1"),
+                (#"{"dead_tokens":[{"prefix":"XY"}]}"#, "dead_tokens[0].prefix"),
+                (#"{"dead_tokens":[{"prefix":"ab","reason":"Shutdown"}]}"#, "dead_tokens[0].reason"),
+                (#"{"goaway_mode":"rude"}"#, "goaway_mode"), (#"{"latency_ms":-1}"#, "latency_ms"),
+                (#"{"settings":[{"after_requests":1}]}"#, "streams"), ("[]", "faults"), ("{", "faults"),
+            ]
+            for test in refused {
+                let answer = try await fixture.control("POST", "/faults", test.json)
+                #expect(answer.status == 400, "\(test.json)")
+                #expect(answer.text.contains(test.word), "\(test.json): \(answer.text)")
+            }
+            // A refused change changes nothing.
+            #expect(fixture.simulator.faults.rejectAll == "Shutdown")
+        }
+    }
+
+    @Test func faultsSurviveTheWayThroughJSON() throws {
+        var faults = Faults()
+        faults.deadShare = 0.05
+        faults.deadReasons = ["Unregistered": 9, "BadDeviceToken": 1]
+        faults.deadTokens = [DeadToken(prefix: "ab", reason: "ExpiredToken", since: 5)]
+        faults.rejections = ["TooManyRequests": 0.1]
+        faults.latency = 30
+        faults.goawayAfter = 1_000
+        faults.goawayMode = .abrupt
+        faults.resetCode = .enhanceYourCalm
+        faults.settings = [SettingsChange(afterRequests: 5, streams: 10)]
+        faults.settingsDropOnRejection = true
+        #expect(try Faults.parse(JSON.encode(faults), source: "faults") == faults)
+        let scenario = Scenario(phases: [.init(afterRequests: 1, afterSeconds: 2.5, faults: faults)])
+        let read: Scenario = try JSON.decode(JSON.encode(scenario), source: "scenario")
+        #expect(read == scenario)
+    }
+}

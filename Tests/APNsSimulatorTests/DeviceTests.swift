@@ -1,0 +1,128 @@
+import Testing
+
+@testable import APNsSimulator
+
+/// What the device does with what APNs took, and what the record says of it.
+@Suite(.timeLimit(.minutes(1)))
+struct DeviceTests {
+    private let token = SimulatorFixture.token(9)
+
+    @Test func theNewestTimestampIsShown() async throws {
+        try await SimulatorFixture.run { fixture async throws in
+            for (timestamp, state) in [(100, #"{"n": 1}"#), (300, #"{"n":3.0}"#), (200, #"{"n":2}"#)] {
+                let payload = SimulatorFixture.update(1_763_700_000 + timestamp, state: state)
+                #expect(try await fixture.push(token, payload: payload).status == 200)
+            }
+            let report = try #require(fixture.simulator.token(token))
+            #expect(report.accepted == 3)
+            #expect(report.timestamp == 1_763_700_300)
+            #expect(report.contentState == #"{"n":3.0}"#)
+            #expect(report.droppedByDevice == 1)
+            #expect(report.outOfOrder == 1)
+            #expect(report.duplicates == 0)
+            #expect(report.history.map(\.timestamp) == [1_763_700_100, 1_763_700_300, 1_763_700_200])
+            #expect(report.history.map(\.payload) == [0, 1, 2])
+            let record = fixture.simulator.snapshot()
+            #expect(record.droppedByDevice == 1)
+            #expect(record.outOfOrder == 1)
+            #expect(record.tokens == 1)
+            #expect(record.acceptedTokens == 1)
+        }
+    }
+
+    @Test func nothingAfterTheEnd() async throws {
+        try await SimulatorFixture.run { fixture async throws in
+            for (timestamp, event) in [(1, "update"), (2, "end"), (3, "update"), (4, "end")] {
+                let payload = SimulatorFixture.update(1_763_700_000 + timestamp, event: event)
+                #expect(try await fixture.push(token, payload: payload).status == 200)
+            }
+            let report = try #require(fixture.simulator.token(token))
+            #expect(report.afterEnd == 2)
+            #expect(report.event == "end")
+            #expect(report.timestamp == 1_763_700_002)
+            #expect(fixture.simulator.snapshot().afterEnd == 2)
+        }
+    }
+
+    @Test func theSamePayloadTwiceIsADuplicate() async throws {
+        try await SimulatorFixture.run { fixture async throws in
+            for state in [1, 2, 1, 1] {
+                let payload = SimulatorFixture.update(1_763_700_000, state: #"{"n":\#(state)}"#)
+                #expect(try await fixture.push(token, payload: payload).status == 200)
+            }
+            #expect(fixture.simulator.token(token)?.duplicates == 2)
+            #expect(fixture.simulator.snapshot().duplicates == 2)
+            #expect(fixture.simulator.snapshot().outOfOrder == 0)
+        }
+    }
+
+    static let ignored: [(payload: String, fault: String?)] = [
+        ("{", "payload is not a JSON object"),
+        ("[1]", "payload is not a JSON object"),
+        (#"{"a":1}"#, "aps is missing or not an object"),
+        (#"{"aps":[]}"#, "aps is missing or not an object"),
+        (#"{"aps":{"event":"update","content-state":{}}}"#, "timestamp is missing or not a number"),
+        (#"{"aps":{"timestamp":"5","event":"update","content-state":{}}}"#, "timestamp is missing or not a number"),
+        (#"{"aps":{"timestamp":5,"event":"upd","content-state":{}}}"#, "event is not start, update or end"),
+        (#"{"aps":{"timestamp":5,"event":"update"}}"#, "content-state is missing or not an object"),
+        (#"{"aps":{"timestamp":5,"event":"update","content-state":[]}}"#, "content-state is missing or not an object"),
+        (#"{"aps":{"timestamp":5,"event":"end","content-state":7}}"#, "content-state is missing or not an object"),
+        (
+            #"{"aps":{"timestamp":5,"event":"update","content-state":{},"stale-date":"x"}}"#,
+            "stale-date is not a number"
+        ),
+        (
+            #"{"aps":{"timestamp":5,"event":"start","content-state":{},"attributes":{},"alert":{}}}"#,
+            "attributes-type is missing or not a string"
+        ),
+        (
+            #"{"aps":{"timestamp":5,"event":"start","content-state":{},"attributes-type":"A","alert":{}}}"#,
+            "attributes is missing or not an object"
+        ),
+        (
+            #"{"aps":{"timestamp":5,"event":"start","content-state":{},"attributes-type":"A","attributes":{}}}"#,
+            "alert is missing"
+        ),
+        (#"{"aps":{"timestamp":5,"event":"end"}}"#, nil),
+        (
+            #"{"aps":{"timestamp":5,"event":"start","content-state":{},"attributes-type":"A","attributes":{},"alert":{"title":"t"}}}"#,
+            nil
+        ),
+    ]
+
+    /// APNs answers 200 to all of them.
+    @Test func whatADeviceIgnores() async throws {
+        try await SimulatorFixture.run { fixture async throws in
+            for (index, test) in Self.ignored.enumerated() {
+                let token = SimulatorFixture.token(index)
+                #expect(try await fixture.push(token, payload: test.payload).status == 200)
+                #expect(fixture.simulator.token(token)?.ignoredByDevice == (test.fault == nil ? 0 : 1))
+                #expect((fixture.simulator.token(token)?.timestamp == nil) == (test.fault != nil), "\(test.payload)")
+            }
+            let record = fixture.simulator.snapshot()
+            for fault in Set(Self.ignored.compactMap(\.fault)) {
+                #expect(record.ignoredByDevice[fault] == Self.ignored.count { $0.fault == fault }, "\(fault)")
+            }
+            #expect(record.accepted == Self.ignored.count)
+        }
+    }
+
+    @Test func theHistoryHasALimitAndFastModeKeepsNone() async throws {
+        try await SimulatorFixture.run({ $0.history = 2 }) { fixture async throws in
+            for number in 0..<4 {
+                _ = try await fixture.push(token, payload: SimulatorFixture.update(1_763_700_000 + number))
+            }
+            let report = try #require(fixture.simulator.token(token))
+            #expect(report.requests == 4)
+            #expect(report.history.map(\.timestamp) == [1_763_700_002, 1_763_700_003])
+            fixture.simulator.reset()
+            #expect(fixture.simulator.token(token) == nil)
+            #expect(fixture.simulator.snapshot().requests == 0)
+        }
+        try await SimulatorFixture.run({ $0.fast = true }) { fixture async throws in
+            #expect(try await fixture.push(token).status == 200)
+            #expect(fixture.simulator.token(token) == nil)
+            #expect(fixture.simulator.snapshot().accepted == 1)
+        }
+    }
+}

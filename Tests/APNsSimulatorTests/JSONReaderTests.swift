@@ -1,0 +1,32 @@
+import Testing
+
+@testable import APNsSimulator
+
+struct JSONReaderTests {
+    @Test(arguments: [
+        "{}", "[]", "0", "-0.5e+10", "\"\\u00e9\\n\"", " {\"a\" : [1, true, null, \"x\"]} ", "1E5", "\"é\"", "[[[]]]",
+    ])
+    func takes(text: String) { #expect(JSONReader.read(Array(text.utf8)) != nil) }
+
+    @Test(arguments: [
+        "", " ", "{", "{\"a\"}", "{\"a\":}", "{a:1}", "[1,]", "{\"a\":1,}", "01", "1.", ".5", "-", "1e", "tru", "nulll",
+        "\"", "\"\\x\"", "\"\\u12\"", "\"\n\"", "{} {}", "[1 2]", "+1", "NaN",
+    ])
+    func refuses(text: String) { #expect(JSONReader.read(Array(text.utf8)) == nil) }
+
+    @Test func refusesBrokenUTF8AndAbysses() {
+        #expect(JSONReader.read([0x22, 0xff, 0x22]) == nil)
+        let deep = String(repeating: "[", count: 2_000) + String(repeating: "]", count: 2_000)
+        #expect(JSONReader.read(Array(deep.utf8)) == nil)
+    }
+
+    @Test func membersKeepTheirText() throws {
+        let text = Array(#"{"a": 1.50 ,"b":{"c" : "}"}, "a" : [ ]}"#.utf8)
+        let root = try #require(JSONReader.read(text))
+        let members = JSONReader.members(text, of: root)
+        #expect(members.count == 2)
+        #expect(members["a"]?.kind == .array)
+        let range = try #require(members["b"]).range
+        #expect(String(decoding: text[range], as: UTF8.self) == #"{"c" : "}"}"#)
+    }
+}

@@ -1,0 +1,22 @@
+import Crypto
+
+@testable import APNsSimulator
+
+/// A provider key with one token of a fixed time, for tests without a clock.
+struct P256KeyPair {
+    static let issuedAt = 1_763_700_000
+
+    let provider: ProviderTokens.Key
+    let token: String
+
+    init() throws {
+        let key = P256.Signing.PrivateKey()
+        provider = ProviderTokens.Key(
+            keyID: SimulatorFixture.keyID, teamID: SimulatorFixture.teamID, publicKey: key.publicKey, bundleIDs: [])
+        let signed =
+            SimulatorFixture.base64URL(Array(#"{"alg":"ES256","kid":"\#(SimulatorFixture.keyID)"}"#.utf8)) + "."
+            + SimulatorFixture.base64URL(Array(#"{"iss":"\#(SimulatorFixture.teamID)","iat":\#(Self.issuedAt)}"#.utf8))
+        let signature = try key.signature(for: Array(signed.utf8))
+        token = signed + "." + SimulatorFixture.base64URL(Array(signature.rawRepresentation))
+    }
+}

@@ -1,0 +1,125 @@
+import Crypto
+import Curl
+import Foundation
+import Logging
+import Testing
+
+@testable import APNsSimulator
+
+/// A running simulator with one key, which the test signs with.
+struct SimulatorFixture {
+    static let keyID = "ABC123DEFG"
+    static let teamID = "TEAM123456"
+    static let bundleID = "com.example.delivery"
+    static let topic = "com.example.delivery.push-type.liveactivity"
+
+    let simulator: APNsSimulator
+    let key: P256.Signing.PrivateKey
+    let directory: String
+    /// Signed once, as a sender must.
+    let providerToken: String
+
+    /// Starts a simulator in a directory of its own and stops it after `body`.
+    static func run(
+        _ change: (inout SimulatorConfiguration) -> Void = { _ in },
+        _ body: (SimulatorFixture) async throws -> Void
+    ) async throws {
+        let directory = FileManager.default.temporaryDirectory.path + "/simulator-\(UUID().uuidString)"
+        let key = P256.Signing.PrivateKey()
+        var configuration = SimulatorConfiguration(certificateDirectory: directory)
+        configuration.keys = [
+            ProviderKey(
+                keyID: keyID, teamID: teamID, material: .pem(key.publicKey.pemRepresentation), bundleIDs: [bundleID])
+        ]
+        change(&configuration)
+        var logger = Logger(label: "simulator")
+        logger.logLevel = .critical
+        let simulator = try await APNsSimulator.start(configuration, logger: logger)
+        let fixture = SimulatorFixture(
+            simulator: simulator, key: key, directory: directory, providerToken: try jwt(key: key))
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
+        await simulator.stop()
+        try? FileManager.default.removeItem(atPath: directory)
+        try result.get()
+    }
+
+    /// A token of 80 bytes that begins with `number`.
+    static func token(_ number: Int) -> String {
+        String(format: "%016x", number) + String(repeating: "5a", count: 72)
+    }
+
+    static func bytes(_ hex: String) -> [UInt8] { Hexadecimal.decode(hex.utf8) ?? [] }
+
+    static func update(_ timestamp: Int, event: String = "update", state: String = #"{"stops":3}"#) -> String {
+        #"{"aps":{"timestamp":\#(timestamp),"event":"\#(event)","content-state":\#(state)}}"#
+    }
+
+    /// A new one.
+    func jwt(
+        algorithm: String = "ES256", kid: String? = keyID, iss: String? = teamID, iat: String? = nil,
+        key other: P256.Signing.PrivateKey? = nil
+    ) throws -> String {
+        try Self.jwt(algorithm: algorithm, kid: kid, iss: iss, iat: iat, key: other ?? key)
+    }
+
+    private static func jwt(
+        algorithm: String = "ES256", kid: String? = keyID, iss: String? = teamID, iat: String? = nil,
+        key: P256.Signing.PrivateKey
+    ) throws -> String {
+        let issuedAt = iat ?? "\(Int(Date().timeIntervalSince1970))"
+        let kidField = kid.map { #","kid":"\#($0)""# } ?? ""
+        let issField = iss.map { #""iss":"\#($0)","# } ?? ""
+        let signed =
+            base64URL(Array(#"{"alg":"\#(algorithm)"\#(kidField)}"#.utf8)) + "."
+            + base64URL(Array("{\(issField)\"iat\":\(issuedAt)}".utf8))
+        let signature = try key.signature(for: Array(signed.utf8))
+        return signed + "." + base64URL(Array(signature.rawRepresentation))
+    }
+
+    static func base64URL(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
+            .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+    }
+
+    /// The headers of a request that APNs takes.
+    func headers(jwt: String? = nil) -> [(String, String)] {
+        [
+            ("authorization", "bearer \(jwt ?? providerToken)"), ("apns-push-type", "liveactivity"),
+            ("apns-topic", Self.topic), ("apns-priority", "10"),
+        ]
+    }
+
+    struct Answer {
+        var status: Int
+        var reason: String?
+        var timestamp: Int?
+        var id: String?
+    }
+
+    /// One push on a connection of its own, through libcurl.
+    func push(
+        _ token: String = token(1), payload: String = update(1_763_700_000), method: String = "POST",
+        path: String? = nil, headers: [(String, String)]? = nil, timeout: Duration = .seconds(20)
+    ) async throws -> Answer {
+        var request = HTTPRequest(method, simulator.url + (path ?? "/3/device/\(token)"))
+        request.headers = headers ?? self.headers()
+        request.body = .bytes(Array(payload.utf8))
+        request.caFile = simulator.caFile
+        request.requiresHTTP2 = true
+        request.timeout = timeout
+        let response = try await HTTPClient().send(request)
+        let json = try? JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any]
+        return Answer(
+            status: response.status, reason: json?["reason"] as? String, timestamp: json?["timestamp"] as? Int,
+            id: response.header("apns-id"))
+    }
+
+    /// The control interface.
+    func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> (status: Int, text: String) {
+        var request = HTTPRequest(method, (try #require(simulator.controlURL)) + path)
+        request.body = body.map { .bytes(Array($0.utf8)) }
+        let response = try await HTTPClient().send(request)
+        return (response.status, String(decoding: response.body, as: UTF8.self))
+    }
+}
