@@ -43,6 +43,7 @@ final class Mailbox: Sendable {
         let result = await withCheckedContinuation { continuation in
             put(Batch(bytes: bytes, replies: replies, blocking: blocking, continuation: continuation))
         }
+        _ = load.load(ordering: .acquiring)
         return try result.get()
     }
 
@@ -69,7 +70,9 @@ final class Mailbox: Sendable {
     }
 
     func resume(_ batch: Batch, _ result: Result<ReplyArena, RedisError>) {
-        load.subtract(batch.replies, ordering: .relaxed)
+        // Released here, acquired in `exchange`: the same hand-over that the continuation makes, for ThreadSanitizer,
+        // which cannot see the runtime's when a continuation is resumed before its task has suspended.
+        load.subtract(batch.replies, ordering: .releasing)
         batch.continuation.resume(returning: result)
     }
 
