@@ -59,6 +59,7 @@ public final class Gateway: Service {
         let application = Application(
             responder: responder,
             server: .http1(
+                maximumBodyBytes: configuration.maximumBodyBytes,
                 configuration: .init(
                     idleTimeout: TimeAmount(configuration.idleTimeout),
                     httpDecoderConfiguration: .init(

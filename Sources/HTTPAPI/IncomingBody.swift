@@ -21,6 +21,8 @@ final class IncomingBody: Sendable {
     private let state = Mutex(State())
 
     private struct State {
+        /// Hummingbird's body can be iterated once; a second time ends the process.
+        var isBegun = false
         var isRead = false
         var bytes = 0
     }
@@ -42,6 +44,7 @@ final class IncomingBody: Sendable {
     func collect() async throws(APIError) -> [UInt8] {
         try checkEncoding()
         guard announced ?? 0 <= limit else { throw .bodyTooLarge(limit: limit) }
+        begin()
         var bytes: [UInt8] = []
         bytes.reserveCapacity(announced ?? 0)
         // On the channel's event loop. Closing the input ends the reading below; the answer can still go out.
@@ -66,6 +69,7 @@ final class IncomingBody: Sendable {
     /// Hands on the body part by part as it arrives, without a limit of its size.
     func stream(_ take: (ByteBufferView) async throws(APIError) -> Void) async throws(APIError) {
         try checkEncoding()
+        begin()
         do {
             for try await part in body {
                 count(part.readableBytes)
@@ -81,15 +85,16 @@ final class IncomingBody: Sendable {
 
     /// To be called with every answer. True if the connection cannot be used again.
     func finish() async -> Bool {
-        if state.withLock({ $0.isRead }) || announced == 0 { return false }
-        let rest = announced.map { $0 - bytesRead } ?? .max
-        if rest <= Self.drainedBytes, await drain() { return false }
+        let state = state.withLock { $0 }
+        if state.isRead || announced == 0 { return false }
+        if !state.isBegun, let announced, announced <= Self.drainedBytes, await drain() { return false }
         let channel = self.channel
         channel.eventLoop.scheduleTask(in: Self.linger) { channel.close(promise: nil) }
         return true
     }
 
     private func drain() async -> Bool {
+        begin()
         let channel = self.channel
         let deadline = channel.eventLoop.scheduleTask(in: timeout) { channel.close(mode: .input, promise: nil) }
         defer { deadline.cancel() }
@@ -104,6 +109,13 @@ final class IncomingBody: Sendable {
 
     private func checkEncoding() throws(APIError) {
         if hasEncoding { throw APIError(415, "The request body must not be compressed: leave out Content-Encoding.") }
+    }
+
+    private func begin() {
+        state.withLock { state in
+            precondition(!state.isBegun, "a body is read once")
+            state.isBegun = true
+        }
     }
 
     private func count(_ bytes: Int) { state.withLock { $0.bytes += bytes } }

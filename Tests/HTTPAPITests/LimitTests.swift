@@ -102,6 +102,20 @@ import Glibc
         }
     }
 
+    @Test func `a client that asks first is told to go on, unless its body is too large`() async throws {
+        try await GatewayFixture.run { gateway in
+            let head = "POST /api/push HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Expect: 100-continue\r\nContent-Length: "
+            let asking = try Socket(port: gateway.port)
+            asking.send("\(head)\(publishText().utf8.count)\r\n\r\n")
+            #expect(await asking.readHead().hasPrefix("HTTP/1.1 100 Continue\r\n"))
+            asking.send(publishText())
+            #expect(await asking.readAnswer().hasPrefix("HTTP/1.1 202 "))
+            let large = try Socket(port: gateway.port)
+            large.send("\(head)2000000\r\n\r\n")
+            #expect(await large.readHead().hasPrefix("HTTP/1.1 413 "))
+        }
+    }
+
     @Test func `HEAD is GET without a body`() async throws {
         try await GatewayFixture.run { gateway in
             let socket = try Socket(port: gateway.port)

@@ -1,0 +1,114 @@
+import Foundation
+import StrictJSON
+import Testing
+
+@testable import HTTPAPI
+
+/// Runs every example of docs/api.md, in order, against one gateway, with the curl that a reader would use.
+@Suite struct DocumentationTests {
+    /// A shell block, the status promised after it, and the answer shown, if one is.
+    struct Example: Sendable {
+        var line: Int
+        var script: String
+        var status: Int
+        var answer: String?
+    }
+
+    @Test func `every example answers as docs/api md says`() async throws {
+        let examples = try Self.examples()
+        #expect(examples.count >= 20)
+        try await GatewayFixture.run { gateway in
+            var push = ""
+            for example in examples {
+                let result = try await Shell.run(
+                    example.script,
+                    environment: [
+                        "HOST": "http://127.0.0.1:\(gateway.port)", "KEY": GatewayFixture.key, "PUSH": push,
+                        "SECRET": GatewayFixture.secret, "MASTER": GatewayFixture.masterSecret,
+                    ])
+                #expect(result.status == example.status, "docs/api.md:\(example.line): \(result.body)")
+                if let ids = try? JSONDocument(result.body).root.object()["push_ids"]?.array(), let id = ids.first {
+                    push = try id.string()
+                }
+                guard let answer = example.answer else { continue }
+                #expect(try Self.shape(result.body) == Self.shape(answer), "docs/api.md:\(example.line): \(result.body)")
+            }
+        }
+    }
+
+    @Test func `every endpoint is in the table and has an example`() throws {
+        let text = try Self.text()
+        let scripts = try Self.examples().map(\.script).joined()
+        for endpoint in Endpoint.all where endpoint.operation != .schedules {
+            #expect(text.contains("[`\(endpoint.method) \(endpoint.pattern)`]"), "\(endpoint.method) \(endpoint.pattern)")
+            let fixed = endpoint.pattern.prefix { $0 != "{" }
+            #expect(scripts.contains("$HOST\(fixed)"), "\(endpoint.pattern)")
+        }
+    }
+
+    /// Keys of an answer with the kinds of their values; an error's whole message and path count too.
+    private static func shape(_ text: String) throws -> [String] {
+        try JSONDocument(text).root.object().members.map { key, value in
+            ["error", "details", "rejected", "accepted", "activities", "expires_in"].contains(key)
+                ? "\(key)=\(String(decoding: value.raw, as: UTF8.self))" : "\(key):\(value.kind == .null ? .string : value.kind)"
+        }
+    }
+
+    private static func text() throws -> String {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/api.md")
+        return try String(contentsOf: file.standardized, encoding: .utf8)
+    }
+
+    private static func examples() throws -> [Example] {
+        var examples: [Example] = []
+        var block: (language: String, line: Int, text: String)?
+        for (number, line) in try text().split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            if line.hasPrefix("```") {
+                if let finished = block {
+                    if finished.language == "sh" {
+                        examples.append(Example(line: finished.line, script: finished.text, status: 0))
+                    } else if finished.language == "json", !examples.isEmpty {
+                        examples[examples.count - 1].answer = finished.text
+                    }
+                    block = nil
+                } else {
+                    block = (String(line.dropFirst(3)), number + 1, "")
+                }
+            } else if block != nil {
+                block?.text += line + "\n"
+            } else if line.hasPrefix("→ `"), let status = Int(line.dropFirst(3).prefix(3)), !examples.isEmpty {
+                examples[examples.count - 1].status = status
+            }
+        }
+        return examples
+    }
+}
+
+/// The examples' shell: curl as it is, only that its status is kept beside its output.
+private enum Shell {
+    struct Result: Sendable {
+        var status: Int
+        var body: String
+    }
+
+    static func run(_ script: String, environment: [String: String]) async throws -> Result {
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-euc", "curl() { command curl --silent --show-error --write-out '\\n%{http_code}' \"$@\"; }\n" + script]
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let output = Pipe()
+        process.standardOutput = output
+        // Set before the start: a process may end before anybody looks.
+        let ended = AsyncStream<Void> { continuation in
+            process.terminationHandler = { _ in continuation.finish() }
+        }
+        try process.run()
+        // Answers are far smaller than a pipe's buffer, so nothing waits for us.
+        for await _ in ended {}
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        let cut = text.lastIndex(of: "\n") ?? text.startIndex
+        return Result(
+            status: Int(text[cut...].dropFirst().prefix { $0.isNumber }) ?? 0,
+            body: String(text[..<cut]).trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+}
