@@ -83,8 +83,9 @@ extension Channels {
                     Lua.channelMark, keys: [.string(keys.channel(app, work.channel))],
                     arguments: [now] + work.operations)
             })
-        var joins: [String: [RedisArgument]] = [:]
-        var leaves: [String: [RedisArgument]] = [:]
+        // By the keys' bytes: as strings, tags that Unicode sees as the same text would be one.
+        var joins: [[UInt8]: [RedisArgument]] = [:]
+        var leaves: [[UInt8]: [RedisArgument]] = [:]
         var pending: [Work] = []
         for (var work, reply) in zip(open, replies) {
             try redisErrors { () throws(RedisError) in
@@ -94,7 +95,7 @@ extension Channels {
                 let member = RedisArgument.bytes(work.channel.stored)
                 for index in stride(from: 1, to: items.count - 1, by: 2) {
                     let field = try items[index].string()
-                    guard let key = keys.members(app, field: field) else { continue }
+                    guard let key = keys.members(app, field: field).map({ Array($0.utf8) }) else { continue }
                     work.fields.append(field)
                     if try items[index + 1].string() == "+" {
                         joins[key, default: []].append(member)
@@ -106,8 +107,8 @@ extension Channels {
             if !work.fields.isEmpty { pending.append(work) }
         }
         let changes =
-            joins.map { RedisCommand("SADD", [.string($0.key)] + $0.value) }
-            + leaves.map { RedisCommand("SREM", [.string($0.key)] + $0.value) }
+            joins.map { RedisCommand("SADD", [.bytes($0.key)] + $0.value) }
+            + leaves.map { RedisCommand("SREM", [.bytes($0.key)] + $0.value) }
         if !changes.isEmpty {
             for reply in try await pipeline(changes) {
                 _ = try redisErrors { () throws(RedisError) in try reply.integer() }

@@ -3,8 +3,7 @@ import Redis
 
 /// A name's keys in one app.
 struct RegistryPlace: Sendable {
-    let app: AppKey
-    let name: ActivityName
+    let key: RegistryMemory.Key
     /// Hash tag that all of them share.
     let tag: String
 }
@@ -27,7 +26,7 @@ extension Registry {
     static let countAttempts = 32
 
     func place(_ app: AppKey, _ name: ActivityName) -> RegistryPlace {
-        RegistryPlace(app: app, name: name, tag: keys.tag(app, name))
+        RegistryPlace(key: RegistryMemory.Key(app: app, name: name), tag: keys.tag(app, name))
     }
 
     /// Runs a script for each change and gives its numbers, in order. Changes made under an outdated count were refused by
@@ -41,7 +40,7 @@ extension Registry {
         var start = 0
         while start < changes.count {
             // A small name's first batches are small too, so that no bucket holds much more than twice the threshold.
-            let room = max(BucketChange.threshold, 64 * memory.count(place.tag).buckets)
+            let room = max(BucketChange.threshold, 64 * memory.count(place.key).buckets)
             let end = min(start + min(BucketChange.batch, room), changes.count)
             var open = Array(start..<end)
             var overfull: [Int] = []
@@ -49,7 +48,7 @@ extension Registry {
             while !open.isEmpty {
                 guard attempt < Self.countAttempts else { throw .corrupt("bucket count, which does not stand still") }
                 attempt += 1
-                let count = memory.count(place.tag)
+                let count = memory.count(place.key)
                 let key = count == .one ? nil : try await hashKey(for: count)
                 var commands: [RedisCommand] = []
                 commands.reserveCapacity(open.count)
@@ -95,7 +94,7 @@ extension Registry {
         var attempts = 0
         var remaining = channels[...]
         while let channel = remaining.first, splits < channels.count, attempts < channels.count + Self.countAttempts {
-            var count = memory.count(place.tag)
+            var count = memory.count(place.key)
             if count != .one { key = try await hashKey(for: count) }
             let full = count.bucket(of: key.hash(channel))
             guard !roomy.contains(full), count.buckets < BucketCount.maximum else {
@@ -124,7 +123,7 @@ extension Registry {
             } else if try redisErrors({ () throws(RedisError) in try reply.integer() }) == 1 {
                 splits += 1
                 count = grown
-                memory.remember(place.tag, count)
+                memory.remember(place.key, count)
                 // What is divided off a roomy bucket is roomy.
                 if roomy.contains(source) { roomy.insert(count.buckets - 1) }
             } else {
@@ -135,7 +134,7 @@ extension Registry {
 
     /// Takes over the count that a script answered.
     private func adopt(_ reply: RedisReply, for place: RegistryPlace) throws(StoreError) {
-        memory.remember(place.tag, try bucketCount(reply))
+        memory.remember(place.key, try bucketCount(reply))
     }
 
     func bucketCount(_ reply: RedisReply) throws(StoreError) -> BucketCount {

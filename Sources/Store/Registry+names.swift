@@ -49,7 +49,7 @@ extension Registry {
             RedisCommand("HMGET", [meta, "last", "ended"]),
         ])
         let count = try bucketCount(replies[0])
-        if count != memory.count(place.tag) { memory.remember(place.tag, count) }
+        if count != memory.count(place.key) { memory.remember(place.key, count) }
         return try redisErrors { () throws(RedisError) in
             let exists = try replies[1].integer() == 1
             let hasMeta = try replies[2].integer() == 1
@@ -108,9 +108,9 @@ extension Registry {
     /// Puts the name into its app's index: after its tokens, on another slot of a cluster. If the process dies in between,
     /// the caller has no answer and repeats the call.
     func list(_ place: RegistryPlace, now: Int64) async throws(StoreError) {
-        guard memory.needsListing(place.tag, now: now) else { return }
-        try await list(place.app, [place.name])
-        memory.listed(place.tag, at: now)
+        guard memory.needsListing(place.key, now: now) else { return }
+        try await list(place.key.app, [place.key.name])
+        memory.listed(place.key, at: now)
     }
 
     private func list(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
@@ -123,7 +123,7 @@ extension Registry {
     /// seen here after the removal, or its own listing comes after the removal.
     private func forget(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
         guard !names.isEmpty else { return }
-        names.forEach { memory.forgetListing(keys.tag(app, $0)) }
+        names.forEach { memory.forgetListing(RegistryMemory.Key(app: app, name: $0)) }
         let reply = try await pipeline([
             RedisCommand("ZREM", [.string(keys.names(app))] + names.map { .string($0.rawValue) })
         ])[0]

@@ -81,7 +81,7 @@ extension Registry {
     ) async throws(StoreError) -> ScanStep {
         let root = RedisArgument.string(keys.root(place.tag))
         for _ in 0..<Self.countAttempts {
-            let known = memory.count(place.tag)
+            let known = memory.count(place.key)
             let step = ScanStep(known, from: position, end: end, tokens: tokens, density: density)
             var commands = [RedisCommand("HGET", [root, "n"])]
             for bucket in step.buckets {
@@ -93,7 +93,7 @@ extension Registry {
                 throw .redis(.unexpectedReply("a transaction of another length"))
             }
             let count = try bucketCount(replies[0])
-            if count != known { memory.remember(place.tag, count) }
+            if count != known { memory.remember(place.key, count) }
             guard step.isWhole(count) else { continue }
             // Not at a class's edge: the name had more buckets once and shrank by expiring, or the range is narrower.
             let isPartial = position > step.positions.lowerBound || end < step.positions.upperBound

@@ -1,3 +1,4 @@
+import LiveActivity
 import Synchronization
 
 #if canImport(Glibc)
@@ -11,6 +12,11 @@ import Synchronization
 /// What a process remembers of the registry between calls. All of it is a guess that Redis corrects, but for the hash key.
 /// Shared by the copies of a `Registry`.
 final class RegistryMemory: Sendable {
+    /// Compared by bytes, as `ActivityName` is; strings made of it would not be.
+    struct Key: Hashable {
+        let app: AppKey
+        let name: ActivityName
+    }
     private struct Name {
         var count = BucketCount.one
         /// When this process last put it into the index of names, epoch ms.
@@ -18,10 +24,10 @@ final class RegistryMemory: Sendable {
     }
     /// Two generations: a name that was not asked for during a whole generation is forgotten.
     private struct Names {
-        var young: [String: Name] = [:]
-        var old: [String: Name] = [:]
+        var young: [Key: Name] = [:]
+        var old: [Key: Name] = [:]
 
-        mutating func update<Result>(_ key: String, _ body: (inout Name) -> Result) -> Result {
+        mutating func update<Result>(_ key: Key, _ body: (inout Name) -> Result) -> Result {
             if young[key] == nil {
                 if young.count >= RegistryMemory.generation { (old, young) = (young, [:]) }
                 young[key] = old[key] ?? Name()
@@ -45,18 +51,18 @@ final class RegistryMemory: Sendable {
         set { key.withLock { $0 = newValue } }
     }
 
-    func count(_ tag: String) -> BucketCount { names.withLock { $0.young[tag]?.count ?? $0.old[tag]?.count ?? .one } }
+    func count(_ key: Key) -> BucketCount { names.withLock { $0.young[key]?.count ?? $0.old[key]?.count ?? .one } }
 
-    func remember(_ tag: String, _ count: BucketCount) { names.withLock { $0.update(tag) { $0.count = count } } }
+    func remember(_ key: Key, _ count: BucketCount) { names.withLock { $0.update(key) { $0.count = count } } }
 
-    func needsListing(_ tag: String, now: Int64) -> Bool {
-        let listedAt = names.withLock { $0.young[tag]?.listedAt ?? $0.old[tag]?.listedAt ?? 0 }
+    func needsListing(_ key: Key, now: Int64) -> Bool {
+        let listedAt = names.withLock { $0.young[key]?.listedAt ?? $0.old[key]?.listedAt ?? 0 }
         return now - listedAt >= Self.relistAfter || now < listedAt
     }
 
-    func listed(_ tag: String, at now: Int64) { names.withLock { $0.update(tag) { $0.listedAt = now } } }
+    func listed(_ key: Key, at now: Int64) { names.withLock { $0.update(key) { $0.listedAt = now } } }
 
-    func forgetListing(_ tag: String) { names.withLock { $0.update(tag) { $0.listedAt = 0 } } }
+    func forgetListing(_ key: Key) { names.withLock { $0.update(key) { $0.listedAt = 0 } } }
 
     func addMalformed(_ count: Int) { malformedCount.add(count, ordering: .relaxed) }
     var malformed: Int { malformedCount.load(ordering: .relaxed) }
