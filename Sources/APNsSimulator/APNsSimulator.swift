@@ -104,6 +104,8 @@ public final class APNsSimulator: Service {
                 certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
             tls.minimumTLSVersion = .tlsv12
             tls.applicationProtocols = ["h2"]
+            // How long a close waits for the client's close_notify.
+            tls.shutdownTimeout = .milliseconds(200)
             return try NIOSSLContext(configuration: tls)
         } catch {
             throw .files(path: certificates.caFile, "cannot use the certificates: \(error)")
@@ -134,8 +136,10 @@ public final class APNsSimulator: Service {
             return
         }
         shared.remember(channel)
+        let socket = Socket()
         try channel.pipeline.syncOperations.addHandlers([
-            NIOSSLServerHandler(context: tls), ConnectionHandler(shared: shared, allocator: channel.allocator),
+            socket, NIOSSLServerHandler(context: tls),
+            ConnectionHandler(shared: shared, socket: socket, allocator: channel.allocator),
         ])
     }
 
@@ -196,41 +200,5 @@ public final class APNsSimulator: Service {
     /// Whether `Faults.deadShare` makes this token a dead one.
     public static func isDead(token: [UInt8], share: Double, seed: UInt64) -> Bool {
         share > 0 && Draw.dead(seed: seed, Draw.hash(token)) < share
-    }
-}
-
-extension Shared {
-    /// Until it closes; `stop()` closes what is remembered.
-    func remember(_ channel: any Channel) {
-        let id = ObjectIdentifier(channel)
-        channels.withLock { $0[id] = channel }
-        channel.closeFuture.whenComplete { _ in self.channels.withLock { $0[id] = nil } }
-    }
-
-    func report(_ hex: String) -> TokenReport? {
-        guard let token = Hexadecimal.decode(hex.utf8) else { return nil }
-        return judge.withLock { judge in judge.record.tokens[token].map { judge.record.report(token, $0) } }
-    }
-}
-
-extension ProviderKey {
-    func read() throws(SimulatorError) -> ProviderTokens.Key {
-        let text: String
-        let field: String
-        switch material {
-        case .pem(let pem): (text, field) = (pem, "key \(keyID)")
-        case .file(let path):
-            guard let content = Files.read(path) else { throw .files(path: path, "cannot read the key file") }
-            (text, field) = (content, path)
-        }
-        let publicKey: P256.Signing.PublicKey
-        if let key = try? P256.Signing.PrivateKey(pemRepresentation: text) {
-            publicKey = key.publicKey
-        } else if let key = try? P256.Signing.PublicKey(pemRepresentation: text) {
-            publicKey = key
-        } else {
-            throw .configuration(field: field, "not a P-256 key in PEM form; give Apple's .p8 file or its public key")
-        }
-        return ProviderTokens.Key(keyID: keyID, teamID: teamID, publicKey: publicKey, bundleIDs: Set(bundleIDs))
     }
 }

@@ -85,7 +85,9 @@ struct Certificates {
         return (certificate, key)
     }
 
-    private static func makeLeaf(for key: P256.Signing.PublicKey, host: String, _ authority: Authority) throws -> Certificate {
+    private static func makeLeaf(for key: P256.Signing.PublicKey, host: String, _ authority: Authority) throws
+        -> Certificate
+    {
         let subject = try DistinguishedName { CommonName("Lamplighter APNs simulator") }
         let authorityID = try authority.certificate.extensions.subjectKeyIdentifier?.keyIdentifier
         return try Certificate(
@@ -166,7 +168,9 @@ enum Files {
         let bytes = Array(text.utf8)
         var written = 0
         while written < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress.map { $0 + written }, bytes.count - written) }
+            let count = bytes.withUnsafeBytes {
+                Glibc.write(file, $0.baseAddress.map { $0 + written }, bytes.count - written)
+            }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
                 close(file)

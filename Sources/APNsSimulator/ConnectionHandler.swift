@@ -1,34 +1,19 @@
-internal import Glibc
 internal import Logging
 internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
 internal import Synchronization
 
-/// What the connections of a simulator share.
-final class Shared: Sendable {
-    let configuration: SimulatorConfiguration
-    let judge: Mutex<Judge>
-    let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
-    let logger: Logger
-    /// Bodies of answers without a timestamp, made once.
-    let bodies: [Reason: [UInt8]]
+/// Sits below TLS: closing from here says nothing to the client.
+final class Socket: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    private var context: ChannelHandlerContext?
 
-    init(configuration: SimulatorConfiguration, keys: [ProviderTokens.Key], logger: Logger) {
-        self.configuration = configuration
-        self.logger = logger
-        judge = Mutex(Judge(configuration: configuration, keys: keys, now: Self.now(offset: configuration.clockOffset)))
-        bodies = Dictionary(uniqueKeysWithValues: Reason.allCases.map { ($0, Array(#"{"reason":"\#($0.rawValue)"}"#.utf8)) })
-    }
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    /// Milliseconds since 1970, `clockOffset` seconds ahead.
-    var now: Int { Self.now(offset: configuration.clockOffset) }
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    private static func now(offset: Int) -> Int {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return (time.tv_sec + offset) * 1_000 + time.tv_nsec / 1_000_000
-    }
+    func close() { context?.close(promise: nil) }
 }
 
 /// One connection on its event loop, from the end of the TLS handshake until it closes. It moves bytes and time; what
@@ -55,6 +40,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private static let graceAfterAbruptEnd: Int64 = 50
 
     private let shared: Shared
+    private let socket: Socket
     private var session: HTTP2Session
     private var facts = ConnectionFacts()
     private var phase = Phase.handshake
@@ -62,11 +48,10 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// The limit to come back to after a rejection lowered it.
     private var streams: Int
     private var flushIsScheduled = false
-    /// Requests that wait for their latency to pass.
-    private var delayed = 0
 
-    init(shared: Shared, allocator: ByteBufferAllocator) {
+    init(shared: Shared, socket: Socket, allocator: ByteBufferAllocator) {
         self.shared = shared
+        self.socket = socket
         session = HTTP2Session(initialStreams: shared.configuration.initialStreams, allocator: allocator)
         streams = shared.configuration.streams
     }
@@ -175,7 +160,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .close?:
             abandon(session.dropStreams())
             phase = .closed
-            context.close(promise: nil)
+            socket.close()
             return
         case .freeze?:
             phase = .frozen
@@ -193,10 +178,8 @@ final class ConnectionHandler: ChannelInboundHandler {
             process(id, stream, orders, context)
             return
         }
-        delayed += 1
         let due = TimeAmount.nanoseconds(Int64(orders.latency * 1e6))
         _ = context.eventLoop.assumeIsolated().scheduleTask(in: due) {
-            self.delayed -= 1
             guard self.phase == .open || self.phase == .draining, let stream = self.session.streams[id] else { return }
             self.process(id, stream, orders, context)
             self.flushSoon(context)

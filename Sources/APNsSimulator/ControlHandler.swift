@@ -31,7 +31,11 @@ final class ControlHandler: ChannelInboundHandler {
             self.head = head
             body = ByteBuffer()
         case .body(var part):
-            if body.readableBytes + part.readableBytes <= Self.maximumBody { body.writeBuffer(&part) } else { head = nil }
+            if body.readableBytes + part.readableBytes <= Self.maximumBody {
+                body.writeBuffer(&part)
+            } else {
+                head = nil
+            }
         case .end:
             guard let head else {
                 fail(.payloadTooLarge, "the body is over \(Self.maximumBody) bytes", context)
@@ -82,7 +86,8 @@ final class ControlHandler: ChannelInboundHandler {
     private func send(_ status: HTTPResponseStatus, _ body: [UInt8], _ context: ChannelHandlerContext) {
         let body = body.last == UInt8(ascii: "\n") ? body : body + [UInt8(ascii: "\n")]
         let headers: HTTPHeaders = ["content-type": "application/json", "content-length": "\(body.count)"]
-        context.write(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))), promise: nil)
+        context.write(
+            wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
@@ -90,11 +95,15 @@ final class ControlHandler: ChannelInboundHandler {
     private func stream(_ context: ChannelHandlerContext) {
         let recorder = shared.judge.withLock { $0.record }
         let headers: HTTPHeaders = ["content-type": "application/x-ndjson", "transfer-encoding": "chunked"]
-        context.write(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers))), promise: nil)
+        context.write(
+            wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers))), promise: nil)
         write(recorder, from: recorder.tokens.startIndex, context)
     }
 
-    private func write(_ recorder: Recorder, from start: Dictionary<[UInt8], Recorder.TokenRecord>.Index, _ context: ChannelHandlerContext) {
+    private func write(
+        _ recorder: Recorder, from start: Dictionary<[UInt8], Recorder.TokenRecord>.Index,
+        _ context: ChannelHandlerContext
+    ) {
         var lines = context.channel.allocator.buffer(capacity: Self.linesAtATime * 512)
         var index = start
         var count = 0

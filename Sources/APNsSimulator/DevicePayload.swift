@@ -32,7 +32,8 @@ struct DevicePayload: Sendable {
         func wrong(_ name: String, _ kind: JSONReader.Kind) -> Bool { members[name].map { $0.kind != kind } ?? false }
         func absent(_ name: String, _ kind: JSONReader.Kind) -> Bool { members[name]?.kind != kind }
 
-        if let value = members["timestamp"], value.kind == .number, let number = Double(text(value)), abs(number) < 1e15 {
+        if let value = members["timestamp"], value.kind == .number, let number = Double(text(value)), abs(number) < 1e15
+        {
             timestamp = Int(number)
         }
         if let value = members["event"], value.kind == .string {

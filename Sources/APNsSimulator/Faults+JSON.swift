@@ -14,7 +14,9 @@ extension Decoder {
         for key in try container(keyedBy: AnyKey.self).allKeys where Key(stringValue: key.stringValue) == nil {
             let known = Key.allCases.map(\.stringValue).joined(separator: ", ")
             throw DecodingError.dataCorrupted(
-                .init(codingPath: codingPath + [key], debugDescription: "unknown key \(key.stringValue); known are \(known)"))
+                .init(
+                    codingPath: codingPath + [key],
+                    debugDescription: "unknown key \(key.stringValue); known are \(known)"))
         }
         return try container(keyedBy: type)
     }
@@ -145,7 +147,9 @@ extension Scenario {
     public static func read(file path: String) throws(SimulatorError) -> Scenario {
         guard let text = Files.read(path) else { throw .files(path: path, "cannot read the scenario file") }
         let scenario: Scenario = try JSON.decode(Array(text.utf8), source: path)
-        for (index, phase) in scenario.phases.enumerated() { try phase.faults.validate(at: "\(path): phases[\(index)].faults") }
+        for (index, phase) in scenario.phases.enumerated() {
+            try phase.faults.validate(at: "\(path): phases[\(index)].faults")
+        }
         return scenario
     }
 }

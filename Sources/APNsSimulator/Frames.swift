@@ -56,7 +56,9 @@ struct FrameHeader {
 
     /// nil until nine bytes are there. Moves past them.
     init?(_ buffer: inout ByteBuffer) {
-        guard let (high, low, type, flags, stream) = buffer.readMultipleIntegers(as: (UInt16, UInt8, UInt8, UInt8, UInt32).self)
+        guard
+            let (high, low, type, flags, stream) = buffer.readMultipleIntegers(
+                as: (UInt16, UInt8, UInt8, UInt8, UInt32).self)
         else { return nil }
         length = Int(high) << 8 | Int(low)
         self.type = FrameType(rawValue: type)

@@ -84,14 +84,13 @@ struct HTTP2Session {
 
     /// Ends the stream, at once or when the client's windows have room for the body.
     mutating func answer(_ id: UInt32, status: Int, messageID: MessageID, body: [UInt8]) {
-        guard var stream = streams[id], !stream.isAnswered else { return }
+        guard let index = streams.index(forKey: id), !streams.values[index].isAnswered else { return }
         output.writeAnswerHeaders(status: status, id: messageID, endStream: body.isEmpty, stream: id)
         if body.isEmpty {
-            streams[id] = nil
+            streams.remove(at: index)
         } else {
-            stream.isAnswered = true
-            stream.waiting = body
-            streams[id] = stream
+            streams.values[index].isAnswered = true
+            streams.values[index].waiting = body
             sendWaiting(id)
         }
     }
@@ -140,7 +139,12 @@ struct HTTP2Session {
         if input.readableBytes == 0 {
             input = bytes
         } else {
-            input.writeImmutableBuffer(bytes)
+            // Bodies still share the old buffer, and appending to it would never give back what has been read.
+            var joined = ByteBuffer()
+            joined.reserveCapacity(input.readableBytes + bytes.readableBytes)
+            joined.writeImmutableBuffer(input)
+            joined.writeImmutableBuffer(bytes)
+            input = joined
         }
     }
 
@@ -182,7 +186,9 @@ struct HTTP2Session {
             guard header.stream != 0, header.stream <= lastStream || isAfterGoaway(header.stream) else {
                 throw .protocolError
             }
-            return streams.removeValue(forKey: header.stream).flatMap { $0.isRead && !$0.isAnswered ? .cancelled(header.stream) : nil }
+            return streams.removeValue(forKey: header.stream).flatMap {
+                $0.isRead && !$0.isAnswered ? .cancelled(header.stream) : nil
+            }
         case .ping:
             guard header.length == 8 else { throw .frameSizeError }
             guard header.stream == 0 else { throw .protocolError }
@@ -241,7 +247,8 @@ struct HTTP2Session {
     }
 
     /// Every block is decoded, also one that is then ignored: the table is the connection's.
-    private mutating func open(_ id: UInt32, _ flags: UInt8, _ block: inout ByteBuffer) throws(HTTP2ErrorCode) -> Event? {
+    private mutating func open(_ id: UInt32, _ flags: UInt8, _ block: inout ByteBuffer) throws(HTTP2ErrorCode) -> Event?
+    {
         let headers: HPACKHeaders
         do { headers = try hpack.decodeHeaders(from: &block) } catch { throw .compressionError }
         let endsStream = flags & FrameFlags.endStream != 0
@@ -282,7 +289,9 @@ struct HTTP2Session {
         _ header: FrameHeader,
         _ payload: inout ByteBuffer
     ) throws(HTTP2ErrorCode) -> Event? {
-        guard header.stream != 0, header.stream <= lastStream || isAfterGoaway(header.stream) else { throw .protocolError }
+        guard header.stream != 0, header.stream <= lastStream || isAfterGoaway(header.stream) else {
+            throw .protocolError
+        }
         receiveWindow -= header.length
         guard receiveWindow >= 0 else { throw .flowControlError }
         if receiveWindow < Self.connectionWindow / 2 {
@@ -293,8 +302,9 @@ struct HTTP2Session {
         // A stream that was answered, reset or refused: the client may not know yet.
         guard let index = streams.index(forKey: header.stream) else { return nil }
         guard !streams.values[index].isRead else {
+            let isUnanswered = !streams.values[index].isAnswered
             reset(header.stream, .streamClosed)
-            return nil
+            return isUnanswered ? .cancelled(header.stream) : nil
         }
         let endsStream = header.has(FrameFlags.endStream)
         streams.values[index].bodyBytes += payload.readableBytes
@@ -307,7 +317,9 @@ struct HTTP2Session {
         let kept = streams.values[index].body.readableBytes
         if kept == 0, payload.readableBytes <= Self.keptBody {
             streams.values[index].body = payload
-        } else if kept < Self.keptBody, var part = payload.readSlice(length: min(payload.readableBytes, Self.keptBody - kept)) {
+        } else if kept < Self.keptBody,
+            var part = payload.readSlice(length: min(payload.readableBytes, Self.keptBody - kept))
+        {
             streams.values[index].body.writeBuffer(&part)
         }
         return endsStream ? finishReading(header.stream) : nil
@@ -338,7 +350,8 @@ struct HTTP2Session {
         sendAllWaiting()
     }
 
-    private mutating func receiveWindowUpdate(_ header: FrameHeader, _ payload: inout ByteBuffer) throws(HTTP2ErrorCode) {
+    private mutating func receiveWindowUpdate(_ header: FrameHeader, _ payload: inout ByteBuffer) throws(HTTP2ErrorCode)
+    {
         guard header.length == 4, let field = payload.readInteger(as: UInt32.self) else { throw .frameSizeError }
         let increment = Int(field & 0x7fff_ffff)
         guard increment > 0 else { throw .protocolError }

@@ -78,7 +78,8 @@ struct MessageID: Hashable, Sendable {
             if position == 8 || position == 13 || position == 18 || position == 23 {
                 guard character == UInt8(ascii: "-") else { return nil }
             } else {
-                guard let nibble = Hexadecimal.nibble(character), character < UInt8(ascii: "A") || character > UInt8(ascii: "F"),
+                guard let nibble = Hexadecimal.nibble(character),
+                    character < UInt8(ascii: "A") || character > UInt8(ascii: "F"),
                     digits < 32
                 else { return nil }
                 if digits < 16 { high = high << 4 | UInt64(nibble) } else { low = low << 4 | UInt64(nibble) }

@@ -168,7 +168,8 @@ struct Judge: Sendable {
             verdict = .reset(faults.resetCode)
             reaches = reaches && faults.resetDelivers
         } else if stallsHere
-            || (faults.stallShare > 0 && Draw.stall(seed: configuration.seed, hash, attempt: attempt) < faults.stallShare)
+            || (faults.stallShare > 0
+                && Draw.stall(seed: configuration.seed, hash, attempt: attempt) < faults.stallShare)
         {
             verdict = .stalled
             reaches = reaches && faults.stallDelivers
@@ -194,7 +195,9 @@ struct Judge: Sendable {
         now: Int
     ) -> Judgement {
         let prefix = "/3/device/"
-        guard head.path.hasPrefix(prefix) || head.path == "/3/device" else { return .rejected(.badPath, timestamp: nil) }
+        guard head.path.hasPrefix(prefix) || head.path == "/3/device" else {
+            return .rejected(.badPath, timestamp: nil)
+        }
         guard head.method == "POST" else { return .rejected(.methodNotAllowed, timestamp: nil) }
         let hex = head.path.utf8.dropFirst(prefix.utf8.count)
         if hex.contains(UInt8(ascii: "/")) { return .rejected(.badPath, timestamp: nil) }

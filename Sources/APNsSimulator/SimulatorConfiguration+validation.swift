@@ -1,3 +1,5 @@
+internal import Crypto
+
 extension SimulatorConfiguration {
     func validate() throws(SimulatorError) {
         func need(_ condition: Bool, _ field: String, _ text: String) throws(SimulatorError) {
@@ -41,9 +43,12 @@ extension Faults {
             try need(dead.contains(name), "dead_reasons.\(name)", deadText)
             try need(weight >= 0 && weight.isFinite, "dead_reasons.\(name)", "the weight \(weight) is negative")
         }
-        try need(deadReasons.values.contains { $0 > 0 }, "dead_reasons", "names no reason; leave it out for Unregistered")
+        try need(
+            deadReasons.values.contains { $0 > 0 }, "dead_reasons", "names no reason; leave it out for Unregistered")
         for (index, token) in deadTokens.enumerated() {
-            let isHex = !token.prefix.isEmpty && token.prefix.utf8.allSatisfy { Hexadecimal.nibble($0) != nil && !(65...70).contains($0) }
+            let isHex =
+                !token.prefix.isEmpty
+                && token.prefix.utf8.allSatisfy { Hexadecimal.nibble($0) != nil && !(65...70).contains($0) }
             try need(isHex, "dead_tokens[\(index)].prefix", "is not lowercase hex")
             if let reason = token.reason { try need(dead.contains(reason), "dead_tokens[\(index)].reason", deadText) }
         }
@@ -58,12 +63,38 @@ extension Faults {
         let isPlain = goawayReason.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5c && $0 < 0x7f }
         try need(isPlain, "goaway_reason", "has characters that a reason of Apple's has not")
         for (index, change) in settings.enumerated() {
-            try need((0...0x7fff_ffff).contains(change.streams), "settings[\(index)].streams", "\(change.streams) is negative")
-            try need(change.afterRequests >= 1, "settings[\(index)].after_requests", "\(change.afterRequests) is not 1 or more")
+            try need(
+                (0...0x7fff_ffff).contains(change.streams), "settings[\(index)].streams",
+                "\(change.streams) is negative")
+            try need(
+                change.afterRequests >= 1, "settings[\(index)].after_requests",
+                "\(change.afterRequests) is not 1 or more")
         }
     }
 
     private static func unknown(_ name: String) -> String {
         "\(name) is no reason of Apple's; such are TooManyRequests, InternalServerError, ServiceUnavailable"
+    }
+}
+
+extension ProviderKey {
+    func read() throws(SimulatorError) -> ProviderTokens.Key {
+        let text: String
+        let field: String
+        switch material {
+        case .pem(let pem): (text, field) = (pem, "key \(keyID)")
+        case .file(let path):
+            guard let content = Files.read(path) else { throw .files(path: path, "cannot read the key file") }
+            (text, field) = (content, path)
+        }
+        let publicKey: P256.Signing.PublicKey
+        if let key = try? P256.Signing.PrivateKey(pemRepresentation: text) {
+            publicKey = key.publicKey
+        } else if let key = try? P256.Signing.PublicKey(pemRepresentation: text) {
+            publicKey = key
+        } else {
+            throw .configuration(field: field, "not a P-256 key in PEM form; give Apple's .p8 file or its public key")
+        }
+        return ProviderTokens.Key(keyID: keyID, teamID: teamID, publicKey: publicKey, bundleIDs: Set(bundleIDs))
     }
 }

@@ -44,7 +44,7 @@ public struct SimulatorRecord: Sendable, Hashable, Codable {
 
     public init() {}
 
-    enum CodingKeys: String, CodingKey {
+    enum CodingKeys: String, CodingKey, CaseIterable {
         case requests, accepted, tokens, duplicates, stalled, reset, unprocessed, cancelled, goaways, connections, phase
         case acceptedTokens = "accepted_tokens"
         case byStatus = "by_status"

@@ -66,6 +66,15 @@ struct CertificatesTests {
         }
     }
 
+    @Test(arguments: [["http/1.1"], []]) func aClientWithoutHTTP2IsNotServed(protocols: [String]) async throws {
+        try await SimulatorFixture.run { fixture async throws in
+            // Closed right after the handshake, before or after the client's first bytes.
+            let connection = try? await RawConnection.open(fixture.simulator, protocols: protocols)
+            #expect(await connection?.remaining().isEmpty ?? true)
+            #expect(fixture.simulator.snapshot().requests == 0)
+        }
+    }
+
     /// Without keys, the simulator makes one that a sender can sign with.
     @Test func theSimulatorsOwnProviderKey() async throws {
         try await SimulatorFixture.run({ $0.keys = [] }) { fixture async throws in

@@ -107,4 +107,23 @@ struct ControlTests {
         let read: Scenario = try JSON.decode(JSON.encode(scenario), source: "scenario")
         #expect(read == scenario)
     }
+
+    /// The examples of docs/simulator.md are what they say.
+    @Test func theDocumentedExamples() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/simulator.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let examples = text.components(separatedBy: "```json\n").dropFirst()
+            .compactMap { $0.components(separatedBy: "```").first }
+        #expect(examples.count == 2)
+        let faults = try Faults.parse(Array(try #require(examples.first).utf8), source: "faults")
+        #expect(faults.deadTokens == [DeadToken(prefix: "00ab", reason: "ExpiredToken", since: 1_795_276_800_000)])
+        let file = FileManager.default.temporaryDirectory.appending(path: "scenario-\(UUID().uuidString).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try #require(examples.last).write(to: file, atomically: true, encoding: .utf8)
+        let scenario = try Scenario.read(file: file.path)
+        #expect(scenario.phases.map(\.afterRequests) == [0, 5_000, nil, nil])
+        // Each field has its row.
+        for key in Faults.CodingKeys.allCases { #expect(text.contains("`\(key.stringValue)`"), "\(key.stringValue)") }
+        for key in SimulatorRecord.CodingKeys.allCases { #expect(text.contains("`\(key.stringValue)`")) }
+    }
 }

@@ -84,7 +84,8 @@ struct FaultTests {
         }
         #expect(counts[.accepted] == 300)
         let total = Double(counts.values.reduce(0, +))
-        for (reason, share) in [(Reason.tooManyRequests, 0.2), (.internalServerError, 0.1), (.serviceUnavailable, 0.1)] {
+        for (reason, share) in [(Reason.tooManyRequests, 0.2), (.internalServerError, 0.1), (.serviceUnavailable, 0.1)]
+        {
             let seen = Double(counts[.rejected(reason, timestamp: nil), default: 0]) / total
             #expect(abs(seen - share) < 0.05, "\(reason)")
         }
@@ -332,7 +333,11 @@ struct FaultTests {
     private func judgements(_ faults: Faults, tokens: Int) -> [Judgement] {
         var judge = Self.judge(faults)
         return (0..<tokens).map { number in
-            if case .rejected(let reason, _) = Self.judge(&judge, number) { .rejected(reason, timestamp: nil) } else { .accepted }
+            if case .rejected(let reason, _) = Self.judge(&judge, number) {
+                .rejected(reason, timestamp: nil)
+            } else {
+                .accepted
+            }
         }
     }
 }

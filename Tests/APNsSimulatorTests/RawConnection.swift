@@ -56,10 +56,11 @@ final class RawConnection: Sendable {
         self.frames = frames
     }
 
-    static func open(_ simulator: APNsSimulator) async throws -> RawConnection {
+    static func open(_ simulator: APNsSimulator, protocols: [String] = ["h2"]) async throws -> RawConnection {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .file(simulator.caFile)
-        tls.applicationProtocols = ["h2"]
+        tls.applicationProtocols = protocols
+        tls.shutdownTimeout = .milliseconds(100)
         let context = try NIOSSLContext(configuration: tls)
         let (frames, input) = AsyncStream<Frame>.makeStream()
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)

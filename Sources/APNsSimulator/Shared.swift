@@ -1,0 +1,45 @@
+internal import Glibc
+internal import Logging
+internal import NIOCore
+internal import Synchronization
+
+/// What the connections of a simulator share.
+final class Shared: Sendable {
+    let configuration: SimulatorConfiguration
+    let judge: Mutex<Judge>
+    let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+    let logger: Logger
+    /// Bodies of answers without a timestamp, made once.
+    let bodies: [Reason: [UInt8]]
+
+    init(configuration: SimulatorConfiguration, keys: [ProviderTokens.Key], logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        judge = Mutex(Judge(configuration: configuration, keys: keys, now: Self.now(offset: configuration.clockOffset)))
+        bodies = Dictionary(
+            uniqueKeysWithValues: Reason.allCases.map { ($0, Array(#"{"reason":"\#($0.rawValue)"}"#.utf8)) })
+    }
+
+    /// Milliseconds since 1970, `clockOffset` seconds ahead.
+    var now: Int { Self.now(offset: configuration.clockOffset) }
+
+    private static func now(offset: Int) -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return (time.tv_sec + offset) * 1_000 + time.tv_nsec / 1_000_000
+    }
+}
+
+extension Shared {
+    /// Until it closes; `stop()` closes what is remembered.
+    func remember(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        channels.withLock { $0[id] = channel }
+        channel.closeFuture.whenComplete { _ in self.channels.withLock { $0[id] = nil } }
+    }
+
+    func report(_ hex: String) -> TokenReport? {
+        guard let token = Hexadecimal.decode(hex.utf8) else { return nil }
+        return judge.withLock { judge in judge.record.tokens[token].map { judge.record.report(token, $0) } }
+    }
+}
