@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import LiveActivity
 import Redis
 import Settings
@@ -8,7 +9,7 @@ import Store
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show the queues, the workers and Redis.",
+        abstract: "Show the queues, the alarms, the workers and Redis.",
         discussion: """
             It reads Redis itself, so it works without a gateway.
 
@@ -28,22 +29,28 @@ struct StatusCommand: AsyncParsableCommand {
         let store = Store(redis: client, prefix: settings.redisPrefix, logger: logger)
         let findings = try await RedisInspection.findings(client)
         let depths = try await store.queue.depth(settings.apps.map(\.key))
+        let alarms = try await store.alarms.list(settings.apps.map(\.key))
         let workers = try await store.queue.workers(settings.apps.map(\.key)).sorted { $0.name < $1.name }
         await client.close()
         if global.json {
-            Terminal.print(json(settings, findings, depths, workers))
+            Terminal.print(json(settings, findings, alarms, depths, workers))
         } else {
-            text(settings, findings, depths, workers)
+            text(settings, findings, alarms, depths, workers)
         }
     }
 
     private func text(
-        _ settings: Settings, _ findings: RedisFindings, _ depths: [QueueDepth],
+        _ settings: Settings, _ findings: RedisFindings, _ alarms: [Alarm], _ depths: [QueueDepth],
         _ workers: [(name: String, idle: Int, pending: Int)]
     ) {
         let memory = (findings.info["used_memory"].flatMap(Int.init) ?? 0) >> 20
         Terminal.print("\(findings.version.text) at \(settings.redisURL): \(memory) MB in use")
         for finding in findings.losses { Terminal.print("\(finding.mark.rawValue) \(finding.text)") }
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        for alarm in alarms {
+            let since = Self.ago(Int(max(0, now - alarm.since)))
+            Terminal.print("✗ app \(alarm.app): \(alarm.kind): \(alarm.reason), first \(since)")
+        }
         Terminal.print("")
         var queues = Table(.left, .right, .right, .right, .right)
         queues.add("APP", "HIGH", "LOW", "SHARDS", "RETRIES DUE")
@@ -62,7 +69,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func json(
-        _ settings: Settings, _ findings: RedisFindings, _ depths: [QueueDepth],
+        _ settings: Settings, _ findings: RedisFindings, _ alarms: [Alarm], _ depths: [QueueDepth],
         _ workers: [(name: String, idle: Int, pending: Int)]
     ) -> String {
         let apps = depths.map { depth in
@@ -77,6 +84,12 @@ struct StatusCommand: AsyncParsableCommand {
                 ("name", JSONText.quoted(worker.name)), ("idle_ms", "\(worker.idle)"), ("pending", "\(worker.pending)"),
             ])
         }
+        let raised = alarms.map { alarm in
+            JSONText.object([
+                ("app", JSONText.quoted(alarm.app.rawValue)), ("kind", JSONText.quoted(alarm.kind)),
+                ("reason", JSONText.quoted(alarm.reason)), ("since", "\(alarm.since)"),
+            ])
+        }
         let server = JSONText.object([
             ("url", JSONText.quoted(settings.redisURL.description)),
             ("version", JSONText.quoted(findings.info["redis_version"] ?? "")),
@@ -85,7 +98,7 @@ struct StatusCommand: AsyncParsableCommand {
         ])
         return JSONText.object([
             ("redis", server), ("apps", "[\(apps.joined(separator: ","))]"),
-            ("workers", "[\(consumers.joined(separator: ","))]"),
+            ("alarms", "[\(raised.joined(separator: ","))]"), ("workers", "[\(consumers.joined(separator: ","))]"),
         ])
     }
 

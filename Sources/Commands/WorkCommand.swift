@@ -33,14 +33,14 @@ struct WorkCommand: AsyncParsableCommand {
         let logger = global.logger("worker", settings)
         let apps = try settings.requiredApps()
         let configurations = try apps.map { try Self.configuration($0, settings) }
-        let client = RedisInspection.client(settings, logger: logger)
-        try await RedisInspection.await(client, settings, logger: logger)
-        await RedisInspection.warn(client, logger: logger)
         let served = try zip(apps, configurations).map { app, configuration in
             WorkerApp(
                 key: app.key, bundleID: try app.required(.bundleID),
                 transport: try CurlTransport(configuration: configuration, logger: logger))
         }
+        let client = RedisInspection.client(settings, logger: logger)
+        try await RedisInspection.await(client, settings, logger: logger)
+        await RedisInspection.warn(client, logger: logger)
         // Before the worker is made: it takes its counters from there.
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)

@@ -1,0 +1,142 @@
+import Crypto
+import Foundation
+import Testing
+
+/// What is wrong at the start ends the process with the right code and words that name it.
+@Suite("Bad starts")
+struct BadStartTests {
+    static let app = [
+        "LAMPLIGHTER_APP_KEY": "shop", "LAMPLIGHTER_APP_SECRET": "shop-secret",
+        "LAMPLIGHTER_APP_MASTER_SECRET": "shop-master", "LAMPLIGHTER_APP_BUNDLE_ID": "com.example.shop",
+        "LAMPLIGHTER_APNS_TEAM_ID": "ABCDE12345", "LAMPLIGHTER_APNS_KEY_ID": "FGHIJ67890",
+        "LAMPLIGHTER_REDIS_URL": "unix:///nowhere/redis.sock",
+    ]
+
+    struct Case: CustomTestStringConvertible, Sendable {
+        var arguments: [String]
+        var environment: [String: String] = [:]
+        var code: Int32
+        var words: String
+        var testDescription: String { "\(arguments.joined(separator: " ")) \(environment.keys.sorted()) → \(code)" }
+    }
+
+    @Test(
+        "Wrong usage, wrong configuration, nothing reachable",
+        arguments: [
+            Case(arguments: ["--help"], code: 0, words: "lock screen"),
+            Case(arguments: ["--version"], code: 0, words: "lamplighter 0."),
+            Case(arguments: ["publsh"], code: 64, words: "publsh"),
+            Case(arguments: ["serve", "--prot", "1"], code: 64, words: "--prot"),
+            Case(arguments: ["publish", "a"], code: 64, words: "--content-state is needed"),
+            Case(arguments: ["publish", "a", "--content-state", "[]"], code: 64, words: "must be a JSON object"),
+            Case(
+                arguments: ["publish", "a", "--content-state", "{}", "--event", "upd"], code: 64,
+                words: "start, update or end"),
+            Case(arguments: ["publish", "a", "--content-state", "{}", "--audience", "vips"], code: 64, words: "tag:T"),
+            Case(arguments: ["dead"], code: 1, words: "not built yet"),
+            Case(arguments: ["serve", "--config", "missing.yaml"], code: 78, words: "missing.yaml: no such file"),
+            Case(arguments: ["serve", "--config", "misspelt.yaml"], code: 78, words: "did you mean 'redis.url'?"),
+            Case(arguments: ["serve", "--port", "eighty"], code: 78, words: "gateway.port (--gateway-port)"),
+            Case(
+                arguments: ["serve"], environment: ["LAMPLIGHTER_APP_KEY": ""], code: 78, words: "LAMPLIGHTER_APP_KEY"),
+            Case(
+                arguments: ["serve"], environment: ["LAMPLIGHTER_APP_SECRET": ""], code: 78,
+                words: "LAMPLIGHTER_APP_SECRET"),
+            Case(arguments: ["work"], code: 78, words: "LAMPLIGHTER_APNS_KEY_FILE is not set"),
+            Case(
+                arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "absent.p8"], code: 78,
+                words: "there is no file absent.p8"),
+            Case(arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "p384.p8"], code: 78, words: "P-384"),
+            Case(
+                arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "text.p8"], code: 78,
+                words: "text.p8 is not usable"),
+            Case(arguments: ["serve"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "p384.p8"], code: 78, words: "P-384"),
+            Case(
+                arguments: ["work"],
+                environment: ["LAMPLIGHTER_APNS_KEY_FILE": "good.p8", "LAMPLIGHTER_APNS_CA_FILE": "text.p8"], code: 78,
+                words: "ca_file"),
+            Case(
+                arguments: ["doctor"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "p384.p8"], code: 78, words: "P-384"),
+            Case(arguments: ["serve"], code: 69, words: "Redis is not reachable"),
+            Case(
+                arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "good.p8"], code: 69,
+                words: "redis.url is unix:///nowhere"),
+            Case(arguments: ["status"], code: 69, words: "Redis is not reachable"),
+            Case(
+                arguments: ["activity", "a"], environment: ["LAMPLIGHTER_GATEWAY_URL": "http://127.0.0.1:9"], code: 69,
+                words: "lamplighter serve"),
+            Case(
+                arguments: ["activity", "a"],
+                environment: ["LAMPLIGHTER_GATEWAY_ULR": "x", "LAMPLIGHTER_GATEWAY_URL": "http://127.0.0.1:9"],
+                code: 69,
+                words: "did you mean LAMPLIGHTER_GATEWAY_URL?"),
+            Case(arguments: ["simulate", "--dead-share", "2"], code: 78, words: "dead"),
+        ])
+    func badStart(_ given: Case) async throws {
+        let directory = try Deployment.temporaryDirectory()
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let files = [
+            "misspelt.yaml": "redis:\n  ulr: x\n", "text.p8": "no key at all\n",
+            "p384.p8": P384.Signing.PrivateKey().pemRepresentation,
+            "good.p8": P256.Signing.PrivateKey().pemRepresentation,
+        ]
+        for (name, text) in files {
+            try text.write(toFile: directory + "/" + name, atomically: false, encoding: .utf8)
+        }
+        let program = try Program(
+            [Program.path] + given.arguments, directory: directory,
+            environment: Self.app.merging(given.environment) { _, own in own })
+        let output = try #require(await program.end(within: .seconds(30)), "it still runs")
+        #expect(output.code == given.code, "\(output.out)\(output.err)")
+        #expect((output.out + output.err).contains(given.words), "\(output.out)\(output.err)")
+        #expect(!(output.out + output.err).contains("shop-master"))
+    }
+
+    @Test("A wrong secret and an unknown app are told so, and nothing more")
+    func wrongSecret() async throws {
+        let deployment = try await Deployment.start()
+        for other in [["LAMPLIGHTER_APP_MASTER_SECRET": "not-this-one"], ["LAMPLIGHTER_APP_KEY": "nobody"]] {
+            let output = try await deployment.run("activity", "order", environment: other)
+            #expect(output.code == 1)
+            #expect(output.err.contains("does not accept this master secret"))
+        }
+    }
+
+    @Test("An address in use is named")
+    func portInUse() async throws {
+        let deployment = try await Deployment.start()
+        let port = try #require(deployment.gatewayURL.split(separator: ":").last)
+        let output = try await deployment.run("serve", "--port", String(port))
+        #expect(output.code == 1)
+        #expect(output.err.contains("cannot listen on 127.0.0.1:\(port)"))
+    }
+
+    @Test("A certificate of APNs that is not trusted shows in the log, in status and in doctor, and keeps the work")
+    func untrusted() async throws {
+        let deployment = try await Deployment.start()
+        let unaware = ["LAMPLIGHTER_APNS_CA_FILE": ""]
+        let worker = try await deployment.worker("unaware", unaware)
+        defer { worker.kill() }
+        #expect(try await deployment.run("track", "order", Deployment.channel(1), Deployment.token(1)).code == 0)
+        let output = try await deployment.run("publish", "order", "--content-state", "{}")
+        let push = output.out.trimmingCharacters(in: .whitespacesAndNewlines)
+        try await eventually("an alarm names it") {
+            let status = try await deployment.run("status").out
+            return status.contains("✗ app shop") && status.contains("TLSFailure")
+        }
+        // The work is kept for when it is put right.
+        let ledger = try Ledger(try await deployment.call("GET", "\(deployment.gatewayURL)/api/push/\(push)").text)
+        #expect(ledger.addsUp && ledger.state == "sending")
+        try await eventually("the log names it") { worker.err.localizedCaseInsensitiveContains("certificate") }
+        let doctor = try await deployment.run("doctor", environment: unaware)
+        #expect(doctor.code == 78 && doctor.out.contains("the certificate is not trusted"), "\(doctor.out)")
+        #expect(try await deployment.run("doctor").code == 0)
+
+        worker.signal(SIGTERM)
+        #expect(await worker.end()?.code == 0)
+        let aware = try await deployment.worker("aware")
+        defer { aware.kill() }
+        let ended = try await deployment.run("push", push, "--wait", "--json")
+        #expect(try Ledger(ended.out)["delivered"] == 1)
+    }
+}

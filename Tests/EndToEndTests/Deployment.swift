@@ -1,0 +1,148 @@
+import Curl
+import Foundation
+import TestSupport
+
+/// A deployment of one app, as an operator would start it: Redis, simulator, gateway and workers, each a process.
+final class Deployment: Sendable {
+    let directory: String
+    let redis: RedisServer
+    let simulator: Program
+    let gateway: Program
+    let gatewayURL: String
+    let controlURL: String
+    let environment: [String: String]
+
+    /// `simulator`: further flags of `lamplighter simulate`; `environment`: further variables of every process.
+    static func start(
+        simulator flags: [String] = [], append: Bool = false, environment extra: [String: String] = [:]
+    ) async throws -> Deployment {
+        try await Deployment(simulator: flags, append: append, environment: extra)
+    }
+
+    private init(simulator flags: [String], append: Bool, environment extra: [String: String]) async throws {
+        directory = try Self.temporaryDirectory()
+        redis = try await RedisServer.start(append: append)
+        let base = [Program.path, "simulate", "--json", "--port", "0", "--directory", directory + "/apns"]
+        let simulator = try Program(base + flags, directory: directory, environment: [:])
+        self.simulator = simulator
+        try await eventually("the simulator listens") { simulator.out.hasSuffix("}\n") }
+        let announced = try JSONSerialization.jsonObject(with: Data(simulator.out.utf8)) as? [String: String] ?? [:]
+        controlURL = announced["control_url"] ?? ""
+        var environment = [
+            "LAMPLIGHTER_REDIS_URL": "unix://" + redis.socketPath,
+            "LAMPLIGHTER_APP_KEY": "shop", "LAMPLIGHTER_APP_SECRET": "shop-secret",
+            "LAMPLIGHTER_APP_MASTER_SECRET": "shop-master", "LAMPLIGHTER_APP_BUNDLE_ID": "com.example.shop",
+            "LAMPLIGHTER_APNS_URL": announced["url"] ?? "", "LAMPLIGHTER_APNS_CA_FILE": announced["ca_file"] ?? "",
+            "LAMPLIGHTER_APNS_KEY_FILE": announced["key_file"] ?? "",
+            "LAMPLIGHTER_APNS_KEY_ID": announced["key_id"] ?? "",
+            "LAMPLIGHTER_APNS_TEAM_ID": announced["team_id"] ?? "",
+        ].merging(extra) { _, own in own }
+        let gateway = try Program(
+            [Program.path, "serve", "--port", "0"], directory: directory, environment: environment)
+        self.gateway = gateway
+        try await gateway.waitForLog("url=http")
+        gatewayURL = gateway.err.firstMatch(of: /url=(http\S+)/).map { String($0.1) } ?? ""
+        environment["LAMPLIGHTER_GATEWAY_URL"] = gatewayURL
+        self.environment = environment
+    }
+
+    deinit {
+        for program in [gateway, simulator] { program.kill() }
+        redis.stop()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    static func temporaryDirectory() throws -> String {
+        let path = FileManager.default.temporaryDirectory.path + "/lamplighter-" + UUID().uuidString.prefix(8)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        return path
+    }
+
+    /// A worker that has said that it is ready.
+    func worker(_ name: String, _ extra: [String: String] = [:]) async throws -> Program {
+        let program = try Program(
+            [Program.path, "work", "--name", name], directory: directory,
+            environment: environment.merging(extra) { _, own in own })
+        try await program.waitForLog("ready for work")
+        return program
+    }
+
+    /// Runs one command to its end.
+    func run(_ arguments: String..., environment extra: [String: String] = [:]) async throws -> Program.Output {
+        let program = try Program(
+            [Program.path] + arguments, directory: directory, environment: environment.merging(extra) { _, own in own })
+        guard let output = await program.end(within: .seconds(240)) else {
+            throw NeverHappened(description: "the end of \(arguments)")
+        }
+        return output
+    }
+
+    /// Tracks channels `0..<count` on a name in bulk; the token of each is made from its number.
+    func importChannels(_ count: Int, name: String) async throws -> Program.Output {
+        let lines = (0..<count).map { #"{"channel":"\#(Self.channel($0))","token":"\#(Self.token($0))"}"# + "\n" }
+        let path = directory + "/channels-\(name).ndjson"
+        try lines.joined().write(toFile: path, atomically: false, encoding: .utf8)
+        return try await run("import", path, "--name", name, "--json")
+    }
+
+    static func channel(_ number: Int) -> String { "00000000-0000-4000-8000-" + hex(number, digits: 12) }
+
+    /// 80 bytes that differ in more than their end, as real tokens do.
+    static func token(_ number: Int) -> String {
+        var state = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 &+ 1
+        return (0..<10).map { _ in
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return hex(Int(state >> 1), digits: 16)
+        }.joined()
+    }
+
+    private static func hex(_ number: Int, digits: Int) -> String {
+        let text = String(number, radix: 16)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+
+    /// One call of the gateway or of the simulator's control interface.
+    func call(
+        _ method: String, _ url: String, user: String? = "shop:shop-master", body: String? = nil
+    ) async throws -> (status: Int, json: [String: Any], text: String) {
+        var headers = [("Content-Type", "application/json")]
+        if let user { headers.append(("Authorization", "Basic " + Data(user.utf8).base64EncodedString())) }
+        let response = try await HTTPClient().send(
+            HTTPRequest(method, url, headers: headers, body: body.map { .bytes(Array($0.utf8)) }))
+        let json = (try? JSONSerialization.jsonObject(with: Data(response.body))) as? [String: Any] ?? [:]
+        return (response.status, json, String(decoding: response.body, as: UTF8.self))
+    }
+
+    /// The simulator's totals.
+    func record() async throws -> [String: Any] {
+        try await call("GET", controlURL + "/simulator/record", user: nil).json
+    }
+
+    /// What one token received.
+    func received(_ token: String) async throws -> [String: Any] {
+        try await call("GET", controlURL + "/simulator/tokens/" + token, user: nil).json
+    }
+}
+
+/// A ledger as `--json` prints it.
+struct Ledger {
+    var fields: [String: Any]
+
+    init(_ text: String) throws {
+        fields = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] ?? [:]
+    }
+
+    subscript(field: String) -> Int { fields[field] as? Int ?? -1 }
+    var state: String { fields["state"] as? String ?? "" }
+    var errors: [String: Int] { fields["errors"] as? [String: Int] ?? [:] }
+
+    /// The promise of every ledger at every moment.
+    var addsUp: Bool {
+        self["targets"]
+            == ["delivered", "pruned", "failed", "superseded", "expired", "skipped", "pending"].reduce(0) {
+                $0 + self[$1]
+            }
+    }
+}

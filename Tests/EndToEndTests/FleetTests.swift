@@ -1,0 +1,145 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Several workers, and the ways in which they end. The simulator answers slowly here, so that a push lasts long enough
+/// to be disturbed.
+@Suite("A fleet")
+struct FleetTests {
+    /// Small pages and a slow server: some 400 tokens a second and worker.
+    private static let slowly = [
+        "LAMPLIGHTER_WORKER_LANES": "1", "LAMPLIGHTER_WORKER_STREAMS": "40", "LAMPLIGHTER_WORKER_PAGE": "100",
+        "LAMPLIGHTER_WORKER_CLAIM_AFTER": "2s",
+    ]
+    private static let slow = ["--dead-share", "0.05", "--latency", "100"]
+    private static let count = 4_000
+
+    /// The push id of a publish that nobody waits for.
+    private func publish(_ deployment: Deployment, _ name: String) async throws -> String {
+        let output = try await deployment.run("publish", name, "--content-state", #"{"score":"1:0"}"#)
+        #expect(output.code == 0, "\(output.err)")
+        return output.out.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private func ledger(_ deployment: Deployment, _ push: String) async throws -> Ledger {
+        try Ledger(try await deployment.call("GET", "\(deployment.gatewayURL)/api/push/\(push)").text)
+    }
+
+    private func waitUntilUnderWay(_ deployment: Deployment, _ push: String) async throws {
+        try await eventually("the push is under way") {
+            let ledger = try await ledger(deployment, push)
+            #expect(ledger.addsUp)
+            return ledger["delivered"] > 200
+        }
+        #expect(try await ledger(deployment, push)["delivered"] < Self.count / 2, "too fast to be disturbed")
+    }
+
+    /// Every living token was reached, every dead one pruned, and the ledger counts each once.
+    private func expectComplete(_ deployment: Deployment, _ push: String) async throws {
+        let output = try await deployment.run("push", push, "--wait", "--json")
+        let ledger = try Ledger(output.out)
+        #expect(output.code == 0 && ledger.state == "done" && ledger.addsUp, "\(output.out)")
+        let record = try await deployment.record()
+        let living = record["accepted_tokens"] as? Int ?? 0
+        #expect(ledger["targets"] == Self.count)
+        #expect(ledger["delivered"] == living)
+        #expect(ledger["pruned"] == Self.count - living)
+        #expect(living < Self.count && living > Self.count / 2)
+        let activity = try await deployment.call("GET", "\(deployment.gatewayURL)/api/activities/match-42").json
+        #expect(activity["tokens"] as? Int == living)
+    }
+
+    @Test("Two workers each settle a part, each token exactly once")
+    func shared() async throws {
+        let deployment = try await Deployment.start(simulator: Self.slow)
+        let workers = [
+            try await deployment.worker("one", Self.slowly), try await deployment.worker("two", Self.slowly),
+        ]
+        #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
+        let push = try await publish(deployment, "match-42")
+        try await expectComplete(deployment, push)
+        let record = try await deployment.record()
+        #expect(record["accepted"] as? Int == record["accepted_tokens"] as? Int)
+        var total = 0
+        for worker in workers {
+            worker.signal(SIGTERM)
+            let output = try #require(await worker.end())
+            #expect(output.code == 0)
+            let delivered =
+                output.err.matches(of: /settled since the start delivered=(\d+)/).last.flatMap { Int($0.1) } ?? 0
+            let pruned = output.err.matches(of: /pruned=(\d+)/).last.flatMap { Int($0.1) } ?? 0
+            #expect(delivered > 0, "one worker did everything: \(output.err)")
+            total += delivered + pruned
+        }
+        #expect(total == Self.count)
+    }
+
+    @Test("Killed with -9 in mid-push, one worker's part is finished by the other")
+    func killed() async throws {
+        let deployment = try await Deployment.start(simulator: Self.slow)
+        let victim = try await deployment.worker("victim", Self.slowly)
+        let heir = try await deployment.worker("heir", Self.slowly)
+        defer { heir.kill() }
+        #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
+        let push = try await publish(deployment, "match-42")
+        try await waitUntilUnderWay(deployment, push)
+        victim.signal(SIGKILL)
+        #expect(await victim.end()?.code == 128 + SIGKILL)
+        try await expectComplete(deployment, push)
+        // Only what the victim had on the wire can have gone out twice.
+        let record = try await deployment.record()
+        let twice = (record["accepted"] as? Int ?? 0) - (record["accepted_tokens"] as? Int ?? 0)
+        #expect((0...2_000).contains(twice))
+        print("after kill -9: \(twice) of \(Self.count) tokens were sent to twice")
+    }
+
+    @Test("SIGTERM in mid-push: pages in flight are settled, exit 0, and nothing is sent twice")
+    func drained() async throws {
+        let deployment = try await Deployment.start(simulator: Self.slow)
+        let leaver = try await deployment.worker("leaver", Self.slowly)
+        #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
+        let push = try await publish(deployment, "match-42")
+        try await waitUntilUnderWay(deployment, push)
+        leaver.signal(SIGTERM)
+        let output = try #require(await leaver.end(within: .seconds(26)))
+        #expect(output.code == 0, "\(output.err)")
+        let left = try await ledger(deployment, push)
+        #expect(left.state == "sending" && left["pending"] == 0 && left["targets"] < Self.count)
+        let heir = try await deployment.worker("heir", Self.slowly)
+        defer { heir.kill() }
+        try await expectComplete(deployment, push)
+        let record = try await deployment.record()
+        #expect(record["accepted"] as? Int == record["accepted_tokens"] as? Int)
+    }
+
+    @Test("A second SIGTERM ends at once and loses nothing")
+    func secondSignal() async throws {
+        let deployment = try await Deployment.start(simulator: Self.slow)
+        let worker = try await deployment.worker("hasty", Self.slowly)
+        #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
+        let push = try await publish(deployment, "match-42")
+        try await waitUntilUnderWay(deployment, push)
+        worker.signal(SIGTERM)
+        try await worker.waitForLog("a second signal ends at once")
+        worker.signal(SIGTERM)
+        #expect(await worker.end(within: .seconds(5))?.code == 128 + SIGTERM)
+        let heir = try await deployment.worker("heir", Self.slowly)
+        defer { heir.kill() }
+        try await expectComplete(deployment, push)
+    }
+
+    @Test("Redis killed with -9 and started again in mid-push: nothing that was accepted is lost")
+    func redisRestart() async throws {
+        let deployment = try await Deployment.start(simulator: Self.slow, append: true)
+        let worker = try await deployment.worker("one", Self.slowly)
+        defer { worker.kill() }
+        #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
+        let push = try await publish(deployment, "match-42")
+        try await waitUntilUnderWay(deployment, push)
+        try await deployment.redis.restart()
+        try await eventually("the gateway answers again") {
+            try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil).status == 200
+        }
+        try await expectComplete(deployment, push)
+    }
+}

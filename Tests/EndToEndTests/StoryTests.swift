@@ -1,0 +1,117 @@
+import Foundation
+import Testing
+
+@Suite("One publish, from the command line to the devices")
+struct StoryTests {
+    @Test("Track, publish, delivered, accounted for; untrack, and nothing goes out")
+    func story() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one")
+        let (channel, token) = (Deployment.channel(1), Deployment.token(1))
+
+        #expect(try await deployment.run("track", "order-1234", channel, token).code == 0)
+        // Numbers as written: a state that is parsed and written again would lose the zero.
+        let state = #"{"status":"baking","price":12.50,"eta":1e2}"#
+        let published = try await deployment.run("publish", "order-1234", "--content-state", state, "--wait", "--json")
+        #expect(published.code == 0, "\(published.err)")
+        let ledger = try Ledger(published.out)
+        #expect(ledger.state == "done" && ledger.addsUp)
+        #expect(ledger["targets"] == 1 && ledger["delivered"] == 1)
+        let received = try await deployment.received(token)
+        #expect(received["accepted"] as? Int == 1)
+        let raw = try await deployment.call("GET", "\(deployment.controlURL)/simulator/tokens/\(token)", user: nil).text
+        #expect(raw.contains(#""content_state":\#(state)"#), "\(raw)")
+
+        #expect(try await deployment.run("untrack", "order-1234", channel).code == 0)
+        let second = try await deployment.run("publish", "order-1234", "--content-state", "{}", "--wait", "--json")
+        #expect(try Ledger(second.out)["targets"] == 0)
+        #expect(try await deployment.received(token)["accepted"] as? Int == 1)
+        worker.signal(SIGTERM)
+        #expect(await worker.end()?.code == 0)
+        deployment.gateway.signal(SIGTERM)
+        #expect(await deployment.gateway.end()?.code == 0)
+    }
+
+    @Test("What an app's SDK sends: both types of token, set and removed, late and repeated")
+    func sdkBatch() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        let channel = Deployment.channel(7)
+        let now = Int(Date().timeIntervalSince1970 * 1_000)
+        func batch(_ updates: String) async throws -> Int {
+            let url = "\(deployment.gatewayURL)/api/channels/sdk/batch/\(channel)?platform=ios"
+            let body = #"{"live_activities":[\#(updates)]}"#
+            return try await deployment.call("PUT", url, user: "shop:shop-secret", body: body).status
+        }
+        func set(_ token: Int, at: Int, id: String = "A") -> String {
+            #"{"action":"set","type":"update_token","id":"\#(id)","name":"order-7","token":"\#(Deployment.token(token))","#
+                + #""action_ts_ms":\#(at),"start_ts_ms":\#(now - 5_000)}"#
+        }
+        func tokens() async throws -> Int {
+            let url = "\(deployment.gatewayURL)/api/activities/order-7"
+            return try await deployment.call("GET", url).json["tokens"] as? Int ?? 0
+        }
+
+        let startToken =
+            #"{"action":"set","type":"start_token","attributes_type":"Delivery","token":"\#(Deployment.token(1))","#
+            + #""action_ts_ms":\#(now)}"#
+        #expect(try await batch(set(2, at: now - 2_000) + "," + startToken) == 200)
+        // Rotated, then the old registration once more: late updates change nothing.
+        #expect(try await batch(set(3, at: now - 1_000)) == 200)
+        #expect(try await batch(set(2, at: now - 2_000)) == 200)
+        #expect(try await tokens() == 1)
+        let published = try await deployment.run("publish", "order-7", "--content-state", "{}", "--wait", "--json")
+        #expect(try Ledger(published.out)["delivered"] == 1)
+        #expect(try await deployment.received(Deployment.token(3))["accepted"] as? Int == 1)
+
+        // A remove of another activity's id is not meant for this one.
+        let remove = #"{"action":"remove","type":"update_token","id":"%","name":"order-7","action_ts_ms":\#(now)}"#
+        #expect(try await batch(remove.replacing("%", with: "B")) == 200)
+        #expect(try await tokens() == 1)
+        #expect(try await batch(remove.replacing("%", with: "A")) == 200)
+        #expect(try await tokens() == 0)
+    }
+
+    @Test("An import lists the lines it does not take, takes the others, and ends with 1")
+    func rejectedLines() async throws {
+        let deployment = try await Deployment.start()
+        let rows = [
+            "channel,token", "\(Deployment.channel(1)),\(Deployment.token(1))", "",
+            "\(Deployment.channel(2)),xyz", "\(Deployment.channel(3))",
+            "\(Deployment.channel(4)),\(Deployment.token(4))",
+        ]
+        let path = deployment.directory + "/devices.csv"
+        try rows.joined(separator: "\n").write(toFile: path, atomically: false, encoding: .utf8)
+        let output = try await deployment.run("import", path, "--name", "match", "--json")
+        #expect(output.code == 1)
+        let answer = try JSONSerialization.jsonObject(with: Data(output.out.utf8)) as? [String: Any]
+        #expect(answer?["accepted"] as? Int == 2)
+        let rejected = answer?["rejected"] as? [[String: Any]] ?? []
+        #expect(rejected.map { $0["line"] as? Int } == [4, 5], "\(output.out)")
+    }
+
+    @Test("The README's curl command publishes as it stands there")
+    func readme() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        let block = try #require(text.firstMatch(of: /```sh\n(curl [\s\S]*?)```/)).1
+        let command = String(block).replacing("http://127.0.0.1:8080", with: deployment.gatewayURL)
+        #expect(command.contains(deployment.gatewayURL) && command.contains("/api/push"))
+        #expect(
+            try await deployment.run("track", "order-1234", Deployment.channel(1), Deployment.token(1)).code == 0)
+        let shell = try Program(
+            ["/bin/sh", "-c", command], directory: deployment.directory, environment: deployment.environment)
+        let output = try #require(await shell.end())
+        #expect(output.code == 0, "\(output.err)")
+        let answer = try JSONSerialization.jsonObject(with: Data(output.out.utf8)) as? [String: Any]
+        #expect(answer?["ok"] as? Bool == true, "\(output.out)")
+        let pushID = try #require((answer?["push_ids"] as? [String])?.first)
+        let ended = try await deployment.run("push", pushID, "--wait", "--json")
+        #expect(try Ledger(ended.out)["delivered"] == 1)
+    }
+}
