@@ -19,7 +19,8 @@ extension APIError {
             cause = "redis unreachable: \(message)"
         case .lost(let message):
             self.init(
-                503, "The connection to Redis broke: the change may or may not have been made. Repeating is safe"
+                503,
+                "The connection to Redis broke: the change may or may not have been made. Repeating is safe"
                     + " (a publish: with an Idempotency-Key).", retryAfter: 2)
             cause = "redis lost: \(message)"
         case .closed:

@@ -32,7 +32,8 @@ enum AudienceBody {
         let keys = object.members.map(\.key).filter { $0 != "group" }
         guard keys.count == 1, let key = keys.first, let operand = object[key] else {
             let found = keys.isEmpty ? "none" : keys.joined(separator: ", ")
-            throw value.error("must have exactly one of \((operators + selectors).joined(separator: ", ")); it has \(found)")
+            throw value.error(
+                "must have exactly one of \((operators + selectors).joined(separator: ", ")); it has \(found)")
         }
         if key != "tag", let group = object["group"] { throw group.keyError("belongs beside `tag` only") }
         switch key {
@@ -73,7 +74,8 @@ enum AudienceBody {
         guard !values.isEmpty else { throw value.error("must hold at least one string") }
         leaves += values.count
         guard leaves <= Audience.maximumLeaves else {
-            throw value.error("makes more than \(Audience.maximumLeaves) tags, channels and named users in one audience")
+            throw value.error(
+                "makes more than \(Audience.maximumLeaves) tags, channels and named users in one audience")
         }
         guard values.count == 1 || depth < Audience.maximumDepth else {
             throw value.error("nests selectors deeper than \(Audience.maximumDepth) levels")

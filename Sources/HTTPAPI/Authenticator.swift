@@ -47,7 +47,9 @@ struct Authenticator: Sendable {
 
     /// Nil for every failure alike.
     func authenticate(_ headers: HTTPFields, now: Int64) -> (App, Credential)? {
-        guard let authorization = headers[.authorization], let space = authorization.firstIndex(of: " ") else { return nil }
+        guard let authorization = headers[.authorization], let space = authorization.firstIndex(of: " ") else {
+            return nil
+        }
         let value = authorization[authorization.index(after: space)...]
         switch authorization[..<space].lowercased() {
         case "basic": return basic(value)

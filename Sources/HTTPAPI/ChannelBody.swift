@@ -79,7 +79,8 @@ enum ChannelBody {
     static func namedUser(_ bytes: [UInt8], isRequired: Bool) throws(JSONError) -> NamedUserRequest {
         let body = try JSONDocument(bytes).root.object()
         try body.refuseUnknownKeys(known: ["channel_id", "device_type", "named_user_id"])
-        let channel = try identifier(body.required("channel_id")) { text throws(IdentifierError) in try ChannelID(text) }
+        let channel = try identifier(body.required("channel_id")) { text throws(IdentifierError) in try ChannelID(text)
+        }
         if let type = body["device_type"] { try iosOnly(type) }
         if isRequired { _ = try body.required("named_user_id") }
         let user = try body["named_user_id"].map { value throws(JSONError) in

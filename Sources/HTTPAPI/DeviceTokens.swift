@@ -15,7 +15,8 @@ struct DeviceTokens: Sendable {
 
     init(app: GatewayApp) {
         let master = SymmetricKey(data: Array(app.masterSecret.utf8))
-        key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array("lamplighter device token 1".utf8), using: master))
+        key = SymmetricKey(
+            data: HMAC<SHA256>.authenticationCode(for: Array("lamplighter device token 1".utf8), using: master))
         audience = app.key.rawValue
     }
 
@@ -32,7 +33,8 @@ struct DeviceTokens: Sendable {
     func channel(of token: some StringProtocol, now: Int64) -> ChannelID? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == Self.header, let code = Base64.decodeURL(parts[2]),
-            HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Array("\(parts[0]).\(parts[1])".utf8), using: key),
+            HMAC<SHA256>.isValidAuthenticationCode(
+                code, authenticating: Array("\(parts[0]).\(parts[1])".utf8), using: key),
             let bytes = Base64.decodeURL(parts[1]), let claims = try? JSONDocument(bytes).root.object(),
             let subject = try? claims.required("sub").string(), let app = try? claims.required("aud").string(),
             let expiry = try? claims.required("exp").integer(), app == audience, now / 1_000 < expiry

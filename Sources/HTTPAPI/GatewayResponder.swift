@@ -35,7 +35,8 @@ struct GatewayResponder: HTTPResponder {
         let started = ContinuousClock.now
         let operation = UUIDBytes.random().description
         let body = IncomingBody(
-            request, channel: context.channel, limit: configuration.maximumBodyBytes, timeout: configuration.readTimeout)
+            request, channel: context.channel, limit: configuration.maximumBodyBytes, timeout: configuration.readTimeout
+        )
         let target = Target(request)
         var record = AccessRecord(operation: operation, endpoint: target.match.endpoint)
         let answer: Answer
@@ -83,7 +84,8 @@ struct GatewayResponder: HTTPResponder {
         return try await handlers.perform(
             Call(
                 operation: operation, endpoint: endpoint, parameters: parameters, query: query,
-                headers: request.headers, app: app.app, tokens: app.tokens, credential: credential, body: body, now: now))
+                headers: request.headers, app: app.app, tokens: app.tokens, credential: credential, body: body, now: now
+            ))
     }
 
     /// Path and query of a request, still encoded, and the route they lead to.

@@ -76,12 +76,14 @@ extension Handlers {
             if case .refused(let refusal) = acceptance { throw APIError(refusal) }
             metrics.published(app, outcome: "accepted")
         } catch {
-            metrics.published(app, outcome: error.status == 429 ? "queue_full" : error.status == 409 ? "conflict" : "failed")
+            metrics.published(
+                app, outcome: error.status == 429 ? "queue_full" : error.status == 409 ? "conflict" : "failed")
             guard ids.count > 1 else { throw error }
             // Of an array: which one it was, and what stands.
             var named = error
             named.message = "[\(position)]: \(error.message)"
-            named.details = named.details ?? APIError.Details(error: error.message, path: "[\(position)]", location: nil)
+            named.details =
+                named.details ?? APIError.Details(error: error.message, path: "[\(position)]", location: nil)
             named.extra.append(JSON.Member("push_ids", .array(ids[..<position].map { .string($0.description) })))
             throw named
         }
@@ -96,7 +98,8 @@ extension APIError {
         switch refusal {
         case .timestampBehind(let last):
             let path = "notification.ios.live_activity.timestamp"
-            let problem = "is older than the name's last, \(last): devices would drop it. Leave it out to use the time of acceptance"
+            let problem =
+                "is older than the name's last, \(last): devices would drop it. Leave it out to use the time of acceptance"
             self.init(409, "\(path): \(problem).", details: Details(error: problem, path: path, location: nil))
         case .nameEnded:
             let path = "notification.ios.live_activity.name"

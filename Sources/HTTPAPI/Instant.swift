@@ -26,7 +26,8 @@ enum Instant {
             }
         }
         let separators: [(Int, [UInt8])] = [
-            (4, Array("-".utf8)), (7, Array("-".utf8)), (10, Array("T ".utf8)), (13, Array(":".utf8)), (16, Array(":".utf8)),
+            (4, Array("-".utf8)), (7, Array("-".utf8)), (10, Array("T ".utf8)), (13, Array(":".utf8)),
+            (16, Array(":".utf8)),
         ]
         guard separators.allSatisfy({ $0.1.contains(bytes[$0.0]) }),
             let year = number(0, 4), let month = number(5, 2), let day = number(8, 2),
@@ -35,7 +36,9 @@ enum Instant {
         else { return nil }
         var fraction: Int64 = 0
         if bytes.count > 19 {
-            guard bytes.count > 20, bytes[19] == UInt8(ascii: "."), number(20, bytes.count - 20) != nil else { return nil }
+            guard bytes.count > 20, bytes[19] == UInt8(ascii: "."), number(20, bytes.count - 20) != nil else {
+                return nil
+            }
             let digits = Array((bytes[20...] + [0x30, 0x30]).prefix(3))
             fraction = digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
         }

@@ -85,7 +85,8 @@ enum LiveActivityBody {
         if let timestamp = body["timestamp"] {
             let seconds = try EpochSeconds.read(timestamp)
             guard seconds <= now + maximumLead else {
-                throw timestamp.error("must not be more than \(maximumLead) s ahead; it is \(seconds - Int(now)) s ahead")
+                throw timestamp.error(
+                    "must not be more than \(maximumLead) s ahead; it is \(seconds - Int(now)) s ahead")
             }
             publish.timestamp = seconds
         }

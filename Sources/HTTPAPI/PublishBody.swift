@@ -76,7 +76,9 @@ enum PublishBody {
     private static let pushKeys = ["audience", "device_types", "notification", "options"]
     private static let unsentPushKeys = ["message", "in_app", "actions"]
     private static let otherPushKeys =
-        unsentPushKeys + ["campaigns", "message_type", "global_attributes", "feed_references", "localizations", "trace"]
+        unsentPushKeys + [
+            "campaigns", "message_type", "global_attributes", "feed_references", "localizations", "trace",
+        ]
     private static let notificationKeys = [
         "alert", "actions", "interactive", "android", "amazon", "web", "email", "sms", "mms", "wns", "extra",
     ]

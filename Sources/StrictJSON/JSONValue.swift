@@ -129,7 +129,8 @@ public struct JSONObject: Sendable {
     /// Throws for the first key that is not among `known`, naming the nearest of them.
     public func refuseUnknownKeys(known: [String]) throws(JSONError) {
         for (key, value) in members where !known.contains(key) {
-            let nearest = known.nearest(to: key).map { "; did you mean `\($0)`?" } ?? "; known: \(known.joined(separator: ", "))"
+            let nearest =
+                known.nearest(to: key).map { "; did you mean `\($0)`?" } ?? "; known: \(known.joined(separator: ", "))"
             throw value.keyError("is not a known key here\(nearest)")
         }
     }

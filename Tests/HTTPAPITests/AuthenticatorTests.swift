@@ -24,7 +24,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "key-1:wrong", "key-1:", "key-1", ":master-secret", "key-2:master-secret", "nobody:master-secret", "", "key-1:master-secret ",
+        "key-1:wrong", "key-1:", "key-1", ":master-secret", "key-2:master-secret", "nobody:master-secret", "",
+        "key-1:master-secret ",
     ])
     func `wrong credentials give nothing`(pair: String) {
         #expect(credential(basic(pair)) == nil)
@@ -82,7 +83,9 @@ import Testing
             (.newChannel, [.master, .app, .signed(nil), .signed(channel), .signed(other)]),
             (.signedChannel, [.master, .app, .signed(channel), .signed(other)]),
         ]
-        let all: [Credential] = [.master, .app, .device(channel), .device(other), .signed(channel), .signed(other), .signed(nil)]
+        let all: [Credential] = [
+            .master, .app, .device(channel), .device(other), .signed(channel), .signed(other), .signed(nil),
+        ]
         for (access, admitted) in table {
             #expect(all.filter { access.admits($0, channel: channel) } == all.filter(admitted.contains))
         }
@@ -91,7 +94,8 @@ import Testing
     private func basic(_ pair: String) -> [String: String] { ["authorization": "Basic " + Base64.encode(pair.utf8)] }
 
     private func signature(_ text: String) -> String {
-        Base64.encode(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: Array("app:secret".utf8))))
+        Base64.encode(
+            HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: Array("app:secret".utf8))))
     }
 
     private func credential(_ headers: [String: String], now: Int64 = testNow) -> Credential? {

@@ -9,7 +9,8 @@ import Testing
     let channel = ChannelID(UUIDBytes(high: 1, low: 2))
 
     @Test func `a registration keeps tags that are set and passes over what it does not know`() throws {
-        let body = #"{"channel":{"device_type":"ios","opt_in":true,"push_address":"ab","set_tags":true,"tags":["a","b"],"named_user_id":"u","is_activity":true},"identity_hints":{}}"#
+        let body =
+            #"{"channel":{"device_type":"ios","opt_in":true,"push_address":"ab","set_tags":true,"tags":["a","b"],"named_user_id":"u","is_activity":true},"identity_hints":{}}"#
         let registration = try ChannelBody.registration(Array(body.utf8))
         #expect(registration.tags.set == ["device": ["a", "b"]])
         #expect(registration.namedUser == "u")
@@ -18,7 +19,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "channel"), (#"{"channel":[]}"#, "channel"), (#"{"channel":{"device_type":"android"}}"#, "channel.device_type"),
+        ("{}", "channel"), (#"{"channel":[]}"#, "channel"),
+        (#"{"channel":{"device_type":"android"}}"#, "channel.device_type"),
         (#"{"channel":{"set_tags":true,"tags":[1]}}"#, "channel.tags[0]"),
         (#"{"channel":{"named_user_id":7}}"#, "channel.named_user_id"),
     ])
@@ -41,14 +43,17 @@ import Testing
         #expect(batch.problems.isEmpty)
         #expect(batch.tags?.add == ["g": ["t"]])
         let name = try ActivityName("order-1")
-        #expect(batch.updates == [
-            .set(name, Registration(
-                channel: channel, token: try PushToken(hex: "0aff"), registeredAt: 1_795_284_000_001,
-                startedAt: 1_795_283_000_000, activityID: "A1")),
-            .remove(name, Removal(channel: channel, removedAt: 1_795_284_000_002, activityID: "A1")),
-            .startToken(attributesType: "T", try PushToken(hex: "bb"), at: 1_795_284_000_003),
-            .startToken(attributesType: "T", nil, at: 1_795_284_000_004),
-        ])
+        #expect(
+            batch.updates == [
+                .set(
+                    name,
+                    Registration(
+                        channel: channel, token: try PushToken(hex: "0aff"), registeredAt: 1_795_284_000_001,
+                        startedAt: 1_795_283_000_000, activityID: "A1")),
+                .remove(name, Removal(channel: channel, removedAt: 1_795_284_000_002, activityID: "A1")),
+                .startToken(attributesType: "T", try PushToken(hex: "bb"), at: 1_795_284_000_003),
+                .startToken(attributesType: "T", nil, at: 1_795_284_000_004),
+            ])
     }
 
     @Test func `bad entries of a batch do not hold up good ones`() throws {
@@ -57,7 +62,10 @@ import Testing
             (#"{"action":"sit","name":"n","token":"aa","action_ts_ms":1795284000000}"#, "action"),
             (#"{"action":"set","name":"n","token":"xyz","action_ts_ms":1795284000000}"#, "token"),
             (#"{"action":"set","name":"n","token":"abc","action_ts_ms":1795284000000}"#, "token"),
-            (#"{"action":"set","name":"n","token":"\#(String(repeating: "a", count: 4_000))","action_ts_ms":1795284000000}"#, "token"),
+            (
+                #"{"action":"set","name":"n","token":"\#(String(repeating: "a", count: 4_000))","action_ts_ms":1795284000000}"#,
+                "token"
+            ),
             (#"{"action":"set","name":"n","action_ts_ms":1795284000000}"#, "token"),
             (#"{"action":"set","token":"aa","action_ts_ms":1795284000000}"#, "name"),
             (#"{"action":"set","name":"n","token":"aa"}"#, "action_ts_ms"),
@@ -68,7 +76,9 @@ import Testing
         let text = #"{"live_activities":[\#(([good] + bad.map(\.0) + [good]).joined(separator: ","))],"tags":[]}"#
         let batch = try BatchBody(Array(text.utf8), channel: channel)
         #expect(batch.updates.count == 2)
-        #expect(batch.problems.map(\.path) == ["tags"] + bad.enumerated().map { "live_activities[\($0.offset + 1)].\($0.element.1)" })
+        #expect(
+            batch.problems.map(\.path) == ["tags"]
+                + bad.enumerated().map { "live_activities[\($0.offset + 1)].\($0.element.1)" })
         // A token is never repeated in an error.
         #expect(!batch.problems.contains { $0.message.contains("xyz") || $0.message.contains("aaaa") })
     }
@@ -93,9 +103,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[]", ""), ("{}", "token"), (#"{"token":"zz"}"#, "token"), (#"{"token":"abc"}"#, "token"), (#"{"token":""}"#, "token"),
-        (#"{"token":"\#(String(repeating: "ab", count: 2_000))"}"#, "token"), (#"{"token":"ab","registered_at_ms":1795284000}"#, "registered_at_ms"),
-        (#"{"token":"ab","frequent_pushes_enabled":"yes"}"#, "frequent_pushes_enabled"), (#"{"token":"ab","tokn":1}"#, "tokn"),
+        ("[]", ""), ("{}", "token"), (#"{"token":"zz"}"#, "token"), (#"{"token":"abc"}"#, "token"),
+        (#"{"token":""}"#, "token"),
+        (#"{"token":"\#(String(repeating: "ab", count: 2_000))"}"#, "token"),
+        (#"{"token":"ab","registered_at_ms":1795284000}"#, "registered_at_ms"),
+        (#"{"token":"ab","frequent_pushes_enabled":"yes"}"#, "frequent_pushes_enabled"),
+        (#"{"token":"ab","tokn":1}"#, "tokn"),
     ])
     func `refuses a bad registration of a token`(text: String, path: String) throws {
         let error = try #require(throws: JSONError.self) {
@@ -115,7 +128,10 @@ import Testing
             lines += reader.read(text[start..<min(start + size, text.count)])
         }
         if let line = reader.finish() { lines.append(line) }
-        #expect(lines == [.text(Array("one".utf8)), .text([]), .tooLong, .text(Array("4\r".utf8)), .text(Array("last".utf8))])
+        #expect(
+            lines == [
+                .text(Array("one".utf8)), .text([]), .tooLong, .text(Array("4\r".utf8)), .text(Array("last".utf8)),
+            ])
         #expect(reader.finish() == nil)
     }
 

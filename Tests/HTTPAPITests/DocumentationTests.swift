@@ -31,7 +31,8 @@ import Testing
                     push = try id.string()
                 }
                 guard let answer = example.answer else { continue }
-                #expect(try Self.shape(result.body) == Self.shape(answer), "docs/api.md:\(example.line): \(result.body)")
+                #expect(
+                    try Self.shape(result.body) == Self.shape(answer), "docs/api.md:\(example.line): \(result.body)")
             }
         }
     }
@@ -40,7 +41,8 @@ import Testing
         let text = try Self.text()
         let scripts = try Self.examples().map(\.script).joined()
         for endpoint in Endpoint.all where endpoint.operation != .schedules {
-            #expect(text.contains("[`\(endpoint.method) \(endpoint.pattern)`]"), "\(endpoint.method) \(endpoint.pattern)")
+            #expect(
+                text.contains("[`\(endpoint.method) \(endpoint.pattern)`]"), "\(endpoint.method) \(endpoint.pattern)")
             let fixed = endpoint.pattern.prefix { $0 != "{" }
             #expect(scripts.contains("$HOST\(fixed)"), "\(endpoint.pattern)")
         }
@@ -50,7 +52,8 @@ import Testing
     private static func shape(_ text: String) throws -> [String] {
         try JSONDocument(text).root.object().members.map { key, value in
             ["error", "details", "rejected", "accepted", "activities", "expires_in"].contains(key)
-                ? "\(key)=\(String(decoding: value.raw, as: UTF8.self))" : "\(key):\(value.kind == .null ? .string : value.kind)"
+                ? "\(key)=\(String(decoding: value.raw, as: UTF8.self))"
+                : "\(key):\(value.kind == .null ? .string : value.kind)"
         }
     }
 
@@ -94,7 +97,9 @@ private enum Shell {
     static func run(_ script: String, environment: [String: String]) async throws -> Result {
         let process = Process()
         process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = ["-euc", "curl() { command curl --silent --show-error --write-out '\\n%{http_code}' \"$@\"; }\n" + script]
+        process.arguments = [
+            "-euc", "curl() { command curl --silent --show-error --write-out '\\n%{http_code}' \"$@\"; }\n" + script,
+        ]
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let output = Pipe()
         process.standardOutput = output

@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPAPI
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #endif
 
 /// Redis in every bad state: the caller is told what to do, in time, and nothing is half done.
@@ -71,7 +71,10 @@ import Glibc
             }
             for reply in [try await gateway.publish(publishText()), try await gateway.send("GET", "/api/push/\(id)")] {
                 #expect(reply.status == 500)
-                #expect(reply.golden == #"{"ok":false,"operation_id":"<uuid>","error":"An internal error occurred; the operation id finds it in the log.","error_code":50000}"#)
+                #expect(
+                    reply.golden
+                        == #"{"ok":false,"operation_id":"<uuid>","error":"An internal error occurred; the operation id finds it in the log.","error_code":50000}"#
+                )
                 let operation = try reply.string("operation_id")
                 let line = try #require(gateway.log.all.first { $0.contains(operation) })
                 #expect(line.hasPrefix("error ") && line.contains("WRONGTYPE"), "\(line)")
@@ -92,13 +95,16 @@ import Glibc
         }
     }
 
-    @Test(arguments: [
-        (RedisError.unreachable("refused"), 503, 2), (.lost("reset"), 503, 2), (.closed, 503, 1),
-        (.server(code: "LOADING", message: "LOADING Redis is loading"), 503, 5), (.server(code: "MISCONF", message: ""), 503, 30),
-        (.server(code: "NOAUTH", message: ""), 503, 30), (.server(code: "CLUSTERDOWN", message: ""), 503, 2),
-        (.server(code: "WRONGTYPE", message: "secret key"), 500, nil), (.server(code: "ERR", message: ""), 500, nil),
-        (.unexpectedReply("x"), 500, nil),
-    ] as [(RedisError, Int, Int?)])
+    @Test(
+        arguments: [
+            (RedisError.unreachable("refused"), 503, 2), (.lost("reset"), 503, 2), (.closed, 503, 1),
+            (.server(code: "LOADING", message: "LOADING Redis is loading"), 503, 5),
+            (.server(code: "MISCONF", message: ""), 503, 30),
+            (.server(code: "NOAUTH", message: ""), 503, 30), (.server(code: "CLUSTERDOWN", message: ""), 503, 2),
+            (.server(code: "WRONGTYPE", message: "secret key"), 500, nil),
+            (.server(code: "ERR", message: ""), 500, nil),
+            (.unexpectedReply("x"), 500, nil),
+        ] as [(RedisError, Int, Int?)])
     func `every failure has its answer`(error: RedisError, status: Int, retryAfter: Int?) {
         let answer = APIError(.redis(error))
         #expect(answer.status == status && answer.retryAfter == retryAfter && answer.code == status * 100)
@@ -109,7 +115,8 @@ import Glibc
         for reply in [
             try await gateway.publish(publishText()),
             try await gateway.send("PUT", "/api/activities/n/channels/c", #"{"token":"ab"}"#),
-            try await gateway.send("POST", "/api/channels", #"{"channel":{"device_type":"ios","set_tags":true,"tags":["t"]}}"#),
+            try await gateway.send(
+                "POST", "/api/channels", #"{"channel":{"device_type":"ios","set_tags":true,"tags":["t"]}}"#),
         ] {
             #expect(reply.status == 503)
             #expect(reply.header("retry-after") == "2")

@@ -23,6 +23,8 @@ struct GatewayFixture: Sendable {
     let gateway: Gateway
     let port: Int
     let log: LogLines
+    /// Runs the gateway; ends with the test.
+    let group: ServiceGroup
 
     var app: AppKey {
         get throws { try AppKey(Self.key) }
@@ -41,20 +43,27 @@ struct GatewayFixture: Sendable {
         options.connectTimeout = .milliseconds(500)
         options.commandTimeout = .milliseconds(1_500)
         let client = RedisClient(
-            url: server.url, scripts: Store.scripts, options: options, logger: Logger(label: "redis") { _ in SwiftLogNoOpLogHandler() })
+            url: server.url, scripts: Store.scripts, options: options,
+            logger: Logger(label: "redis") { _ in SwiftLogNoOpLogHandler() })
         let store = Store(redis: client, logger: logger)
         var configuration = GatewayConfiguration(
             apps: [
-                GatewayApp(key: try AppKey(key), secret: secret, masterSecret: masterSecret, bundleID: "com.example.app"),
-                GatewayApp(key: try AppKey("other-app"), secret: "other-s", masterSecret: "other-m", bundleID: "com.example.other"),
+                GatewayApp(
+                    key: try AppKey(key), secret: secret, masterSecret: masterSecret, bundleID: "com.example.app"),
+                GatewayApp(
+                    key: try AppKey("other-app"), secret: "other-s", masterSecret: "other-m",
+                    bundleID: "com.example.other"),
             ])
         configure(&configuration)
-        let gateway = Gateway(configuration, store: store, registry: PrometheusRegistry(), logger: logger, clock: { testNow })
-        let group = ServiceGroup(configuration: .init(services: [gateway], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() }))
+        let gateway = Gateway(
+            configuration, store: store, registry: PrometheusRegistry(), logger: logger, clock: { testNow })
+        let group = ServiceGroup(
+            configuration: .init(services: [gateway], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() }))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             let port = try #require(await gateway.boundPort())
-            try await body(GatewayFixture(server: server, store: store, gateway: gateway, port: port, log: log))
+            try await body(
+                GatewayFixture(server: server, store: store, gateway: gateway, port: port, log: log, group: group))
             await group.triggerGracefulShutdown()
             try await tasks.waitForAll()
         }
@@ -99,7 +108,9 @@ struct Reply: Sendable {
         var out = ""
         var rest = text[...]
         while let character = rest.first {
-            if let end = rest.index(rest.startIndex, offsetBy: 36, limitedBy: rest.endIndex), UUIDBytes(rest[..<end]) != nil {
+            if let end = rest.index(rest.startIndex, offsetBy: 36, limitedBy: rest.endIndex),
+                UUIDBytes(rest[..<end]) != nil
+            {
                 out += "<uuid>"
                 rest = rest[end...]
             } else {

@@ -12,14 +12,21 @@ import Testing
             for path in ["/api/push", "/api/push/"] {
                 let reply = try await gateway.publish(publishText(), path: path)
                 #expect(reply.status == 202)
-                #expect(reply.golden == #"{"ok":true,"operation_id":"<uuid>","push_ids":["<uuid>"],"message_ids":[],"content_urls":[]}"#)
+                #expect(
+                    reply.golden
+                        == #"{"ok":true,"operation_id":"<uuid>","push_ids":["<uuid>"],"message_ids":[],"content_urls":[]}"#
+                )
                 #expect(reply.header("content-type") == "application/vnd.urbanairship+json; version=3")
             }
-            let ids = try await gateway.publish("[\(publishText()),\(publishText())]").object.required("push_ids").array()
+            let ids = try await gateway.publish("[\(publishText()),\(publishText())]").object.required("push_ids")
+                .array()
             #expect(ids.count == 2)
             let ledger = try await gateway.send("GET", "/api/push/\(try ids[1].string())")
             #expect(ledger.status == 200)
-            #expect(ledger.golden == #"{"push_id":"<uuid>","name":"order-1","event":"update","priority":10,"state":"queued","expanded":false,"targets":0,"delivered":0,"pruned":0,"failed":0,"superseded":0,"expired":0,"skipped":0,"pending":0,"retries":0,"duplicates_possible":0,"created_at":"2026-11-21T18:00:00.000Z","finished_at":null,"errors":{}}"#)
+            #expect(
+                ledger.golden
+                    == #"{"push_id":"<uuid>","name":"order-1","event":"update","priority":10,"state":"queued","expanded":false,"targets":0,"delivered":0,"pruned":0,"failed":0,"superseded":0,"expired":0,"skipped":0,"pending":0,"retries":0,"duplicates_possible":0,"created_at":"2026-11-21T18:00:00.000Z","finished_at":null,"errors":{}}"#
+            )
             let info = try await gateway.send("GET", "/api/activities/order-1")
             #expect(info.golden == #"{"name":"order-1","tokens":0,"shards":0,"last_push_id":"<uuid>","ended":false}"#)
             #expect(try info.string("last_push_id") == ids[1].string())
@@ -35,11 +42,15 @@ import Testing
 
     @Test func `errors have Airship's form, and nothing is written`() async throws {
         try await GatewayFixture.run { gateway in
-            let text = "{\n \"audience\": \"all\", \"device_types\": [\"ios\"],\n \"notification\": {\"ios\": {\"live_activity\": {\n  \"name\": \"n\", \"event\": \"update\", \"content_state\": {},\n  \"priority\":    7}}}}"
+            let text =
+                "{\n \"audience\": \"all\", \"device_types\": [\"ios\"],\n \"notification\": {\"ios\": {\"live_activity\": {\n  \"name\": \"n\", \"event\": \"update\", \"content_state\": {},\n  \"priority\":    7}}}}"
             for path in ["/api/push", "/api/push/validate/"] {
                 let reply = try await gateway.publish(text, path: path)
                 #expect(reply.status == 400)
-                #expect(reply.golden == #"{"ok":false,"operation_id":"<uuid>","error":"notification.ios.live_activity.priority: must be 5 or 10, not 7","error_code":40000,"details":{"error":"must be 5 or 10, not 7","path":"notification.ios.live_activity.priority","location":{"line":5,"column":18}}}"#)
+                #expect(
+                    reply.golden
+                        == #"{"ok":false,"operation_id":"<uuid>","error":"notification.ios.live_activity.priority: must be 5 or 10, not 7","error_code":40000,"details":{"error":"must be 5 or 10, not 7","path":"notification.ios.live_activity.priority","location":{"line":5,"column":18}}}"#
+                )
             }
             let half = try await gateway.publish("[\(publishText()),{}]")
             #expect(half.status == 400)
@@ -52,14 +63,21 @@ import Testing
 
     @Test func `what is not built answers 501`() async throws {
         try await GatewayFixture.run { gateway in
-            let start = publishText(activity: #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T","attributes":{}}"#)
+            let start = publishText(
+                activity:
+                    #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T","attributes":{}}"#
+            )
             for path in ["/api/push", "/api/push/validate"] {
                 let reply = try await gateway.publish("[\(publishText()),\(start)]", path: path)
                 #expect(reply.status == 501)
                 #expect(try reply.integer("error_code") == 50100)
-                #expect(try reply.object.required("details").object().required("path").string() == "[1].notification.ios.live_activity.event")
+                #expect(
+                    try reply.object.required("details").object().required("path").string()
+                        == "[1].notification.ios.live_activity.event")
             }
-            for (method, path) in [("POST", "/api/schedules"), ("GET", "/api/schedules/"), ("DELETE", "/api/schedules/x")] {
+            for (method, path) in [
+                ("POST", "/api/schedules"), ("GET", "/api/schedules/"), ("DELETE", "/api/schedules/x"),
+            ] {
                 #expect(try await gateway.send(method, path, method == "POST" ? "{}" : nil).status == 501)
             }
             #expect(try await gateway.store.redis.send(RedisCommand("DBSIZE")).integer() == 0)
@@ -85,7 +103,8 @@ import Testing
     @Test func `a timestamp behind the name's last is a conflict, told in an array with its place`() async throws {
         try await GatewayFixture.run { gateway in
             func at(_ seconds: Int) -> String {
-                publishText(activity: #"{"name":"order-1","event":"update","content_state":{},"timestamp":\#(seconds)}"#)
+                publishText(
+                    activity: #"{"name":"order-1","event":"update","content_state":{},"timestamp":\#(seconds)}"#)
             }
             #expect(try await gateway.publish(at(1_795_283_990)).status == 202)
             let behind = try await gateway.publish(at(1_795_283_980))
@@ -101,8 +120,10 @@ import Testing
     @Test func `401 tells nothing`() async throws {
         try await GatewayFixture.run { gateway in
             let attempts: [(String?, [(String, String)])] = [
-                (nil, []), ("nobody:x", []), ("\(GatewayFixture.key):wrong", []), ("\(GatewayFixture.key):\(GatewayFixture.secret)", []),
-                ("other-app:\(GatewayFixture.masterSecret)", []), (nil, [("Authorization", "Basic ???")]), (nil, [("Authorization", "Bearer x")]),
+                (nil, []), ("nobody:x", []), ("\(GatewayFixture.key):wrong", []),
+                ("\(GatewayFixture.key):\(GatewayFixture.secret)", []),
+                ("other-app:\(GatewayFixture.masterSecret)", []), (nil, [("Authorization", "Basic ???")]),
+                (nil, [("Authorization", "Bearer x")]),
             ]
             var answers: Set<String> = []
             for (user, headers) in attempts {
@@ -111,7 +132,10 @@ import Testing
                 #expect(reply.header("www-authenticate") == #"Basic realm="lamplighter""#)
                 answers.insert(reply.golden)
             }
-            #expect(answers == [#"{"ok":false,"operation_id":"<uuid>","error":"Authentication failed: send the app key with the secret that this call needs.","error_code":40101}"#])
+            #expect(
+                answers == [
+                    #"{"ok":false,"operation_id":"<uuid>","error":"Authentication failed: send the app key with the secret that this call needs.","error_code":40101}"#
+                ])
             // Neither a secret nor a name is in the log.
             for line in gateway.log.all {
                 #expect(!line.contains("secret") && !line.contains("nobody") && !line.contains("order-1"), "\(line)")
@@ -123,7 +147,10 @@ import Testing
         try await GatewayFixture.run { gateway in
             let missing = try await gateway.send("GET", "/api/nothing")
             #expect(missing.status == 404)
-            #expect(missing.golden == #"{"ok":false,"operation_id":"<uuid>","error":"There is nothing at this path.","error_code":40400}"#)
+            #expect(
+                missing.golden
+                    == #"{"ok":false,"operation_id":"<uuid>","error":"There is nothing at this path.","error_code":40400}"#
+            )
             let wrong = try await gateway.send("PUT", "/api/push", "{}")
             #expect(wrong.status == 405 && wrong.header("allow") == "POST")
             #expect(try wrong.integer("error_code") == 40500)
@@ -131,13 +158,18 @@ import Testing
             #expect(large.status == 413)
             #expect(try large.integer("error_code") == 41300)
             let exact = publishText()
-            #expect(try await gateway.publish(exact + String(repeating: " ", count: (1 << 20) - exact.utf8.count)).status == 202)
-            #expect(try await gateway.publish(exact + String(repeating: " ", count: (1 << 20) - exact.utf8.count + 1)).status == 413)
+            #expect(
+                try await gateway.publish(exact + String(repeating: " ", count: (1 << 20) - exact.utf8.count)).status
+                    == 202)
+            #expect(
+                try await gateway.publish(exact + String(repeating: " ", count: (1 << 20) - exact.utf8.count + 1))
+                    .status == 413)
             let packed = try await gateway.publish(exact, headers: [("Content-Encoding", "gzip")])
             #expect(packed.status == 415)
             let long = publishText(activity: #"{"name":"\#(String(repeating: "n", count: 10_000))","event":"end"}"#)
             #expect(try await gateway.publish(long).status == 400)
-            #expect(try await gateway.send("GET", "/api/activities/\(String(repeating: "n", count: 10_000))").status == 400)
+            #expect(
+                try await gateway.send("GET", "/api/activities/\(String(repeating: "n", count: 10_000))").status == 400)
             #expect(try await gateway.send("GET", "/api/activities/a%00b").status == 400)
             #expect(try await gateway.send("GET", "/api/push/not-an-id").status == 400)
             #expect(try await gateway.send("GET", "/api/activities?limit=0").status == 400)
@@ -156,13 +188,22 @@ import Testing
             let metrics = try await gateway.send("GET", "/metrics", user: nil)
             #expect(metrics.status == 200)
             #expect(metrics.header("content-type") == "text/plain; version=0.0.4; charset=utf-8")
-            #expect(metrics.text.contains(#"lamplighter_http_requests_total{method="POST",route="/api/push",status="202"} 1"#))
-            #expect(metrics.text.contains(#"lamplighter_http_requests_total{method="GET",route="/api/push/{push_id}",status="404"} 1"#))
-            #expect(metrics.text.contains(#"lamplighter_pushes_total{app="\#(GatewayFixture.key)",outcome="accepted"} 1"#))
-            #expect(metrics.text.contains(#"lamplighter_http_request_duration_seconds_count{method="POST",route="/api/push"} 1"#))
+            #expect(
+                metrics.text.contains(
+                    #"lamplighter_http_requests_total{method="POST",route="/api/push",status="202"} 1"#))
+            #expect(
+                metrics.text.contains(
+                    #"lamplighter_http_requests_total{method="GET",route="/api/push/{push_id}",status="404"} 1"#))
+            #expect(
+                metrics.text.contains(#"lamplighter_pushes_total{app="\#(GatewayFixture.key)",outcome="accepted"} 1"#))
+            #expect(
+                metrics.text.contains(
+                    #"lamplighter_http_request_duration_seconds_count{method="POST",route="/api/push"} 1"#))
             #expect(metrics.text.contains("lamplighter_queue_depth{app="))
             let line = try #require(gateway.log.all.first { $0.contains("route=/api/push ") })
-            #expect(line.contains("status=202") && line.contains("app=\(GatewayFixture.key)") && line.contains("method=POST"))
+            #expect(
+                line.contains("status=202") && line.contains("app=\(GatewayFixture.key)")
+                    && line.contains("method=POST"))
         }
     }
 }

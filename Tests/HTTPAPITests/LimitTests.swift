@@ -1,11 +1,12 @@
 import LiveActivity
+import ServiceLifecycle
 import Synchronization
 import Testing
 
 @testable import HTTPAPI
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #endif
 
 /// Clients that are slow, silent, many or rude, over plain sockets.
@@ -60,7 +61,9 @@ import Glibc
         try await GatewayFixture.run(configure: { $0.maximumRequests = 2 }) { gateway in
             let held = try (0..<2).map { _ in try Socket(port: gateway.port) }
             for socket in held {
-                socket.send("POST /api/push HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Content-Length: \(publishText().utf8.count)\r\n\r\n")
+                socket.send(
+                    "POST /api/push HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Content-Length: \(publishText().utf8.count)\r\n\r\n"
+                )
             }
             // Both have their places once a third is turned away; health still answers, as does 401.
             var reply = try await gateway.publish(publishText(), path: "/api/push/validate")
@@ -78,7 +81,9 @@ import Glibc
     }
 
     @Test func `connections past the limit wait instead of breaking anything`() async throws {
-        try await GatewayFixture.run(configure: { $0.maximumConnections = 16; $0.idleTimeout = .seconds(2) }) { gateway in
+        try await GatewayFixture.run(configure: {
+            $0.maximumConnections = 16; $0.idleTimeout = .seconds(2)
+        }) { gateway in
             let idle = try (0..<40).map { _ in try Socket(port: gateway.port) }
             // Waits in the backlog until the idle ones are closed.
             #expect(try await gateway.send("GET", "/healthz", user: nil).status == 200)
@@ -89,7 +94,8 @@ import Glibc
     @Test func `garbage instead of HTTP is answered and survived`() async throws {
         try await GatewayFixture.run { gateway in
             for garbage in [
-                "\u{1}\u{2}\u{3}\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "POST /api/push HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                "\u{1}\u{2}\u{3}\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
+                "POST /api/push HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
                 "POST /api/push HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
                 "GET /healthz HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "y", count: 40_000))\r\n\r\n",
             ] {
@@ -104,7 +110,8 @@ import Glibc
 
     @Test func `a client that asks first is told to go on, unless its body is too large`() async throws {
         try await GatewayFixture.run { gateway in
-            let head = "POST /api/push HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Expect: 100-continue\r\nContent-Length: "
+            let head =
+                "POST /api/push HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Expect: 100-continue\r\nContent-Length: "
             let asking = try Socket(port: gateway.port)
             asking.send("\(head)\(publishText().utf8.count)\r\n\r\n")
             #expect(await asking.readHead().hasPrefix("HTTP/1.1 100 Continue\r\n"))
@@ -116,10 +123,28 @@ import Glibc
         }
     }
 
+    @Test func `shutdown waits for the requests in work`() async throws {
+        try await GatewayFixture.run(configure: { $0.maximumRequests = 1 }) { gateway in
+            let working = try Socket(port: gateway.port)
+            working.send(
+                "POST /api/push HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Content-Length: \(publishText().utf8.count)\r\n\r\n"
+            )
+            // Its place is taken once another is turned away.
+            while try await gateway.publish(publishText(), path: "/api/push/validate").status == 200 {}
+            let idle = try Socket(port: gateway.port)
+            await gateway.group.triggerGracefulShutdown()
+            #expect(await idle.readToEnd() == "")
+            working.send(publishText())
+            #expect(await working.readToEnd().hasPrefix("HTTP/1.1 202 "))
+        }
+    }
+
     @Test func `HEAD is GET without a body`() async throws {
         try await GatewayFixture.run { gateway in
             let socket = try Socket(port: gateway.port)
-            socket.send("HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            socket.send(
+                "HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            )
             let text = await socket.readToEnd()
             #expect(text.components("HTTP/1.1 200 OK") == 2)
             #expect(text.components(#"{"ok":true"#) == 1)
@@ -164,7 +189,7 @@ private final class Socket: Sendable {
     private func read(until isEnough: @escaping @Sendable (String) -> Bool) async -> String {
         let descriptor = self.descriptor
         return await withCheckedContinuation { continuation in
-            let read = Reading { 
+            let read = Reading {
                 var text = ""
                 var buffer = [UInt8](repeating: 0, count: 4_096)
                 while !isEnough(text) {
@@ -188,11 +213,13 @@ private final class Reading: Sendable {
     func start() {
         var thread = pthread_t()
         let context = Unmanaged.passRetained(self).toOpaque()
-        pthread_create(&thread, nil, { context in
-            guard let context else { return nil }
-            Unmanaged<Reading>.fromOpaque(context).takeRetainedValue().body()
-            return nil
-        }, context)
+        pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<Reading>.fromOpaque(context).takeRetainedValue().body()
+                return nil
+            }, context)
         pthread_detach(thread)
     }
 }

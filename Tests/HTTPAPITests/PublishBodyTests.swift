@@ -52,11 +52,20 @@ private let prefix = "notification.ios.live_activity"
         (#"{"name":"n","event":"end","alert":{"titel":"x"}}"#, "alert.titel", "did you mean `title`", 36),
         (#"{"name":"n","event":"end","alert":{"title":1}}"#, "alert.title", "loc-key", 44),
         (#"{"name":"n","event":"end","alert":{"title":{"loc-args":[]}}}"#, "alert.title.loc-key", "is required", 44),
-        (#"{"name":"n","event":"end","alert":{"body":{"loc-key":"k","loc-args":[1]}}}"#, "alert.body.loc-args[0]", "string", 70),
+        (
+            #"{"name":"n","event":"end","alert":{"body":{"loc-key":"k","loc-args":[1]}}}"#, "alert.body.loc-args[0]",
+            "string", 70
+        ),
         (#"{"name":"n","event":"end","alert":{"sound":true}}"#, "alert.sound", "must be a string, not true", 44),
         (#"{"name":"n","event":"end","attributes":{}}"#, "attributes", "belongs to event start only", 27),
-        (#"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes":{}}"#, "attributes_type", "is required for event start", 1),
-        (#"{"name":"n","event":"start","content_state":{},"attributes_type":"T","attributes":{}}"#, "alert", "is required for event start", 1),
+        (
+            #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes":{}}"#,
+            "attributes_type", "is required for event start", 1
+        ),
+        (
+            #"{"name":"n","event":"start","content_state":{},"attributes_type":"T","attributes":{}}"#, "alert",
+            "is required for event start", 1
+        ),
     ])
     func `refuses a bad activity, naming path and place`(
         activity: String, path: String, message: String, column: Int
@@ -72,16 +81,21 @@ private let prefix = "notification.ios.live_activity"
     @Test(arguments: [
         ("5", "audience", "\"all\" or a selector object, not a number"), (#""some""#, "audience", "must be \"all\""),
         ("{}", "audience", "exactly one of"), (#"{"group":"g"}"#, "audience", "it has none"),
-        (#"{"segment":"x"}"#, "audience.segment", "not a known key"), (#"{"tga":"x"}"#, "audience.tga", "did you mean `tag`"),
+        (#"{"segment":"x"}"#, "audience.segment", "not a known key"),
+        (#"{"tga":"x"}"#, "audience.tga", "did you mean `tag`"),
         (#"{"tag":"x","named_user":"u"}"#, "audience", "it has tag, named_user"),
         (#"{"or":[]}"#, "audience.or", "at least one selector"), (#"{"and":[]}"#, "audience.and", "at least one"),
         (#"{"or":{}}"#, "audience.or", "must be an array"), (#"{"tag":[]}"#, "audience.tag", "at least one string"),
         (#"{"or":[{"tag":"a"},{"tag":7}]}"#, "audience.or[1].tag", "must be a string"),
-        (#"{"tag":""}"#, "audience.tag", "1 to 255 bytes"), (#"{"ios_channel":"a\nb"}"#, "audience.ios_channel", "1 to 128"),
+        (#"{"tag":""}"#, "audience.tag", "1 to 255 bytes"),
+        (#"{"ios_channel":"a\nb"}"#, "audience.ios_channel", "1 to 128"),
         (#"{"named_user":"u","group":"g"}"#, "audience.group", "beside `tag` only"),
         (#"{"not":[{"tag":"a"}]}"#, "audience.not", "selector object, not an array"),
         (nested(17, #""all""#), "audience" + String(repeating: ".not", count: 17), "deeper than 16"),
-        (nested(16, #"{"tag":["a","b"]}"#), "audience" + String(repeating: ".not", count: 16) + ".tag", "deeper than 16"),
+        (
+            nested(16, #"{"tag":["a","b"]}"#), "audience" + String(repeating: ".not", count: 16) + ".tag",
+            "deeper than 16"
+        ),
         (#"{"tag":[\#((0..<1_001).map { "\"t\($0)\"" }.joined(separator: ","))]}"#, "audience.tag", "more than 1000"),
     ])
     func `refuses a bad audience`(audience: String, path: String, message: String) throws {
@@ -93,7 +107,8 @@ private let prefix = "notification.ios.live_activity"
     }
 
     @Test(arguments: [
-        ("", "", "is empty"), ("{", "", "object is not closed"), ("[]", "", "at least one push"), ("3", "", "push object"),
+        ("", "", "is empty"), ("{", "", "object is not closed"), ("[]", "", "at least one push"),
+        ("3", "", "push object"),
         ("{}", "audience", "is required"), (#"[{}]"#, "[0].audience", "is required"),
         (#"[\#(publishText()),\#(publishText(audience: #"{"or":[]}"#))]"#, "[1].audience.or", "at least one"),
         (publishText(tail: #","optoins":{}"#), "optoins", "did you mean `options`"),
@@ -106,10 +121,22 @@ private let prefix = "notification.ios.live_activity"
         (publishText(devices: #"["ios","andriod"]"#), "device_types[1]", "did you mean `android`"),
         (publishText(devices: "7"), "device_types", "list of device types"),
         (#"{"audience":"all","device_types":"all","notification":{}}"#, "notification.ios", "is required"),
-        (#"{"audience":"all","device_types":"all","notification":{"ios":{"alert":"x"}}}"#, prefix, "Live Activities only"),
-        (#"{"audience":"all","device_types":"all","notification":{"iso":{}}}"#, "notification.iso", "did you mean `ios`"),
-        (#"{"audience":"all","device_types":"all","notification":{"ios":{"live_activty":{}}}}"#, "notification.ios.live_activty", "did you mean `live_activity`"),
-        (publishText(audience: String(repeating: #"{"not":"#, count: 1_000)), "audience" + String(repeating: ".not", count: 62), "deeper than 64"),
+        (
+            #"{"audience":"all","device_types":"all","notification":{"ios":{"alert":"x"}}}"#, prefix,
+            "Live Activities only"
+        ),
+        (
+            #"{"audience":"all","device_types":"all","notification":{"iso":{}}}"#, "notification.iso",
+            "did you mean `ios`"
+        ),
+        (
+            #"{"audience":"all","device_types":"all","notification":{"ios":{"live_activty":{}}}}"#,
+            "notification.ios.live_activty", "did you mean `live_activity`"
+        ),
+        (
+            publishText(audience: String(repeating: #"{"not":"#, count: 1_000)),
+            "audience" + String(repeating: ".not", count: 62), "deeper than 64"
+        ),
     ])
     func `refuses a bad envelope`(text: String, path: String, message: String) throws {
         let error = try refusal(text)
@@ -136,8 +163,9 @@ private let prefix = "notification.ios.live_activity"
         let state = #"{ "a":1.0,"b":1e2 , "c":-0,"d":12345678901234567890,"e":"\u00e9\ud83d\ude00/\/","a":2 }"#
         let push = try parse(publishText(activity: #"{"name":"n","event":"update","content_state":\#(state)}"#))[0]
         #expect(push.publish.contentState?.bytes == Array(state.utf8))
-        #expect(String(decoding: push.payload, as: UTF8.self)
-            == #"{"aps":{"timestamp":1795284000,"event":"update","content-state":\#(state)}}"#)
+        #expect(
+            String(decoding: push.payload, as: UTF8.self)
+                == #"{"aps":{"timestamp":1795284000,"event":"update","content-state":\#(state)}}"#)
     }
 
     @Test func `reads every field`() throws {
@@ -146,8 +174,13 @@ private let prefix = "notification.ios.live_activity"
              "stale_date":1795285000,"dismissal_date":1795286000,"relevance_score":0.50,
              "alert":{"title":{"loc-key":"GOAL","loc-args":["1"]},"body":"Over","sound":"default"}}
             """#
-        let audience = #"{"and":[{"tag":["a","b"],"group":"teams"},{"not":{"named_user":"u"}},{"ios_channel":"C0FFEE00-0000-4000-8000-000000000001"}]}"#
-        let push = try parse(publishText(audience: audience, devices: #""all""#, activity: activity, tail: #","options":{"conflate":false,"expiry":60,"no_throttle":true},"campaigns":{"categories":["x"]}"#))[0]
+        let audience =
+            #"{"and":[{"tag":["a","b"],"group":"teams"},{"not":{"named_user":"u"}},{"ios_channel":"C0FFEE00-0000-4000-8000-000000000001"}]}"#
+        let push = try parse(
+            publishText(
+                audience: audience, devices: #""all""#, activity: activity,
+                tail: #","options":{"conflate":false,"expiry":60,"no_throttle":true},"campaigns":{"categories":["x"]}"#)
+        )[0]
         let publish = push.publish
         #expect(publish.name.rawValue == "match-42" && publish.event == .end && publish.priority == .low)
         #expect(publish.timestamp == 1_795_283_999 && publish.staleDate == 1_795_285_000)
@@ -156,10 +189,14 @@ private let prefix = "notification.ios.live_activity"
         #expect(publish.options == PublishOptions(conflate: false, expiry: 1_795_284_060))
         #expect(push.warnings.isEmpty)
         let channel = try ChannelID("c0ffee00-0000-4000-8000-000000000001")
-        #expect(publish.audience == .and([
-            .or([.tag("a", group: "teams"), .tag("b", group: "teams")]), .not(.namedUser("u")), .channel(channel),
-        ]))
-        let start = #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T\"1","attributes":{"k":1}}"#
+        #expect(
+            publish.audience
+                == .and([
+                    .or([.tag("a", group: "teams"), .tag("b", group: "teams")]), .not(.namedUser("u")),
+                    .channel(channel),
+                ]))
+        let start =
+            #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T\"1","attributes":{"k":1}}"#
         #expect(try parse(publishText(activity: start))[0].publish.attributesType == "T\"1")
     }
 
@@ -177,10 +214,13 @@ private let prefix = "notification.ios.live_activity"
     }
 
     @Test func `mutated bodies are refused or accepted, never a crash`() throws {
-        let seed = Array(publishText(
-            audience: #"{"or":[{"tag":["a"],"group":"g"},{"not":"all"}]}"#,
-            activity: #"{"name":"é","event":"update","content_state":{"a":[1.0]},"alert":{"title":"t"},"priority":5}"#,
-            tail: #","options":{"expiry":5}"#).utf8)
+        let seed = Array(
+            publishText(
+                audience: #"{"or":[{"tag":["a"],"group":"g"},{"not":"all"}]}"#,
+                activity:
+                    #"{"name":"é","event":"update","content_state":{"a":[1.0]},"alert":{"title":"t"},"priority":5}"#,
+                tail: #","options":{"expiry":5}"#
+            ).utf8)
         var random = SystemRandomNumberGenerator()
         var refused = 0
         for _ in 0..<5_000 {
@@ -212,7 +252,9 @@ private func nested(_ depth: Int, _ inner: String) -> String {
     String(repeating: #"{"not":"#, count: depth) + inner + String(repeating: "}", count: depth)
 }
 
-private func parse(_ text: String) throws -> [PublishBody.Push] { try PublishBody.parse(Array(text.utf8), now: testNow) }
+private func parse(_ text: String) throws -> [PublishBody.Push] {
+    try PublishBody.parse(Array(text.utf8), now: testNow)
+}
 
 private func refusal(_ text: String) throws -> APIError {
     try #require(throws: APIError.self) { try parse(text) }

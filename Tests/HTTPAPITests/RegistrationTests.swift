@@ -18,11 +18,15 @@ import Testing
             let path = "/api/activities/a%2Fb/channels/device-1"
             let tracked = try await gateway.send("PUT", path, #"{"token":"\#(token)"}"#, user: app)
             #expect(tracked.status == 200 && tracked.text == #"{"ok":true,"result":"stored"}"#)
-            let old = try await gateway.send("PUT", path, #"{"token":"cc","registered_at_ms":1795000000000}"#, user: app)
+            let old = try await gateway.send(
+                "PUT", path, #"{"token":"cc","registered_at_ms":1795000000000}"#, user: app)
             #expect(old.status == 200 && old.text == #"{"ok":true,"result":"stale"}"#)
             #expect(try await gateway.send("GET", "/api/activities/a%2Fb").integer("tokens") == 1)
             let bad = try await gateway.send("PUT", path, #"{"token":"xyz"}"#, user: app)
-            #expect(bad.golden == #"{"ok":false,"operation_id":"<uuid>","error":"token: must be 1 to 512 bytes written as an even number of hex digits","error_code":40000,"details":{"error":"must be 1 to 512 bytes written as an even number of hex digits","path":"token","location":{"line":1,"column":10}}}"#)
+            #expect(
+                bad.golden
+                    == #"{"ok":false,"operation_id":"<uuid>","error":"token: must be 1 to 512 bytes written as an even number of hex digits","error_code":40000,"details":{"error":"must be 1 to 512 bytes written as an even number of hex digits","path":"token","location":{"line":1,"column":10}}}"#
+            )
             let gone = try await gateway.send("DELETE", path, user: app)
             #expect(gone.status == 204 && gone.text.isEmpty)
             #expect(try await gateway.send("GET", "/api/activities/nobody").status == 404)
@@ -44,31 +48,41 @@ import Testing
     @Test func `the SDK's whole way: channel, token, batch`() async throws {
         try await GatewayFixture.run { gateway in
             let headers = signed(["NONCE", "2026-11-21T18:00:00"])
-            let created = try await gateway.send("POST", "/api/channels/", #"{"channel":{"device_type":"ios","set_tags":true,"tags":["t"]}}"#, user: nil, headers: headers)
+            let created = try await gateway.send(
+                "POST", "/api/channels/", #"{"channel":{"device_type":"ios","set_tags":true,"tags":["t"]}}"#, user: nil,
+                headers: headers)
             #expect(created.status == 201)
             #expect(created.golden == #"{"ok":true,"operation_id":"<uuid>","channel_id":"<uuid>"}"#)
             let channel = try created.string("channel_id")
-            let auth = try await gateway.send("GET", "/api/auth/device", user: nil, headers: signed([channel, "N", "2026-11-21T18:00:01"]))
+            let auth = try await gateway.send(
+                "GET", "/api/auth/device", user: nil, headers: signed([channel, "N", "2026-11-21T18:00:01"]))
             #expect(auth.status == 200)
             #expect(try auth.integer("expires_in") == 3_600_000)
             let bearer = [
                 ("Authorization", "Bearer \(try auth.string("token"))"), ("X-UA-Appkey", GatewayFixture.key),
                 ("X-UA-Channel-ID", channel), ("X-UA-Auth-Type", "SDK-JWT"),
             ]
-            let batch = #"{"tags":{"add":{"g":["x"]}},"attributes":[1],"live_activities":[{"action":"set","type":"update_token","id":"A","name":"order-1","token":"\#(token)","action_ts_ms":1795284000000,"start_ts_ms":1795283999000},{"action":"set","type":"start_token","attributes_type":"T","token":"\#(token)","action_ts_ms":1795284000000}]}"#
+            let batch =
+                #"{"tags":{"add":{"g":["x"]}},"attributes":[1],"live_activities":[{"action":"set","type":"update_token","id":"A","name":"order-1","token":"\#(token)","action_ts_ms":1795284000000,"start_ts_ms":1795283999000},{"action":"set","type":"start_token","attributes_type":"T","token":"\#(token)","action_ts_ms":1795284000000}]}"#
             let path = "/api/channels/sdk/batch/\(channel)?platform=ios"
             #expect(try await gateway.send("PUT", path, batch, user: nil, headers: bearer).status == 200)
             #expect(try await gateway.send("GET", "/api/activities/order-1").integer("tokens") == 1)
             // The token speaks for its channel only.
             let other = "/api/channels/sdk/batch/\(UUIDBytes.random())?platform=ios"
             #expect(try await gateway.send("PUT", other, batch, user: nil, headers: bearer).status == 401)
-            #expect(try await gateway.send("PUT", "/api/channels/\(channel)", #"{"channel":{"device_type":"ios"}}"#, user: nil, headers: bearer).status == 200)
-            #expect(try await gateway.send("POST", "/api/push", publishText(), user: nil, headers: bearer).status == 401)
+            #expect(
+                try await gateway.send(
+                    "PUT", "/api/channels/\(channel)", #"{"channel":{"device_type":"ios"}}"#, user: nil, headers: bearer
+                ).status == 200)
+            #expect(
+                try await gateway.send("POST", "/api/push", publishText(), user: nil, headers: bearer).status == 401)
             // Good entries are applied, the bad one is told.
-            let mixed = #"{"live_activities":[{"action":"set","name":"order-2","token":"zz","action_ts_ms":1795284000000},{"action":"remove","id":"A","name":"order-1","action_ts_ms":1795284000001}]}"#
+            let mixed =
+                #"{"live_activities":[{"action":"set","name":"order-2","token":"zz","action_ts_ms":1795284000000},{"action":"remove","id":"A","name":"order-1","action_ts_ms":1795284000001}]}"#
             let reply = try await gateway.send("PUT", path, mixed, user: nil, headers: bearer)
             #expect(reply.status == 400)
-            #expect(try reply.object.required("details").object().required("path").string() == "live_activities[0].token")
+            #expect(
+                try reply.object.required("details").object().required("path").string() == "live_activities[0].token")
             #expect(try reply.integer("applied") == 1)
             let info = try await gateway.send("GET", "/api/activities/order-1")
             let tokens = info.status == 404 ? 0 : try info.integer("tokens")
@@ -78,10 +92,17 @@ import Testing
 
     @Test func `a server sets tags and named users`() async throws {
         try await GatewayFixture.run { gateway in
-            let tagged = try await gateway.send("POST", "/api/channels/tags/", #"{"audience":{"ios_channel":["a","b"]},"add":{"g":["t"]}}"#)
+            let tagged = try await gateway.send(
+                "POST", "/api/channels/tags/", #"{"audience":{"ios_channel":["a","b"]},"add":{"g":["t"]}}"#)
             #expect(tagged.status == 200 && tagged.text == #"{"ok":true}"#)
-            #expect(try await gateway.send("POST", "/api/named_users/associate", #"{"channel_id":"a","device_type":"ios","named_user_id":"u"}"#).status == 200)
-            #expect(try await gateway.send("POST", "/api/named_users/disassociate/", #"{"channel_id":"a","device_type":"ios"}"#).status == 200)
+            #expect(
+                try await gateway.send(
+                    "POST", "/api/named_users/associate", #"{"channel_id":"a","device_type":"ios","named_user_id":"u"}"#
+                ).status == 200)
+            #expect(
+                try await gateway.send(
+                    "POST", "/api/named_users/disassociate/", #"{"channel_id":"a","device_type":"ios"}"#
+                ).status == 200)
             #expect(try await gateway.send("POST", "/api/named_users/associate", #"{"channel_id":"a"}"#).status == 400)
         }
     }
@@ -107,12 +128,18 @@ import Testing
             let request = HTTPRequest(
                 "POST", "http://127.0.0.1:\(gateway.port)/api/activities/match-1/channels",
                 headers: [
-                    ("Authorization", "Basic " + Base64.encode("\(GatewayFixture.key):\(GatewayFixture.masterSecret)".utf8)),
+                    (
+                        "Authorization",
+                        "Basic " + Base64.encode("\(GatewayFixture.key):\(GatewayFixture.masterSecret)".utf8)
+                    ),
                     ("Expect", ""),
                 ], body: body)
             let reply = Reply(try await HTTPClient().send(request))
             #expect(reply.status == 200)
-            #expect(reply.text == #"{"ok":true,"accepted":5001,"stale":0,"rejected":[{"line":5001,"error":"token: must be 1 to 512 bytes written as an even number of hex digits"},{"line":5003,"error":"the JSON text expects true, false or null here"},{"line":5004,"error":"is longer than 8192 bytes"}],"rejected_count":3}"#)
+            #expect(
+                reply.text
+                    == #"{"ok":true,"accepted":5001,"stale":0,"rejected":[{"line":5001,"error":"token: must be 1 to 512 bytes written as an even number of hex digits"},{"line":5003,"error":"the JSON text expects true, false or null here"},{"line":5004,"error":"is longer than 8192 bytes"}],"rejected_count":3}"#
+            )
             #expect(try await gateway.send("GET", "/api/activities/match-1").integer("tokens") == 5_001)
         }
     }

@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct RoutingTests {
     @Test(arguments: [
-        ("POST", "/api/push", Operation.publish), ("POST", "/api/push/", .publish), ("POST", "/api/push/validate", .validate),
+        ("POST", "/api/push", Operation.publish), ("POST", "/api/push/", .publish),
+        ("POST", "/api/push/validate", .validate),
         ("POST", "/api/push/validate/", .validate), ("PUT", "/api/channels/sdk/batch/abc", .channelBatch),
         ("POST", "/api/channels/tags", .tagChannels), ("POST", "/api/channels/", .createChannel),
         ("PUT", "/api/channels/x", .updateChannel), ("GET", "/healthz", .health), ("HEAD", "/healthz", .health),
@@ -19,8 +20,9 @@ import Testing
     }
 
     @Test func `decodes parameters after splitting`() {
-        guard case .found(_, let parameters) = RouteMatch(
-            method: "PUT", path: "/api/activities/a%2Fb%20%C3%A9+/channels/c%25")
+        guard
+            case .found(_, let parameters) = RouteMatch(
+                method: "PUT", path: "/api/activities/a%2Fb%20%C3%A9+/channels/c%25")
         else {
             Issue.record("not found")
             return
@@ -29,7 +31,9 @@ import Testing
     }
 
     @Test func `tells apart wrong paths, wrong methods and broken escapes`() {
-        for path in ["", "/", "api/push", "//api/push", "/api//push", "/api/push//", "/api", "/api/push/a/b", "/API/push"] {
+        for path in [
+            "", "/", "api/push", "//api/push", "/api//push", "/api/push//", "/api", "/api/push/a/b", "/API/push",
+        ] {
             guard case .notFound = RouteMatch(method: "POST", path: path[...]) else {
                 Issue.record("\(path) found")
                 continue
@@ -71,11 +75,12 @@ import Testing
         #expect(Base64.decodeURL("-_8=") == nil)
     }
 
-    @Test(arguments: [
-        (0, "1970-01-01T00:00:00.000Z"), (1_795_284_000_123, "2026-11-21T18:00:00.123Z"),
-        (951_782_399_999, "2000-02-28T23:59:59.999Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-        (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
-    ] as [(Int64, String)])
+    @Test(
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"), (1_795_284_000_123, "2026-11-21T18:00:00.123Z"),
+            (951_782_399_999, "2000-02-28T23:59:59.999Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
+        ] as [(Int64, String)])
     func `times are written and read`(milliseconds: Int64, text: String) {
         #expect(Instant.text(milliseconds) == text)
         #expect(Instant.parse(text) == milliseconds)
@@ -85,7 +90,10 @@ import Testing
         #expect(Instant.parse("2026-11-21T18:00:00") == testNow)
         #expect(Instant.parse("2026-11-21 18:00:00") == testNow)
         #expect(Instant.parse("2026-11-21T18:00:00.5Z") == testNow + 500)
-        for broken in ["2026-02-30T00:00:00", "2026-13-01T00:00:00", "2026-11-21", "2026-11-21T25:00:00", "", "2026-11-21T18:00:00+01:00", "2026-11-21T18:00:00."] {
+        for broken in [
+            "2026-02-30T00:00:00", "2026-13-01T00:00:00", "2026-11-21", "2026-11-21T25:00:00", "",
+            "2026-11-21T18:00:00+01:00", "2026-11-21T18:00:00.",
+        ] {
             #expect(Instant.parse(broken) == nil, "\(broken)")
         }
     }
