@@ -49,7 +49,7 @@ struct Sweep: Sendable {
     }
 
     func run() async -> End {
-        if claim.owesPrunes { try? await sweeper.applyOwedPrunes(item, log) }
+        if claim.isTakenOver { try? await sweeper.applyOwedPrunes(item, log) }
         if claim.record.state.isFinal { state.values.withLock { $0.isOver = true } }
         await pages()
         if state.values.withLock({ $0.isOver }) {

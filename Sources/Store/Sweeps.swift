@@ -26,8 +26,8 @@ public struct Claim: Sendable {
     public var position: ScanPosition
     /// Ranges behind `position` that are settled too, ascending.
     public var ahead: [Range<ScanPosition>]
-    /// Prunes that a worker before owed and may not have applied.
-    public var owesPrunes: Bool
+    /// Somebody held the shard before, and may not have applied the prunes it owed.
+    public var isTakenOver: Bool
 }
 
 public enum Begun: Sendable {
@@ -113,7 +113,7 @@ public struct Sweeps: Sendable {
                 return (.plan(try record(push, reply[2]), shards: shards), push)
             case "claimed":
                 let part = WorkItem.Part.shard(index: 0, count: 1)
-                return (.claimed(try claim(app, name, push, part, owner, reply, owesPrunes: false)), push)
+                return (.claimed(try claim(app, name, push, part, owner, reply)), push)
             default: throw .redis(.unexpectedReply("push-begin answered \(word)"))
             }
         }
@@ -149,8 +149,7 @@ public struct Sweeps: Sendable {
                         owesPrunes: try reply[3].integer() > 0)
                 })
         case "claimed":
-            let owed = try redisErrors { () throws(RedisError) in try reply[5].integer() }
-            return .claimed(try claim(item.app, item.name, item.push, item.part, owner, reply, owesPrunes: owed > 0))
+            return .claimed(try claim(item.app, item.name, item.push, item.part, owner, reply))
         default: throw .redis(.unexpectedReply("task-claim answered \(word)"))
         }
     }
@@ -274,10 +273,9 @@ public struct Sweeps: Sendable {
         return try PushRecord(id: push, fields)
     }
 
-    /// From `{'claimed', epoch, position, ahead, record, …}`.
+    /// From `{'claimed', epoch, position, ahead, record}`.
     private func claim(
-        _ app: AppKey, _ name: ActivityName, _ push: PushID, _ part: WorkItem.Part, _ owner: String, _ reply: RedisReply,
-        owesPrunes: Bool
+        _ app: AppKey, _ name: ActivityName, _ push: PushID, _ part: WorkItem.Part, _ owner: String, _ reply: RedisReply
     ) throws(StoreError) -> Claim {
         let (epoch, position, ahead) = try redisErrors { () throws(RedisError) in
             (try reply[1].integer(), UInt64(try reply[2].string()) ?? 0, try reply[3].string())
@@ -290,7 +288,7 @@ public struct Sweeps: Sendable {
         }
         return Claim(
             lease: lease, record: try record(push, reply[4]), position: max(ScanPosition(position), lease.bounds.lowerBound),
-            ahead: ranges, owesPrunes: owesPrunes)
+            ahead: ranges, isTakenOver: epoch > 1)
     }
 }
 

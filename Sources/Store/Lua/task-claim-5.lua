@@ -4,7 +4,7 @@
 -- Returns {'gone'}: no such push any more.
 --         {'done', unswept pushes of the name, retries' first due ms or '', prunes owed}: the shard is finished.
 --         {'held', ms left}: another owner's lease is live.
---         {'claimed', epoch, position, ahead, record, prunes owed}
+--         {'claimed', epoch, position, ahead, record}
 local record = redis.call('HGETALL', KEYS[1])
 if #record == 0 then return {'gone'} end
 local s = ARGV[1]
@@ -20,4 +20,4 @@ if task[2] and tonumber(task[2]) > now then return {'held', tonumber(task[2]) - 
 local epoch = tonumber(task[1] or '0') + 1
 redis.call('HSET', KEYS[2], s .. ':e', epoch, s .. ':o', ARGV[2], s .. ':d', string.format('%.0f', now + ARGV[3]))
 if redis.call('PTTL', KEYS[2]) < 0 then redis.call('PEXPIRE', KEYS[2], math.max(redis.call('PTTL', KEYS[1]), 1)) end
-return {'claimed', epoch, task[3] or '0', task[4] or '', record, owed}
+return {'claimed', epoch, task[3] or '0', task[4] or '', record}
