@@ -1,10 +1,5 @@
-internal import OpenSSL
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
+internal import OpenSSL
 
 extension APNsConfiguration {
     /// The key, once everything is in order.

@@ -1,13 +1,8 @@
 internal import APNsWire
 internal import Curl
+internal import Glibc
 internal import LiveActivity
 internal import Logging
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// What the lanes of one transport share.
 struct LaneSettings: Sendable {

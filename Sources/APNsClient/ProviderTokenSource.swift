@@ -1,11 +1,6 @@
+internal import Glibc
 internal import OpenSSL
 internal import Synchronization
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// The provider token of one app, shared by all its lanes: signed when due, kept in between. A lane asks once per
 /// wake-up, not per request.

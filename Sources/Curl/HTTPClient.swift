@@ -69,7 +69,8 @@ public struct HTTPClient: Sendable {
     ) async throws(HTTPFailure) -> HTTPResponse {
         let exchange = HTTPExchange(request, maximumBody: maximumBody)
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Result<HTTPResponse, HTTPFailure>, Never>) in
+            await withCheckedContinuation {
+                (continuation: CheckedContinuation<Result<HTTPResponse, HTTPFailure>, Never>) in
                 let started = NamedThread.start("lamp-http") { continuation.resume(returning: exchange.run()) }
                 if !started {
                     continuation.resume(

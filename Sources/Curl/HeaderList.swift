@@ -28,7 +28,9 @@ public final class HeaderList {
 
     /// Whether a header can be sent as it is: a line break in it would begin another header.
     public static func isSafe(name: String, value: String) -> Bool {
-        let token = name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }
+        let token = name.utf8.allSatisfy {
+            $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";")
+        }
         return token && !name.isEmpty && !value.utf8.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }
     }
 }

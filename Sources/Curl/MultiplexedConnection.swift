@@ -1,10 +1,5 @@
 internal import CCurl
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// Where a connection goes and what its requests have in common.
 public struct Endpoint: Sendable, Hashable {

@@ -1,10 +1,5 @@
 internal import CCurl
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// A detached thread with a name that `top -H` and debuggers show: where blocking C calls run, never the cooperative
 /// pool. All signals are blocked on it: SIGTERM goes to the main thread, and a write to a closed socket is an error

@@ -57,7 +57,8 @@ public final class PreparedTransfer {
     private let url: OpaquePointer
     private var headers: HeaderList?
     private var body: SharedBody?
-    private let answer = UnsafeMutableRawBufferPointer.allocate(byteCount: PreparedTransfer.answerCapacity, alignment: 1)
+    private let answer = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: PreparedTransfer.answerCapacity, alignment: 1)
     private var answerLength = 0
     /// Times libcurl has begun to send the request.
     private(set) var starts = 0

@@ -1,10 +1,5 @@
 internal import CCurl
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// An eventfd: any thread signals, one thread polls the descriptor and clears it. Closed in `deinit`: whoever polls holds
 /// it.

@@ -1,0 +1,64 @@
+import APNsClient
+import APNsSimulator
+import APNsWire
+import Testing
+
+extension TransportTests {
+    @Suite struct CloseTests {
+        private static let cancelled = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
+
+        @Test func closingWaitsForWhatIsInFlightAndCancelsTheRest() async throws {
+            try await Simulation.run { server in
+                server.streams = 50
+                server.faults.latency = 100
+            } _: { it in
+                async let outcome = it.send(0..<1_000)
+                while it.simulator.snapshot().maximumInFlight < 10 { await Task.yield() }
+                await it.transport.close()
+                let result = await outcome
+                #expect(result.count == 1_000)
+                #expect(result.accepted >= 10)
+                #expect(result.kinds == [Self.cancelled: 1_000 - result.accepted])
+                // Whatever reached the server was answered, and its answer was counted.
+                #expect(it.simulator.snapshot().accepted == result.accepted)
+            }
+        }
+
+        @Test func closingDoesNotOutlastTheDeadlineOfAServerThatIsSilent() async throws {
+            try await Simulation.run { server in
+                server.faults.stallAfter = 0
+            } client: { client in
+                client.requestTimeout = .milliseconds(500)
+            } _: { it in
+                async let outcome = it.send(0..<10)
+                while it.simulator.snapshot().requests == 0 { await Task.yield() }
+                let start = ContinuousClock.now
+                await it.transport.close()
+                #expect(ContinuousClock.now - start < .seconds(4))
+                #expect(await outcome.count == 10)
+            }
+        }
+
+        @Test func aPageAfterTheCloseIsCancelled() async throws {
+            try await Simulation.run { it in
+                #expect(await it.send(0..<10) == PageOutcome(accepted: 10))
+                await it.transport.close()
+                await it.transport.close()
+                #expect(await it.send(0..<10).kinds == [Self.cancelled: 10])
+            }
+        }
+
+        @Test func manyTransportsComeAndGoWithoutLeavingThreadsOrDescriptors() async throws {
+            try await Simulation.run { it in
+                let before = openDescriptors()
+                for number in 0..<20 {
+                    let transport = try CurlTransport(configuration: it.client, logger: it.logger)
+                    #expect(await transport.send(Simulation.page(number..<number + 5), Simulation.push()).accepted == 5)
+                    await transport.close()
+                }
+                // Other tests open descriptors meanwhile: a leak of one or more per transport would show all the same.
+                #expect(openDescriptors() < before + 200)
+            }
+        }
+    }
+}

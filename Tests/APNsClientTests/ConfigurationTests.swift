@@ -1,0 +1,137 @@
+import APNsClient
+import APNsSimulator
+import Curl
+import Foundation
+import Logging
+import OpenSSL
+import Testing
+
+@Suite struct ConfigurationTests {
+    private func failure(_ change: (inout APNsConfiguration) -> Void) throws -> String {
+        var configuration = APNsConfiguration(
+            origin: "https://127.0.0.1:1", teamID: "TEAM123456", keyID: "KEY1234567",
+            keyPEM: try P256SigningKey.generatePEM())
+        change(&configuration)
+        do {
+            _ = try CurlTransport(configuration: configuration, logger: Logger(label: "test"))
+            return "accepted"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test(arguments: [
+        "http://127.0.0.1", "https://", "https://host/path", "https://user:word@host", "https://host:0",
+        "https://host:x",
+        "api.push.apple.com", "https://ho st", "https://host\r\n", "https://[::1", "https://a:b:1",
+    ])
+    func anOriginThatIsNoneIsRefused(_ origin: String) throws {
+        #expect(try failure { $0.origin = origin }.hasPrefix("apns url"))
+    }
+
+    @Test(arguments: ["https://api.push.apple.com", "https://127.0.0.1:8443", "https://[::1]:8443", "https://[::1]"])
+    func originsAreAccepted(_ origin: String) throws {
+        #expect(try failure { $0.origin = origin } == "accepted")
+    }
+
+    @Test func badIdentifiersKeysFilesAndLimitsAreNamed() throws {
+        #expect(try failure { $0.teamID = "" }.hasPrefix("apns team_id"))
+        #expect(try failure { $0.keyID = #"K","x":"y"# }.hasPrefix("apns key_id"))
+        #expect(
+            try failure { $0.keyPEM = Array("nonsense".utf8) }.hasPrefix("apns key_file: the signing key is unreadable")
+        )
+        #expect(try failure { $0.caFile = "/nonexistent/ca.pem" }.contains("No such file"))
+        #expect(try failure { $0.caFile = "/dev/null" }.contains("holds no certificate"))
+        #expect(try failure { $0.lanes = 0 }.hasPrefix("worker.lanes"))
+        #expect(try failure { $0.maximumStreams = 0 }.hasPrefix("maximum streams"))
+        #expect(try failure { $0.requestTimeout = .zero }.hasPrefix("request timeout"))
+    }
+}
+
+@Suite struct ProbeTests {
+    @Test func anEndpointThatAnswersInHTTP2IsReachable() async throws {
+        try await Simulation.run { it in
+            let finding = await APNsProbe.check(origin: it.simulator.url, caFile: it.simulator.caFile)
+            #expect(finding.isReachable, "\(finding)")
+            #expect(it.simulator.snapshot().accepted == 0)
+        }
+    }
+
+    @Test func whatIsWrongIsTold() async throws {
+        try await Simulation.run { it in
+            let untrusted = await APNsProbe.check(origin: it.simulator.url)
+            guard case .untrusted = untrusted else {
+                Issue.record("\(untrusted)")
+                return
+            }
+        }
+        let refused = await APNsProbe.check(origin: try LoopbackPort(isListening: false).origin)
+        guard case .refused = refused else {
+            Issue.record("\(refused)")
+            return
+        }
+        let silent = try LoopbackPort(isListening: true)
+        let timeout = await APNsProbe.check(origin: silent.origin, timeout: .milliseconds(300))
+        guard case .timeout = timeout else {
+            Issue.record("\(timeout)")
+            return
+        }
+        let unresolvable = await APNsProbe.check(origin: "https://apns.invalid")
+        guard case .unresolvable = unresolvable else {
+            Issue.record("\(unresolvable)")
+            return
+        }
+        #expect(!(await APNsProbe.check(origin: "http://127.0.0.1")).isReachable)
+    }
+}
+
+@Suite struct HTTPClientTests {
+    @Test func readsStatusHeadersAndBodyAndBoundsIt() async throws {
+        try await Simulation.run { it in
+            let url = try #require(it.simulator.controlURL) + "/record"
+            let response = try await HTTPClient().send(HTTPRequest("GET", url))
+            #expect(response.status == 200)
+            #expect(response.header("content-type")?.hasPrefix("application/json") == true)
+            #expect(String(decoding: response.body, as: UTF8.self).contains("accepted_tokens"))
+            await #expect(throws: HTTPFailure.self) {
+                try await HTTPClient().send(HTTPRequest("GET", url), maximumBody: 10)
+            }
+        }
+    }
+
+    @Test func aServerWithoutHTTP2IsToldApart() async throws {
+        try await Simulation.run { it in
+            var request = HTTPRequest("GET", try #require(it.simulator.controlURL) + "/record")
+            request.requiresHTTP2 = true
+            do {
+                _ = try await HTTPClient().send(request)
+                Issue.record("an HTTP/1.1 answer was taken")
+            } catch let error as HTTPFailure {
+                #expect(error.kind == .http2Unavailable)
+            }
+        }
+    }
+
+    @Test func aCancelledTaskEndsItsExchange() async throws {
+        let silent = try LoopbackPort(isListening: true)
+        let task = Task { () -> HTTPFailure.Kind? in
+            do {
+                _ = try await HTTPClient().send(HTTPRequest("GET", "http://127.0.0.1:\(silent.number)/"))
+                return nil
+            } catch {
+                return (error as? HTTPFailure)?.kind
+            }
+        }
+        task.cancel()
+        #expect(await task.value == .cancelled)
+    }
+
+    @Test func aHeaderCannotCarryAnotherOne() async throws {
+        await #expect(throws: HTTPFailure.self) {
+            try await HTTPClient().send(
+                HTTPRequest("GET", "http://127.0.0.1:1/", headers: [("x", "a\r\nauthorization: b")]))
+        }
+    }
+}
+
+func openDescriptors() -> Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }

@@ -1,0 +1,229 @@
+import APNsClient
+import APNsSimulator
+import APNsWire
+import LiveActivity
+import Testing
+
+extension TransportTests {
+    @Suite struct ConnectionTests {
+        private static let lost = PushOutcome.unanswered(NoAnswer(.connectionLost, mayHaveBeenDelivered: true))
+        private static let timeout = PushOutcome.unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true))
+
+        // MARK: The server's stream limit
+
+        @Test func aLowLimitIsFilledAndNotExceeded() async throws {
+            try await Simulation.run { server in
+                server.streams = 20
+                server.faults.latency = 1
+            } _: { it in
+                #expect(await it.send(0..<1_000) == PageOutcome(accepted: 1_000))
+                let record = it.simulator.snapshot()
+                #expect(record.maximumInFlight == 20)
+                #expect(record.excessStreams == 0)
+                #expect(record.connections == 1)
+                #expect(record.requests == 1_000)
+            }
+        }
+
+        @Test func aLimitThatFallsToOneAndRisesAgainLosesNothing() async throws {
+            try await Simulation.run { server in
+                server.faults.settings = [
+                    SettingsChange(afterRequests: 300, streams: 1), SettingsChange(afterRequests: 400, streams: 200),
+                ]
+            } _: { it in
+                #expect(await it.send(0..<1_000) == PageOutcome(accepted: 1_000))
+                let record = it.simulator.snapshot()
+                #expect(record.acceptedTokens == 1_000)
+                #expect(record.duplicates == 0)
+                #expect(record.excessStreams == 0)
+                #expect(record.connections == 1)
+            }
+        }
+
+        @Test func aLimitThatFallsWithEachRejectionLosesNothing() async throws {
+            try await Simulation.run { server in
+                server.faults.deadShare = 0.05
+                server.faults.settingsDropOnRejection = true
+            } _: { it in
+                let outcome = await it.send(0..<1_000)
+                let dead = (0..<1_000).filter {
+                    APNsSimulator.isDead(token: Simulation.token($0), share: 0.05, seed: 1)
+                }
+                #expect(outcome.exceptions.map(\.index) == dead)
+                #expect(outcome.accepted == 1_000 - dead.count)
+                #expect(it.simulator.snapshot().duplicates == 0)
+            }
+        }
+
+        // MARK: Connections that end
+
+        @Test func aGracefulGoawayLosesNothingAndSendsNothingTwice() async throws {
+            try await Simulation.run { server in
+                server.faults.goawayAfter = 150
+            } _: { it in
+                #expect(await it.send(0..<1_000) == PageOutcome(accepted: 1_000))
+                let record = it.simulator.snapshot()
+                #expect(record.acceptedTokens == 1_000)
+                #expect(record.duplicates == 0)
+                #expect(record.connections >= 7)
+            }
+        }
+
+        @Test func anAbruptGoawayAccountsForEachTokenOnce() async throws {
+            try await Simulation.run { server in
+                server.faults.goawayAfter = 200
+                server.faults.goawayMode = .abrupt
+                server.faults.latency = 5
+            } _: { it in
+                let outcome = await it.send(0..<1_000)
+                #expect(outcome.count == 1_000)
+                #expect(outcome.kinds.keys.allSatisfy { $0 == Self.lost })
+                let record = it.simulator.snapshot()
+                #expect(record.duplicates == 0)
+                #expect(record.accepted >= outcome.accepted)
+                #expect(record.goaways >= 1)
+                try await expectRecovery(it)
+            }
+        }
+
+        @Test func aConnectionThatClosesLeavesWhatWasInFlightUnknown() async throws {
+            try await Simulation.run { server in
+                server.faults.closeAfter = 300
+                server.faults.latency = 5
+            } _: { it in
+                let outcome = await it.send(0..<1_000)
+                #expect(outcome.count == 1_000)
+                #expect(outcome.kinds.keys.allSatisfy { $0 == Self.lost })
+                #expect(outcome.exceptions.count > 0)
+                #expect(it.simulator.snapshot().duplicates == 0)
+                try await expectRecovery(it)
+            }
+        }
+
+        @Test func aResetStreamIsOfUnknownFate() async throws {
+            try await Simulation.run { server in
+                server.faults.resetShare = 0.1
+                server.faults.resetDelivers = true
+            } _: { it in
+                let outcome = await it.send(0..<1_000)
+                let record = it.simulator.snapshot()
+                #expect(outcome.count == 1_000)
+                #expect(record.reset > 0)
+                #expect(outcome.kinds == [Self.lost: record.reset])
+                #expect(record.duplicates == 0)
+                // A stream's end is not the connection's.
+                #expect(record.connections == 1)
+            }
+        }
+
+        @Test func aRefusedStreamIsSentAgainAtOnce() async throws {
+            try await Simulation.run { server in
+                server.faults.resetShare = 0.02
+                server.faults.resetCode = .refusedStream
+            } _: { it in
+                let outcome = await it.send(0..<500)
+                #expect(outcome.count == 500)
+                let record = it.simulator.snapshot()
+                #expect(record.reset > 0)
+                #expect(record.duplicates == 0)
+                #expect(record.accepted == outcome.accepted)
+                #expect(outcome.accepted == 500)
+            }
+        }
+
+        // MARK: Silence
+
+        @Test func aRequestWithoutAnAnswerTimesOutAndTheNextPageHasAnotherConnection() async throws {
+            try await Simulation.run { server in
+                server.faults.stallAfter = 100
+            } client: { client in
+                client.requestTimeout = .seconds(2)
+            } _: { it in
+                let outcome = await it.send(0..<150)
+                #expect(outcome.count == 150)
+                #expect(outcome.kinds.keys.allSatisfy { $0 == Self.timeout })
+                #expect(it.simulator.snapshot().duplicates == 0)
+                try await expectRecovery(it)
+                #expect(it.simulator.snapshot().connections >= 2)
+            }
+        }
+
+        @Test func aFrozenConnectionIsLeftAfterOneDeadline() async throws {
+            try await Simulation.run { server in
+                server.faults.freezeAfter = 50
+            } client: { client in
+                client.requestTimeout = .seconds(2)
+            } _: { it in
+                _ = await it.send(0..<60)
+                let start = ContinuousClock.now
+                try await expectRecovery(it)
+                #expect(ContinuousClock.now - start < .seconds(8))
+            }
+        }
+
+        @Test func aServerThatNeverAnswersIsATimeoutWithNothingSent() async throws {
+            let port = try LoopbackPort(isListening: true)
+            try await expectAll(
+                NoAnswer(.timeout, mayHaveBeenDelivered: false), of: 10, origin: port.origin,
+                timeout: .milliseconds(300))
+        }
+
+        // MARK: Connections that cannot be made
+
+        @Test func aRefusedPortFailsThePageAtOnce() async throws {
+            let port = try LoopbackPort(isListening: false)
+            try await expectAll(
+                NoAnswer(.connectionFailed, mayHaveBeenDelivered: false), of: 1_000, origin: port.origin)
+        }
+
+        @Test func aNameWithoutAnAddressFailsThePage() async throws {
+            try await expectAll(
+                NoAnswer(.connectionFailed, mayHaveBeenDelivered: false), of: 3,
+                origin: "https://apns.invalid")
+        }
+
+        @Test func aCertificateThatIsNotTrustedFailsThePageAndNoTokenIsSent() async throws {
+            try await Simulation.run { client in
+                client.faults = Faults()
+            } client: { client in
+                client.caFile = nil
+            } _: { it in
+                let outcome = await it.send(0..<100)
+                #expect(outcome.kinds == [.unanswered(NoAnswer(.tls, mayHaveBeenDelivered: false)): 100])
+                #expect(it.simulator.snapshot().requests == 0)
+            }
+        }
+
+        @Test func aServerThatComesBackIsUsedAgain() async throws {
+            try await Simulation.run { server in
+                server.faults.refuseConnections = true
+            } _: { it in
+                for _ in 0..<3 {
+                    let outcome = await it.send(0..<10)
+                    #expect(outcome.exceptions.count == 10)
+                }
+                try await expectRecovery(it)
+            }
+        }
+
+        /// Without faults, the next page goes through whole.
+        private func expectRecovery(_ it: Simulation) async throws {
+            try it.simulator.setFaults(Faults())
+            let outcome = await it.send(10_000..<10_100)
+            #expect(outcome == PageOutcome(accepted: 100), "\(outcome.kinds) \(it.simulator.snapshot())")
+        }
+
+        private func expectAll(
+            _ answer: NoAnswer, of count: Int, origin: String, timeout: Duration = .seconds(10)
+        ) async throws {
+            try await Simulation.run { _ in
+            } client: { client in
+                client.origin = origin
+                client.requestTimeout = timeout
+            } _: { it in
+                let outcome = await it.send(0..<count)
+                #expect(outcome.kinds == [.unanswered(answer): count])
+            }
+        }
+    }
+}

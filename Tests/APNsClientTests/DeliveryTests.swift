@@ -1,0 +1,144 @@
+import APNsClient
+import APNsSimulator
+import APNsWire
+import LiveActivity
+import Testing
+
+extension TransportTests {
+    @Suite struct DeliveryTests {
+        @Test func aPageOfAThousandReachesEachTokenOnce() async throws {
+            try await Simulation.run { server in
+                server.faults.latency = 5
+            } _: { it in
+                let outcome = await it.send(0..<1_000)
+                #expect(outcome == PageOutcome(accepted: 1_000))
+                let record = it.simulator.snapshot()
+                #expect(record.requests == 1_000)
+                #expect(record.acceptedTokens == 1_000)
+                #expect(record.duplicates == 0)
+                #expect(record.connections == 1)
+                // One stream until the first request was authenticated, more afterwards.
+                #expect(record.excessStreams == 0)
+                #expect(record.maximumInFlight > 1)
+                let report = try #require(it.simulator.token(Hex.encode(Simulation.token(999))))
+                #expect(report.accepted == 1)
+                #expect(report.timestamp == 1_790_000_000)
+                #expect(report.event == "update")
+                #expect(report.contentState == #"{"home":1,"away":0}"#)
+            }
+        }
+
+        @Test func anEmptyPageIsAnsweredWithoutAConnection() async throws {
+            try await Simulation.run { it in
+                #expect(await it.transport.send(TokenPage(), Simulation.push()) == PageOutcome())
+                #expect(it.simulator.snapshot().connections == 0)
+            }
+        }
+
+        @Test func theConnectionIsKeptAndPushesOfDifferentHeadersShareIt() async throws {
+            try await Simulation.run { it in
+                for number in 0..<5 {
+                    let push = Simulation.push(
+                        timestamp: 1_790_000_000 + number, priority: number % 2 == 0 ? .high : .low)
+                    #expect(await it.transport.send(Simulation.page(0..<50), push) == PageOutcome(accepted: 50))
+                }
+                let record = it.simulator.snapshot()
+                #expect(record.connections == 1)
+                #expect(record.outOfOrder == 0)
+                #expect(it.simulator.token(Hex.encode(Simulation.token(7)))?.timestamp == 1_790_000_004)
+            }
+        }
+
+        @Test func deadTokensComeBackWithIndexReasonAndMilliseconds() async throws {
+            let dead: [(Int, RejectionReason.Known, Int, Int?)] = [
+                (3, .unregistered, 410, 1_719_244_800_123), (500, .expiredToken, 410, 1_719_244_800_456),
+                (501, .badDeviceToken, 400, nil), (999, .deviceTokenNotForTopic, 400, nil),
+            ]
+            try await Simulation.run { server in
+                server.faults.deadTokens = dead.map { number, reason, _, since in
+                    DeadToken(prefix: Hex.encode(Simulation.token(number)), reason: reason.rawValue, since: since)
+                }
+            } _: { it in
+                let outcome = await it.send(0..<1_000)
+                #expect(outcome.accepted == 996)
+                #expect(
+                    outcome.exceptions
+                        == dead.map { number, reason, status, since in
+                            .init(
+                                index: number,
+                                outcome: .rejected(
+                                    Rejection(status: status, reason: .known(reason), timestamp: since.map(Int64.init)))
+                            )
+                        })
+            }
+        }
+
+        @Test func tokensOfAnyLengthAreSentWhole() async throws {
+            try await Simulation.run { it in
+                var page = TokenPage()
+                for length in [32, 33, 100, 511, 512] {
+                    page.append(
+                        channel: [1], token: [UInt8](repeating: UInt8(length & 0xFF), count: length), registeredAt: 0)
+                }
+                #expect(await it.transport.send(page, Simulation.push()) == PageOutcome(accepted: 5))
+                #expect(it.simulator.token(String(repeating: "ff", count: 511))?.accepted == 1)
+            }
+        }
+
+        @Test func aRetryAfterIsReported() async throws {
+            try await Simulation.run { server in
+                server.faults.rejectAll = "TooManyRequests"
+            } _: { it in
+                let outcome = await it.send(0..<20)
+                #expect(outcome.accepted == 0)
+                for exception in outcome.exceptions {
+                    guard case .rejected(let rejection) = exception.outcome else {
+                        Issue.record("\(exception)")
+                        continue
+                    }
+                    #expect(rejection.status == 429)
+                    #expect(rejection.reason == .known(.tooManyRequests))
+                    #expect(rejection.verdict == .retry)
+                }
+            }
+        }
+
+        @Test func severalPagesAtOnceSpreadOverTheLanes() async throws {
+            try await Simulation.run { server in
+                server.faults.latency = 5
+            } client: { client in
+                client.lanes = 3
+            } _: { it in
+                let accepted = await withTaskGroup(of: PageOutcome.self) { group in
+                    for number in 0..<9 { group.addTask { await it.send(number * 500..<(number + 1) * 500) } }
+                    return await group.reduce(0) { $0 + $1.accepted }
+                }
+                #expect(accepted == 4_500)
+                let record = it.simulator.snapshot()
+                #expect(record.acceptedTokens == 4_500)
+                #expect(record.duplicates == 0)
+                #expect(record.connections == 3)
+                #expect(record.excessStreams == 0)
+            }
+        }
+
+        @Test func aSmallPageDoesNotWaitForTheLargeOnesBeforeIt() async throws {
+            try await Simulation.run { server in
+                server.streams = 50
+                server.faults.latency = 2
+            } _: { it in
+                // One at a time, so that the order in which the lane gets them is known.
+                let sizes = await withTaskGroup(of: Int.self) { group in
+                    for number in 0..<8 {
+                        group.addTask { await it.send(number * 400..<(number + 1) * 400).count }
+                        while it.transport.load < (number + 1) * 400 { await Task.yield() }
+                    }
+                    group.addTask { await it.send(100_000..<100_001).count }
+                    return await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(sizes.first == 1)
+                #expect(sizes.count == 9)
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Crypto
+import Foundation
+import OpenSSL
+import Synchronization
+import Testing
+
+@testable import APNsClient
+
+@Suite struct ProviderTokenTests {
+    private let pem: [UInt8]
+    private let publicKey: P256.Signing.PublicKey
+
+    init() throws {
+        pem = try P256SigningKey.generatePEM()
+        publicKey = try P256.Signing.PrivateKey(pemRepresentation: String(decoding: pem, as: UTF8.self)).publicKey
+    }
+
+    private func source(_ clock: Clock) throws -> ProviderTokenSource {
+        ProviderTokenSource(keyID: "ABC1234567", teamID: "TEAM123456", key: try P256SigningKey(pem: pem)) { clock.now }
+    }
+
+    @Test func headerAndClaimsAreExactlyApplesForm() throws {
+        let token = try ProviderToken(
+            keyID: "ABC1234567", teamID: "TEAM123456", issuedAt: 1_790_000_000, key: P256SigningKey(pem: pem))
+        let parts = token.jwt.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        #expect(parts.count == 3)
+        #expect(parts[0] == "eyJhbGciOiJFUzI1NiIsImtpZCI6IkFCQzEyMzQ1NjcifQ")
+        #expect(parts[1] == "eyJpc3MiOiJURUFNMTIzNDU2IiwiaWF0IjoxNzkwMDAwMDAwfQ")
+        #expect(decode(parts[0]) == Data(#"{"alg":"ES256","kid":"ABC1234567"}"#.utf8))
+        #expect(decode(parts[1]) == Data(#"{"iss":"TEAM123456","iat":1790000000}"#.utf8))
+    }
+
+    @Test func anotherLibraryVerifiesTheSignature() throws {
+        // Many, because a leading zero in r or s (1 in 128) is where the DER form changes length.
+        let key = try P256SigningKey(pem: pem)
+        for issuedAt in 0..<600 {
+            let token = try ProviderToken(keyID: "K", teamID: "T", issuedAt: issuedAt, key: key)
+            let parts = token.jwt.split(separator: ".").map(String.init)
+            let raw = try #require(decode(parts[2]))
+            let signature = try P256.Signing.ECDSASignature(rawRepresentation: raw)
+            #expect(publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8)))
+        }
+    }
+
+    @Test func describesItselfWithoutTheCredential() throws {
+        let token = try source(Clock(5)).current()
+        #expect("\(token)" == "provider token issued at 5")
+    }
+
+    @Test func oneTokenServesForFiftyMinutes() throws {
+        let clock = Clock(1_000_000)
+        let source = try source(clock)
+        let first = try source.current()
+        clock.now += 50 * 60 - 1
+        #expect(try source.current() == first)
+        clock.now += 1
+        let second = try source.current()
+        #expect(second.issuedAt == 1_000_000 + 50 * 60)
+    }
+
+    @Test func anExpiredTokenIsReplacedOnceForAllWhoHeldIt() throws {
+        let clock = Clock(1_000_000)
+        let source = try source(clock)
+        let first = try source.current()
+        clock.now += 60
+        let second = try #require(try source.renew(ifCurrent: first))
+        #expect(second != first)
+        // Another lane's answers to the first token come later.
+        #expect(try source.renew(ifCurrent: first) == second)
+        #expect(try source.current() == second)
+    }
+
+    @Test func aReplacementThatIsCalledExpiredTooIsKeptForTwentyMinutes() throws {
+        let clock = Clock(1_000_000)
+        let source = try source(clock)
+        let second = try #require(try source.renew(ifCurrent: source.current()))
+        clock.now += 20 * 60 - 1
+        #expect(try source.renew(ifCurrent: second) == nil)
+        #expect(try source.current() == second)
+        clock.now += 1
+        #expect(try source.renew(ifCurrent: second) != nil)
+    }
+
+    @Test func aClockSetBackMakesANewToken() throws {
+        let clock = Clock(1_000_000)
+        let source = try source(clock)
+        _ = try source.current()
+        clock.now -= 61
+        #expect(try source.current().issuedAt == 1_000_000 - 61)
+    }
+
+    @Test func manyThreadsShareOneToken() async throws {
+        let source = try source(Clock(1_000_000))
+        let tokens = try await withThrowingTaskGroup(of: ProviderToken.self) { group in
+            for _ in 0..<64 { group.addTask { try source.current() } }
+            return try await group.reduce(into: Set<ProviderToken>()) { $0.insert($1) }
+        }
+        #expect(tokens.count == 1)
+    }
+
+    @Test(arguments: ["", "f", "fo", "foo", "foob", "fooba", "foobar", "\u{ff}\u{fe}>>??"])
+    func base64MatchesFoundations(_ text: String) {
+        let expected = Data(text.utf8).base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        #expect(Base64URL.encode(text.utf8) == expected)
+    }
+
+    private func decode(_ text: String) -> Data? {
+        let standard = text.replacing("-", with: "+").replacing("_", with: "/")
+        return Data(base64Encoded: standard + String(repeating: "=", count: (4 - standard.count % 4) % 4))
+    }
+}
+
+/// A clock that stands where the test puts it.
+private final class Clock: Sendable {
+    private let time: Mutex<Int>
+    init(_ now: Int) { time = Mutex(now) }
+    var now: Int {
+        get { time.withLock { $0 } }
+        set { time.withLock { $0 = newValue } }
+    }
+}

@@ -1,0 +1,99 @@
+import APNsWire
+import Curl
+import Testing
+
+@testable import APNsClient
+
+@Suite struct RequestFateTests {
+    @Test func anAnswerThatWasReadCountsThoughTheTransferFailedAfterwards() {
+        let broken = TransferResult(fault: .lost, status: 200)
+        #expect(RequestFate(broken, isEstablished: true) == .answered(status: 200))
+        #expect(
+            RequestFate(TransferResult(fault: .timeout, status: 410), isEstablished: true) == .answered(status: 410))
+        #expect(!RequestFate.retiresConnection(broken))
+    }
+
+    @Test func whatWasNotSentOnAnEstablishedConnectionIsSafeToSendAgain() {
+        for fault in [TransferFault.unconnectable, .timeout, .lost] {
+            let result = TransferResult(fault: fault, status: 0, wasSent: false)
+            #expect(RequestFate(result, isEstablished: true) == .unprocessed)
+        }
+    }
+
+    @Test func whatTheServerDeclaredUnprocessedIsSafeToSendAgainElsewhere() {
+        let refused = TransferResult(fault: .unconnectable, status: 0, wasSent: true, wasDeclaredUnprocessed: true)
+        #expect(RequestFate(refused, isEstablished: true) == .unprocessed)
+        #expect(RequestFate.retiresConnection(refused))
+    }
+
+    @Test(arguments: [
+        (TransferFault.lost, NoAnswer.Cause.connectionLost), (.streamReset, .connectionLost),
+        (.unconnectable, .connectionLost), (.tls, .connectionLost), (.timeout, .timeout),
+    ])
+    func whatWasSentAndNotAnsweredIsOfUnknownFate(_ fault: TransferFault, _ cause: NoAnswer.Cause) {
+        #expect(RequestFate(TransferResult(fault: fault, status: 0), isEstablished: true) == .unknown(cause))
+    }
+
+    @Test func successWithoutAnAnswersHeadIsALostConnection() {
+        #expect(RequestFate(TransferResult(fault: nil, status: 0), isEstablished: true) == .unknown(.connectionLost))
+    }
+
+    @Test(arguments: [
+        (TransferFault.unresolvable, NoAnswer.Cause.connectionFailed), (.unconnectable, .connectionFailed),
+        (.tls, .tls), (.timeout, .timeout),
+    ])
+    func aConnectionThatCouldNotBeMadeHasSentNothing(_ fault: TransferFault, _ cause: NoAnswer.Cause) {
+        let result = TransferResult(fault: fault, status: 0, wasSent: false)
+        #expect(RequestFate(result, isEstablished: false) == .unconnected(cause))
+    }
+
+    @Test func anAnswerInAnotherProtocolIsNoAnswer() {
+        let result = TransferResult(fault: nil, status: 200, isHTTP2: false)
+        #expect(RequestFate(result, isEstablished: true) == .unconnected(.connectionFailed))
+        #expect(RequestFate.retiresConnection(result))
+    }
+
+    @Test func silenceAndBreaksRetireTheConnectionButAResetStreamDoesNot() {
+        #expect(RequestFate.retiresConnection(TransferResult(fault: .timeout, status: 0)))
+        #expect(RequestFate.retiresConnection(TransferResult(fault: .lost, status: 0)))
+        #expect(!RequestFate.retiresConnection(TransferResult(fault: .streamReset, status: 0)))
+        #expect(!RequestFate.retiresConnection(TransferResult(fault: nil, status: 200)))
+    }
+}
+
+@Suite struct AnswerBodyTests {
+    private func read(_ text: String) -> AnswerBody { Array(text.utf8).withUnsafeBytes(AnswerBody.init) }
+
+    @Test func readsReasonAndTimestampInAnyOrderAndSpacing() {
+        for text in [
+            #"{"reason":"Unregistered","timestamp":1719244800123}"#,
+            #" { "timestamp" : 1719244800123 , "reason" : "Unregistered" } "#,
+            #"{"more":{"reason":"x","list":[1,{"a":"}"}]},"reason":"Unregistered","no":null,"timestamp":1719244800123}"#,
+        ] {
+            let body = read(text)
+            #expect(body.reason == "Unregistered")
+            #expect(body.timestamp == 1_719_244_800_123)
+        }
+    }
+
+    @Test(arguments: [
+        "", "{", "{}", "[]", "null", "<html>502 Bad Gateway</html>", #"{"reason""#, #"{"reason":"#, #"{"reason":12}"#,
+        #"{"reason":"abc"#, #"{"reason":"a\"#, "\u{0}\u{1}\u{ff}", #"{"timestamp":99999999999999999999}"#,
+        #"{"reason":"tab\#u{9}in it"}"#,
+    ])
+    func garbageLeavesTheFieldsEmpty(_ text: String) {
+        let body = read(text)
+        #expect(body.reason == "")
+        #expect(body.timestamp == nil)
+    }
+
+    @Test func aReasonLongerThanAnyOfApplesIsDropped() {
+        #expect(read(#"{"reason":"\#(String(repeating: "x", count: 65))"}"#).reason == "")
+        #expect(read(#"{"reason":"\#(String(repeating: "x", count: 64))"}"#).reason.count == 64)
+    }
+
+    @Test func everyPrefixOfAnAnswerIsReadWithoutTrapping() {
+        let bytes = Array(#"{"a":[{"b":"\u00e4\""}],"reason":"ExpiredToken","timestamp":1719244800123}"#.utf8)
+        for count in 0...bytes.count { _ = bytes[..<count].withUnsafeBytes(AnswerBody.init) }
+    }
+}

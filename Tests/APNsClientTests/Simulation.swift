@@ -1,0 +1,111 @@
+import APNsClient
+import APNsSimulator
+import APNsWire
+import Foundation
+import LiveActivity
+import Logging
+import Testing
+
+/// Everything that sends to a simulator: one test at a time, because deadlines are part of what is tested.
+@Suite(.serialized) enum TransportTests {}
+
+/// A simulator in this process and a transport that sends to it, both of one test.
+struct Simulation {
+    static let bundleID = "com.example.scores"
+
+    let simulator: APNsSimulator
+    let transport: CurlTransport
+    let client: APNsConfiguration
+    let logger: Logger
+    private let directory: TemporaryDirectory
+
+    static func run(
+        server: (inout SimulatorConfiguration) -> Void = { _ in }, client: (inout APNsConfiguration) -> Void = { _ in },
+        _ body: (Simulation) async throws -> Void
+    ) async throws {
+        var logger = Logger(label: "test")
+        logger.logLevel = .error
+        let directory = try TemporaryDirectory()
+        var configuration = SimulatorConfiguration(certificateDirectory: directory.path("apns"))
+        server(&configuration)
+        let simulator = try await APNsSimulator.start(configuration, logger: logger)
+        do {
+            let key = try #require(simulator.keys.first)
+            guard case .file(let path) = key.material else { throw CocoaError(.fileNoSuchFile) }
+            var settings = APNsConfiguration(
+                origin: simulator.url, teamID: key.teamID, keyID: key.keyID,
+                keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: path))), caFile: simulator.caFile)
+            client(&settings)
+            let transport = try CurlTransport(configuration: settings, logger: logger)
+            try await body(
+                Simulation(
+                    simulator: simulator, transport: transport, client: settings, logger: logger, directory: directory))
+            await transport.close()
+            #expect(transport.load == 0)
+        } catch {
+            await simulator.stop()
+            throw error
+        }
+        await simulator.stop()
+    }
+
+    /// `timestamp` tells one push from another.
+    static func push(timestamp: Int = 1_790_000_000, priority: PushPriority = .high) -> PreparedPush {
+        PreparedPush(
+            headers: PushHeaders(bundleID: bundleID, priority: priority, expiration: 0),
+            payload: Array(
+                #"{"aps":{"timestamp":\#(timestamp),"event":"update","content-state":{"home":1,"away":0}}}"#.utf8))
+    }
+
+    /// Tokens of 80 bytes, all different, the same for the same numbers.
+    static func page(_ numbers: Range<Int>) -> TokenPage {
+        var page = TokenPage()
+        for number in numbers {
+            page.append(channel: [UInt8](repeating: 1, count: 16), token: token(number), registeredAt: 0)
+        }
+        return page
+    }
+
+    static func token(_ number: Int) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } + [UInt8](repeating: 0xAB, count: 72)
+    }
+
+    func send(_ numbers: Range<Int>, timestamp: Int = 1_790_000_000) async -> PageOutcome {
+        await transport.send(Self.page(numbers), Self.push(timestamp: timestamp))
+    }
+}
+
+extension PageOutcome {
+    var count: Int { accepted + exceptions.count }
+
+    /// The exceptions' outcomes with how often each occurs.
+    var kinds: [PushOutcome: Int] { exceptions.reduce(into: [:]) { $0[$1.outcome, default: 0] += 1 } }
+}
+
+/// A TCP port of this machine, with or without someone listening on it.
+final class LoopbackPort: Sendable {
+    let number: UInt16
+    private let socket: Int32
+
+    /// Listening: connections are completed by the kernel, and nothing ever answers. Not listening: they are refused.
+    init(isListening: Bool) throws {
+        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = socket
+        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        try #require(bound)
+        number = UInt16(bigEndian: address.sin_port)
+        if isListening { try #require(listen(socket, 64) == 0) }
+    }
+
+    deinit { close(socket) }
+
+    var origin: String { "https://127.0.0.1:\(number)" }
+}
