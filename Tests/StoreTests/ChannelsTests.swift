@@ -87,6 +87,57 @@ import Testing
         }
     }
 
+    /// A writer that was overtaken between its steps must not call its work done.
+    @Test func anOvertakenWriterLooksAgain() async throws {
+        try await RegistryFixture.run { fixture in
+            let channel = ChannelID.random()
+            let record = RedisArgument.string(fixture.keys.channel(fixture.app, channel))
+            let slow = try await fixture.redis.send(
+                RedisCommand(Lua.channelMark, keys: [record], arguments: [1, "add", "t:device:a"]))
+            let version = try slow[0].integer()
+            var change = TagChange()
+            change.remove = ["device": ["a"]]
+            try await fixture.channels.tag(fixture.app, [channel], change)
+
+            let set = RedisArgument.string(fixture.keys.members(fixture.app, .tag("a", group: "device")))
+            _ = try await fixture.command("SADD", set, .bytes(channel.stored))
+            let confirm = RedisCommand(
+                Lua.channelConfirm, keys: [record], arguments: [.int(version), "t:device:a"])
+            #expect(try await fixture.redis.send(confirm).integer() == 0)
+            let again = try await fixture.redis.send(
+                RedisCommand(Lua.channelMark, keys: [record], arguments: [1, "again", "t:device:a"]))
+            #expect(again.count == 3)
+            #expect(try again[1].string() == "t:device:a")
+            #expect(try again[2].string() == "-")
+            // The next change of any kind finishes it, too.
+            try await fixture.channels.register(fixture.app, channel, tags: TagChange(), namedUser: nil)
+            #expect(try await members(fixture, .tag("a", group: "device")) == [])
+
+            // Overtaken by one that confirms: nothing is confirmed twice.
+            _ = try await fixture.redis.send(
+                RedisCommand(Lua.channelMark, keys: [record], arguments: [1, "add", "t:device:b"]))
+            _ = try await fixture.redis.send(
+                RedisCommand(Lua.channelMark, keys: [record], arguments: [1, "remove", "t:device:b"]))
+            #expect(try await fixture.redis.send(confirm).integer() == 0)
+            #expect(try await fields(fixture, channel)["t:device:b"] == "-")
+        }
+    }
+
+    /// Tags that Unicode calls the same text are two tags.
+    @Test func tagsAreToldApartByTheirBytes() async throws {
+        try await RegistryFixture.run { fixture in
+            let channel = ChannelID.random()
+            var change = TagChange()
+            change.add = ["device": ["caf\u{E9}"]]
+            try await fixture.channels.tag(fixture.app, [channel], change)
+            #expect(try await members(fixture, .tag("cafe\u{301}", group: "device")) == [])
+            let page = page(of: [channel])
+            let written = Audience.tag("caf\u{E9}", group: "device")
+            let other = Audience.tag("cafe\u{301}", group: "device")
+            #expect(try await fixture.channels.filter(fixture.app, page, .and([written, .not(other)])).count == 1)
+        }
+    }
+
     /// Record and sets agree in the end, whoever comes last.
     @Test func writersInEachOthersWayLeaveRecordAndSetsInAgreement() async throws {
         try await RegistryFixture.run { fixture in

@@ -155,6 +155,9 @@ extension RegistryFixture {
             ],
             ends: 4),
         Story(
+            "… and ends, while the first one's removal never comes",
+            [.set(token: 1, at: 1, id: "A"), .set(token: 4, at: 4, id: "B"), .remove(at: 6, id: "B")], ends: nil),
+        Story(
             "… and ends too",
             [
                 .set(token: 1, at: 1, id: "A"), .remove(at: 3, id: "A"), .set(token: 4, at: 4, id: "B"),
@@ -167,12 +170,15 @@ extension RegistryFixture {
         try await RegistryFixture.run { fixture in
             for (number, history) in Self.histories.enumerated() {
                 for (turn, order) in permutations(history.actions).enumerated() {
-                    let name = try ActivityName("history-\(number)-\(turn)")
-                    let channel = ChannelID.random()
-                    // Each is delivered twice: repetition is harmless too.
-                    try await fixture.perform(order + order, channel, in: name)
-                    let token = try await fixture.token(channel, in: name)
-                    #expect(token == history.token.map { PushToken.test($0).bytes }, "\(history.title): \(order)")
+                    // Once, and each twice: repetition is harmless too.
+                    for (times, delivered) in [order, order + order, order.flatMap { [$0, $0] }].enumerated() {
+                        let name = try ActivityName("history-\(number)-\(turn)-\(times)")
+                        let channel = ChannelID.random()
+                        try await fixture.perform(delivered, channel, in: name)
+                        let token = try await fixture.token(channel, in: name)
+                        #expect(
+                            token == history.token.map { PushToken.test($0).bytes }, "\(history.title): \(delivered)")
+                    }
                 }
             }
         }
@@ -202,6 +208,26 @@ extension RegistryFixture {
             #expect(try await registry.track(app, name, [set(4, now)]) == [.stored])
             try await registry.untrack(app, name, [Removal(channel: channel, removedAt: now)])
             #expect(try await registry.prune(app, name, [prune(4, nil)]) == [.gone])
+        }
+    }
+
+    /// A process that believes in an outdated number of buckets is put right within the call.
+    @Test func severalOfOneChannelKeepTheirOrderUnderAnOutdatedCount() async throws {
+        try await RegistryFixture.run { fixture in
+            let (app, name, now) = (fixture.app, fixture.name, fixture.time.now)
+            func registrations(_ channels: [ChannelID], _ tokens: Range<Int>) -> [Registration] {
+                tokens.flatMap { token in
+                    channels.map { Registration(channel: $0, token: .test(token), registeredAt: now) }
+                }
+            }
+            let channels = (0..<20).map { _ in ChannelID.random() }
+            _ = try await fixture.registry.track(app, name, registrations(channels, 0..<1))
+            let others = (0..<1_000).map { _ in ChannelID.random() }
+            _ = try await fixture.otherRegistry().track(app, name, registrations(others, 0..<1))
+            let results = try await fixture.registry.track(app, name, registrations(channels, 1..<6))
+            #expect(results.allSatisfy { $0 == .stored })
+            let tokens = try await fixture.scan().tokens
+            #expect(channels.allSatisfy { tokens[$0.stored] == PushToken.test(5).bytes })
         }
     }
 
