@@ -41,10 +41,12 @@ struct AccessRecord: Sendable {
     }
 
     private var level: Logger.Level {
-        if status >= 500, status != 501 { return .error }
-        switch endpoint?.operation {
-        case .health, .readiness, .metrics: return .debug
-        default: return .info
+        switch (status, endpoint?.operation) {
+        case (500, _): .error
+        // Redis or our own limits; the caller tries again.
+        case (503, _): .warning
+        case (_, .health), (_, .readiness), (_, .metrics): .debug
+        default: .info
         }
     }
 }

@@ -82,8 +82,8 @@ extension Handlers {
             // Of an array: which one it was, and what stands.
             var named = error
             named.message = "[\(position)]: \(error.message)"
-            named.details =
-                named.details ?? APIError.Details(error: error.message, path: "[\(position)]", location: nil)
+            let path = named.details.map { "[\(position)].\($0.path)" } ?? "[\(position)]"
+            named.details = APIError.Details(error: named.details?.error ?? error.message, path: path, location: nil)
             named.extra.append(JSON.Member("push_ids", .array(ids[..<position].map { .string($0.description) })))
             throw named
         }

@@ -44,7 +44,9 @@ enum LiveActivityBody {
             throw body.missing("alert", "is required for event start")
         }
         try attributes(body, event: event, into: &publish)
-        let payload = Payload(publish, timestamp: publish.timestamp ?? Int(now)).bytes
+        // A clock that was never set must not end the process; Redis settles the time in any case.
+        let time = max(publish.timestamp ?? Int(now), Payload.timestampRange.lowerBound)
+        let payload = Payload(publish, timestamp: time).bytes
         guard payload.count <= Payload.maximumBytes else {
             throw tooLarge(payload.count, body)
         }

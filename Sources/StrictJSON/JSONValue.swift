@@ -37,12 +37,15 @@ extension JSONValue {
     public func object() throws(JSONError) -> JSONObject {
         guard kind == .object else { throw mismatch("an object") }
         let members = children()
-        var seen: Set<String> = []
+        // By their bytes: `String` would call two spellings of one character equal, which JSON does not.
+        var seen: Set<[UInt8]> = []
         var keyed: [(key: String, value: JSONValue)] = []
         keyed.reserveCapacity(members.count)
         for member in members {
             let key = JSONText.decode(index.bytes[Int(member.node.keyStart)..<Int(member.node.keyEnd)])
-            guard seen.insert(key).inserted else { throw member.keyError("appears twice in the same object") }
+            guard seen.insert(Array(key.utf8)).inserted else {
+                throw member.keyError("appears twice in the same object")
+            }
             keyed.append((key, member))
         }
         return JSONObject(value: self, members: keyed)

@@ -113,6 +113,8 @@ import Testing
             let mixed = try await gateway.publish("[\(at(1_795_283_995)),\(at(1_795_283_980)),\(at(1_795_283_999))]")
             #expect(mixed.status == 409)
             #expect(try mixed.string("error").hasPrefix("[1]: "))
+            let path = try mixed.object.required("details").object().required("path").string()
+            #expect(path == "[1].notification.ios.live_activity.timestamp")
             #expect(try mixed.object.required("push_ids").array().count == 1)
         }
     }

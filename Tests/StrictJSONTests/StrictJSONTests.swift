@@ -116,6 +116,11 @@ import Testing
         #expect(error.location == JSONLocation(line: 1, column: 17))
     }
 
+    @Test func `keys are told apart by their bytes`() throws {
+        let object = try JSONDocument(#"{"\u00e9":1,"e\u0301":2}"#).root.object()
+        #expect(object.members.count == 2)
+    }
+
     @Test func `typed reading names what it found`() throws {
         let object = try JSONDocument(
             #"{"s":"x","i":9223372036854775807,"big":9223372036854775808,"f":1.0,"t":true,"n":null,"inf":1e999}"#
