@@ -235,8 +235,17 @@ final class Lane {
         case .retryOnFreshConnection:
             request.job.record(request.index, .rejected(rejection))
             retire(connection)
+        case .haltApp, .stopPush: condemn(request, rejection)
         default: request.job.record(request.index, .rejected(rejection))
         }
+    }
+
+    /// An answer that speaks of the credentials or of the push, not of this token: what the page has not sent yet would
+    /// be answered alike, and gets the answer without being sent. A thousand wrong requests look like an attack.
+    private func condemn(_ request: LaneRequest, _ rejection: Rejection) {
+        request.job.record(request.index, .rejected(rejection))
+        queue.removeAll { $0 === request.job }
+        request.job.recordUnsent(.rejected(rejection))
     }
 
     private func renew(_ request: LaneRequest, _ token: ProviderToken, _ rejection: Rejection) {
@@ -249,7 +258,7 @@ final class Lane {
         } catch {
             settings.logger.error("no provider token could be signed", metadata: ["error": "\(error)"])
         }
-        request.job.record(request.index, .rejected(rejection))
+        condemn(request, rejection)
     }
 
     /// Queues a request that is safe to repeat; gives it up as `outcome` when it has been tried for two deadlines, or

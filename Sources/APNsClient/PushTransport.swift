@@ -6,7 +6,9 @@ public import LiveActivity
 public protocol PushTransport: Sendable {
     /// One request per entry of the page, all with the push's headers and payload; returns when each has an outcome.
     /// What is safe to repeat at once inside the transport (unprocessed after a GOAWAY, a provider token that expired)
-    /// has been repeated. Never throws: no answer is an outcome too.
+    /// has been repeated. After an answer that speaks of the credentials or the push as a whole (verdicts `haltApp` and
+    /// `stopPush`), the entries of the page that have not been sent get that answer too. Never throws: no answer is an
+    /// outcome as well.
     func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome
     /// How many tokens are queued or in flight.
     var load: Int { get }

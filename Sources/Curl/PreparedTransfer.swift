@@ -45,8 +45,8 @@ public struct TransferResult: Sendable, Hashable {
 /// One reusable POST of a `MultiplexedConnection`: an easy handle whose options are set once; per request only the path,
 /// and header list and body where they changed. Belongs to the connection's thread.
 ///
-/// Order of destruction: the connection removes it from its multi, then the easy handle goes, then the URL, the header
-/// list and the body it points to.
+/// Order of destruction: the connection removes it from its multi, `deinit` takes from the easy handle what it points to
+/// and frees the URL; then the fields go in any order.
 public final class PreparedTransfer {
     /// Longest answer kept; the rest is read and dropped. APNs's answers are below 200 bytes.
     public static let answerCapacity = 4_096
@@ -76,7 +76,9 @@ public final class PreparedTransfer {
     }
 
     deinit {
-        // `easy` still points to the URL here: libcurl reads it at a start only, and there is none any more.
+        ccurl_easy_set_url(easy.handle, nil)
+        ccurl_easy_set_list(easy.handle, CURLOPT_HTTPHEADER, nil)
+        ccurl_easy_set_pointer(easy.handle, CURLOPT_POSTFIELDS, nil)
         curl_url_cleanup(url)
         answer.deallocate()
     }
@@ -179,7 +181,8 @@ public final class PreparedTransfer {
     fileprivate func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t? {
         guard connection.startedRequests == 0 else {
             // libcurl retries here what the server refused as unprocessed, without a word, and what was on a connection
-            // that broke, whose failure it has already put into words.
+            // that broke, whose failure it has already put into words (7.88.1: http2_handle_stream_close and
+            // cf_h2_recv, then Curl_retry_request).
             wasDeclaredUnprocessed = starts > 0 && easy.words.pointee == 0
             streamsAtRefusal = connection.streamsInUse
             return nil

@@ -103,6 +103,18 @@ extension TransportTests {
             }
         }
 
+        @Test func anAnswerThatConcernsTheWholePushEndsItsPage() async throws {
+            try await Simulation.run { server in
+                server.faults.rejectAll = "BadTopic"
+            } _: { it in
+                let outcome = await it.send(0..<1_000)
+                #expect(outcome.accepted == 0)
+                #expect(outcome.exceptions.map(\.index) == Array(0..<1_000))
+                #expect(outcome.kinds == [.rejected(Rejection(status: 400, reason: .known(.badTopic))): 1_000])
+                #expect(it.simulator.snapshot().requests < 1_000)
+            }
+        }
+
         @Test func severalPagesAtOnceSpreadOverTheLanes() async throws {
             try await Simulation.run { server in
                 server.faults.latency = 5
