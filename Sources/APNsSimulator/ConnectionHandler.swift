@@ -158,11 +158,14 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
         switch orders.connection {
         case .close?:
+            // Earlier requests of the same read have their answers.
+            flush(context)
             abandon(session.dropStreams())
             phase = .closed
             socket.close()
             return
         case .freeze?:
+            flush(context)
             phase = .frozen
             context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
             return
