@@ -72,7 +72,7 @@ extension Registry {
             density = Double(page.count - before) / Double(max(step.buckets.count, 1))
             position = min(step.positions.upperBound, end)
         }
-        return (page, ScanPosition(max(position, min(position, end))))
+        return (page, ScanPosition(position))
     }
 
     private func read(
