@@ -82,15 +82,25 @@ struct PublishCommand: AsyncParsableCommand {
     func run() async throws {
         let client = try gateway.client(global)
         let body = try PublishBody(self).json(now: Int(Date().timeIntervalSince1970))
+        let expected = wait && audience == "all" && Terminal.standardErrorIsTerminal ? await followers(client) : nil
         let headers = idempotencyKey.map { [("Idempotency-Key", $0)] } ?? []
         let answer = try await client.send("POST", "/api/push", headers: headers, body: .bytes(Array(body.utf8)))
         let accepted = try GatewayClient.decode(Accepted.self, answer)
         guard let pushID = accepted.push_ids.first else {
             throw CommandFailure(.failed, "the gateway accepted the push and named no id")
         }
-        if wait { return try await PushWatch(client: client, pushID: pushID).report(json: global.json) }
+        if wait {
+            return try await PushWatch(client: client, pushID: pushID, expected: expected).report(json: global.json)
+        }
         if global.json { return Terminal.print(json: answer) }
         Terminal.print(pushID)
+    }
+
+    /// For the progress bar alone: nil when there is no answer.
+    private func followers(_ client: GatewayClient) async -> Int? {
+        struct Activity: Decodable { var tokens: Int }
+        let answer = try? await client.send("GET", "/api/activities/\(GatewayClient.segment(name))")
+        return answer.flatMap { try? GatewayClient.decode(Activity.self, $0).tokens }
     }
 
     private struct Accepted: Decodable {

@@ -4,34 +4,44 @@ import Foundation
 struct PushWatch: Sendable {
     let client: GatewayClient
     let pushID: String
+    /// How many tokens it will be about, while the ledger still counts them; nil when nothing is known.
+    var expected: Int?
+
+    /// Questions in a row that may stay without an answer: ten seconds.
+    private static let patience = 20
 
     /// The final ledger, decoded and as it came.
     func finish() async throws -> (report: LedgerReport, body: [UInt8]) {
         var bar = ProgressBar()
         let started = ContinuousClock.now
+        var failures = 0
         while true {
             let body: [UInt8]
             do {
                 body = try await client.send("GET", "/api/push/\(pushID)")
-            } catch {
-                bar.abandon()
-                throw error
+                failures = 0
+            } catch let failure as CommandFailure {
+                // A gateway that is being restarted is no reason to give up: the push goes on without it.
+                failures += 1
+                guard failure.status == .unreachable, failures < Self.patience else {
+                    bar.abandon()
+                    throw CommandFailure(
+                        failure.status,
+                        "\(failure.message)\npush \(pushID) was accepted; see what became of it with "
+                            + "'lamplighter push \(pushID) --wait'")
+                }
+                try await Task.sleep(for: .milliseconds(500))
+                continue
             }
             let report = try GatewayClient.decode(LedgerReport.self, body)
             let settled = report.targets - report.pending
-            let seconds =
-                Double((ContinuousClock.now - started).components.attoseconds) / 1e18
-                + Double((ContinuousClock.now - started).components.seconds)
+            let seconds = (ContinuousClock.now - started) / .seconds(1)
             let rate = seconds > 0.2 ? "  \(Terminal.grouped(Int(Double(settled) / seconds)))/s" : ""
-            let whole = Terminal.grouped(report.targets)
-            if report.expanded {
-                let share = report.targets == 0 ? 1 : Double(settled) / Double(report.targets)
-                bar.draw(share, "\(Terminal.grouped(settled)) of \(whole)\(rate)", isLast: report.isFinal)
-            } else {
-                bar.draw(
-                    report.isFinal ? 1 : nil, "\(Terminal.grouped(settled)) of \(whole) so far\(rate)",
-                    isLast: report.isFinal)
-            }
+            let whole = report.expanded ? report.targets : expected.map { max($0, report.targets) }
+            let share = whole.map { $0 == 0 ? 1 : Double(settled) / Double($0) }
+            let of = whole.map(Terminal.grouped) ?? "\(Terminal.grouped(report.targets)) so far"
+            bar.draw(
+                report.isFinal ? 1 : share, "\(Terminal.grouped(settled)) of \(of)\(rate)", isLast: report.isFinal)
             if report.isFinal { return (report, body) }
             try await Task.sleep(for: .milliseconds(100))
         }

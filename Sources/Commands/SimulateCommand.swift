@@ -38,24 +38,28 @@ struct SimulateCommand: AsyncParsableCommand {
         try await ServiceRun.run([simulator], within: .seconds(5), logger: logger)
     }
 
+    private static func whole(_ path: String) -> String { URL(fileURLWithPath: path).path }
+
     /// What a worker's configuration needs, one line of JSON or the variables to set.
     private func announce(_ simulator: APNsSimulator, _ configuration: SimulatorConfiguration) {
         let url = "https://\(configuration.host):\(simulator.port)"
         let control = simulator.controlPort.map { "http://\(configuration.host):\($0)" }
         let key = simulator.keys.first
-        let keyFile: String? = if case .file(let path) = key?.material { path } else { nil }
+        // Whole paths: what reads them may run elsewhere.
+        let keyFile: String? = if case .file(let path) = key?.material { Self.whole(path) } else { nil }
+        let caFile = Self.whole(simulator.caFile)
         if global.json {
             return Terminal.print(
                 JSONText.object([
                     ("url", JSONText.quoted(url)), ("control_url", control.map(JSONText.quoted)),
-                    ("ca_file", JSONText.quoted(simulator.caFile)), ("key_file", keyFile.map(JSONText.quoted)),
+                    ("ca_file", JSONText.quoted(caFile)), ("key_file", keyFile.map(JSONText.quoted)),
                     ("key_id", key.map { JSONText.quoted($0.keyID) }),
                     ("team_id", key.map { JSONText.quoted($0.teamID) }),
                 ]))
         }
         Terminal.print("APNs simulator at \(url); a worker needs")
         let variables: [(AppField, String?)] = [
-            (.url, url), (.caFile, simulator.caFile), (.keyFile, keyFile), (.keyID, key?.keyID), (.teamID, key?.teamID),
+            (.url, url), (.caFile, caFile), (.keyFile, keyFile), (.keyID, key?.keyID), (.teamID, key?.teamID),
         ]
         for case (let variable, let value?) in variables { Terminal.print("  \(variable.environmentName)=\(value)") }
         if let control { Terminal.print("what the tokens received: \(control)/simulator/record") }
