@@ -118,6 +118,7 @@ let package = Package(
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", logging]),
         .testTarget(name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "TestSupport", logging]),
         .testTarget(name: "SettingsTests", dependencies: ["Settings"]),
+        .testTarget(name: "CommandsTests", dependencies: ["Commands", logging]),
         .testTarget(
             name: "APNsSimulatorTests",
             dependencies: [

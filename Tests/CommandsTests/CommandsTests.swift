@@ -1,0 +1,172 @@
+import Logging
+import Testing
+
+@testable import Commands
+
+@Suite("What is printed")
+struct PrintingTests {
+    private let time = LogLine.Time(seconds: 1_795_276_923, milliseconds: 7)
+
+    @Test("A line of text has its fields in order, quoted where needed")
+    func text() {
+        let line = LogLine(
+            time: time, level: .notice, label: "worker", message: "ready",
+            metadata: [("apps", "shop"), ("empty", ""), ("words", "a b=c")])
+        #expect(
+            line.rendered(.text) == #"2026-11-21T16:02:03.007Z notice worker: ready apps=shop empty="" words="a b=c""#)
+    }
+
+    @Test("A line of JSON keeps its own fields, and numbers as numbers")
+    func json() {
+        let line = LogLine(
+            time: time, level: .error, label: "worker", message: "say \"no\"",
+            metadata: [("count", .stringConvertible(7)), ("level", "forged"), ("list", ["a", ["b": "c"]])])
+        #expect(
+            line.rendered(.json)
+                == #"{"time":"2026-11-21T16:02:03.007Z","level":"error","logger":"worker","message":"say \"no\"","#
+                + #""count":7,"_level":"forged","list":["a",{"b":"c"}]}"#)
+    }
+
+    @Test("What a client sent cannot begin a line of its own, in either form", arguments: [LogFormat.text, .json])
+    func forgery(format: LogFormat) {
+        let line = LogLine(
+            time: time, level: .info, label: "x", message: "a\nb\u{1B}[31m", metadata: [("k\n", "v\r\u{85}w")])
+        #expect(!line.rendered(format).unicodeScalars.contains(where: JSONText.isControl))
+    }
+
+    @Test("Numbers are grouped", arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567")])
+    func grouped(number: Int, text: String) { #expect(Terminal.grouped(number) == text) }
+
+    @Test("Columns are aligned")
+    func table() {
+        var table = Table(.left, .right)
+        table.add("targets", "20,000")
+        table.add("pruned", "5")
+        #expect(table.lines == ["targets  20,000", "pruned        5"])
+    }
+}
+
+@Suite("What is read")
+struct ReadingTests {
+    @Test("CSV becomes NDJSON whatever the pieces, and lines keep their numbers")
+    func csv() throws {
+        let text = "Channel,token,registered_at_ms\r\n\"a,\"\"b\"\"\",0a,12\r\n\nonly-one\nc,0b,\nd,0c,x"
+        for size in [1, 3, 1_000] {
+            var lines = CSVLines()
+            var out: [UInt8] = []
+            var rest = Array(text.utf8)[...]
+            while !rest.isEmpty {
+                out += try lines.feed(Array(rest.prefix(size)))
+                rest = rest.dropFirst(size)
+            }
+            out += try lines.finish()
+            #expect(
+                String(decoding: out, as: UTF8.self) == """
+                    {"channel":"a,\\"b\\"","token":"0a","registered_at_ms":12}
+                    {"channel":"c","token":"0b"}
+                    {"channel":"d","token":"0c","registered_at_ms":"x"}
+
+                    """)
+            #expect((1...3).map(lines.line(of:)) == [2, 5, 6])
+            #expect(lines.rejected.map(\.line) == [4])
+        }
+    }
+
+    @Test(
+        "A header without what is needed ends the import", arguments: ["a,b\n", "channel\n", "token,channel,colour\n"])
+    func header(text: String) {
+        var lines = CSVLines()
+        #expect(throws: CommandFailure.self) { try lines.feed(Array(text.utf8)) }
+    }
+
+    @Test(
+        "An audience in short",
+        arguments: [
+            ("all", #""all""#), ("tag:vip", #"{"tag":"vip"}"#), ("tag:team/a:b", #"{"tag":"a:b","group":"team"}"#),
+            ("channel:x", #"{"ios_channel":"x"}"#), ("user:jo\"", #"{"named_user":"jo\""}"#),
+            (#"{"not":{"tag":"a"}}"#, #"{"not":{"tag":"a"}}"#),
+        ])
+    func audience(text: String, json: String) throws { #expect(try PublishBody.audience(text) == json) }
+
+    @Test(
+        "Times from now and epoch seconds",
+        arguments: [("+90", "1090"), ("+2m", "1120"), ("+1h", "4600"), ("77", "77")])
+    func times(text: String, seconds: String) throws {
+        #expect(try PublishBody.time(text, "--stale-date", now: 1_000) == seconds)
+    }
+
+    @Test("What is no time is refused", arguments: ["", "soon", "+", "+m", "-5", "+1w", "1.5"])
+    func noTimes(text: String) {
+        #expect(throws: (any Error).self) { try PublishBody.time(text, "--stale-date", now: 1_000) }
+    }
+
+    @Test("A name is one segment of a path, whatever it holds")
+    func segment() { #expect(GatewayClient.segment("a/b ü%.-_~") == "a%2Fb%20%C3%BC%25.-_~") }
+
+    @Test("A worker's counts are summed over its apps")
+    func totals() {
+        let text = """
+            # TYPE lamplighter_tokens_total counter
+            lamplighter_tokens_total{app="a",outcome="delivered"} 7
+            lamplighter_tokens_total{app="b",outcome="delivered"} 5
+            lamplighter_tokens_total{app="b",outcome="expired"} 1
+            lamplighter_retries_total{app="b"} 3
+            """
+        #expect(WorkerTotals.outcomes(text) == ["delivered": 12, "pruned": 0, "expired": 1])
+    }
+}
+
+@Suite("What is said of a Redis")
+struct RedisFindingsTests {
+    static let safe = [
+        "appendonly": "yes", "appendfsync": "always", "maxmemory": "0", "maxmemory-policy": "noeviction",
+        "hash-max-listpack-value": "128", "hash-max-listpack-entries": "512",
+    ]
+
+    private func findings(_ change: [String: String] = [:], info: [String: String] = [:]) -> RedisFindings {
+        RedisFindings(
+            info: ["redis_version": "7.0.15"].merging(info) { _, own in own },
+            configuration: Self.safe.merging(change) { _, own in own })
+    }
+
+    @Test("config/redis.conf leaves nothing to say")
+    func safe() {
+        #expect(findings().all.allSatisfy { $0.mark == .good && $0.remedy == nil })
+        #expect(findings().losses.isEmpty)
+    }
+
+    @Test(
+        "Each way to lose data is a warning with a remedy",
+        arguments: [
+            ["appendonly": "no"], ["appendfsync": "everysec"], ["appendfsync": "no"],
+            ["maxmemory-policy": "allkeys-lru"],
+        ])
+    func losses(change: [String: String]) {
+        let losses = findings(change).losses
+        #expect(losses.count == 1)
+        #expect(losses.first?.mark == .warning && losses.first?.remedy?.contains("CONFIG SET") == true)
+    }
+
+    @Test("Small listpacks cost memory but lose nothing")
+    func encoding() {
+        let found = findings(["hash-max-listpack-value": "64"])
+        #expect(found.losses.isEmpty && found.encoding?.mark == .warning)
+    }
+
+    @Test(
+        "Versions before 6.2, replicas and failing disks are wrong",
+        arguments: [
+            (["redis_version": "6.0.16"], Commands.ExitStatus.configuration), (["role": "slave"], .configuration),
+            (["aof_last_write_status": "err"], .failed),
+        ])
+    func wrong(info: [String: String], status: Commands.ExitStatus) {
+        let bad = findings(info: info).all.filter { $0.mark == .bad }
+        #expect(bad.map(\.status) == [status] && bad.first?.remedy != nil)
+    }
+
+    @Test("A service that hides its configuration is not called safe")
+    func hidden() {
+        let found = RedisFindings(info: ["redis_version": "7.2.0"], configuration: [:])
+        #expect(found.losses.count == 1)
+    }
+}
