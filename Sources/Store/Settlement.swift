@@ -20,6 +20,8 @@ public struct Settlement: Sendable {
     /// Stops the push early, for this reason.
     public var stop: String?
     private(set) var operations: [RedisArgument] = []
+    /// Prunes in `operations`, which whoever settles applies next.
+    private(set) var prunes = 0
 
     public init(range: Range<ScanPosition>? = nil) { self.range = range }
 
@@ -29,6 +31,7 @@ public struct Settlement: Sendable {
     /// A token of the page that is dead: its prune is owed until it has been applied and struck off.
     public mutating func owe(_ prune: Prune) {
         operations += ["owe", .bytes(prune.channel), .bytes(prune.storedValue)]
+        prunes += 1
     }
 
     /// A token of the page that is tried again at `due` (epoch ms).
@@ -41,6 +44,18 @@ public struct Settlement: Sendable {
         operations += ["settle", .bytes(token.member), .string(field.rawValue)]
     }
 
+    /// A member of the retry set that cannot be read: nothing can be sent to it.
+    mutating func discard(retry member: ArraySlice<UInt8>) {
+        operations += ["settle", .bytes(Array(member)), .string(SettledField.failed.rawValue)]
+        count(error: "UnreadableRetry")
+    }
+
+    /// An owed prune that cannot be read: nothing can be pruned by it.
+    mutating func discard(pruneOf channel: ArraySlice<UInt8>) {
+        operations += ["strike", .bytes(Array(channel)), .string(SettledField.failed.rawValue)]
+        count(error: "UnreadablePrune")
+    }
+
     /// A token that waited for its retry waits again.
     public mutating func postpone(_ token: RetryToken, as next: RetryToken, due: Int64) {
         operations += ["again", .bytes(token.member), .int(due), .bytes(next.member)]
@@ -49,6 +64,7 @@ public struct Settlement: Sendable {
     /// A token that waited for its retry is dead.
     public mutating func owe(_ token: RetryToken, _ prune: Prune) {
         operations += ["dead", .bytes(token.member), .bytes(prune.channel), .bytes(prune.storedValue)]
+        prunes += 1
     }
 
     /// An owed prune was applied: the token counts as pruned, or as failed where the registration is newer.
@@ -94,7 +110,8 @@ public struct RetryToken: Sendable, Hashable {
     init?(member: ArraySlice<UInt8>) {
         var rest = member
         guard let attempts = rest.takeBigEndian(UInt16.self), let registered = rest.takeBigEndian(UInt64.self),
-            let length = rest.takeBigEndian(UInt16.self), length > 0, rest.count > Int(length)
+            let length = rest.takeBigEndian(UInt16.self), (1...ChannelID.maximumBytes + 2).contains(Int(length)),
+            (1...PushToken.maximumBytes).contains(rest.count - Int(length))
         else { return nil }
         self.init(
             channel: Array(rest.prefix(Int(length))), token: Array(rest.dropFirst(Int(length))),

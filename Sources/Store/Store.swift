@@ -47,6 +47,11 @@ public enum StoreError: Error, Sendable, Hashable {
 }
 
 extension StoreError {
+    /// Whether the same call may succeed soon without anyone doing something about it.
+    public var isPassing: Bool {
+        if case .redis(let error) = self { error.isRetriable } else { false }
+    }
+
     /// Redis lost its streams: it was emptied, or restarted without its data.
     public var isMissingGroup: Bool {
         if case .redis(.server(code: "NOGROUP", message: _)) = self { true } else { false }

@@ -58,6 +58,7 @@ public struct Leftovers: Sendable, Hashable {
     public var nameWaits: Bool
     /// When the first retry is due, epoch ms.
     public var firstRetry: Int64?
+    /// Prunes are owed that whoever settles does not know of: a worker before it decided on them.
     public var owesPrunes: Bool
 }
 
@@ -154,7 +155,7 @@ public struct Sweeps: Sendable {
         }
     }
 
-    /// Prolongs a lease; false when it is another's by now.
+    /// Prolongs a lease; false when it is another's by now. Zero gives it back: it cannot be prolonged any more.
     public func renew(_ lease: Lease, for duration: Duration) async throws(StoreError) -> Bool {
         let reply = try await redis.run([
             RedisCommand(
@@ -196,38 +197,60 @@ public struct Sweeps: Sendable {
                 return .ok(
                     state: state, shardFinished: try reply[2].integer() == 1,
                     Leftovers(
-                        nameWaits: try reply[3].integer() > 0, firstRetry: try reply[4].optionalTime(), owesPrunes: false))
+                        nameWaits: try reply[3].integer() > 0, firstRetry: try reply[4].optionalTime(),
+                        owesPrunes: try reply[5].integer() > settlement.prunes))
             case let word: throw .unexpectedReply("task-settle answered \(word)")
             }
         }
     }
 
-    /// The tokens of a push whose retry is due, at most `limit`; they stay in the set until they are settled.
+    /// The tokens of a push whose retry is due, at most `limit`; they stay in the set until they are settled. What cannot be
+    /// read is counted as failed and taken out, so that it does not stand before the others for ever.
     public func dueRetries(_ lease: Lease, now: Int64, limit: Int) async throws(StoreError) -> [RetryToken] {
         let key = keys.retries(keys.tag(lease.app, lease.name), lease.push)
         let reply = try await redis.run([
             RedisCommand("ZRANGEBYSCORE", [.string(key), "-inf", .int(now), "LIMIT", "0", .int(limit)])
         ])[0]
-        return try redisErrors { () throws(RedisError) in
-            try reply.array().map { item throws(RedisError) in
-                guard let token = RetryToken(member: try item.bytes()) else { throw .unexpectedReply("a malformed retry") }
-                return token
+        var unreadable = Settlement()
+        let tokens = try redisErrors { () throws(RedisError) in
+            var tokens: [RetryToken] = []
+            for item in try reply.array() {
+                let member = try item.bytes()
+                if let token = RetryToken(member: member) { tokens.append(token) } else { unreadable.discard(retry: member) }
             }
+            return tokens
         }
+        try await settle(lease.app, lease.name, lease.push, unreadable)
+        return tokens
     }
 
-    /// Prunes that were decided and not struck off.
+    /// Prunes that were decided and not struck off; what cannot be read is counted as failed and struck off.
     public func owedPrunes(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) -> [Prune] {
         let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.owed(keys.tag(app, name), push))])])[0]
-        return try redisErrors { () throws(RedisError) in
+        var unreadable = Settlement()
+        let prunes = try redisErrors { () throws(RedisError) in
             let items = try reply.array()
-            return try stride(from: 0, to: items.count - 1, by: 2).map { index throws(RedisError) in
-                guard let prune = Prune(channel: try items[index].bytes(), storedValue: try items[index + 1].bytes()) else {
-                    throw .unexpectedReply("a malformed prune")
+            var prunes: [Prune] = []
+            for index in stride(from: 0, to: items.count - 1, by: 2) {
+                let channel = try items[index].bytes()
+                if let prune = Prune(channel: channel, storedValue: try items[index + 1].bytes()) {
+                    prunes.append(prune)
+                } else {
+                    unreadable.discard(pruneOf: channel)
                 }
-                return prune
             }
+            return prunes
         }
+        try await settle(app, name, push, unreadable)
+        return prunes
+    }
+
+    /// What could not be read: without a lease, since each is counted once whoever counts it.
+    private func settle(
+        _ app: AppKey, _ name: ActivityName, _ push: PushID, _ unreadable: Settlement
+    ) async throws(StoreError) {
+        if unreadable.errors.isEmpty { return }
+        _ = try await settle(app, name, push, lease: nil, for: .zero, unreadable)
     }
 
     /// The sequence number of the name's newest push to everyone: a supersedable push before it has nothing left to say.
@@ -261,7 +284,7 @@ public struct Sweeps: Sendable {
         ])
         return try redisErrors { () throws(RedisError) in
             let fields = try StoredHash(replies[0])
-            guard let count = fields.number("shards"), count > 1, let now = Int(try replies[1][0].string()) else { return [] }
+            guard let count = fields.number("shards"), (2...1 << 16).contains(count), let now = Int(try replies[1][0].string()) else { return [] }
             return (0..<count).map { WorkItem.Part.shard(index: $0, count: count) }.filter { part in
                 fields.text("\(part.text):f") == nil && (fields.number("\(part.text):d") ?? 0) < now * 1_000
             }
@@ -293,6 +316,8 @@ public struct Sweeps: Sendable {
 }
 
 extension RedisReply {
-    /// A score as text, '' for none.
-    fileprivate func optionalTime() throws(RedisError) -> Int64? { Double(try string()).map { Int64($0) } }
+    /// A score as text, '' for none. Epoch ms; what is no time stands for one that never comes.
+    fileprivate func optionalTime() throws(RedisError) -> Int64? {
+        Double(try string()).map { Int64(exactly: $0.rounded()) ?? .max }
+    }
 }

@@ -2,7 +2,7 @@ public import LiveActivity
 import Redis
 
 /// The streams of one app: work of a name and work of a shard, by priority. Each kind has its own readers in a worker, so
-/// that a small push never waits behind the shards of a large one, and priority 5 keeps its share.
+/// that a small push, or its retries, never wait behind the shards of a large one, and priority 5 keeps its share.
 public enum WorkStream: String, Sendable, Hashable, CaseIterable {
     case namesHigh = "10"
     case namesLow = "5"
@@ -39,10 +39,10 @@ public struct WorkItem: Sendable, Hashable {
 
     public var stream: WorkStream {
         switch (part, priority) {
-        case (.name, .high), (.reconcile, .high): .namesHigh
-        case (.name, .low), (.reconcile, .low): .namesLow
-        case (_, .high): .shardsHigh
-        case (_, .low): .shardsLow
+        case (.shard, .high): .shardsHigh
+        case (.shard, .low): .shardsLow
+        case (_, .high): .namesHigh
+        case (_, .low): .namesLow
         }
     }
 }

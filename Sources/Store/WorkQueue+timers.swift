@@ -47,7 +47,14 @@ extension WorkQueue {
                 _ = try await redis.run([RedisCommand("ZREM", [.string(keys.open), .string(route)])])
                 continue
             }
-            if let (push, priority) = try await firstUnswept(app, name) {
+            let first: (push: PushID, priority: PushPriority)?
+            do throws(StoreError) { first = try await firstUnswept(app, name) } catch {
+                if error.isPassing { throw error }
+                // A name whose keys cannot be read must not keep those behind it asleep.
+                _ = try await redis.run([RedisCommand("ZADD", [.string(keys.open), "XX", .int(now), .string(route)])])
+                continue
+            }
+            if let (push, priority) = first {
                 _ = try await redis.run([
                     Self.add(keys, WorkItem(app: app, name: name, push: push, priority: priority, part: .reconcile)),
                     RedisCommand("ZADD", [.string(keys.open), "XX", .int(now), .string(route)]),
@@ -63,7 +70,10 @@ extension WorkQueue {
         return woken
     }
 
-    private func firstUnswept(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> (PushID, PushPriority)? {
+    /// The push of a name that is swept, or will be next.
+    public func firstUnswept(
+        _ app: AppKey, _ name: ActivityName
+    ) async throws(StoreError) -> (push: PushID, priority: PushPriority)? {
         let tag = keys.tag(app, name)
         let first = try await redis.run([RedisCommand("ZRANGE", [.string(keys.unswept(tag)), "0", "0"])])[0]
         guard let text = try redisErrors({ () throws(RedisError) in try first.array().first?.string() }),

@@ -85,23 +85,28 @@ public struct WorkQueue: Sendable {
         return (entries, unreadable)
     }
 
-    /// Takes over entries that nobody has touched for `idle`.
+    /// Takes over entries that nobody has touched for `idle`. Redis looks at ten times `count` entries a call, most of which
+    /// may be in the hands of the living: so on to the end of the list.
     public func claim(
         _ stream: WorkStream, _ app: AppKey, consumer: String, idle: Duration, count: Int
     ) async throws(StoreError) -> (entries: [WorkEntry], unreadable: [(AppKey, String)]) {
         var entries: [WorkEntry] = []
         var unreadable: [(AppKey, String)] = []
-        let reply = try await redis.run([
-            RedisCommand(
-                "XAUTOCLAIM",
-                [
-                    .string(keys.stream(app, stream)), .string(Self.group), .string(consumer), .int(idle.milliseconds), "0",
-                    "COUNT", .int(count),
-                ])
-        ])[0]
-        try redisErrors { () throws(RedisError) in
-            try Self.parse(try reply[1].array(), app, stream, isClaimed: true, &entries, &unreadable)
-        }
+        var position = "0-0"
+        repeat {
+            let reply = try await redis.run([
+                RedisCommand(
+                    "XAUTOCLAIM",
+                    [
+                        .string(keys.stream(app, stream)), .string(Self.group), .string(consumer),
+                        .int(idle.milliseconds), .string(position), "COUNT", .int(count - entries.count),
+                    ])
+            ])[0]
+            try redisErrors { () throws(RedisError) in
+                try Self.parse(try reply[1].array(), app, stream, isClaimed: true, &entries, &unreadable)
+                position = try reply[0].string()
+            }
+        } while position != "0-0" && entries.count < count
         return (entries, unreadable)
     }
 
@@ -113,7 +118,7 @@ public struct WorkQueue: Sendable {
         for item in items where !item.isNil {
             let id = try item[0].string()
             // An entry deleted while it was pending comes with a nil in place of its fields (Redis 6.2).
-            if !item[1].isNil, let work = WorkItem(app: app, priority: priority, try StoredHash(item[1])) {
+            if let fields = try? StoredHash(item[1]), let work = WorkItem(app: app, priority: priority, fields) {
                 entries.append(WorkEntry(item: work, id: id, isClaimed: isClaimed))
             } else {
                 unreadable.append((app, id))

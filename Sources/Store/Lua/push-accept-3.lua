@@ -39,9 +39,6 @@ redis.call('PEXPIRE', KEYS[3], ARGV[12])
 redis.call('ZADD', KEYS[2], seq, id)
 redis.call('PEXPIRE', KEYS[2], ARGV[12])
 redis.call('HSET', KEYS[1], 'ts', digits, 'last', id)
-if ARGV[5] == '*' then
-    redis.call('HSET', KEYS[1], 'all', seq)
-    if ARGV[3] == 'end' then redis.call('HSET', KEYS[1], 'ended', ARGV[2]) end
-end
+if ARGV[5] == '*' and ARGV[3] == 'end' then redis.call('HSET', KEYS[1], 'ended', ARGV[2]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[12])
 return {'ok', seq, ts}

@@ -26,6 +26,9 @@ end
 if not active then
     redis.call('HSET', KEYS[1], 'active', id)
     redis.call('HSET', KEYS[3], 'state', 'sending')
+    -- Only now does it replace the retries of pushes before it: until here it could be cancelled or superseded.
+    local push = redis.call('HMGET', KEYS[3], 'aud', 'seq')
+    if push[1] == '*' then redis.call('HSET', KEYS[1], 'all', push[2]) end
 end
 local task = redis.call('HMGET', KEYS[4], 'shards', 'planned', '0/1:e', '0/1:d', '0/1:p', '0/1:a')
 local shards = tonumber(task[1])

@@ -4,6 +4,7 @@
 -- Returns 1 if it was moved, 0 if another did it or it was put off since.
 local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if not score or tonumber(score) > tonumber(ARGV[2]) then return 0 end
-redis.call('ZREM', KEYS[1], ARGV[1])
+-- In this order: an error ends a script half way, and the task must stay where it is.
 redis.call('XADD', KEYS[2], '*', unpack(ARGV, 3))
+redis.call('ZREM', KEYS[1], ARGV[1])
 return 1

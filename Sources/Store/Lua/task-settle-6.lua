@@ -13,7 +13,7 @@
 --         'dead' member channel value it is owed a prune
 --         'strike' channel field      an owed prune was applied: counted once, if it was still owed
 -- Returns {'stale'}: the lease is another's; nothing was written.  {'gone'}: no such push any more.
---         {'ok', state, shard finished 0|1, unswept pushes of the name, retries' first due ms or ''}
+--         {'ok', state, shard finished 0|1, unswept pushes of the name, retries' first due ms or '', prunes owed}
 -- If the worker dies before this call, the page is read and sent again by whoever claims the shard; after it, never.
 local id, s = ARGV[1], ARGV[2]
 local n, q, p, w, r, o = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -122,4 +122,4 @@ if first == '' and redis.call('EXISTS', o) == 0 and redis.call('HGET', p, 'expan
     end
     redis.call('DEL', w)
 end
-return {'ok', state, finished, redis.call('ZCARD', q), first}
+return {'ok', state, finished, redis.call('ZCARD', q), first, redis.call('HLEN', o)}

@@ -1,0 +1,71 @@
+import LiveActivity
+import Redis
+import Testing
+
+@testable import Store
+
+/// Work that goes from one worker to another: released leases, and entries of the dead.
+@Suite struct HandoverTests {
+    @Test func aRenewalThatWasUnderWayDoesNotTakeAReleasedShardBack() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted("match-1")
+        let claim = try await fixture.claimed("match-1", id, owner: "leaving")
+        #expect(try await fixture.store.sweeps.renew(claim.lease, for: .zero))
+        #expect(try await fixture.store.sweeps.renew(claim.lease, for: .seconds(10)) == false)
+        #expect(try await fixture.claimed("match-1", id, owner: "next").lease.push == id)
+    }
+
+    @Test func anEntryOfTheDeadIsFoundBehindManyThatAreInHand() async throws {
+        let fixture = try await PushFixture.start()
+        let queue = fixture.store.queue
+        try await queue.prepare([fixture.app])
+        let name = try ActivityName("match-1")
+        try await queue.add((0..<101).map { _ in WorkItem(app: fixture.app, name: name, push: .random(), priority: .high, part: .name) })
+        let reader = fixture.store.reader()
+        defer { reader.close() }
+        let (busy, _) = try await reader.read(.namesHigh, [fixture.app], consumer: "busy", count: 100, block: .seconds(1))
+        let (left, _) = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
+        #expect(busy.count == 100 && left.count == 1)
+        let idle = Duration.milliseconds(300)
+        try await Task.sleep(for: idle)
+        try await queue.renew(busy, consumer: "busy")
+        let (claimed, _) = try await queue.claim(.namesHigh, fixture.app, consumer: "next", idle: idle, count: 1)
+        #expect(claimed.map(\.id) == left.map(\.id))
+    }
+
+    @Test func aTaskWhoseStreamIsUnusableStaysDue() async throws {
+        let fixture = try await PushFixture.start()
+        let item = WorkItem(app: fixture.app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .retries)
+        try await fixture.store.queue.schedule(item, due: 1_000)
+        let stream = RedisArgument.string(fixture.store.keys.stream(fixture.app, item.stream))
+        try await fixture.store.redis.send(RedisCommand("SET", [stream, "not a stream"]))
+        _ = try? await fixture.store.queue.moveDue(now: 2_000, limit: 10)
+        try await fixture.store.redis.send(RedisCommand("DEL", [stream]))
+        #expect(try await fixture.store.queue.moveDue(now: 2_000, limit: 10) == 1)
+    }
+
+    @Test func aPushThatIsCancelledBeforeItsSweepLeavesEarlierRetriesAlone() async throws {
+        let fixture = try await PushFixture.start()
+        let name = try ActivityName("match-1")
+        _ = try await fixture.deliver(try await fixture.claimed("match-1", try await fixture.accepted("match-1")), targets: 0)
+        let next = try await fixture.accepted("match-1")
+        #expect(try await fixture.store.sweeps.newestForAll(fixture.app, name) == 1, "it may still be cancelled")
+        _ = try await fixture.store.pushes.cancel(fixture.app, next, now: 1_795_000_005_000)
+        #expect(try await fixture.store.sweeps.newestForAll(fixture.app, name) == 1)
+        _ = try await fixture.claimed("match-1", try await fixture.accepted("match-1"))
+        #expect(try await fixture.store.sweeps.newestForAll(fixture.app, name) == 3)
+    }
+
+    @Test func settlingSaysWhatAnotherLeftOwing() async throws {
+        let fixture = try await PushFixture.start()
+        let claim = try await fixture.claimed("match-1", try await fixture.accepted("match-1"))
+        var first = Settlement(range: .start ..< .share(100))
+        first.targets = 1
+        first.owe(Prune(channel: [1, 2], token: [3], deadSince: nil))
+        guard case .ok(_, false, let own) = try await fixture.settle(claim, first) else { throw Unexpected(what: "first") }
+        #expect(!own.owesPrunes, "its own prunes the caller knows")
+        let rest = Settlement(range: .share(100) ..< .end)
+        guard case .ok(_, true, let leftovers) = try await fixture.settle(claim, rest) else { throw Unexpected(what: "rest") }
+        #expect(leftovers.owesPrunes)
+    }
+}
