@@ -43,7 +43,8 @@ struct PageReport {
             let entry = page.entries[exception.index]
             let attempts = Int(entry.attempt) + 1
             func again(attempts: Int, after delay: Duration) -> Decision {
-                if triesOnce || attempts >= backoff.attempts { return .failed }
+                let isSpent = attempts > Int(entry.attempt)
+                if isSpent, triesOnce || attempts >= backoff.attempts { return .failed }
                 let due = now + delay.milliseconds
                 return due > deadline ? .expired : .retry(due: due, attempts: attempts)
             }
@@ -104,7 +105,7 @@ struct PageReport {
 
 /// Why an app's sends rest for a while: what it has to send is kept.
 struct Halt: Hashable, Sendable {
-    enum Cause: String, Sendable { case credentials, unreachable }
+    enum Cause: String, Sendable, CaseIterable { case credentials, unreachable }
     var cause: Cause
     var reason: String
 

@@ -28,7 +28,8 @@ struct Pool: Sendable {
                 // One place is taken for the read; what comes beyond it waits in line for its own.
                 await slots.take()
                 if sweeper.drain.isOn { break }
-                let count = min(64, slots.free + 1)
+                // Redis counts for each app by itself.
+                let count = max(1, min(64, slots.free + 1) / max(1, apps.count))
                 do throws(StoreError) {
                     let found = try await reader.read(stream, apps, consumer: consumer, count: count, block: .seconds(5))
                     if failures > 0 { sweeper.logger.notice("Redis answers again", metadata: ["stream": "\(stream)"]) }
@@ -71,9 +72,16 @@ struct Pool: Sendable {
             sweeper.logger.error("stream entries that no version writes are dropped: \(found.unreadable.map(\.1))")
             try? await sweeper.store.queue.acknowledge(stream, found.unreadable)
         }
-        for entry in found.entries where sweeper.leases.take(entry) {
+        let read = Clocks.sinceBoot()
+        for var entry in found.entries {
             await slots.take()
-            group.addTask {
+            // Another worker may have taken it over while it stood in line here: it is not this one's to acknowledge unseen.
+            if Clocks.sinceBoot() - read > sweeper.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
+            guard sweeper.leases.take(entry) else {
+                slots.give()
+                continue
+            }
+            group.addTask { [entry] in
                 if await sweeper.handle(entry) == .acknowledge {
                     do throws(StoreError) {
                         try await sweeper.store.queue.acknowledge(stream, [(entry.item.app, entry.id)])

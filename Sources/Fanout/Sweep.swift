@@ -79,7 +79,9 @@ struct Sweep: Sendable {
                     continue
                 }
                 let limit = ahead.first?.lowerBound ?? end
-                guard let (page, next) = await read(from: position, to: limit) else { return }
+                guard let (page, next) = await read(from: position, to: limit) else {
+                    return state.values.withLock { $0.isLost = true }
+                }
                 position = next
                 if page.isEmpty, position < limit { continue }
                 let range = unsettled..<position
@@ -97,9 +99,9 @@ struct Sweep: Sendable {
 
     private var mayGoOn: Bool { state.goesOn && held.isLive && !sweeper.drain.isOn }
 
-    /// The next page in the audience; nil when Redis could not be reached while the lease held.
+    /// The next page in the audience; nil when Redis did not give it.
     private func read(from position: ScanPosition, to limit: ScanPosition) async -> (TokenPage, ScanPosition)? {
-        await whileHeld { () async throws(StoreError) in
+        await held.whileLive(log) { () async throws(StoreError) in
             let (page, next) = try await sweeper.store.registry.page(
                 item.app, item.name, from: position, to: limit, limit: sweeper.options.pageSize)
             return (try await sweeper.store.channels.filter(item.app, page, claim.record.audience), next)
@@ -115,15 +117,17 @@ struct Sweep: Sendable {
         let report = sweeper.judge(page, outcome, item.app, claim.record, deadline)
         if let rest = await sweeper.rest(item.app, report, log) { state.values.withLock { $0.rest = rest } }
         if report.isUnsent {
-            // Nothing left this machine: the page is read again when the app is back.
-            state.values.withLock { $0.rest = $0.rest ?? .zero }
+            // Nothing left this machine: the page is read again when the app is back, or by another worker when this one
+            // drains. A transport that gives pages back for no reason is not asked again at once.
+            let pause: Duration = sweeper.drain.isOn ? .zero : .seconds(1)
+            state.values.withLock { $0.rest = $0.rest ?? pause }
             return
         }
         await settle(Settlement(firstAttempt: page, report, range: range), prunes: report.prunes)
     }
 
     private func settle(_ settlement: Settlement, prunes: [Prune]) async {
-        let settled = await whileHeld { () async throws(StoreError) in
+        let settled = await held.whileLive(log) { () async throws(StoreError) in
             try await sweeper.store.sweeps.settle(
                 item.app, item.name, item.push, lease: claim.lease, for: sweeper.options.claimAfter, settlement)
         }
@@ -140,25 +144,34 @@ struct Sweep: Sendable {
                     values.isOver = true
                 }
             }
-            _ = await whileHeld { () async throws(StoreError) in
+            let seenTo: Void? = await held.whileLive(log) { () async throws(StoreError) in
                 if let first = leftovers.firstRetry, !isFinished { try await sweeper.scheduleRetries(item, first) }
                 try await sweeper.apply(prunes, item, log)
             }
+            // The entry stays pending then, and whoever claims it finds what is left.
+            if seenTo == nil { state.values.withLock { $0.isLost = true } }
         }
     }
+}
 
-    /// Repeats what Redis could not answer, for as long as the lease holds. Each such call may be repeated.
-    private func whileHeld<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
+extension HeldLease {
+    /// Repeats what Redis could not answer, for as long as the lease holds. Each such call may be repeated. Nil also for what
+    /// will not pass by itself: repeating that would keep a place of the worker for ever.
+    func whileLive<T: Sendable>(_ log: Logger, _ body: () async throws(StoreError) -> T) async -> T? {
         var attempt = 1
-        while held.isLive {
+        while isLive {
             let asked = Clocks.sinceBoot()
             do throws(StoreError) {
                 let value = try await body()
-                if value is Settled { held.extend(askedAt: asked) }
+                if value is Settled { extend(askedAt: asked) }
                 return value
             } catch {
+                guard error.isPassing else {
+                    log.error("work is put off: \(error)")
+                    return nil
+                }
                 log.debug("Redis did not answer, trying again: \(error)")
-                try? await Task.sleep(for: .milliseconds(min(1_000, 50 << attempt)))
+                try? await Task.sleep(for: .milliseconds(min(1_000, 50 << min(attempt, 5))))
                 attempt += 1
             }
         }

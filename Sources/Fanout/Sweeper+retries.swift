@@ -24,36 +24,42 @@ extension Sweeper {
             let held = HeldLease(askedAt: asked, duration: options.claimAfter)
             leases.hold(claim.lease, held)
             defer { leases.release(claim.lease) }
-            var next: Int64? = Clocks.now() + 1_000
-            while held.isLive, !drain.isOn {
+            var settled: Leftovers?
+            var rest: Duration?
+            while held.isLive, !drain.isOn, rest == nil {
                 let tokens = try await store.sweeps.dueRetries(claim.lease, now: Clocks.now(), limit: options.pageSize)
-                if tokens.isEmpty { break }
-                let (settled, rest) = try await send(TokenPage(tokens), item, claim, app, log)
-                guard case .ok(_, _, let leftovers) = settled else {
+                guard !tokens.isEmpty, held.isLive else { break }
+                let page = TokenPage(tokens)
+                guard let sent = try await send(page, item, claim, held, app, log) else {
                     held.lose()
-                    return .acknowledge
+                    return .leave
                 }
-                next = leftovers.firstRetry
-                if let rest {
-                    next = next.map { max($0, Clocks.now() + rest.milliseconds) }
-                    break
-                }
-                if next == nil { break }
+                (settled, rest) = sent
+                if settled?.firstRetry == nil { break }
             }
-            if let next { try await scheduleRetries(item, next) }
+            let leftovers: Leftovers
+            if let settled {
+                leftovers = settled
+            } else {
+                leftovers = try await store.sweeps.leftovers(item.app, item.name, item.push)
+            }
+            if leftovers.owesPrunes { try await applyOwedPrunes(item, log) }
+            if let first = leftovers.firstRetry {
+                try await scheduleRetries(item, max(first, rest.map { Clocks.now() + $0.milliseconds } ?? first))
+            }
             _ = try await store.sweeps.renew(claim.lease, for: .zero)
             return .acknowledge
         }
     }
 
-    /// One page of retries. A supersedable push that a newer one for everyone has followed is not sent any more: the newer
-    /// one's own sweep brings these tokens the last state.
+    /// One page of retries; nil when it could not be settled. A supersedable push that a newer one for everyone has followed
+    /// is not sent any more: the newer one's own sweep brings these tokens the last state.
     private func send(
-        _ page: TokenPage, _ item: WorkItem, _ claim: Claim, _ app: WorkerApp, _ log: Logger
-    ) async throws(StoreError) -> (Settled, rest: Duration?) {
+        _ page: TokenPage, _ item: WorkItem, _ claim: Claim, _ held: HeldLease, _ app: WorkerApp, _ log: Logger
+    ) async throws(StoreError) -> (Leftovers, rest: Duration?)? {
         let record = claim.record
         let deadline = record.deadline(defaultLife: options.defaultLife)
-        var settlement = Settlement()
+        let settlement: Settlement
         var prunes: [Prune] = []
         var rest: Duration?
         if Clocks.now() >= deadline {
@@ -67,11 +73,15 @@ extension Sweeper {
             settlement = Settlement(retried: page, report)
             prunes = report.prunes
         }
-        let settled = try await store.sweeps.settle(
-            item.app, item.name, item.push, lease: claim.lease, for: options.claimAfter, settlement)
+        // Repeated while the lease holds: what was sent must not be sent again because Redis was away for a moment.
+        let settled = await held.whileLive(log) { () async throws(StoreError) in
+            try await store.sweeps.settle(
+                item.app, item.name, item.push, lease: claim.lease, for: options.claimAfter, settlement)
+        }
+        guard case .ok(_, _, let leftovers) = settled else { return nil }
         meters.settled(item.app, settlement)
         try await apply(prunes, item, log)
-        return (settled, rest)
+        return (leftovers, rest)
     }
 
     // MARK: Judging a page, for sweeps and retries alike
@@ -96,7 +106,8 @@ extension Sweeper {
         }
         if report.delivered > 0, let halt = gates.open(app) {
             log.notice("APNs accepts this app's pushes again", metadata: ["reason": "\(halt.reason)"])
-            try? await store.alarms.clear(app, kind: halt.cause.rawValue)
+            // One may have followed the other: what passes ends both.
+            for cause in Halt.Cause.allCases { try? await store.alarms.clear(app, kind: cause.rawValue) }
         }
         return nil
     }

@@ -73,6 +73,14 @@ struct Sweeper: Sendable {
                 })
             try await store.sweeps.markPlanned(item.app, item.name, push)
             return .acknowledge
+        case .claimed(let claim) where push != item.push:
+            // An entry has to name the push that is swept under it: whoever claims it after a death looks for what that push
+            // left behind. Should the worker die before `add`, this entry comes back.
+            _ = try await store.sweeps.renew(claim.lease, for: .zero)
+            try await store.queue.add([
+                WorkItem(app: item.app, name: item.name, push: push, priority: claim.record.priority, part: .name)
+            ])
+            return .acknowledge
         case .claimed(let claim):
             return try await sweep(item, claim, asked: asked, log)
         }
@@ -126,9 +134,11 @@ struct Sweeper: Sendable {
         if leftovers.owesPrunes { try await applyOwedPrunes(item, log) }
         if let first = leftovers.firstRetry { try await scheduleRetries(item, first) }
         if leftovers.nameWaits {
-            var next = item
-            next.part = .name
-            try await store.queue.add([next])
+            // Its own push, while other shards of it are under way, has entries already.
+            guard let (push, priority) = try await store.queue.firstUnswept(item.app, item.name), push != item.push else { return }
+            try await store.queue.add([
+                WorkItem(app: item.app, name: item.name, push: push, priority: priority, part: .name)
+            ])
         }
     }
 
@@ -153,9 +163,14 @@ struct Sweeper: Sendable {
     }
 
     /// Applies prunes to the registry and strikes them off. Repeatable: the registry knows what it pruned, the ledger counts
-    /// what it still owed.
+    /// what it still owed. In parts, since what the dead owed may be many pages.
     func apply(_ prunes: [Prune], _ item: WorkItem, _ log: Logger) async throws(StoreError) {
-        if prunes.isEmpty { return }
+        for start in stride(from: 0, to: prunes.count, by: 1_000) {
+            try await applyPart(Array(prunes[start..<min(start + 1_000, prunes.count)]), item)
+        }
+    }
+
+    private func applyPart(_ prunes: [Prune], _ item: WorkItem) async throws(StoreError) {
         let results = try await store.registry.prune(item.app, item.name, prunes)
         var settlement = Settlement()
         var pruned = 0

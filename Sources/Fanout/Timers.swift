@@ -1,5 +1,6 @@
 import LiveActivity
 import Logging
+import ServiceLifecycle
 import Store
 
 /// What a worker does by the clock. Every worker does all of it; the scripts see to it that nothing is done twice.
@@ -9,12 +10,20 @@ struct Timers: Sendable {
     let options: WorkerOptions
     let pools: [Pool]
     let leases: LeaseKeeper
+    let drain: Drain
     let logger: Logger
 
-    /// Until cancelled. Work that a claim brings is waited for before it returns.
+    /// Keeps what is in hand, until cancelled: longer than all else, since pages in flight are settled under these leases.
+    func keepInHand(consumer: String) async {
+        while !Task.isCancelled {
+            await renew(consumer: consumer)
+            try? await Task.sleep(for: Self.jittered(options.claimAfter / 3))
+        }
+    }
+
+    /// Until the drain begins. Work that a claim brings is waited for before it returns.
     func run(consumer: String) async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await every(options.claimAfter / 3) { await renew(consumer: consumer) } }
             group.addTask {
                 await every(.milliseconds(250)) {
                     await quietly { () async throws(StoreError) in _ = try await store.queue.moveDue(now: Clocks.now(), limit: 256) }
@@ -59,11 +68,13 @@ struct Timers: Sendable {
     }
 
     private func every(_ interval: Duration, _ body: () async -> Void) async {
-        while !Task.isCancelled {
+        while !drain.isOn, !Task.isCancelled {
             await body()
-            try? await Task.sleep(for: interval * Double.random(in: 0.9..<1.1))
+            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.jittered(interval)) }
         }
     }
+
+    private static func jittered(_ interval: Duration) -> Duration { interval * Double.random(in: 0.9..<1.1) }
 
     private func quietly(_ body: () async throws(StoreError) -> Void) async {
         do throws(StoreError) { try await body() } catch { logger.debug("a timer found Redis away: \(error)") }

@@ -44,10 +44,12 @@ public struct Worker: Service {
             guard await prepare(keys, drain) else { return }
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
-                let timers = Timers(store: store, apps: keys, options: options, pools: pools, leases: leases, logger: logger)
-                group.addTask { await timers.run(consumer: consumer) }
-                await withDiscardingTaskGroup { readers in
-                    for pool in pools { readers.addTask { await pool.run(consumer: consumer) } }
+                let timers = Timers(
+                    store: store, apps: keys, options: options, pools: pools, leases: leases, drain: drain, logger: logger)
+                group.addTask { await timers.keepInHand(consumer: consumer) }
+                await withDiscardingTaskGroup { work in
+                    work.addTask { await timers.run(consumer: consumer) }
+                    for pool in pools { work.addTask { await pool.run(consumer: consumer) } }
                 }
                 group.cancelAll()
             }

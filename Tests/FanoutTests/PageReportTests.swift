@@ -83,6 +83,13 @@ import Testing
         #expect(report(busy, triesOnce: true).exceptions.first?.decision == .failed)
     }
 
+    @Test func whatWasNotTriedIsNotUsedUpByTryingOnce() {
+        let refused = PushOutcome.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken)))
+        #expect(report(refused, triesOnce: true).exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 0))
+        let unsent = PushOutcome.unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false))
+        #expect(report(unsent, triesOnce: true).exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 0))
+    }
+
     @Test func anIndexOutsideThePageIsNotTrusted() {
         let outcome = PageOutcome(accepted: 1, exceptions: [.init(index: 7, outcome: .accepted)])
         let report = PageReport(

@@ -1,0 +1,106 @@
+import APNsWire
+import Foundation
+import LiveActivity
+import Redis
+import ServiceLifecycle
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+/// What is left behind a settled page is seen to, whichever entry the page was sent under and whoever died meanwhile.
+@Suite struct LeftoversTests {
+    @Test func aPushBegunUnderAnothersEntryHasItsRetriesToo() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<20)
+        let transport = ScriptedTransport { token, attempt in
+            // Each push's first attempt at each token is turned away.
+            attempt % 2 == 1 ? .rejected(Rejection(status: 429, reason: .known(.tooManyRequests))) : .accepted
+        }
+        // Both wait before a worker comes: whichever entry is read first, the older push is begun.
+        let first = try await fixture.publish()
+        let second = try await fixture.publish()
+        let third = try await fixture.publish()
+        try await fixture.withWorker(transport) {
+            for id in [first, second, third] {
+                let ledger = try await fixture.finished(id)
+                #expect(ledger.state == .done && ledger.delivered == 20 && ledger.targets == 20)
+            }
+        }
+    }
+
+    @Test func prunesThatADeadWorkerOwedAfterARetryAreApplied() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<2)
+        let id = try await fixture.publish()
+        let tokens = (0..<2).map { number in
+            RetryToken(
+                channel: channels[number].stored, token: [0, 0, 0, UInt8(number)], registeredAt: nowMilliseconds() - 60_000,
+                attempts: 1)
+        }
+        // A worker that swept, settled one of two retries as dead, and died before it pruned.
+        let (begun, _) = try await fixture.store.sweeps.begin(
+            fixture.app, fixture.name, hint: id, owner: "dead", lease: .seconds(10))
+        guard case .claimed(let claim) = begun else { throw WorkerFixtureError(description: "\(begun)") }
+        var page = Settlement(range: claim.lease.bounds)
+        page.targets = 2
+        for token in tokens { page.retry(token, due: nowMilliseconds()) }
+        _ = try await fixture.store.sweeps.settle(
+            fixture.app, fixture.name, id, lease: claim.lease, for: .seconds(10), page)
+        let item = WorkItem(app: fixture.app, name: fixture.name, push: id, priority: .high, part: .retries)
+        guard case .claimed(let retries) = try await fixture.store.sweeps.claim(item, owner: "dead", lease: .milliseconds(1))
+        else { throw WorkerFixtureError(description: "retries not claimed") }
+        var dead = Settlement()
+        dead.owe(tokens[0], Prune(channel: tokens[0].channel, token: tokens[0].token, deadSince: nil))
+        _ = try await fixture.store.sweeps.settle(
+            fixture.app, fixture.name, id, lease: retries.lease, for: .milliseconds(1), dead)
+        try await fixture.store.queue.schedule(item, due: nowMilliseconds())
+
+        let ledger = try await fixture.withWorker(ScriptedTransport()) { try await fixture.finished(id) }
+        #expect(ledger.state == .done && ledger.delivered == 1 && ledger.pruned == 1)
+    }
+
+    @Test func aRegistryThatCannotBeReadHoldsNeitherAWorkerNorItsEnd() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<5)
+        let root = "ll:b:{shop:match-1}"
+        let clock = ContinuousClock()
+        let began = Mutex(clock.now)
+        let id = try await fixture.publish()
+        try await fixture.store.redis.send(.init("HSET", [.string(root), "n", "garbage"]))
+        try await fixture.withWorker(ScriptedTransport()) {
+            try await Task.sleep(for: .seconds(2))
+            began.withLock { $0 = clock.now }
+        }
+        #expect(began.withLock { clock.now - $0 } < .seconds(5), "it does not repeat for ever what cannot succeed")
+        let tasks = try await fixture.store.redis.send(.init("HGET", ["ll:w:{shop:match-1}:\(id)", "0/1:e"])).integer()
+        #expect(tasks <= 5, "nor at full speed: begun \(tasks) times")
+        try await fixture.store.redis.send(.init("HDEL", [.string(root), "n"]))
+        let ledger = try await fixture.withWorker(ScriptedTransport()) { try await fixture.finished(id) }
+        #expect(ledger.delivered == 5)
+    }
+
+    @Test func askedToStopAWorkerKeepsTheLeasesOfWhatItTookOver() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<50)
+        try await fixture.store.queue.prepare([fixture.app])
+        let id = try await fixture.publish()
+        let reader = fixture.store.reader()
+        _ = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
+        reader.close()
+        let transport = ScriptedTransport()
+        transport.hold()
+        let group = fixture.group(transport)
+        async let running: Void = group.run()
+        while transport.held < 1 { try await Task.sleep(for: .milliseconds(5)) }
+        await group.triggerGracefulShutdown()
+        // Longer than the lease, which is one second here.
+        try await Task.sleep(for: .seconds(2))
+        transport.letGo()
+        try await running
+        let ledger = try #require(try await fixture.store.pushes.ledger(fixture.app, id))
+        #expect(ledger.state == .done && ledger.delivered == 50, "what was sent is settled by whoever sent it")
+    }
+}
