@@ -25,9 +25,6 @@ final class HTTPExchange: Sendable {
     }
 
     private func exchange() throws(CurlError) -> Result<HTTPResponse, HTTPFailure> {
-        if let field = request.headers.first(where: { !HeaderList.isSafe(name: $0.0, value: $0.1) }) {
-            return failure(.other, "the header \(field.0.debugDescription) has a character that headers cannot hold")
-        }
         let state = ExchangeState(maximumBody: maximumBody, isCancelled: { self.isCancelled.load(ordering: .relaxed) })
         let headers = try HeaderList(request.headers.map { (name: $0.0, value: $0.1) })
         let easy = try EasyHandle()

@@ -5,9 +5,14 @@ internal import CCurl
 public final class HeaderList {
     let list: UnsafeMutablePointer<curl_slist>?
 
-    /// Names without a colon, values without line breaks (see `isSafe`). libcurl's own `Accept`, `Content-Type`,
+    /// Throws for a field that is not `isSafe`. libcurl's own `Accept`, `Content-Type`,
     /// `Expect` and `User-Agent` are left out unless given here.
     public init(_ fields: [(name: String, value: String)]) throws(CurlError) {
+        for field in fields where !Self.isSafe(name: field.name, value: field.value) {
+            throw .refused(
+                operation: "curl_slist_append(\(field.name.debugDescription))", code: 43,
+                words: "the header has a character that headers cannot hold")
+        }
         var list: UnsafeMutablePointer<curl_slist>?
         // "Name:" without a value removes a header of libcurl's own; "Name;" sends one with an empty value.
         var lines = ["Accept:", "Content-Type:", "Expect:"].filter { removal in

@@ -36,7 +36,6 @@ extension TransportTests {
                 #expect(record.acceptedTokens == 1_000)
                 #expect(record.duplicates == 0)
                 #expect(record.excessStreams == 0)
-                #expect(record.connections == 1)
             }
         }
 

@@ -35,6 +35,8 @@ struct Simulation {
             var settings = APNsConfiguration(
                 origin: simulator.url, teamID: key.teamID, keyID: key.keyID,
                 keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: path))), caFile: simulator.caFile)
+            // Long, so that a slow machine or a sanitizer is no fault; tests of deadlines set their own.
+            settings.requestTimeout = .seconds(60)
             client(&settings)
             let transport = try CurlTransport(configuration: settings, logger: logger)
             try await body(
