@@ -1,7 +1,7 @@
 internal import NIOCore
 
-/// What was received, compactly: a token costs about 130 bytes and its key, each request in its history 48 more;
-/// payloads are read once and shared by all tokens that got them.
+/// What was received, compactly: a token of 80 bytes costs about 370 bytes with one request in its history (measured
+/// over 200,000), each further request 48 more; payloads are read once and shared by all tokens that got them.
 struct Recorder: Sendable {
     var totals = SimulatorRecord()
     private(set) var tokens: [[UInt8]: TokenRecord] = [:]
