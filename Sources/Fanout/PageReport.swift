@@ -39,6 +39,7 @@ struct PageReport {
         delivered = outcome.accepted
         duplicatesPossible = outcome.duplicatesPossible
         var unsent = 0
+        var isAnswered = outcome.accepted > 0
         for exception in outcome.exceptions where page.entries.indices.contains(exception.index) {
             let entry = page.entries[exception.index]
             let attempts = Int(entry.attempt) + 1
@@ -53,6 +54,7 @@ struct PageReport {
             case .accepted:
                 decision = .delivered
                 delivered += 1
+                isAnswered = true
             case .unanswered(let noAnswer):
                 errors[noAnswer.cause.rawValue, default: 0] += 1
                 switch noAnswer.cause {
@@ -70,6 +72,7 @@ struct PageReport {
                     if case .retry = decision, noAnswer.mayHaveBeenDelivered { duplicatesPossible += 1 }
                 }
             case .rejected(let rejection):
+                isAnswered = true
                 errors[rejection.reason.wire, default: 0] += 1
                 func prune(_ since: Int64?) -> Decision {
                     .dead(
@@ -100,6 +103,8 @@ struct PageReport {
             exceptions.append((exception.index, decision))
         }
         isUnsent = unsent > 0 && unsent == page.count
+        // One connection of several failed: its tokens wait, the app goes on.
+        if isAnswered, halt?.cause == .unreachable { halt = nil }
     }
 }
 

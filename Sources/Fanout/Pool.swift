@@ -25,19 +25,19 @@ struct Pool: Sendable {
         await withDiscardingTaskGroup { group in
             var failures = 0
             while !sweeper.drain.isOn {
-                // One place is taken for the read; what comes beyond it waits in line for its own.
+                // Nothing is asked for before there is a place. It is not kept while the read waits: where there is only one,
+                // the entries of the dead would never get it. What finds it taken waits in line.
                 await slots.take()
+                slots.give()
                 if sweeper.drain.isOn { break }
                 // Redis counts for each app by itself.
-                let count = max(1, min(64, slots.free + 1) / max(1, apps.count))
+                let count = max(1, min(64, slots.free) / max(1, apps.count))
                 do throws(StoreError) {
                     let found = try await reader.read(stream, apps, consumer: consumer, count: count, block: .seconds(5))
                     if failures > 0 { sweeper.logger.notice("Redis answers again", metadata: ["stream": "\(stream)"]) }
                     failures = 0
-                    slots.give()
                     await dispatch(found, in: &group)
                 } catch {
-                    slots.give()
                     if sweeper.drain.isOn { break }
                     failures += 1
                     if failures == 1 { sweeper.logger.error("no work can be read: \(error)", metadata: ["stream": "\(stream)"]) }

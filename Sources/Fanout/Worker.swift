@@ -40,7 +40,7 @@ public struct Worker: Service {
                 stream, keys, reader: store.reader(), sweeper: sweeper,
                 slots: Slots(Self.places(stream, options.concurrency)))
         }
-        await withGracefulShutdownHandler {
+        await withTaskCancellationOrGracefulShutdownHandler {
             guard await prepare(keys, drain) else { return }
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
@@ -57,7 +57,7 @@ public struct Worker: Service {
             for pool in pools { pool.close() }
             try? await store.queue.leave(keys, consumer: consumer)
             logger.notice("drained: everything begun is settled or handed back")
-        } onGracefulShutdown: {
+        } onCancelOrGracefulShutdown: {
             logger.notice("draining: no new work is begun")
             drain.begin()
             // Each read is woken by a command of its own; a read that cannot be woken ends by its own time limit.

@@ -37,7 +37,8 @@ import Testing
         let id = try await fixture.publish()
         let tokens = (0..<2).map { number in
             RetryToken(
-                channel: channels[number].stored, token: [0, 0, 0, UInt8(number)], registeredAt: nowMilliseconds() - 60_000,
+                channel: channels[number].stored, token: [0, 0, 0, UInt8(number)],
+                registeredAt: nowMilliseconds() - 60_000,
                 attempts: 1)
         }
         // A worker that swept, settled one of two retries as dead, and died before it pruned.
@@ -50,7 +51,9 @@ import Testing
         _ = try await fixture.store.sweeps.settle(
             fixture.app, fixture.name, id, lease: claim.lease, for: .seconds(10), page)
         let item = WorkItem(app: fixture.app, name: fixture.name, push: id, priority: .high, part: .retries)
-        guard case .claimed(let retries) = try await fixture.store.sweeps.claim(item, owner: "dead", lease: .milliseconds(1))
+        guard
+            case .claimed(let retries) = try await fixture.store.sweeps.claim(
+                item, owner: "dead", lease: .milliseconds(1))
         else { throw WorkerFixtureError(description: "retries not claimed") }
         var dead = Settlement()
         dead.owe(tokens[0], Prune(channel: tokens[0].channel, token: tokens[0].token, deadSince: nil))
@@ -60,6 +63,31 @@ import Testing
 
         let ledger = try await fixture.withWorker(ScriptedTransport()) { try await fixture.finished(id) }
         #expect(ledger.state == .done && ledger.delivered == 1 && ledger.pruned == 1)
+    }
+
+    @Test func aShardOfLowPriorityIsTakenOverThoughThereIsOnePlaceForIt() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<4_000)
+        let id = try await fixture.publish(priority: .low)
+        let transport = ScriptedTransport()
+        let reader = fixture.store.reader()
+        // Planned by one worker that dies, and one shard read by another that does.
+        try await fixture.store.queue.prepare([fixture.app])
+        let (begun, _) = try await fixture.store.sweeps.begin(
+            fixture.app, fixture.name, hint: id, owner: "dead", lease: .seconds(1))
+        guard case .plan(_, let shards) = begun else { throw WorkerFixtureError(description: "\(begun)") }
+        try await fixture.store.queue.add(
+            (0..<shards).map { index in
+                WorkItem(
+                    app: fixture.app, name: fixture.name, push: id, priority: .low,
+                    part: .shard(index: index, count: shards))
+            })
+        try await fixture.store.sweeps.markPlanned(fixture.app, fixture.name, id)
+        let (read, _) = try await reader.read(.shardsLow, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
+        #expect(read.count == 1)
+        reader.close()
+        let ledger = try await fixture.withWorker(transport) { try await fixture.finished(id) }
+        #expect(ledger.state == .done && ledger.delivered == 4_000)
     }
 
     @Test func aRegistryThatCannotBeReadHoldsNeitherAWorkerNorItsEnd() async throws {
@@ -80,6 +108,17 @@ import Testing
         try await fixture.store.redis.send(.init("HDEL", [.string(root), "n"]))
         let ledger = try await fixture.withWorker(ScriptedTransport()) { try await fixture.finished(id) }
         #expect(ledger.delivered == 5)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aWorkerThatIsCancelledEndsToo() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<10)
+        let transport = ScriptedTransport()
+        let group = fixture.group(transport)
+        let running = Task { try await group.run() }
+        _ = try await fixture.finished(try await fixture.publish())
+        running.cancel()
+        _ = await running.result
     }
 
     @Test func askedToStopAWorkerKeepsTheLeasesOfWhatItTookOver() async throws {

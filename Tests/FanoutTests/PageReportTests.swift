@@ -61,6 +61,17 @@ import Testing
         #expect(report.isUnsent && report.halt?.cause == .unreachable)
     }
 
+    @Test func aConnectionThatFailsBesideOthersThatWorkDoesNotHaltTheApp() {
+        var page = TokenPage()
+        for token in 0..<2 { page.append(channel: [1], token: [UInt8(token)], registeredAt: 0) }
+        let failed = PushOutcome.unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false))
+        let report = PageReport(
+            page, PageOutcome(accepted: 1, exceptions: [.init(index: 1, outcome: failed)]), now: 0, deadline: 60_000,
+            triesOnce: false, backoff: Backoff(), rest: { _ in .seconds(1) }, random: { 0.5 })
+        #expect(report.halt == nil && !report.isUnsent)
+        #expect(report.exceptions.map(\.decision) == [.retry(due: 1_500, attempts: 0)])
+    }
+
     @Test func busyAndBrokenAreTriedAgainLaterAndLater() {
         #expect(decision(429, "TooManyRequests") == .retry(due: Self.now + 500, attempts: 1))
         #expect(decision(503, "ServiceUnavailable", retryAfter: 7) == .retry(due: Self.now + 7_500, attempts: 1))

@@ -15,8 +15,11 @@ import Testing
         settlement.targets = 1
         settlement.retry(good, due: 5_000)
         _ = try await fixture.settle(claim, settlement)
-        let key = RedisArgument.string(fixture.store.keys.retries(fixture.store.keys.tag(fixture.app, claim.lease.name), id))
-        let enormous = RetryToken(channel: [1], token: [UInt8](repeating: 7, count: 70_000), registeredAt: 0, attempts: 1).member
+        let key = RedisArgument.string(
+            fixture.store.keys.retries(fixture.store.keys.tag(fixture.app, claim.lease.name), id))
+        let enormous = RetryToken(
+            channel: [1], token: [UInt8](repeating: 7, count: 70_000), registeredAt: 0, attempts: 1
+        ).member
         try await fixture.store.redis.send(RedisCommand("ZADD", [key, "1", "short", "2", .bytes(enormous)]))
         let lease = try await fixture.claimRetries("match-1", id)
         let due = try await fixture.store.sweeps.dueRetries(lease.lease, now: 5_000, limit: 10)
@@ -24,7 +27,9 @@ import Testing
         try await fixture.store.redis.send(RedisCommand("ZADD", [key, "inf", "endless"]))
         var done = Settlement()
         done.finish(good, as: .delivered)
-        guard case .ok(_, _, let leftovers) = try await fixture.settle(lease, done) else { throw Unexpected(what: "settled") }
+        guard case .ok(_, _, let leftovers) = try await fixture.settle(lease, done) else {
+            throw Unexpected(what: "settled")
+        }
         #expect(leftovers.firstRetry != nil, "and no number in Redis ends the process")
     }
 
@@ -37,7 +42,8 @@ import Testing
         settlement.targets = 1
         settlement.owe(prune)
         _ = try await fixture.settle(claim, settlement)
-        let key = RedisArgument.string(fixture.store.keys.owed(fixture.store.keys.tag(fixture.app, claim.lease.name), id))
+        let key = RedisArgument.string(
+            fixture.store.keys.owed(fixture.store.keys.tag(fixture.app, claim.lease.name), id))
         try await fixture.store.redis.send(RedisCommand("HSET", [key, "channel", "?"]))
         #expect(try await fixture.store.sweeps.owedPrunes(fixture.app, claim.lease.name, id) == [prune])
         var strike = Settlement()
@@ -68,6 +74,7 @@ import Testing
         let broken = RedisArgument.string(keys.unswept(keys.tag(fixture.app, try ActivityName("broken"))))
         try await fixture.store.redis.send(RedisCommand("SET", [broken, "not a set"]))
         #expect(try await fixture.store.queue.reconcile(before: 10_000, now: 20_000, limit: 10) == 1)
-        #expect(try await fixture.store.queue.reconcile(before: 10_000, now: 20_000, limit: 10) == 0, "it waits its turn")
+        #expect(
+            try await fixture.store.queue.reconcile(before: 10_000, now: 20_000, limit: 10) == 0, "it waits its turn")
     }
 }

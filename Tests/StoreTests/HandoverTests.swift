@@ -20,10 +20,13 @@ import Testing
         let queue = fixture.store.queue
         try await queue.prepare([fixture.app])
         let name = try ActivityName("match-1")
-        try await queue.add((0..<101).map { _ in WorkItem(app: fixture.app, name: name, push: .random(), priority: .high, part: .name) })
+        try await queue.add(
+            (0..<101).map { _ in WorkItem(app: fixture.app, name: name, push: .random(), priority: .high, part: .name) }
+        )
         let reader = fixture.store.reader()
         defer { reader.close() }
-        let (busy, _) = try await reader.read(.namesHigh, [fixture.app], consumer: "busy", count: 100, block: .seconds(1))
+        let (busy, _) = try await reader.read(
+            .namesHigh, [fixture.app], consumer: "busy", count: 100, block: .seconds(1))
         let (left, _) = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         #expect(busy.count == 100 && left.count == 1)
         let idle = Duration.milliseconds(300)
@@ -35,7 +38,8 @@ import Testing
 
     @Test func aTaskWhoseStreamIsUnusableStaysDue() async throws {
         let fixture = try await PushFixture.start()
-        let item = WorkItem(app: fixture.app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .retries)
+        let item = WorkItem(
+            app: fixture.app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .retries)
         try await fixture.store.queue.schedule(item, due: 1_000)
         let stream = RedisArgument.string(fixture.store.keys.stream(fixture.app, item.stream))
         try await fixture.store.redis.send(RedisCommand("SET", [stream, "not a stream"]))
@@ -47,7 +51,8 @@ import Testing
     @Test func aPushThatIsCancelledBeforeItsSweepLeavesEarlierRetriesAlone() async throws {
         let fixture = try await PushFixture.start()
         let name = try ActivityName("match-1")
-        _ = try await fixture.deliver(try await fixture.claimed("match-1", try await fixture.accepted("match-1")), targets: 0)
+        _ = try await fixture.deliver(
+            try await fixture.claimed("match-1", try await fixture.accepted("match-1")), targets: 0)
         let next = try await fixture.accepted("match-1")
         #expect(try await fixture.store.sweeps.newestForAll(fixture.app, name) == 1, "it may still be cancelled")
         _ = try await fixture.store.pushes.cancel(fixture.app, next, now: 1_795_000_005_000)
@@ -62,10 +67,14 @@ import Testing
         var first = Settlement(range: .start ..< .share(100))
         first.targets = 1
         first.owe(Prune(channel: [1, 2], token: [3], deadSince: nil))
-        guard case .ok(_, false, let own) = try await fixture.settle(claim, first) else { throw Unexpected(what: "first") }
+        guard case .ok(_, false, let own) = try await fixture.settle(claim, first) else {
+            throw Unexpected(what: "first")
+        }
         #expect(!own.owesPrunes, "its own prunes the caller knows")
         let rest = Settlement(range: .share(100) ..< .end)
-        guard case .ok(_, true, let leftovers) = try await fixture.settle(claim, rest) else { throw Unexpected(what: "rest") }
+        guard case .ok(_, true, let leftovers) = try await fixture.settle(claim, rest) else {
+            throw Unexpected(what: "rest")
+        }
         #expect(leftovers.owesPrunes)
     }
 }

@@ -1,0 +1,160 @@
+import APNsWire
+import Foundation
+import LiveActivity
+import Redis
+import ServiceLifecycle
+import Store
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+/// Everything at once: two workers, workers that read and die, answers of all kinds, cancellations, a Redis that forgets its
+/// scripts and is killed. At the end every push is final and every token accounted for.
+@Suite struct DisorderTests {
+    @Test(.timeLimit(.minutes(3))) func everyPushEndsAndEveryTokenIsAccountedFor() async throws {
+        let fixture = try await WorkerFixture.start()
+        let names = try (0..<6).map { try ActivityName("match-\($0)") }
+        for (index, name) in names.enumerated() { try await fixture.follow(name, index == 0 ? 4_000 : 40 * index) }
+        let transports = (0..<2).map { _ in ScriptedTransport { token, attempt in Self.answer(token, attempt) } }
+        let groups = transports.map { fixture.group($0) }
+        let reader = fixture.store.reader()
+        let ids = try await withThrowingTaskGroup(of: [PushID].self) { tasks in
+            for group in groups {
+                tasks.addTask {
+                    try await group.run(); return []
+                }
+            }
+            tasks.addTask { try await fixture.publishing(names, 90) }
+            tasks.addTask {
+                await fixture.dying(reader, 40); return []
+            }
+            tasks.addTask {
+                for round in 0..<3 {
+                    try await Task.sleep(for: .milliseconds(700))
+                    if round == 1 {
+                        fixture.server.signal(SIGKILL)
+                        try await fixture.server.restart()
+                    } else {
+                        _ = try? await fixture.store.redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
+                    }
+                }
+                return []
+            }
+            var ids: [PushID] = []
+            for _ in 0..<3 { ids += try await tasks.next() ?? [] }
+            for id in ids {
+                let ledger = try await fixture.finished(id)
+                if ledger.state == .done || ledger.state == .expired {
+                    #expect(ledger.pending == 0 && ledger.expanded, "\(ledger)")
+                }
+                #expect(ledger.pending >= 0 && ledger.state != .failed, "\(ledger)")
+            }
+            for group in groups { await group.triggerGracefulShutdown() }
+            try await tasks.waitForAll()
+            return ids
+        }
+        reader.close()
+        #expect(ids.count == 90)
+        for id in ids {
+            let ledger = try #require(try await fixture.store.pushes.ledger(fixture.app, id))
+            #expect(ledger.pending == 0, "also of what was cancelled in mid-sweep: \(ledger)")
+        }
+        for name in names {
+            let (begun, _) = try await fixture.store.sweeps.begin(
+                fixture.app, name, hint: .random(), owner: "after", lease: .seconds(1))
+            guard case .idle = begun else {
+                Issue.record("\(name) is still taken: \(begun)")
+                continue
+            }
+        }
+    }
+
+    private static func answer(_ token: [UInt8], _ attempt: Int) -> PushOutcome {
+        switch Int.random(in: 0..<100) {
+        case 0..<5: .rejected(Rejection(status: 429, reason: .known(.tooManyRequests)))
+        case 5..<7: .unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true))
+        case 7..<8: .unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false))
+        case 8..<10: .rejected(Rejection(status: 410, reason: .known(.unregistered), timestamp: nowMilliseconds()))
+        default: .accepted
+        }
+    }
+}
+
+extension WorkerFixture {
+    fileprivate func follow(_ name: ActivityName, _ count: Int) async throws {
+        let registrations = try (0..<count).map { number in
+            Registration(
+                channel: .random(), token: try #require(Self.token(number)), registeredAt: nowMilliseconds() - 60_000)
+        }
+        _ = try await store.registry.track(app, name, registrations)
+    }
+
+    /// Publishes of all kinds; some are cancelled at once, some a moment later.
+    fileprivate func publishing(_ names: [ActivityName], _ count: Int) async throws -> [PushID] {
+        var ids: [PushID] = []
+        for number in 0..<count {
+            let publish = Publish(
+                name: names[number % names.count], event: .update, audience: .all,
+                priority: number % 3 == 0 ? .low : .high,
+                alert: Int.random(in: 0..<2) == 0 ? RawJSON(checked: #"{"title":"t"}"#) : nil)
+            let id = PushID.random()
+            try await untilRedisAnswers {
+                _ = try await store.pushes.accept(
+                    app, publish, id: id, payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8),
+                    timestampOffset: 20,
+                    now: nowMilliseconds())
+            }
+            ids.append(id)
+            if Int.random(in: 0..<8) == 0, let id = ids.randomElement() {
+                try await untilRedisAnswers { _ = try await store.pushes.cancel(app, id, now: nowMilliseconds()) }
+            }
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0..<50)))
+        }
+        return ids
+    }
+
+    /// Workers that read an entry, perhaps begin its push, perhaps settle a part of it, and are never heard of again.
+    fileprivate func dying(_ reader: WorkReader, _ count: Int) async {
+        for number in 0..<count {
+            let owner = "dead-\(number)"
+            let stream = WorkStream.allCases[number % 4]
+            do {
+                let (entries, _) = try await reader.read(
+                    stream, [app], consumer: owner, count: 1, block: .milliseconds(50))
+                guard let item = entries.first?.item else { continue }
+                let claim: Claim
+                if case .name = item.part {
+                    let (begun, _) = try await store.sweeps.begin(
+                        app, item.name, hint: item.push, owner: owner, lease: .seconds(1))
+                    guard case .claimed(let begun) = begun else { continue }
+                    claim = begun
+                } else {
+                    guard
+                        case .claimed(let taken) = try await store.sweeps.claim(item, owner: owner, lease: .seconds(1))
+                    else { continue }
+                    claim = taken
+                }
+                guard number % 2 == 0, claim.position < claim.lease.bounds.upperBound, claim.ahead.isEmpty else {
+                    continue
+                }
+                let (page, next) = try await store.registry.page(
+                    app, item.name, from: claim.position, to: claim.lease.bounds.upperBound, limit: 10)
+                var settlement = Settlement(range: claim.position..<next)
+                settlement.targets = page.count
+                settlement.count(.delivered, page.count)
+                _ = try await store.sweeps.settle(
+                    app, item.name, claim.lease.push, lease: claim.lease, for: .seconds(1), settlement)
+            } catch {
+                try? await Task.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+
+    private func untilRedisAnswers(_ body: () async throws -> Void) async throws {
+        for _ in 0..<200 {
+            do { return try await body() } catch { try await Task.sleep(for: .milliseconds(25)) }
+        }
+        try await body()
+    }
+}
