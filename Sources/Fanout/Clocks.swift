@@ -1,9 +1,9 @@
 import Synchronization
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #else
-import Darwin
+    import Darwin
 #endif
 
 /// Milliseconds on clocks that the worker judges by.
@@ -14,9 +14,9 @@ enum Clocks {
     /// Milliseconds since boot, suspension included: a lease is over on this clock even if the machine or the process slept.
     static func sinceBoot() -> Int64 {
         #if canImport(Glibc)
-        read(CLOCK_BOOTTIME)
+            read(CLOCK_BOOTTIME)
         #else
-        read(CLOCK_MONOTONIC)
+            read(CLOCK_MONOTONIC)
         #endif
     }
 

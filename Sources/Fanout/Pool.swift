@@ -33,14 +33,17 @@ struct Pool: Sendable {
                 // Redis counts for each app by itself.
                 let count = max(1, min(64, slots.free) / max(1, apps.count))
                 do throws(StoreError) {
-                    let found = try await reader.read(stream, apps, consumer: consumer, count: count, block: .seconds(5))
+                    let found = try await reader.read(
+                        stream, apps, consumer: consumer, count: count, block: .seconds(5))
                     if failures > 0 { sweeper.logger.notice("Redis answers again", metadata: ["stream": "\(stream)"]) }
                     failures = 0
                     await dispatch(found, in: &group)
                 } catch {
                     if sweeper.drain.isOn { break }
                     failures += 1
-                    if failures == 1 { sweeper.logger.error("no work can be read: \(error)", metadata: ["stream": "\(stream)"]) }
+                    if failures == 1 {
+                        sweeper.logger.error("no work can be read: \(error)", metadata: ["stream": "\(stream)"])
+                    }
                     if error.isMissingGroup { try? await sweeper.store.queue.prepare(apps) }
                     let delay = Backoff.reading.delay(afterAttempts: failures, fraction: .random(in: 0.5..<1))
                     try? await cancelWhenGracefulShutdown { try await Task.sleep(for: delay) }

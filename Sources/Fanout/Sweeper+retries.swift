@@ -90,7 +90,8 @@ extension Sweeper {
         _ page: TokenPage, _ outcome: PageOutcome, _ app: AppKey, _ record: PushRecord, _ deadline: Int64
     ) -> PageReport {
         PageReport(
-            page, outcome, now: Clocks.now(), deadline: deadline, triesOnce: record.expiry == 0, backoff: options.backoff,
+            page, outcome, now: Clocks.now(), deadline: deadline, triesOnce: record.expiry == 0,
+            backoff: options.backoff,
             rest: { gates.nextRest(app, $0) }, random: { Double.random(in: 0..<1) })
     }
 

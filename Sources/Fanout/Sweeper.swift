@@ -135,7 +135,8 @@ struct Sweeper: Sendable {
         if let first = leftovers.firstRetry { try await scheduleRetries(item, first) }
         if leftovers.nameWaits {
             // Its own push, while other shards of it are under way, has entries already.
-            guard let (push, priority) = try await store.queue.firstUnswept(item.app, item.name), push != item.push else { return }
+            guard let (push, priority) = try await store.queue.firstUnswept(item.app, item.name), push != item.push
+            else { return }
             try await store.queue.add([
                 WorkItem(app: item.app, name: item.name, push: push, priority: priority, part: .name)
             ])

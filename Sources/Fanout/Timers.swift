@@ -26,7 +26,9 @@ struct Timers: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask {
                 await every(.milliseconds(250)) {
-                    await quietly { () async throws(StoreError) in _ = try await store.queue.moveDue(now: Clocks.now(), limit: 256) }
+                    await quietly { () async throws(StoreError) in
+                        _ = try await store.queue.moveDue(now: Clocks.now(), limit: 256)
+                    }
                 }
             }
             group.addTask {
@@ -34,7 +36,9 @@ struct Timers: Sendable {
                     await quietly { () async throws(StoreError) in
                         let now = Clocks.now()
                         let woken = try await store.queue.reconcile(before: now - 30_000, now: now, limit: 1_000)
-                        if woken > 0 { logger.info("names that had waited were woken", metadata: ["names": "\(woken)"]) }
+                        if woken > 0 {
+                            logger.info("names that had waited were woken", metadata: ["names": "\(woken)"])
+                        }
                     }
                 }
             }

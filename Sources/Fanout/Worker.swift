@@ -34,7 +34,8 @@ public struct Worker: Service {
         let leases = LeaseKeeper()
         let sweeper = Sweeper(
             store: store, apps: Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) }), options: options,
-            owner: consumer, gates: AppGates(), leases: leases, drain: drain, meters: WorkerMeters(keys), logger: logger)
+            owner: consumer, gates: AppGates(), leases: leases, drain: drain, meters: WorkerMeters(keys), logger: logger
+        )
         let pools = WorkStream.allCases.map { stream in
             Pool(
                 stream, keys, reader: store.reader(), sweeper: sweeper,
@@ -45,7 +46,8 @@ public struct Worker: Service {
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
                 let timers = Timers(
-                    store: store, apps: keys, options: options, pools: pools, leases: leases, drain: drain, logger: logger)
+                    store: store, apps: keys, options: options, pools: pools, leases: leases, drain: drain,
+                    logger: logger)
                 group.addTask { await timers.keepInHand(consumer: consumer) }
                 await withDiscardingTaskGroup { work in
                     work.addTask { await timers.run(consumer: consumer) }

@@ -36,7 +36,10 @@ public struct Ledger: Sendable, Hashable {
 
     public var pending: Int { targets - delivered - pruned - failed - superseded - expired - skipped }
 
-    public init(id: PushID, name: ActivityName, event: ActivityEvent, priority: PushPriority, state: PushState, createdAt: Int64) {
-        self.id = id; self.name = name; self.event = event; self.priority = priority; self.state = state; self.createdAt = createdAt
+    public init(
+        id: PushID, name: ActivityName, event: ActivityEvent, priority: PushPriority, state: PushState, createdAt: Int64
+    ) {
+        self.id = id; self.name = name; self.event = event; self.priority = priority; self.state = state;
+        self.createdAt = createdAt
     }
 }

@@ -38,7 +38,8 @@ extension PushRecord {
         else { throw .corrupt("push record") }
         self.init(
             id: id, event: event, priority: priority, audience: audience, sequence: sequence,
-            isSupersedable: fields.text("sup") == "1", expiry: fields.number("expiry"), staleDate: fields.number("stale"),
+            isSupersedable: fields.text("sup") == "1", expiry: fields.number("expiry"),
+            staleDate: fields.number("stale"),
             createdAt: Int64(createdAt), state: state, payload: Array(payload))
     }
 }

@@ -50,12 +50,16 @@ public struct Pushes: Sendable {
                 Lua.pushAccept,
                 keys: [.string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, id))],
                 arguments: [
-                    .string(id.description), .int(now), .string(publish.event.rawValue), .int(publish.priority.rawValue),
-                    .bytes(publish.audience.encoded), optional(publish.timestamp), .bytes(payload), .int(timestampOffset),
-                    publish.isSupersedable ? "1" : "0", optional(publish.options.expiry), optional(publish.staleDate), life,
+                    .string(id.description), .int(now), .string(publish.event.rawValue),
+                    .int(publish.priority.rawValue),
+                    .bytes(publish.audience.encoded), optional(publish.timestamp), .bytes(payload),
+                    .int(timestampOffset),
+                    publish.isSupersedable ? "1" : "0", optional(publish.options.expiry), optional(publish.staleDate),
+                    life,
                     .string(keys.pushPrefix(tag)), .int(Self.mostUnswept),
                 ]),
-            WorkQueue.add(keys, WorkItem(app: app, name: publish.name, push: id, priority: publish.priority, part: .name)),
+            WorkQueue.add(
+                keys, WorkItem(app: app, name: publish.name, push: id, priority: publish.priority, part: .name)),
         ])
         return try redisErrors { () throws(RedisError) in
             // A wake-up that Redis refused is the reconciler's; without the index nobody could ask for the push.

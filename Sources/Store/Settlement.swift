@@ -103,7 +103,8 @@ public struct RetryToken: Sendable, Hashable {
 
     /// attempts, 2 bytes ‖ registration, 8 ‖ channel's length, 2 ‖ channel ‖ token; numbers big-endian.
     var member: [UInt8] {
-        bigEndian(UInt16(clamping: attempts)) + bigEndian(UInt64(bitPattern: registeredAt)) + bigEndian(UInt16(channel.count))
+        bigEndian(UInt16(clamping: attempts)) + bigEndian(UInt64(bitPattern: registeredAt))
+            + bigEndian(UInt16(channel.count))
             + channel + token
     }
 

@@ -134,7 +134,8 @@ public struct Sweeps: Sendable {
                 Lua.taskClaim,
                 keys: [
                     .string(keys.push(tag, item.push)), .string(keys.tasks(tag, item.push)),
-                    .string(keys.retries(tag, item.push)), .string(keys.owed(tag, item.push)), .string(keys.unswept(tag)),
+                    .string(keys.retries(tag, item.push)), .string(keys.owed(tag, item.push)),
+                    .string(keys.unswept(tag)),
                 ],
                 arguments: [.string(item.part.text), .string(owner), .int(lease.milliseconds)])
         ])[0]
@@ -160,20 +161,24 @@ public struct Sweeps: Sendable {
         let reply = try await redis.run([
             RedisCommand(
                 Lua.taskRenew, keys: [.string(keys.tasks(keys.tag(lease.app, lease.name), lease.push))],
-                arguments: [.string(lease.part.text), .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds)])
+                arguments: [
+                    .string(lease.part.text), .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds),
+                ])
         ])[0]
         return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
     }
 
     /// Settles a page, or retries, or prunes that were applied. Without a lease nothing but strikes may be in it.
     public func settle(
-        _ app: AppKey, _ name: ActivityName, _ push: PushID, lease: Lease?, for duration: Duration, _ settlement: Settlement
+        _ app: AppKey, _ name: ActivityName, _ push: PushID, lease: Lease?, for duration: Duration,
+        _ settlement: Settlement
     ) async throws(StoreError) -> Settled {
         let tag = keys.tag(app, name)
         let bounds = lease?.bounds ?? .start ..< .start
         let range = settlement.range ?? bounds.lowerBound..<bounds.lowerBound
         let header: [RedisArgument] = [
-            .string(push.description), .string(lease?.part.text ?? ""), .string(lease?.owner ?? ""), .int(lease?.epoch ?? 0),
+            .string(push.description), .string(lease?.part.text ?? ""), .string(lease?.owner ?? ""),
+            .int(lease?.epoch ?? 0),
             .int(duration.milliseconds), .int(range.lowerBound.rawValue), .int(range.upperBound.rawValue),
             .int(bounds.lowerBound.rawValue), .int(bounds.upperBound.rawValue), .string(settlement.stop ?? ""),
         ]
@@ -216,7 +221,11 @@ public struct Sweeps: Sendable {
             var tokens: [RetryToken] = []
             for item in try reply.array() {
                 let member = try item.bytes()
-                if let token = RetryToken(member: member) { tokens.append(token) } else { unreadable.discard(retry: member) }
+                if let token = RetryToken(member: member) {
+                    tokens.append(token)
+                } else {
+                    unreadable.discard(retry: member)
+                }
             }
             return tokens
         }
@@ -284,7 +293,9 @@ public struct Sweeps: Sendable {
         ])
         return try redisErrors { () throws(RedisError) in
             let fields = try StoredHash(replies[0])
-            guard let count = fields.number("shards"), (2...1 << 16).contains(count), let now = Int(try replies[1][0].string()) else { return [] }
+            guard let count = fields.number("shards"), (2...1 << 16).contains(count),
+                let now = Int(try replies[1][0].string())
+            else { return [] }
             return (0..<count).map { WorkItem.Part.shard(index: $0, count: count) }.filter { part in
                 fields.text("\(part.text):f") == nil && (fields.number("\(part.text):d") ?? 0) < now * 1_000
             }
@@ -310,7 +321,8 @@ public struct Sweeps: Sendable {
             return ScanPosition(ends[0])..<ScanPosition(ends[1])
         }
         return Claim(
-            lease: lease, record: try record(push, reply[4]), position: max(ScanPosition(position), lease.bounds.lowerBound),
+            lease: lease, record: try record(push, reply[4]),
+            position: max(ScanPosition(position), lease.bounds.lowerBound),
             ahead: ranges, isTakenOver: epoch > 1)
     }
 }

@@ -80,7 +80,8 @@ extension WorkItem {
     }
 
     init?(app: AppKey, priority: PushPriority, _ fields: StoredHash) {
-        guard let part = fields.text("t").flatMap(Part.init(text:)), let push = fields.text("p").flatMap({ PushID($0) }),
+        guard let part = fields.text("t").flatMap(Part.init(text:)),
+            let push = fields.text("p").flatMap({ PushID($0) }),
             let name = fields.text("n").flatMap({ try? ActivityName($0) })
         else { return nil }
         self.init(app: app, name: name, push: push, priority: priority, part: part)

@@ -13,7 +13,9 @@ extension WorkQueue {
         let due = try await redis.run([
             RedisCommand("ZRANGEBYSCORE", [.string(keys.due), "-inf", .int(now), "LIMIT", "0", .int(limit)])
         ])[0]
-        let members = try redisErrors { () throws(RedisError) in try due.array().map { reply throws(RedisError) in try reply.string() } }
+        let members = try redisErrors { () throws(RedisError) in
+            try due.array().map { reply throws(RedisError) in try reply.string() }
+        }
         if members.isEmpty { return 0 }
         let replies = try await redis.run(
             members.map { member in
@@ -33,7 +35,8 @@ extension WorkQueue {
     /// worker for each that still has an unswept push, forgets the others. Returns how many were woken.
     public func reconcile(before: Int64, now: Int64, limit: Int) async throws(StoreError) -> Int {
         let open = try await redis.run([
-            RedisCommand("ZRANGEBYSCORE", [.string(keys.open), "-inf", .int(before), "WITHSCORES", "LIMIT", "0", .int(limit)])
+            RedisCommand(
+                "ZRANGEBYSCORE", [.string(keys.open), "-inf", .int(before), "WITHSCORES", "LIMIT", "0", .int(limit)])
         ])[0]
         let names = try redisErrors { () throws(RedisError) in
             let items = try open.array()
@@ -63,7 +66,8 @@ extension WorkQueue {
             } else {
                 // Only if nothing was published in between: a publish sets the time before it commits.
                 _ = try await redis.run([
-                    RedisCommand(Lua.queueForget, keys: [.string(keys.open)], arguments: [.string(route), .string(score)])
+                    RedisCommand(
+                        Lua.queueForget, keys: [.string(keys.open)], arguments: [.string(route), .string(score)])
                 ])
             }
         }
@@ -119,7 +123,9 @@ extension WorkQueue {
                     for consumer in try reply.array() {
                         var fields: [String: RedisReply] = [:]
                         let items = try consumer.array()
-                        for index in stride(from: 0, to: items.count - 1, by: 2) { fields[try items[index].string()] = items[index + 1] }
+                        for index in stride(from: 0, to: items.count - 1, by: 2) {
+                            fields[try items[index].string()] = items[index + 1]
+                        }
                         guard let name = try fields["name"]?.string(), let idle = try fields["idle"]?.integer(),
                             let pending = try fields["pending"]?.integer()
                         else { throw .unexpectedReply("XINFO CONSUMERS without name, idle or pending") }

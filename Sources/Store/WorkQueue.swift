@@ -37,7 +37,9 @@ public struct WorkQueue: Sendable {
 
     static func appAndName(_ route: String) -> (AppKey, ActivityName)? {
         let parts = route.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, let app = try? AppKey(parts[0]), let name = try? ActivityName(parts[1]) else { return nil }
+        guard parts.count == 2, let app = try? AppKey(parts[0]), let name = try? ActivityName(parts[1]) else {
+            return nil
+        }
         return (app, name)
     }
 
@@ -45,7 +47,8 @@ public struct WorkQueue: Sendable {
     public func prepare(_ apps: [AppKey]) async throws(StoreError) {
         let commands = apps.flatMap { app in
             WorkStream.allCases.map { stream in
-                RedisCommand("XGROUP", ["CREATE", .string(keys.stream(app, stream)), .string(Self.group), "0", "MKSTREAM"])
+                RedisCommand(
+                    "XGROUP", ["CREATE", .string(keys.stream(app, stream)), .string(Self.group), "0", "MKSTREAM"])
             }
         }
         for reply in try await redis.replies(commands) {
@@ -63,7 +66,10 @@ public struct WorkQueue: Sendable {
     func read(_ stream: WorkStream, _ apps: [AppKey], consumer: String, count: Int, block: Duration) -> RedisCommand {
         RedisCommand(
             "XREADGROUP",
-            ["GROUP", .string(Self.group), .string(consumer), "COUNT", .int(count), "BLOCK", .int(block.milliseconds), "STREAMS"]
+            [
+                "GROUP", .string(Self.group), .string(consumer), "COUNT", .int(count), "BLOCK",
+                .int(block.milliseconds), "STREAMS",
+            ]
                 + apps.map { .string(keys.stream($0, stream)) } + apps.map { _ in ">" })
     }
 
@@ -78,7 +84,9 @@ public struct WorkQueue: Sendable {
         let streams = Dictionary(uniqueKeysWithValues: apps.map { (keys.stream($0, stream), $0) })
         try redisErrors { () throws(RedisError) in
             for part in try reply.array() {
-                guard let app = streams[try part[0].string()] else { throw .unexpectedReply("an entry of another stream") }
+                guard let app = streams[try part[0].string()] else {
+                    throw .unexpectedReply("an entry of another stream")
+                }
                 try Self.parse(try part[1].array(), app, stream, isClaimed: false, &entries, &unreadable)
             }
         }
@@ -160,7 +168,9 @@ public struct WorkQueue: Sendable {
                     RedisCommand("XPENDING", [key, .string(Self.group), "-", "+", "1", .string(consumer)])
                 ])[0]
                 guard pending.count == 0 else { continue }
-                _ = try await redis.run([RedisCommand("XGROUP", ["DELCONSUMER", key, .string(Self.group), .string(consumer)])])
+                _ = try await redis.run([
+                    RedisCommand("XGROUP", ["DELCONSUMER", key, .string(Self.group), .string(consumer)])
+                ])
             }
         }
     }
