@@ -52,7 +52,8 @@ let package = Package(
 
         // The domain, without I/O.
         .target(name: "StrictJSON"),
-        .target(name: "PrometheusText", dependencies: [metrics, .product(name: "CoreMetrics", package: "swift-metrics")]),
+        .target(
+            name: "PrometheusText", dependencies: [metrics, .product(name: "CoreMetrics", package: "swift-metrics")]),
         .target(name: "LiveActivity"),
         .target(name: "APNsWire", dependencies: ["LiveActivity"]),
 
@@ -63,11 +64,14 @@ let package = Package(
             resources: [.embedInCode("Lua")]
         ),
         .target(name: "APNsClient", dependencies: ["APNsWire", "LiveActivity", "Curl", "OpenSSL", logging]),
-        .target(name: "Fanout", dependencies: ["Store", "APNsClient", "APNsWire", "LiveActivity", logging, metrics, lifecycle]),
+        .target(
+            name: "Fanout",
+            dependencies: ["Store", "APNsClient", "APNsWire", "LiveActivity", logging, metrics, lifecycle]),
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "Store", "Redis", "APNsWire", "LiveActivity", "StrictJSON", "PrometheusText", crypto, logging, metrics, lifecycle,
+                "Store", "Redis", "APNsWire", "LiveActivity", "StrictJSON", "PrometheusText", crypto, logging, metrics,
+                lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -131,12 +135,16 @@ let package = Package(
         ),
         .testTarget(
             name: "APNsClientTests",
-            dependencies: ["APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "OpenSSL", "TestSupport", crypto, logging]
+            dependencies: [
+                "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "OpenSSL", "TestSupport", crypto,
+                logging,
+            ]
         ),
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "HTTPAPI", "Store", "Redis", "APNsWire", "LiveActivity", "StrictJSON", "PrometheusText", "Curl", "TestSupport",
+                "HTTPAPI", "Store", "Redis", "APNsWire", "LiveActivity", "StrictJSON", "PrometheusText", "Curl",
+                "TestSupport",
                 crypto, logging, lifecycle, .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),

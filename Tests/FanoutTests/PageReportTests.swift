@@ -21,7 +21,9 @@ import Testing
             triesOnce: triesOnce, backoff: Backoff(), rest: { _ in .seconds(15) }, random: { 0.5 })
     }
 
-    func decision(_ status: Int, _ reason: String, timestamp: Int64? = nil, retryAfter: Int? = nil) -> PageReport.Decision? {
+    func decision(_ status: Int, _ reason: String, timestamp: Int64? = nil, retryAfter: Int? = nil) -> PageReport
+        .Decision?
+    {
         let reason = RejectionReason(wire: reason, status: status)
         let rejection = Rejection(status: status, reason: reason, timestamp: timestamp, retryAfter: retryAfter)
         return report(.rejected(rejection)).exceptions.first?.decision
@@ -52,7 +54,9 @@ import Testing
     @Test func wrongCredentialsHaltTheAppAndKeepTheToken() {
         let report = report(.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken))))
         #expect(report.halt == Halt(cause: .credentials, reason: "InvalidProviderToken") && report.stop == nil)
-        #expect(report.exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 0), "no attempt of the token's")
+        #expect(
+            report.exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 0),
+            "no attempt of the token's")
         #expect(!report.isUnsent)
     }
 
@@ -96,15 +100,18 @@ import Testing
 
     @Test func whatWasNotTriedIsNotUsedUpByTryingOnce() {
         let refused = PushOutcome.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken)))
-        #expect(report(refused, triesOnce: true).exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 0))
+        #expect(
+            report(refused, triesOnce: true).exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 0))
         let unsent = PushOutcome.unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false))
-        #expect(report(unsent, triesOnce: true).exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 0))
+        #expect(
+            report(unsent, triesOnce: true).exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 0))
     }
 
     @Test func anIndexOutsideThePageIsNotTrusted() {
         let outcome = PageOutcome(accepted: 1, exceptions: [.init(index: 7, outcome: .accepted)])
         let report = PageReport(
-            TokenPage(), outcome, now: 0, deadline: 1, triesOnce: false, backoff: Backoff(), rest: { _ in .zero }, random: { 0 })
+            TokenPage(), outcome, now: 0, deadline: 1, triesOnce: false, backoff: Backoff(), rest: { _ in .zero },
+            random: { 0 })
         #expect(report.exceptions.isEmpty)
     }
 }
@@ -112,7 +119,9 @@ import Testing
 @Suite struct BackoffTests {
     @Test func delaysDoubleUpToTheCapWithFullJitter() {
         let backoff = Backoff()
-        #expect((1...8).map { backoff.delay(afterAttempts: $0, fraction: 1) } == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
+        #expect(
+            (1...8).map { backoff.delay(afterAttempts: $0, fraction: 1) }
+                == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
         #expect(backoff.delay(afterAttempts: 5, fraction: 0) == .zero)
         #expect(backoff.delay(afterAttempts: 1_000, fraction: 0.5) == .seconds(30))
         #expect(backoff.delay(afterAttempts: 1, fraction: 0, retryAfter: 1_000_000) == .seconds(3_600))

@@ -27,7 +27,8 @@ struct WorkerFixture {
     func track(_ range: Range<Int>, as channels: [ChannelID]? = nil) async throws -> [ChannelID] {
         let channels = channels ?? range.map { _ in .random() }
         let registrations = try zip(range, channels).map { number, channel in
-            Registration(channel: channel, token: try #require(Self.token(number)), registeredAt: nowMilliseconds() - 60_000)
+            Registration(
+                channel: channel, token: try #require(Self.token(number)), registeredAt: nowMilliseconds() - 60_000)
         }
         _ = try await store.registry.track(app, name, registrations)
         return channels
@@ -53,13 +54,15 @@ struct WorkerFixture {
         return id
     }
 
-    func group(_ transport: any PushTransport, _ name: String = "w", claimAfter: Duration = .seconds(1)) -> ServiceGroup {
+    func group(_ transport: any PushTransport, _ name: String = "w", claimAfter: Duration = .seconds(1)) -> ServiceGroup
+    {
         var options = WorkerOptions(name: name)
         options.claimAfter = claimAfter
         options.backoff.base = .milliseconds(20)
         options.backoff.attempts = 4
         let worker = Worker(
-            store: store, apps: [WorkerApp(key: app, bundleID: "com.example.shop", transport: transport)], options: options,
+            store: store, apps: [WorkerApp(key: app, bundleID: "com.example.shop", transport: transport)],
+            options: options,
             logger: Self.logger)
         return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: Self.logger))
     }
@@ -86,7 +89,8 @@ struct WorkerFixture {
             if let ledger = try await store.pushes.ledger(app, id), ledger.state.isFinal { return ledger }
             try await Task.sleep(for: .milliseconds(20))
         }
-        throw WorkerFixtureError(description: "not final: \(String(describing: try await store.pushes.ledger(app, id)))")
+        throw WorkerFixtureError(
+            description: "not final: \(String(describing: try await store.pushes.ledger(app, id)))")
     }
 }
 

@@ -134,7 +134,8 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         try await fixture.track(0..<50)
         let isDown = Atomic(true)
         let transport = ScriptedTransport { _, _ in
-            isDown.load(ordering: .relaxed) ? .unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false)) : .accepted
+            isDown.load(ordering: .relaxed)
+                ? .unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false)) : .accepted
         }
         let ledger = try await fixture.withWorker(transport) {
             let id = try await fixture.publish()
@@ -178,7 +179,8 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         // A worker that reads, begins, and is gone: the entry is pending, the lease still runs.
         try await fixture.store.queue.prepare([fixture.app])
         let reader = fixture.store.reader()
-        let (entries, _) = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
+        let (entries, _) = try await reader.read(
+            .namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         #expect(entries.count == 1)
         let (begun, _) = try await fixture.store.sweeps.begin(
             fixture.app, fixture.name, hint: id, owner: "dead", lease: .seconds(1))

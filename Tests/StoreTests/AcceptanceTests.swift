@@ -25,7 +25,9 @@ import Testing
         let first = try await fixture.publish("match-1", id: id)
         let again = try await fixture.publish("match-1", id: id, now: 1_795_000_099_000)
         #expect(first == again)
-        #expect(try await fixture.publish("match-1") == .accepted(fixture.lastID("match-1"), sequence: 2, timestamp: 1_795_000_000))
+        #expect(
+            try await fixture.publish("match-1")
+                == .accepted(fixture.lastID("match-1"), sequence: 2, timestamp: 1_795_000_000))
     }
 
     @Test func timestampsNeverGoBackOnTheirOwn() async throws {
@@ -37,7 +39,8 @@ import Testing
         }
         #expect(timestamp == 1_795_000_200, "the other gateway's clock is behind: the name's time stands still")
         #expect(
-            try await fixture.publish("match-1", timestamp: 1_795_000_199) == .refused(.timestampBehind(last: 1_795_000_200)))
+            try await fixture.publish("match-1", timestamp: 1_795_000_199)
+                == .refused(.timestampBehind(last: 1_795_000_200)))
     }
 
     @Test func aNewerUpdateReplacesOneThatWaits() async throws {
@@ -97,7 +100,8 @@ import Testing
         #expect(try await pushes.reserve(fixture.app, idempotencyKey: "k", bodyDigest: digest, ids: later) == ids)
         let other = [UInt8](repeating: 8, count: 32)
         #expect(try await pushes.reserve(fixture.app, idempotencyKey: "k", bodyDigest: other, ids: later) == nil)
-        #expect(try await pushes.reserve(try AppKey("other"), idempotencyKey: "k", bodyDigest: other, ids: later) == later)
+        #expect(
+            try await pushes.reserve(try AppKey("other"), idempotencyKey: "k", bodyDigest: other, ids: later) == later)
     }
 
     @Test func aPushIsItsAppsAlone() async throws {

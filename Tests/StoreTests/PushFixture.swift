@@ -18,7 +18,8 @@ struct PushFixture {
         return PushFixture(
             server: server,
             store: Store(
-                redis: RedisClient(url: server.url, scripts: Store.scripts, logger: logger), clock: { 1_795_000_002_000 }))
+                redis: RedisClient(url: server.url, scripts: Store.scripts, logger: logger),
+                clock: { 1_795_000_002_000 }))
     }
 
     func publish(
@@ -29,7 +30,8 @@ struct PushFixture {
             name: try ActivityName(name), event: event, audience: audience, priority: priority, timestamp: timestamp,
             alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil)
         return try await store.pushes.accept(
-            app, publish, id: id, payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20, now: now)
+            app, publish, id: id, payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20,
+            now: now)
     }
 
     func accepted(
@@ -44,12 +46,15 @@ struct PushFixture {
     func track(_ name: String, count: Int) async throws {
         let registrations = try (0..<count).map { _ in
             Registration(
-                channel: .random(), token: try PushToken(hex: Hex.encode(UUIDBytes.random().bytes)), registeredAt: 1_795_000_000_000)
+                channel: .random(), token: try PushToken(hex: Hex.encode(UUIDBytes.random().bytes)),
+                registeredAt: 1_795_000_000_000)
         }
         _ = try await store.registry.track(app, try ActivityName(name), registrations)
     }
 
-    func begin(_ name: String, _ hint: PushID = .random(), owner: String = "w1") async throws -> (begun: Begun, push: PushID) {
+    func begin(_ name: String, _ hint: PushID = .random(), owner: String = "w1") async throws -> (
+        begun: Begun, push: PushID
+    ) {
         try await store.sweeps.begin(app, try ActivityName(name), hint: hint, owner: owner, lease: lease)
     }
 

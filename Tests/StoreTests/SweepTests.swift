@@ -186,7 +186,8 @@ import Testing
         }
         _ = try await fixture.settle(claim, Settlement(range: claim.lease.bounds))
         let ledger = try await fixture.ledger(id)
-        #expect(ledger.state == .failed && ledger.failed == 2 && ledger.pending == 0 && ledger.errors == ["BadTopic": 1])
+        #expect(
+            ledger.state == .failed && ledger.failed == 2 && ledger.pending == 0 && ledger.errors == ["BadTopic": 1])
         #expect(try await fixture.claimed("match-1", id).lease.push == next)
     }
 
@@ -201,7 +202,8 @@ import Testing
         _ = try await fixture.settle(claim, settlement)
         let ledger = try await fixture.store.pushes.cancel(fixture.app, id, now: 1_795_000_005_000)
         #expect(ledger?.state == .cancelled && ledger?.delivered == 1 && ledger?.skipped == 1)
-        guard case .ok(.cancelled, true, _) = try await fixture.settle(claim, Settlement(range: claim.lease.bounds)) else {
+        guard case .ok(.cancelled, true, _) = try await fixture.settle(claim, Settlement(range: claim.lease.bounds))
+        else {
             Issue.record("the sweep cannot end")
             return
         }
