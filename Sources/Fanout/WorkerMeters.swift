@@ -30,7 +30,9 @@ struct WorkerMeters: Sendable {
     }
 
     func settled(_ app: AppKey, _ settlement: Settlement) {
-        for (field, number) in settlement.counts where number > 0 { outcomes[app]?[field]?.increment(by: number) }
+        for (field, number) in settlement.counts.merging(settlement.finished, uniquingKeysWith: +) where number > 0 {
+            outcomes[app]?[field]?.increment(by: number)
+        }
         if settlement.retries > 0 { attempts[app]?.retries.increment(by: settlement.retries) }
         if settlement.duplicatesPossible > 0 { attempts[app]?.duplicates.increment(by: settlement.duplicatesPossible) }
     }

@@ -13,6 +13,8 @@ public struct Settlement: Sendable {
     /// Tokens read for the first time.
     public var targets = 0
     public var counts: [SettledField: Int] = [:]
+    /// Retried tokens by how they end. The script counts each of them itself, and only if it was still waiting.
+    public private(set) var finished: [SettledField: Int] = [:]
     public var retries = 0
     public var duplicatesPossible = 0
     /// Answers other than 200, by reason.
@@ -41,6 +43,7 @@ public struct Settlement: Sendable {
 
     /// A token that waited for its retry is finished.
     public mutating func finish(_ token: RetryToken, as field: SettledField) {
+        finished[field, default: 0] += 1
         operations += ["settle", .bytes(token.member), .string(field.rawValue)]
     }
 

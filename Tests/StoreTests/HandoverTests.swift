@@ -29,10 +29,14 @@ import Testing
             .namesHigh, [fixture.app], consumer: "busy", count: 100, block: .seconds(1))
         let (left, _) = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         #expect(busy.count == 100 && left.count == 1)
-        let idle = Duration.milliseconds(300)
-        try await Task.sleep(for: idle)
-        try await queue.renew(busy, consumer: "busy")
-        let (claimed, _) = try await queue.claim(.namesHigh, fixture.app, consumer: "next", idle: idle, count: 1)
+        // An hour has passed since the dead one took it.
+        let stream = RedisArgument.string(fixture.store.keys.stream(fixture.app, .namesHigh))
+        let group = RedisArgument.string(WorkQueue.group)
+        let entry = RedisArgument.string(try #require(left.first).id)
+        try await fixture.store.redis.send(
+            RedisCommand("XCLAIM", [stream, group, "dead", "0", entry, "IDLE", "3600000", "JUSTID"]))
+        let (claimed, _) = try await queue.claim(
+            .namesHigh, fixture.app, consumer: "next", idle: .seconds(1_800), count: 1)
         #expect(claimed.map(\.id) == left.map(\.id))
     }
 
