@@ -118,14 +118,19 @@ struct FleetTests {
     @Test("A second SIGTERM ends at once and loses nothing")
     func secondSignal() async throws {
         let deployment = try await Deployment.start(simulator: Self.slow)
-        let worker = try await deployment.worker("hasty", Self.slowly)
+        let patient = Self.slowly.merging(["LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "60s"]) { $1 }
+        let worker = try await deployment.worker("hasty", patient)
         #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
         let push = try await publish(deployment, "match-42")
         try await waitUntilUnderWay(deployment, push)
+        // APNs falls silent: with pages in flight, the first signal waits for its drain.
+        let faults = deployment.controlURL + "/simulator/faults"
+        #expect(try await deployment.call("POST", faults, user: nil, body: #"{"stall_share":1}"#).status == 200)
         worker.signal(SIGTERM)
         try await worker.waitForLog("a second signal ends at once")
         worker.signal(SIGTERM)
-        #expect(await worker.end(within: .seconds(5))?.code == 128 + SIGTERM)
+        #expect(await worker.end()?.code == 128 + SIGTERM)
+        #expect(try await deployment.call("POST", faults, user: nil, body: #"{"dead_share":0.05}"#).status == 200)
         let heir = try await deployment.worker("heir", Self.slowly)
         defer { heir.kill() }
         try await expectComplete(deployment, push)
