@@ -219,7 +219,8 @@ final class Lane {
         _ request: LaneRequest, _ token: ProviderToken, _ status: Int, _ transfer: PreparedTransfer,
         _ connection: LaneConnection
     ) {
-        connection.window.answered(isAuthenticated: status != 403)
+        let isLate = now - request.since > Int64(settings.endpoint.requestTimeoutMilliseconds / 4)
+        connection.window.answered(isAuthenticated: status != 403, isLate: isLate)
         connection.fullSince = nil
         connection.lastUse = now
         connection.answers += 1

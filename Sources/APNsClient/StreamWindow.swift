@@ -2,6 +2,8 @@
 /// from 1 (APNs allows one stream until a valid token has passed), one more per answer, until the connection takes no
 /// more; then that many, with a careful look for more now and then.
 struct StreamWindow: Sendable, Hashable {
+    /// Late answers shrink the window no further than this: enough to keep a lane busy, few enough to be answered in time.
+    static let leastForLateness = 100
     /// Answers between two looks for more, in windows: each look costs one request handed over in vain.
     static let windowsBetweenLooks = 10
 
@@ -14,9 +16,15 @@ struct StreamWindow: Sendable, Hashable {
 
     func allows(inFlight: Int) -> Bool { inFlight < size }
 
-    /// An answer has come. One that our credentials spoilt (403) opens nothing.
-    mutating func answered(isAuthenticated: Bool) {
+    /// An answer has come. One that our credentials spoilt (403) opens nothing. One that took a good part of its deadline
+    /// closes a place: more in flight than this machine or the server gets through only ends in timeouts, and a request
+    /// that timed out may be delivered twice.
+    mutating func answered(isAuthenticated: Bool, isLate: Bool = false) {
         guard isAuthenticated else { return }
+        if isLate {
+            size = max(min(size, Self.leastForLateness), size - 1)
+            return
+        }
         if let left = patience, left > 1 {
             patience = left - 1
         } else {

@@ -25,6 +25,19 @@ import Testing
         #expect(window.size == 1)
     }
 
+    @Test func lateAnswersShrinkItAndTimelyOnesOpenItAgain() {
+        var window = grown(to: 500)
+        for _ in 0..<300 { window.answered(isAuthenticated: true, isLate: true) }
+        #expect(window.size == 200)
+        for _ in 0..<300 { window.answered(isAuthenticated: true, isLate: true) }
+        #expect(window.size == StreamWindow.leastForLateness)
+        window.answered(isAuthenticated: true)
+        #expect(window.size == StreamWindow.leastForLateness + 1)
+        var small = grown(to: 7)
+        small.answered(isAuthenticated: true, isLate: true)
+        #expect(small.size == 7, "a server that is slow by itself keeps what it has")
+    }
+
     @Test func settlesAtWhatTheConnectionTook() {
         var window = grown(to: 128)
         // 100 fit; the other 28 of the round come back together.
