@@ -42,6 +42,13 @@ struct Timers: Sendable {
                     }
                 }
             }
+            group.addTask {
+                await every(.seconds(600)) {
+                    await quietly { () async throws(StoreError) in
+                        try await store.queue.forgetDeadWorkers(apps, silence: .seconds(3_600))
+                    }
+                }
+            }
             for pool in pools {
                 group.addTask {
                     await withDiscardingTaskGroup { taken in

@@ -109,32 +109,4 @@ extension WorkQueue {
         }
         return depths
     }
-
-    /// The workers that share this queue: name, milliseconds since they last asked for work, entries in hand.
-    public func workers(_ apps: [AppKey]) async throws(StoreError) -> [(name: String, idle: Int, pending: Int)] {
-        var found: [String: (idle: Int, pending: Int)] = [:]
-        for app in apps {
-            for stream in WorkStream.allCases {
-                let reply = try await redis.replies([
-                    RedisCommand("XINFO", ["CONSUMERS", .string(keys.stream(app, stream)), .string(Self.group)])
-                ])[0]
-                if reply.error != nil { continue }
-                try redisErrors { () throws(RedisError) in
-                    for consumer in try reply.array() {
-                        var fields: [String: RedisReply] = [:]
-                        let items = try consumer.array()
-                        for index in stride(from: 0, to: items.count - 1, by: 2) {
-                            fields[try items[index].string()] = items[index + 1]
-                        }
-                        guard let name = try fields["name"]?.string(), let idle = try fields["idle"]?.integer(),
-                            let pending = try fields["pending"]?.integer()
-                        else { throw .unexpectedReply("XINFO CONSUMERS without name, idle or pending") }
-                        let known = found[name] ?? (idle: .max, pending: 0)
-                        found[name] = (min(known.idle, idle), known.pending + pending)
-                    }
-                }
-            }
-        }
-        return found.map { (name: $0.key, idle: $0.value.idle, pending: $0.value.pending) }.sorted { $0.name < $1.name }
-    }
 }

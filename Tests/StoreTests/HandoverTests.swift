@@ -40,6 +40,28 @@ import Testing
         #expect(claimed.map(\.id) == left.map(\.id))
     }
 
+    @Test func aDeadWorkerIsForgottenOnceNothingIsInItsHand() async throws {
+        let fixture = try await PushFixture.start()
+        let queue = fixture.store.queue
+        try await queue.prepare([fixture.app])
+        let item = WorkItem(
+            app: fixture.app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .name)
+        try await queue.add([item])
+        let reader = fixture.store.reader()
+        defer { reader.close() }
+        let (entries, _) = try await reader.read(
+            .namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
+        // Redis counts whole milliseconds.
+        try await Task.sleep(for: .milliseconds(5))
+        try await queue.forgetDeadWorkers([fixture.app], silence: .zero)
+        #expect(try await queue.workers([fixture.app]).map(\.name) == ["dead"], "its work is not claimed yet")
+        try await queue.acknowledge(.namesHigh, [(fixture.app, try #require(entries.first).id)])
+        try await queue.forgetDeadWorkers([fixture.app], silence: .seconds(3_600))
+        #expect(try await queue.workers([fixture.app]).map(\.name) == ["dead"], "it may live")
+        try await queue.forgetDeadWorkers([fixture.app], silence: .zero)
+        #expect(try await queue.workers([fixture.app]).isEmpty)
+    }
+
     @Test func aTaskWhoseStreamIsUnusableStaysDue() async throws {
         let fixture = try await PushFixture.start()
         let item = WorkItem(

@@ -1,0 +1,64 @@
+public import LiveActivity
+import Redis
+
+extension WorkQueue {
+    private struct Consumer {
+        var name: String
+        /// Milliseconds since it last asked for work.
+        var idle: Int
+        /// Entries in hand.
+        var pending: Int
+    }
+
+    /// The workers that share this queue: name, milliseconds since they last asked for work, entries in hand.
+    public func workers(_ apps: [AppKey]) async throws(StoreError) -> [(name: String, idle: Int, pending: Int)] {
+        var found: [String: (idle: Int, pending: Int)] = [:]
+        for app in apps {
+            for stream in WorkStream.allCases {
+                for consumer in try await consumers(keys.stream(app, stream)) {
+                    let known = found[consumer.name] ?? (idle: .max, pending: 0)
+                    found[consumer.name] = (min(known.idle, consumer.idle), known.pending + consumer.pending)
+                }
+            }
+        }
+        return found.map { (name: $0.key, idle: $0.value.idle, pending: $0.value.pending) }.sorted { $0.name < $1.name }
+    }
+
+    /// Takes workers that were killed off the list, once others have claimed what they had in hand. A worker that lives
+    /// asks for work every few seconds, so `silence` should be long.
+    public func forgetDeadWorkers(_ apps: [AppKey], silence: Duration) async throws(StoreError) {
+        for app in apps {
+            for stream in WorkStream.allCases {
+                let key = keys.stream(app, stream)
+                for consumer in try await consumers(key)
+                where consumer.pending == 0 && consumer.idle > silence.milliseconds {
+                    _ = try await redis.run([
+                        RedisCommand(
+                            "XGROUP", ["DELCONSUMER", .string(key), .string(Self.group), .string(consumer.name)])
+                    ])
+                }
+            }
+        }
+    }
+
+    /// None where the stream or its group does not exist yet.
+    private func consumers(_ stream: String) async throws(StoreError) -> [Consumer] {
+        let reply = try await redis.replies([
+            RedisCommand("XINFO", ["CONSUMERS", .string(stream), .string(Self.group)])
+        ])[0]
+        if reply.error != nil { return [] }
+        return try redisErrors { () throws(RedisError) in
+            try reply.array().map { consumer throws(RedisError) in
+                var fields: [String: RedisReply] = [:]
+                let items = try consumer.array()
+                for index in stride(from: 0, to: items.count - 1, by: 2) {
+                    fields[try items[index].string()] = items[index + 1]
+                }
+                guard let name = try fields["name"]?.string(), let idle = try fields["idle"]?.integer(),
+                    let pending = try fields["pending"]?.integer()
+                else { throw .unexpectedReply("XINFO CONSUMERS without name, idle or pending") }
+                return Consumer(name: name, idle: idle, pending: pending)
+            }
+        }
+    }
+}
