@@ -53,14 +53,14 @@ let package = Package(
         // The domain, without I/O.
         .target(name: "StrictJSON"),
         .target(
-            name: "PrometheusText", dependencies: [metrics, .product(name: "CoreMetrics", package: "swift-metrics")]),
+            name: "PrometheusText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         .target(name: "LiveActivity"),
         .target(name: "APNsWire", dependencies: ["LiveActivity"]),
 
         // What Lamplighter is for.
         .target(
             name: "Store",
-            dependencies: ["Redis", "LiveActivity", crypto, logging],
+            dependencies: ["Redis", "LiveActivity", crypto],
             resources: [.embedInCode("Lua")]
         ),
         .target(name: "APNsClient", dependencies: ["APNsWire", "LiveActivity", "Curl", "OpenSSL", logging]),
@@ -97,7 +97,7 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "Redis", "LiveActivity", "APNsWire",
+                "Redis", "LiveActivity",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ]
@@ -106,7 +106,7 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "Store", "Settings", "Redis", "Curl", "OpenSSL",
-                "PrometheusText", "APNsWire", "LiveActivity", "StrictJSON", arguments, logging, metrics, lifecycle,
+                "PrometheusText", "LiveActivity", arguments, logging, metrics, lifecycle,
             ]
         ),
         .executableTarget(name: "lamplighter", dependencies: ["Commands", "CThreadSanitizer"]),
@@ -114,7 +114,7 @@ let package = Package(
         .target(name: "CThreadSanitizer"),
 
         // Tests start real servers; TestSupport runs them.
-        .target(name: "TestSupport", dependencies: ["Redis", "CThreadSanitizer", logging], path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["Redis", "CThreadSanitizer"], path: "Tests/TestSupport"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics]),
         .testTarget(name: "LiveActivityTests", dependencies: ["LiveActivity"]),
@@ -136,15 +136,13 @@ let package = Package(
         .testTarget(
             name: "APNsClientTests",
             dependencies: [
-                "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "OpenSSL", "TestSupport", crypto,
-                logging,
+                "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "OpenSSL", crypto, logging,
             ]
         ),
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "HTTPAPI", "Store", "Redis", "APNsWire", "LiveActivity", "StrictJSON", "PrometheusText", "Curl",
-                "TestSupport",
+                "HTTPAPI", "Store", "Redis", "LiveActivity", "StrictJSON", "PrometheusText", "Curl", "TestSupport",
                 crypto, logging, lifecycle, .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
@@ -156,7 +154,7 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["lamplighter", "TestSupport", "Curl", "StrictJSON", "Redis", crypto, logging]
+            dependencies: ["lamplighter", "TestSupport", "Curl", crypto]
         ),
     ]
 )

@@ -43,7 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.maximumBodyBytes = settings.gateway.maximumBody
         configuration.maximumRequests = settings.gateway.maximumConcurrency
         configuration.version = Lamplighter.version
-        let store = Store(redis: client, prefix: settings.redisPrefix, logger: logger)
+        let store = Store(redis: client, prefix: settings.redisPrefix)
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)

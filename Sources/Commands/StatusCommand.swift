@@ -26,7 +26,7 @@ struct StatusCommand: AsyncParsableCommand {
         let logger = global.quietLogger("status", settings)
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
-        let store = Store(redis: client, prefix: settings.redisPrefix, logger: logger)
+        let store = Store(redis: client, prefix: settings.redisPrefix)
         let findings = try await RedisInspection.findings(client)
         let depths = try await store.queue.depth(settings.apps.map(\.key))
         let alarms = try await store.alarms.list(settings.apps.map(\.key))

@@ -44,7 +44,7 @@ struct WorkCommand: AsyncParsableCommand {
         // Before the worker is made: it takes its counters from there.
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
-        let store = Store(redis: client, prefix: settings.redisPrefix, logger: logger)
+        let store = Store(redis: client, prefix: settings.redisPrefix)
         let service = Worker(store: store, apps: served, options: Self.options(settings), logger: logger)
         let totals = WorkerTotals(registry: registry, logger: logger)
         try await ServiceRun.run([totals, service], within: settings.worker.drainTimeout, logger: logger)

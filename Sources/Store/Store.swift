@@ -1,5 +1,4 @@
 import LiveActivity
-public import Logging
 public import Redis
 
 /// Everything that lies in Redis, behind the words of the domain. `docs/keyspace.md` lists the keys.
@@ -28,11 +27,6 @@ public struct Store: Sendable {
         queue = WorkQueue(redis: redis, keys: keys)
         sweeps = Sweeps(redis: redis, keys: keys)
         alarms = Alarms(redis: redis, keys: keys)
-    }
-
-    /// For callers that pass their logger along; the store itself has nothing to log.
-    public init(redis: RedisClient, prefix: String = Keyspace.defaultPrefix, logger: Logger) {
-        self.init(redis: redis, prefix: prefix)
     }
 
     /// All scripts, to be given to `RedisClient`.

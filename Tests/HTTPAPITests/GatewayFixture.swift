@@ -45,7 +45,7 @@ struct GatewayFixture: Sendable {
         let client = RedisClient(
             url: server.url, scripts: Store.scripts, options: options,
             logger: Logger(label: "redis") { _ in SwiftLogNoOpLogHandler() })
-        let store = Store(redis: client, logger: logger)
+        let store = Store(redis: client)
         var configuration = GatewayConfiguration(
             apps: [
                 GatewayApp(
