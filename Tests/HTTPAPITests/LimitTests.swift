@@ -57,8 +57,17 @@ import Testing
         }
     }
 
-    @Test func `past the limit of requests in work the answer is 503`() async throws {
-        try await GatewayFixture.run(configure: { $0.maximumRequests = 2 }) { gateway in
+    /// A held request keeps its place for as long as the test needs, however slow the machine is.
+    private static func patiently(maximumRequests: Int) -> @Sendable (inout GatewayConfiguration) -> Void {
+        { configuration in
+            configuration.maximumRequests = maximumRequests
+            configuration.readTimeout = .seconds(3_600)
+            configuration.idleTimeout = .seconds(3_600)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `past the limit of requests in work the answer is 503`() async throws {
+        try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 2)) { gateway in
             let held = try (0..<2).map { _ in try Socket(port: gateway.port) }
             for socket in held {
                 socket.send(
@@ -123,8 +132,8 @@ import Testing
         }
     }
 
-    @Test func `shutdown waits for the requests in work`() async throws {
-        try await GatewayFixture.run(configure: { $0.maximumRequests = 1 }) { gateway in
+    @Test(.timeLimit(.minutes(10))) func `shutdown waits for the requests in work`() async throws {
+        try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 1)) { gateway in
             let working = try Socket(port: gateway.port)
             working.send(
                 "POST /api/push HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Content-Length: \(publishText().utf8.count)\r\n\r\n"
