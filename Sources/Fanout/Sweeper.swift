@@ -174,18 +174,15 @@ struct Sweeper: Sendable {
     private func applyPart(_ prunes: [Prune], _ item: WorkItem) async throws(StoreError) {
         let results = try await store.registry.prune(item.app, item.name, prunes)
         var settlement = Settlement()
-        var pruned = 0
         for (prune, result) in zip(prunes, results) {
             switch result {
-            case .pruned:
-                pruned += 1
-                settlement.strike(prune, as: .pruned)
+            case .pruned: settlement.strike(prune, as: .pruned)
             case .newer: settlement.strike(prune, as: .failed)
             case .gone: settlement.strike(prune, as: .skipped)
             }
         }
-        meters.pruned(item.app, pruned)
-        _ = try await store.sweeps.settle(
+        let settled = try await store.sweeps.settle(
             item.app, item.name, item.push, lease: nil, for: options.claimAfter, settlement)
+        if case .ok(_, _, let leftovers) = settled { meters.pruned(item.app, leftovers.pruned) }
     }
 }

@@ -58,8 +58,10 @@ public struct Leftovers: Sendable, Hashable {
     public var nameWaits: Bool
     /// When the first retry is due, epoch ms.
     public var firstRetry: Int64?
-    /// Prunes are owed that whoever settles does not know of: a worker before it decided on them.
+    /// Prunes are owed that whoever settles does not know of: a worker before it decided on them, or one beside it.
     public var owesPrunes: Bool
+    /// Owed prunes that this call struck off as pruned: each is in exactly one call's number.
+    public var pruned = 0
 }
 
 public enum Settled: Sendable {
@@ -203,7 +205,7 @@ public struct Sweeps: Sendable {
                     state: state, shardFinished: try reply[2].integer() == 1,
                     Leftovers(
                         nameWaits: try reply[3].integer() > 0, firstRetry: try reply[4].optionalTime(),
-                        owesPrunes: try reply[5].integer() > settlement.prunes))
+                        owesPrunes: try reply[5].integer() > settlement.prunes, pruned: try reply[6].integer()))
             case let word: throw .unexpectedReply("task-settle answered \(word)")
             }
         }

@@ -13,7 +13,8 @@
 --         'dead' member channel value it is owed a prune
 --         'strike' channel field      an owed prune was applied: counted once, if it was still owed
 -- Returns {'stale'}: the lease is another's; nothing was written.  {'gone'}: no such push any more.
---         {'ok', state, shard finished 0|1, unswept pushes of the name, retries' first due ms or '', prunes owed}
+--         {'ok', state, shard finished 0|1, unswept pushes of the name, retries' first due ms or '', prunes owed,
+--          prunes struck off as pruned by this call}
 -- If the worker dies before this call, the page is read and sent again by whoever claims the shard; after it, never.
 local id, s = ARGV[1], ARGV[2]
 local n, q, p, w, r, o = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -39,6 +40,7 @@ if sweeps then
     for _, range in ipairs(ahead) do repeated = repeated or (range[1] <= from and to <= range[2]) end
 end
 
+local pruned = 0
 local i = repeated and #ARGV + 1 or 11
 while i <= #ARGV do
     local op, a, b, c = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
@@ -61,7 +63,10 @@ while i <= #ARGV do
         if redis.call('ZREM', r, a) == 1 then redis.call('HSET', o, b, c) end
         i = i + 4
     elseif op == 'strike' then
-        if redis.call('HDEL', o, a) == 1 then redis.call('HINCRBY', p, b, 1) end
+        if redis.call('HDEL', o, a) == 1 then
+            redis.call('HINCRBY', p, b, 1)
+            if b == 'pruned' then pruned = pruned + 1 end
+        end
         i = i + 3
     else
         return redis.error_reply('ERR task-settle: unknown operation')
@@ -122,4 +127,4 @@ if first == '' and redis.call('EXISTS', o) == 0 and redis.call('HGET', p, 'expan
     end
     redis.call('DEL', w)
 end
-return {'ok', state, finished, redis.call('ZCARD', q), first, redis.call('HLEN', o)}
+return {'ok', state, finished, redis.call('ZCARD', q), first, redis.call('HLEN', o), pruned}
