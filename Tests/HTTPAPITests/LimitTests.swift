@@ -66,17 +66,22 @@ import Testing
         }
     }
 
+    /// A request whose body is still to come. It asks whether to go on, and the answer says that it has its place.
+    private static func requestInWork(_ gateway: GatewayFixture) async throws -> Socket {
+        let socket = try Socket(port: gateway.port)
+        socket.send(
+            "POST /api/push HTTP/1.1\r\nHost: x\r\n\(authorization)Expect: 100-continue\r\n"
+                + "Content-Length: \(publishText().utf8.count)\r\n\r\n")
+        #expect(await socket.readHead().hasPrefix("HTTP/1.1 100 "))
+        return socket
+    }
+
     @Test(.timeLimit(.minutes(10))) func `past the limit of requests in work the answer is 503`() async throws {
         try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 2)) { gateway in
-            let held = try (0..<2).map { _ in try Socket(port: gateway.port) }
-            for socket in held {
-                socket.send(
-                    "POST /api/push HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Content-Length: \(publishText().utf8.count)\r\n\r\n"
-                )
-            }
-            // Both have their places once a third is turned away; health still answers, as does 401.
-            var reply = try await gateway.publish(publishText(), path: "/api/push/validate")
-            while reply.status == 200 { reply = try await gateway.publish(publishText(), path: "/api/push/validate") }
+            var held: [Socket] = []
+            for _ in 0..<2 { held.append(try await Self.requestInWork(gateway)) }
+            // Both places are taken: a third is turned away; health still answers, as does 401.
+            let reply = try await gateway.publish(publishText(), path: "/api/push/validate")
             #expect(reply.status == 503)
             #expect(reply.header("retry-after") == "1")
             #expect(try await gateway.send("GET", "/healthz", user: nil).status == 200)
@@ -134,12 +139,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10))) func `shutdown waits for the requests in work`() async throws {
         try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 1)) { gateway in
-            let working = try Socket(port: gateway.port)
-            working.send(
-                "POST /api/push HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Content-Length: \(publishText().utf8.count)\r\n\r\n"
-            )
-            // Its place is taken once another is turned away.
-            while try await gateway.publish(publishText(), path: "/api/push/validate").status == 200 {}
+            let working = try await Self.requestInWork(gateway)
             let idle = try Socket(port: gateway.port)
             await gateway.group.triggerGracefulShutdown()
             #expect(await idle.readToEnd() == "")
