@@ -1,3 +1,4 @@
+internal import LiveActivity
 internal import OpenSSL
 
 /// The JWT that stands for one team at APNs. Its text is a credential: it goes into one header and nowhere else.
@@ -13,10 +14,10 @@ extension ProviderToken {
     /// Apple's form: header `alg`, `kid`; claims `iss` and `iat`, the latter a number. `keyID` and `teamID` are letters
     /// and digits (checked with the configuration), so nothing in them needs escaping.
     init(keyID: String, teamID: String, issuedAt: Int, key: P256SigningKey) throws(SigningKeyError) {
-        let header = Base64URL.encode(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8)
-        let claims = Base64URL.encode(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8)
+        let header = Base64.encodeURL(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8)
+        let claims = Base64.encodeURL(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8)
         let signature = try key.es256(Array("\(header).\(claims)".utf8))
-        jwt = "\(header).\(claims).\(Base64URL.encode(signature))"
+        jwt = "\(header).\(claims).\(Base64.encodeURL(signature))"
         self.issuedAt = issuedAt
     }
 }
@@ -50,26 +51,5 @@ struct RenewalRule: Sendable, Hashable {
     mutating func didIssue(at now: Int, afterRejection: Bool) {
         issuedAt = now
         followedRejection = afterRejection
-    }
-}
-
-/// Base64 with the URL alphabet and without padding (RFC 7515).
-enum Base64URL {
-    static func encode(_ bytes: some Collection<UInt8>) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count * 4 + 2) / 3)
-        var bits: UInt32 = 0
-        var count = 0
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            count += 8
-            while count >= 6 {
-                count -= 6
-                text.append(alphabet[Int(bits >> UInt32(count)) & 63])
-            }
-        }
-        if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count)) & 63]) }
-        return String(decoding: text, as: UTF8.self)
     }
 }

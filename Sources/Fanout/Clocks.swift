@@ -1,3 +1,4 @@
+import LiveActivity
 import Synchronization
 
 #if canImport(Glibc)
@@ -6,29 +7,22 @@ import Synchronization
     import Darwin
 #endif
 
-/// Milliseconds on clocks that the worker judges by.
+/// Milliseconds on the clocks that the worker judges by.
 enum Clocks {
     /// Epoch milliseconds.
-    static func now() -> Int64 { read(CLOCK_REALTIME) }
+    static func now() -> Int64 { wallClock() }
 
     /// Milliseconds since boot, suspension included: a lease is over on this clock even if the machine or the process slept.
     static func sinceBoot() -> Int64 {
         #if canImport(Glibc)
-            read(CLOCK_BOOTTIME)
+            let clock = CLOCK_BOOTTIME
         #else
-            read(CLOCK_MONOTONIC)
+            let clock = CLOCK_MONOTONIC
         #endif
-    }
-
-    private static func read(_ clock: clockid_t) -> Int64 {
         var time = timespec()
         clock_gettime(clock, &time)
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
-}
-
-extension Duration {
-    var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
 }
 
 /// A lease as its holder sees it: valid until a time on the boot clock, which each successful renewal moves. The time is

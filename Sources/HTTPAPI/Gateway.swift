@@ -1,3 +1,4 @@
+import LiveActivity
 import Hummingbird
 import HummingbirdCore
 public import Logging
@@ -22,7 +23,7 @@ public final class Gateway: Service {
         _ configuration: GatewayConfiguration, store: Store, registry: PrometheusRegistry = PrometheusRegistry(),
         logger: Logger
     ) {
-        self.init(configuration, store: store, registry: registry, logger: logger, clock: Instant.now)
+        self.init(configuration, store: store, registry: registry, logger: logger, clock: wallClock)
     }
 
     /// `clock`: epoch milliseconds.

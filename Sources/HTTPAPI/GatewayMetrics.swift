@@ -51,5 +51,4 @@ struct GatewayMetrics: Sendable {
 
 extension Duration {
     var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
-    var milliseconds: Int64 { nanoseconds / 1_000_000 }
 }

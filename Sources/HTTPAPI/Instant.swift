@@ -1,9 +1,5 @@
-import FoundationEssentials
-
 /// Points in time as this interface writes and reads them. Epoch milliseconds inside.
 enum Instant {
-    static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
-
     /// `2026-11-21T18:00:00.123Z`
     static func text(_ milliseconds: Int64) -> String {
         let (days, inDay) = floorDivide(milliseconds, 86_400_000)

@@ -87,7 +87,3 @@ struct StoredHash {
     func number(_ field: String) -> Int? { text(field).flatMap { Int($0) } }
     var pairs: [(String, String)] { values.map { ($0.key, String(decoding: $0.value, as: UTF8.self)) } }
 }
-
-extension Duration {
-    var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
-}

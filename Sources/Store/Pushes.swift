@@ -96,6 +96,10 @@ public struct Pushes: Sendable {
 
     public func ledger(_ app: AppKey, _ id: PushID) async throws(StoreError) -> Ledger? {
         guard let name = try await name(of: id, app) else { return nil }
+        return try await ledger(app, name, id)
+    }
+
+    private func ledger(_ app: AppKey, _ name: ActivityName, _ id: PushID) async throws(StoreError) -> Ledger? {
         let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.push(keys.tag(app, name), id))])])[0]
         let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
         return fields.isEmpty ? nil : try Ledger(id: id, name: name, fields)
@@ -114,7 +118,7 @@ public struct Pushes: Sendable {
                 ],
                 arguments: [.string(id.description), .int(now)])
         ])
-        return try await ledger(app, id)
+        return try await ledger(app, name, id)
     }
 
     /// The name a push belongs to, if it is this app's.

@@ -1,14 +1,6 @@
 import LiveActivity
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// What a process remembers of the registry between calls. All of it is a guess that Redis corrects, but for the hash key.
 /// Shared by the copies of a `Registry`.
 final class RegistryMemory: Sendable {
@@ -66,12 +58,4 @@ final class RegistryMemory: Sendable {
 
     func addMalformed(_ count: Int) { malformedCount.add(count, ordering: .relaxed) }
     var malformed: Int { malformedCount.load(ordering: .relaxed) }
-}
-
-/// Epoch milliseconds of the system's clock.
-@Sendable
-func wallClock() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
 }

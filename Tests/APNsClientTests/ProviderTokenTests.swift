@@ -1,3 +1,4 @@
+import LiveActivity
 import Crypto
 import Foundation
 import OpenSSL
@@ -102,7 +103,7 @@ import Testing
     func base64MatchesFoundations(_ text: String) {
         let expected = Data(text.utf8).base64EncodedString()
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-        #expect(Base64URL.encode(text.utf8) == expected)
+        #expect(Base64.encodeURL(text.utf8) == expected)
     }
 
     private func decode(_ text: String) -> Data? {

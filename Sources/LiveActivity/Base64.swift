@@ -1,10 +1,14 @@
 /// RFC 4648, strict: canonical padding in the standard alphabet, none in the URL-safe one.
-enum Base64 {
-    static func encode(_ bytes: some Sequence<UInt8>) -> String { encode(bytes, alphabet: standard, padded: true) }
-    static func encodeURL(_ bytes: some Sequence<UInt8>) -> String { encode(bytes, alphabet: urlSafe, padded: false) }
+package enum Base64 {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        encode(bytes, alphabet: standard, padded: true)
+    }
+    package static func encodeURL(_ bytes: some Sequence<UInt8>) -> String {
+        encode(bytes, alphabet: urlSafe, padded: false)
+    }
 
     /// Nil for anything but whole, padded, standard base64.
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 4) else { return nil }
         let padding = digits.reversed().prefix { $0 == UInt8(ascii: "=") }.count
@@ -13,7 +17,7 @@ enum Base64 {
         return decode(digits, alphabet: standard)
     }
 
-    static func decodeURL(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decodeURL(_ text: some StringProtocol) -> [UInt8]? {
         let digits = Array(text.utf8)
         return digits.count % 4 == 1 ? nil : decode(digits, alphabet: urlSafe)
     }
