@@ -7,8 +7,9 @@ extension TransportTests {
     @Suite struct CloseTests {
         private static let cancelled = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
 
-        @Test func closingWaitsForWhatIsInFlightAndCancelsTheRest() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func closingWaitsForWhatIsInFlightAndCancelsTheRest(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.streams = 50
                 server.faults.latency = 100
             } _: { it in
@@ -24,8 +25,9 @@ extension TransportTests {
             }
         }
 
-        @Test func closingDoesNotOutlastTheDeadlineOfAServerThatIsSilent() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func closingDoesNotOutlastTheDeadlineOfAServerThatIsSilent(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.stallAfter = 0
             } client: { client in
                 client.requestTimeout = .milliseconds(500)
@@ -39,8 +41,9 @@ extension TransportTests {
             }
         }
 
-        @Test func aPageAfterTheCloseIsCancelled() async throws {
-            try await Simulation.run { it in
+        @Test(arguments: TransportKind.allCases)
+        func aPageAfterTheCloseIsCancelled(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { it in
                 #expect(await it.send(0..<10) == PageOutcome(accepted: 10))
                 await it.transport.close()
                 await it.transport.close()
@@ -48,11 +51,12 @@ extension TransportTests {
             }
         }
 
-        @Test func manyTransportsComeAndGoWithoutLeavingThreadsOrDescriptors() async throws {
-            try await Simulation.run { it in
+        @Test(arguments: TransportKind.allCases)
+        func manyTransportsComeAndGoWithoutLeavingThreadsOrDescriptors(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { it in
                 let before = openDescriptors()
                 for number in 0..<20 {
-                    let transport = try CurlTransport(configuration: it.client, logger: it.logger)
+                    let transport = try kind.make(configuration: it.client, logger: it.logger)
                     #expect(await transport.send(Simulation.page(number..<number + 5), Simulation.push()).accepted == 5)
                     await transport.close()
                 }

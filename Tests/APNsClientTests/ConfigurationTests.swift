@@ -7,13 +7,14 @@ import OpenSSL
 import Testing
 
 @Suite struct ConfigurationTests {
-    private func failure(_ change: (inout APNsConfiguration) -> Void) throws -> String {
+    private func failure(_ kind: TransportKind = .libcurl, _ change: (inout APNsConfiguration) -> Void) throws -> String
+    {
         var configuration = APNsConfiguration(
             origin: "https://127.0.0.1:1", teamID: "TEAM123456", keyID: "KEY1234567",
             keyPEM: try P256SigningKey.generatePEM())
         change(&configuration)
         do {
-            _ = try CurlTransport(configuration: configuration, logger: Logger(label: "test"))
+            _ = try kind.make(configuration: configuration, logger: Logger(label: "test"))
             return "accepted"
         } catch {
             return "\(error)"
@@ -34,17 +35,19 @@ import Testing
         #expect(try failure { $0.origin = origin } == "accepted")
     }
 
-    @Test func badIdentifiersKeysFilesAndLimitsAreNamed() throws {
-        #expect(try failure { $0.teamID = "" }.hasPrefix("apns team_id"))
-        #expect(try failure { $0.keyID = #"K","x":"y"# }.hasPrefix("apns key_id"))
+    @Test(arguments: TransportKind.allCases)
+    func badIdentifiersKeysFilesAndLimitsAreNamed(_ kind: TransportKind) throws {
+        #expect(try failure(kind) { $0.teamID = "" }.hasPrefix("apns team_id"))
+        #expect(try failure(kind) { $0.keyID = #"K","x":"y"# }.hasPrefix("apns key_id"))
         #expect(
-            try failure { $0.keyPEM = Array("nonsense".utf8) }.hasPrefix("apns key_file: the signing key is unreadable")
+            try failure(kind) { $0.keyPEM = Array("nonsense".utf8) }.hasPrefix(
+                "apns key_file: the signing key is unreadable")
         )
-        #expect(try failure { $0.caFile = "/nonexistent/ca.pem" }.contains("No such file"))
-        #expect(try failure { $0.caFile = "/dev/null" }.contains("holds no certificate"))
-        #expect(try failure { $0.lanes = 0 }.hasPrefix("worker.lanes"))
-        #expect(try failure { $0.maximumStreams = 0 }.hasPrefix("maximum streams"))
-        #expect(try failure { $0.requestTimeout = .zero }.hasPrefix("request timeout"))
+        #expect(try failure(kind) { $0.caFile = "/nonexistent/ca.pem" }.contains("No such file"))
+        #expect(try failure(kind) { $0.caFile = "/dev/null" }.contains("holds no certificate"))
+        #expect(try failure(kind) { $0.lanes = 0 }.hasPrefix("worker.lanes"))
+        #expect(try failure(kind) { $0.maximumStreams = 0 }.hasPrefix("maximum streams"))
+        #expect(try failure(kind) { $0.requestTimeout = .zero }.hasPrefix("request timeout"))
     }
 }
 

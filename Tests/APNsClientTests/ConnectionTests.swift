@@ -11,8 +11,9 @@ extension TransportTests {
 
         // MARK: The server's stream limit
 
-        @Test func aLowLimitIsFilledAndNotExceeded() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aLowLimitIsFilledAndNotExceeded(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.streams = 20
                 server.faults.latency = 1
             } _: { it in
@@ -25,8 +26,9 @@ extension TransportTests {
             }
         }
 
-        @Test func aLimitThatFallsToOneAndRisesAgainLosesNothing() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aLimitThatFallsToOneAndRisesAgainLosesNothing(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.settings = [
                     SettingsChange(afterRequests: 300, streams: 1), SettingsChange(afterRequests: 400, streams: 200),
                 ]
@@ -39,8 +41,9 @@ extension TransportTests {
             }
         }
 
-        @Test func aLimitThatFallsWithEachRejectionLosesNothing() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aLimitThatFallsWithEachRejectionLosesNothing(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.deadShare = 0.05
                 server.faults.settingsDropOnRejection = true
             } _: { it in
@@ -56,8 +59,9 @@ extension TransportTests {
 
         // MARK: Connections that end
 
-        @Test func aGracefulGoawayLosesNothingAndSendsNothingTwice() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aGracefulGoawayLosesNothingAndSendsNothingTwice(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.goawayAfter = 150
             } _: { it in
                 #expect(await it.send(0..<1_000) == PageOutcome(accepted: 1_000))
@@ -68,8 +72,9 @@ extension TransportTests {
             }
         }
 
-        @Test func anAbruptGoawayAccountsForEachTokenOnce() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func anAbruptGoawayAccountsForEachTokenOnce(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.goawayAfter = 200
                 server.faults.goawayMode = .abrupt
                 server.faults.latency = 5
@@ -85,8 +90,9 @@ extension TransportTests {
             }
         }
 
-        @Test func aConnectionThatClosesLeavesWhatWasInFlightUnknown() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aConnectionThatClosesLeavesWhatWasInFlightUnknown(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.closeAfter = 300
                 server.faults.latency = 5
             } _: { it in
@@ -99,8 +105,9 @@ extension TransportTests {
             }
         }
 
-        @Test func aResetStreamIsOfUnknownFate() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aResetStreamIsOfUnknownFate(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.resetShare = 0.1
                 server.faults.resetDelivers = true
             } _: { it in
@@ -115,8 +122,9 @@ extension TransportTests {
             }
         }
 
-        @Test func aRefusedStreamIsSentAgainAtOnce() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aRefusedStreamIsSentAgainAtOnce(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.resetShare = 0.02
                 server.faults.resetCode = .refusedStream
             } _: { it in
@@ -132,8 +140,9 @@ extension TransportTests {
 
         // MARK: Silence
 
-        @Test func aRequestWithoutAnAnswerTimesOutAndTheNextPageHasAnotherConnection() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aRequestWithoutAnAnswerTimesOutAndTheNextPageHasAnotherConnection(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.stallAfter = 100
             } client: { client in
                 client.requestTimeout = .seconds(2)
@@ -147,8 +156,9 @@ extension TransportTests {
             }
         }
 
-        @Test func aFrozenConnectionIsLeftAfterOneDeadline() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aFrozenConnectionIsLeftAfterOneDeadline(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.freezeAfter = 50
             } client: { client in
                 client.requestTimeout = .seconds(2)
@@ -160,29 +170,33 @@ extension TransportTests {
             }
         }
 
-        @Test func aServerThatNeverAnswersIsATimeoutWithNothingSent() async throws {
+        @Test(arguments: TransportKind.allCases)
+        func aServerThatNeverAnswersIsATimeoutWithNothingSent(_ kind: TransportKind) async throws {
             let port = try LoopbackPort(isListening: true)
             try await expectAll(
-                NoAnswer(.timeout, mayHaveBeenDelivered: false), of: 10, origin: port.origin,
+                kind, NoAnswer(.timeout, mayHaveBeenDelivered: false), of: 10, origin: port.origin,
                 timeout: .milliseconds(300))
         }
 
         // MARK: Connections that cannot be made
 
-        @Test func aRefusedPortFailsThePageAtOnce() async throws {
+        @Test(arguments: TransportKind.allCases)
+        func aRefusedPortFailsThePageAtOnce(_ kind: TransportKind) async throws {
             let port = try LoopbackPort(isListening: false)
             try await expectAll(
-                NoAnswer(.connectionFailed, mayHaveBeenDelivered: false), of: 1_000, origin: port.origin)
+                kind, NoAnswer(.connectionFailed, mayHaveBeenDelivered: false), of: 1_000, origin: port.origin)
         }
 
-        @Test func aNameWithoutAnAddressFailsThePage() async throws {
+        @Test(arguments: TransportKind.allCases)
+        func aNameWithoutAnAddressFailsThePage(_ kind: TransportKind) async throws {
             try await expectAll(
-                NoAnswer(.connectionFailed, mayHaveBeenDelivered: false), of: 3,
+                kind, NoAnswer(.connectionFailed, mayHaveBeenDelivered: false), of: 3,
                 origin: "https://apns.invalid")
         }
 
-        @Test func aCertificateThatIsNotTrustedFailsThePageAndNoTokenIsSent() async throws {
-            try await Simulation.run { client in
+        @Test(arguments: TransportKind.allCases)
+        func aCertificateThatIsNotTrustedFailsThePageAndNoTokenIsSent(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { client in
                 client.faults = Faults()
             } client: { client in
                 client.caFile = nil
@@ -193,8 +207,9 @@ extension TransportTests {
             }
         }
 
-        @Test func aServerThatComesBackIsUsedAgain() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aServerThatComesBackIsUsedAgain(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.refuseConnections = true
             } _: { it in
                 for _ in 0..<3 {
@@ -213,9 +228,9 @@ extension TransportTests {
         }
 
         private func expectAll(
-            _ answer: NoAnswer, of count: Int, origin: String, timeout: Duration = .seconds(10)
+            _ kind: TransportKind, _ answer: NoAnswer, of count: Int, origin: String, timeout: Duration = .seconds(10)
         ) async throws {
-            try await Simulation.run { _ in
+            try await Simulation.run(kind) { _ in
             } client: { client in
                 client.origin = origin
                 client.requestTimeout = timeout

@@ -6,8 +6,9 @@ import Testing
 
 extension TransportTests {
     @Suite struct CredentialTests {
-        @Test func anExpiredTokenIsRenewedOnceAndTheRequestRepeated() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func anExpiredTokenIsRenewedOnceAndTheRequestRepeated(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.expireNext = 1
             } _: { it in
                 #expect(await it.send(0..<100) == PageOutcome(accepted: 100))
@@ -17,8 +18,9 @@ extension TransportTests {
             }
         }
 
-        @Test func manyAnswersToOneExpiredTokenRenewItOnce() async throws {
-            try await Simulation.run { it in
+        @Test(arguments: TransportKind.allCases)
+        func manyAnswersToOneExpiredTokenRenewItOnce(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { it in
                 #expect(await it.send(0..<500) == PageOutcome(accepted: 500))
                 var faults = Faults()
                 faults.expireNext = 50
@@ -31,8 +33,9 @@ extension TransportTests {
             }
         }
 
-        @Test func aTokenThatStaysExpiredIsReportedAfterOneRepetition() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aTokenThatStaysExpiredIsReportedAfterOneRepetition(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.expireIssuedBefore = 4_000_000_000
             } _: { it in
                 let outcome = await it.send(0..<20)
@@ -42,9 +45,10 @@ extension TransportTests {
             }
         }
 
-        @Test func aKeyThatApnsDoesNotKnowIsReportedAfterOneRequest() async throws {
+        @Test(arguments: TransportKind.allCases)
+        func aKeyThatApnsDoesNotKnowIsReportedAfterOneRequest(_ kind: TransportKind) async throws {
             let other = try P256SigningKey.generatePEM()
-            try await Simulation.run { _ in
+            try await Simulation.run(kind) { _ in
             } client: { client in
                 client.keyPEM = other
             } _: { it in
@@ -63,8 +67,9 @@ extension TransportTests {
             }
         }
 
-        @Test func aShutdownRetiresTheConnection() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aShutdownRetiresTheConnection(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.rejectAll = "Shutdown"
             } _: { it in
                 let outcome = await it.send(0..<1)

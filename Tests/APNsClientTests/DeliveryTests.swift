@@ -6,8 +6,9 @@ import Testing
 
 extension TransportTests {
     @Suite struct DeliveryTests {
-        @Test func aPageOfAThousandReachesEachTokenOnce() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aPageOfAThousandReachesEachTokenOnce(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.latency = 5
             } _: { it in
                 let outcome = await it.send(0..<1_000)
@@ -28,15 +29,17 @@ extension TransportTests {
             }
         }
 
-        @Test func anEmptyPageIsAnsweredWithoutAConnection() async throws {
-            try await Simulation.run { it in
+        @Test(arguments: TransportKind.allCases)
+        func anEmptyPageIsAnsweredWithoutAConnection(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { it in
                 #expect(await it.transport.send(TokenPage(), Simulation.push()) == PageOutcome())
                 #expect(it.simulator.snapshot().connections == 0)
             }
         }
 
-        @Test func theConnectionIsKeptAndPushesOfDifferentHeadersShareIt() async throws {
-            try await Simulation.run { it in
+        @Test(arguments: TransportKind.allCases)
+        func theConnectionIsKeptAndPushesOfDifferentHeadersShareIt(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { it in
                 for number in 0..<5 {
                     let push = Simulation.push(
                         timestamp: 1_790_000_000 + number, priority: number % 2 == 0 ? .high : .low)
@@ -49,12 +52,13 @@ extension TransportTests {
             }
         }
 
-        @Test func deadTokensComeBackWithIndexReasonAndMilliseconds() async throws {
+        @Test(arguments: TransportKind.allCases)
+        func deadTokensComeBackWithIndexReasonAndMilliseconds(_ kind: TransportKind) async throws {
             let dead: [(Int, RejectionReason.Known, Int, Int?)] = [
                 (3, .unregistered, 410, 1_719_244_800_123), (500, .expiredToken, 410, 1_719_244_800_456),
                 (501, .badDeviceToken, 400, nil), (999, .deviceTokenNotForTopic, 400, nil),
             ]
-            try await Simulation.run { server in
+            try await Simulation.run(kind) { server in
                 server.faults.deadTokens = dead.map { number, reason, _, since in
                     DeadToken(prefix: Hex.encode(Simulation.token(number)), reason: reason.rawValue, since: since)
                 }
@@ -73,8 +77,9 @@ extension TransportTests {
             }
         }
 
-        @Test func tokensOfAnyLengthAreSentWhole() async throws {
-            try await Simulation.run { it in
+        @Test(arguments: TransportKind.allCases)
+        func tokensOfAnyLengthAreSentWhole(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { it in
                 var page = TokenPage()
                 for length in [32, 33, 100, 511, 512] {
                     page.append(
@@ -85,8 +90,9 @@ extension TransportTests {
             }
         }
 
-        @Test func aRetryAfterIsReported() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aRetryAfterIsReported(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.rejectAll = "TooManyRequests"
             } _: { it in
                 let outcome = await it.send(0..<20)
@@ -103,8 +109,9 @@ extension TransportTests {
             }
         }
 
-        @Test func anAnswerThatConcernsTheWholePushEndsItsPage() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func anAnswerThatConcernsTheWholePushEndsItsPage(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.rejectAll = "BadTopic"
             } _: { it in
                 let outcome = await it.send(0..<1_000)
@@ -115,8 +122,9 @@ extension TransportTests {
             }
         }
 
-        @Test func severalPagesAtOnceSpreadOverTheLanes() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func severalPagesAtOnceSpreadOverTheLanes(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.faults.latency = 5
             } client: { client in
                 client.lanes = 3
@@ -134,8 +142,9 @@ extension TransportTests {
             }
         }
 
-        @Test func aSmallPageDoesNotWaitForTheLargeOnesBeforeIt() async throws {
-            try await Simulation.run { server in
+        @Test(arguments: TransportKind.allCases)
+        func aSmallPageDoesNotWaitForTheLargeOnesBeforeIt(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { server in
                 server.streams = 50
                 server.faults.latency = 2
             } _: { it in

@@ -14,13 +14,15 @@ struct Simulation {
     static let bundleID = "com.example.scores"
 
     let simulator: APNsSimulator
-    let transport: CurlTransport
+    let kind: TransportKind
+    let transport: any PushTransport
     let client: APNsConfiguration
     let logger: Logger
     private let directory: TemporaryDirectory
 
     static func run(
-        server: (inout SimulatorConfiguration) -> Void = { _ in }, client: (inout APNsConfiguration) -> Void = { _ in },
+        _ kind: TransportKind = .libcurl, server: (inout SimulatorConfiguration) -> Void = { _ in },
+        client: (inout APNsConfiguration) -> Void = { _ in },
         _ body: (Simulation) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")
@@ -38,10 +40,11 @@ struct Simulation {
             // Long, so that a slow machine or a sanitizer is no fault; tests of deadlines set their own.
             settings.requestTimeout = .seconds(60)
             client(&settings)
-            let transport = try CurlTransport(configuration: settings, logger: logger)
+            let transport = try kind.make(configuration: settings, logger: logger)
             try await body(
                 Simulation(
-                    simulator: simulator, transport: transport, client: settings, logger: logger, directory: directory))
+                    simulator: simulator, kind: kind, transport: transport, client: settings, logger: logger,
+                    directory: directory))
             await transport.close()
             #expect(transport.load == 0)
         } catch {

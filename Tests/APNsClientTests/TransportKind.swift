@@ -1,0 +1,16 @@
+import APNsClient
+import Logging
+import Testing
+
+/// The implementations of `PushTransport`. Each one is a case here and goes through every test of `TransportTests`.
+enum TransportKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case libcurl
+
+    func make(configuration: APNsConfiguration, logger: Logger) throws(APNsClientError) -> any PushTransport {
+        switch self {
+        case .libcurl: try CurlTransport(configuration: configuration, logger: logger)
+        }
+    }
+
+    var testDescription: String { rawValue }
+}
