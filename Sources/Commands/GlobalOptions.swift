@@ -62,6 +62,7 @@ extension ArgumentHelp {
         case .whole: "number"
         case .size: "bytes"
         case .seconds: "time"
+        case .share: "share"
         case .choice: String(key.path.split(separator: ".").last ?? "choice")
         }
     }

@@ -26,7 +26,9 @@ public struct Lamplighter: AsyncParsableCommand {
                     PublishCommand.self, PushCommand.self, TrackCommand.self, UntrackCommand.self, ImportCommand.self,
                     ActivityCommand.self,
                 ]),
-            CommandGroup(name: "Operate", subcommands: [StatusCommand.self, DoctorCommand.self, DeadCommand.self]),
+            CommandGroup(
+                name: "Operate",
+                subcommands: [StatusCommand.self, DoctorCommand.self, QuarantineCommand.self, DeadCommand.self]),
         ])
 
     public init() {}

@@ -30,18 +30,30 @@ struct StatusCommand: AsyncParsableCommand {
         let findings = try await RedisInspection.findings(client)
         let depths = try await store.queue.depth(settings.apps.map(\.key))
         let alarms = try await store.alarms.list(settings.apps.map(\.key))
+        var kept: [AppKey: Kept] = [:]
+        for app in settings.apps.map(\.key) {
+            kept[app] = Kept(
+                deadLetters: try await store.deadLetters.count(app),
+                quarantinedNames: try await store.quarantine.count(app))
+        }
         let workers = try await store.queue.workers(settings.apps.map(\.key)).sorted { $0.name < $1.name }
         await client.close()
         if global.json {
-            Terminal.print(json(settings, findings, alarms, depths, workers))
+            Terminal.print(json(settings, findings, alarms, depths, kept, workers))
         } else {
-            text(settings, findings, alarms, depths, workers)
+            text(settings, findings, alarms, depths, kept, workers)
         }
+    }
+
+    /// What waits for an operator.
+    private struct Kept {
+        var deadLetters = 0
+        var quarantinedNames = 0
     }
 
     private func text(
         _ settings: Settings, _ findings: RedisFindings, _ alarms: [Alarm], _ depths: [QueueDepth],
-        _ workers: [(name: String, idle: Int, pending: Int)]
+        _ kept: [AppKey: Kept], _ workers: [(name: String, idle: Int, pending: Int)]
     ) {
         let memory = (findings.info["used_memory"].flatMap(Int.init) ?? 0) >> 20
         Terminal.print("\(findings.version.text) at \(settings.redisURL): \(memory) MB in use")
@@ -49,7 +61,7 @@ struct StatusCommand: AsyncParsableCommand {
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         for alarm in alarms {
             let since = Self.ago(Int(max(0, now - alarm.since)))
-            Terminal.print("✗ app \(alarm.app): \(alarm.kind): \(alarm.reason), first \(since)")
+            Terminal.print("✗ app \(alarm.app): \(alarm.kind.rawValue): \(alarm.reason), first \(since)")
         }
         Terminal.print("")
         var queues = Table(.left, .right, .right, .right, .right)
@@ -60,6 +72,12 @@ struct StatusCommand: AsyncParsableCommand {
                 Terminal.grouped(depth.shardTasks), Terminal.grouped(depth.retriesDue))
         }
         if depths.isEmpty { Terminal.print("no app is configured here, so no queue is shown") } else { queues.print() }
+        for depth in depths {
+            guard let kept = kept[depth.app], kept.deadLetters + kept.quarantinedNames > 0 else { continue }
+            let letters = "\(Terminal.grouped(kept.deadLetters)) pushes with dead letters ('lamplighter dead list')"
+            let names = "\(Terminal.grouped(kept.quarantinedNames)) names in quarantine ('lamplighter quarantine list')"
+            Terminal.print("! app \(depth.app): \(letters), \(names)")
+        }
         Terminal.print("")
         guard !workers.isEmpty else { return Terminal.print("no worker has joined yet: start 'lamplighter work'") }
         var table = Table(.left, .right, .right)
@@ -70,13 +88,15 @@ struct StatusCommand: AsyncParsableCommand {
 
     private func json(
         _ settings: Settings, _ findings: RedisFindings, _ alarms: [Alarm], _ depths: [QueueDepth],
-        _ workers: [(name: String, idle: Int, pending: Int)]
+        _ kept: [AppKey: Kept], _ workers: [(name: String, idle: Int, pending: Int)]
     ) -> String {
         let apps = depths.map { depth in
             JSONText.object([
                 ("key", JSONText.quoted(depth.app.rawValue)), ("pushes_high", "\(depth.pushesHigh)"),
                 ("pushes_low", "\(depth.pushesLow)"), ("shard_tasks", "\(depth.shardTasks)"),
                 ("retries_due", "\(depth.retriesDue)"),
+                ("dead_letters", "\(kept[depth.app]?.deadLetters ?? 0)"),
+                ("quarantined_names", "\(kept[depth.app]?.quarantinedNames ?? 0)"),
             ])
         }
         let consumers = workers.map { worker in
@@ -86,7 +106,7 @@ struct StatusCommand: AsyncParsableCommand {
         }
         let raised = alarms.map { alarm in
             JSONText.object([
-                ("app", JSONText.quoted(alarm.app.rawValue)), ("kind", JSONText.quoted(alarm.kind)),
+                ("app", JSONText.quoted(alarm.app.rawValue)), ("kind", JSONText.quoted(alarm.kind.rawValue)),
                 ("reason", JSONText.quoted(alarm.reason)), ("since", "\(alarm.since)"),
             ])
         }

@@ -60,6 +60,9 @@ struct WorkCommand: AsyncParsableCommand {
         options.concurrency = settings.worker.concurrency
         options.claimAfter = settings.worker.claimAfter
         options.drainTimeout = settings.worker.drainTimeout
+        let seconds = settings.pruneGuard.window.components.seconds
+        options.pruneGuard = PruneGuard(
+            share: settings.pruneGuard.share, answers: settings.pruneGuard.answers, window: Int((seconds + 59) / 60))
         return options
     }
 

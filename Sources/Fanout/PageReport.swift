@@ -110,7 +110,16 @@ struct PageReport {
 
 /// Why an app's sends rest for a while: what it has to send is kept.
 struct Halt: Hashable, Sendable {
-    enum Cause: String, Sendable, CaseIterable { case credentials, unreachable }
+    enum Cause: String, Sendable, CaseIterable {
+        case credentials, unreachable
+
+        var alarm: Alarm.Kind {
+            switch self {
+            case .credentials: .credentials
+            case .unreachable: .unreachable
+            }
+        }
+    }
     var cause: Cause
     var reason: String
 

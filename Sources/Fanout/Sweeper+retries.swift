@@ -101,14 +101,14 @@ extension Sweeper {
             if gates.close(app, halt, now: Clocks.sinceBoot()) {
                 log.error("\(halt.alarmText)", metadata: ["reason": "\(halt.reason)"])
                 try? await store.alarms.raise(
-                    Alarm(app: app, kind: halt.cause.rawValue, reason: halt.reason, since: Clocks.now()))
+                    Alarm(app: app, kind: halt.cause.alarm, reason: halt.reason, since: Clocks.now()))
             }
             return gates.rest(of: app, now: Clocks.sinceBoot()) ?? .zero
         }
         if report.delivered > 0, let halt = gates.open(app) {
             log.notice("APNs accepts this app's pushes again", metadata: ["reason": "\(halt.reason)"])
             // One may have followed the other: what passes ends both.
-            for cause in Halt.Cause.allCases { try? await store.alarms.clear(app, kind: cause.rawValue) }
+            for cause in Halt.Cause.allCases { try? await store.alarms.clear(app, cause.alarm) }
         }
         return nil
     }

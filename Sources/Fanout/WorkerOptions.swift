@@ -29,6 +29,7 @@ public struct WorkerOptions: Sendable {
     /// A push without an expiry is tried for this long after its acceptance.
     public var defaultLife: Duration = .seconds(3_600)
     public var backoff = Backoff()
+    public var pruneGuard = PruneGuard()
 
     public init(name: String = "worker") { self.name = name }
 }

@@ -3,6 +3,8 @@ enum Operation: Sendable, Hashable, CaseIterable {
     case publish, validate, pushLedger, cancelPush
     case createChannel, updateChannel, channelBatch, tagChannels, associate, disassociate, deviceToken
     case listActivities, activity, track, untrack, bulkTrack
+    case listDead, deadLetter, retryDead, dropDead
+    case listQuarantine, releaseQuarantine, discardQuarantine
     case schedules
     case health, readiness, metrics
 }
@@ -72,6 +74,13 @@ struct Endpoint: Sendable {
         Endpoint("POST", "/api/activities/{name}/channels", .bulkTrack, .master),
         Endpoint("PUT", "/api/activities/{name}/channels/{channel}", .track, .channel),
         Endpoint("DELETE", "/api/activities/{name}/channels/{channel}", .untrack, .channel),
+        Endpoint("GET", "/api/dead", .listDead, .master),
+        Endpoint("GET", "/api/dead/{push_id}", .deadLetter, .master),
+        Endpoint("DELETE", "/api/dead/{push_id}", .dropDead, .master),
+        Endpoint("POST", "/api/dead/{push_id}/retry", .retryDead, .master),
+        Endpoint("GET", "/api/quarantine", .listQuarantine, .master),
+        Endpoint("POST", "/api/quarantine/release", .releaseQuarantine, .master),
+        Endpoint("POST", "/api/quarantine/discard", .discardQuarantine, .master),
         Endpoint("GET", "/healthz", .health, .anyone),
         Endpoint("GET", "/readyz", .readiness, .anyone),
         Endpoint("GET", "/metrics", .metrics, .anyone),

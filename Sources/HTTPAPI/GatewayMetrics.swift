@@ -37,11 +37,31 @@ struct GatewayMetrics: Sendable {
             ("retries_due", depth.retriesDue),
         ]
         for (kind, value) in parts {
-            Meter(
-                label: "lamplighter.queue.depth", dimensions: [("app", depth.app.rawValue), ("kind", kind)],
-                factory: registry
-            ).set(value)
+            gauge("lamplighter.queue.depth", [("app", depth.app.rawValue), ("kind", kind)]).set(value)
         }
+    }
+
+    /// Every kind of every app has a series, 1 while its alarm stands.
+    func record(_ alarms: [Alarm], of apps: [AppKey]) {
+        let raised = Set(alarms.map { [$0.app.rawValue, $0.kind.rawValue] })
+        for app in apps {
+            for kind in Alarm.Kind.allCases {
+                let isRaised = raised.contains([app.rawValue, kind.rawValue])
+                gauge("lamplighter.alarms", [("app", app.rawValue), ("kind", kind.rawValue)]).set(isRaised ? 1 : 0)
+            }
+        }
+    }
+
+    func quarantined(_ app: AppKey, names: Int) {
+        gauge("lamplighter.quarantined_names", [("app", app.rawValue)]).set(names)
+    }
+
+    func deadLetters(_ app: AppKey, pushes: Int) {
+        gauge("lamplighter.dead_letters", [("app", app.rawValue)]).set(pushes)
+    }
+
+    private func gauge(_ label: String, _ dimensions: [(String, String)]) -> Meter {
+        Meter(label: label, dimensions: dimensions, factory: registry)
     }
 
     private func counter(_ label: String, _ dimensions: [(String, String)]) -> Counter {

@@ -8,17 +8,10 @@ extension Handlers {
     static let maximumPage = 1_000
 
     func listActivities(_ call: Call) async throws(APIError) -> Answer {
-        var limit = Self.defaultPage
-        if let text = call.query["limit"] {
-            guard let number = Int(text), (1...Self.maximumPage).contains(number) else {
-                throw .parameter("limit", "must be a whole number from 1 to \(Self.maximumPage)")
-            }
-            limit = number
-        }
-        let wanted = limit
+        let limit = try call.limit()
         let names = try await storing { () throws(StoreError) in
             try await store.registry.names(
-                call.app.key, prefix: call.query["prefix"] ?? "", after: call.query["after"], limit: wanted)
+                call.app.key, prefix: call.query["prefix"] ?? "", after: call.query["after"], limit: limit)
         }
         var body: JSON = ["ok": true, "activities": .array(names.map { ["name": .string($0.rawValue)] })]
         // A full page may be the last one: the next is empty then.

@@ -4,7 +4,7 @@ import StrictJSON
 
 extension Handlers {
     func pushLedger(_ call: Call) async throws(APIError) -> Answer {
-        let id = try pushID(call)
+        let id = try call.pushID()
         let ledger = try await storing { () throws(StoreError) in try await store.pushes.ledger(call.app.key, id) }
         guard let ledger else { throw .noSuchPush }
         return Answer(200, ledger.json)
@@ -12,17 +12,12 @@ extension Handlers {
 
     /// What is sent stays sent; the ledger afterwards says how much that was.
     func cancelPush(_ call: Call) async throws(APIError) -> Answer {
-        let id = try pushID(call)
+        let id = try call.pushID()
         let ledger = try await storing { () throws(StoreError) in
             try await store.pushes.cancel(call.app.key, id, now: call.now)
         }
         guard let ledger else { throw .noSuchPush }
         return Answer(200, ledger.json)
-    }
-
-    private func pushID(_ call: Call) throws(APIError) -> PushID {
-        guard let id = PushID(call.parameter("push_id")) else { throw .parameter("push_id", "must be a UUID") }
-        return id
     }
 }
 

@@ -1,3 +1,4 @@
+import LiveActivity
 import Logging
 import PrometheusText
 import Redis
@@ -29,6 +30,13 @@ struct Handlers: Sendable {
         case .track: try await track(call)
         case .untrack: try await untrack(call)
         case .bulkTrack: try await bulkTrack(call)
+        case .listDead: try await listDead(call)
+        case .deadLetter: try await deadLetter(call)
+        case .retryDead: try await retryDead(call)
+        case .dropDead: try await dropDead(call)
+        case .listQuarantine: try await listQuarantine(call)
+        case .releaseQuarantine: try await releaseQuarantine(call)
+        case .discardQuarantine: try await discardQuarantine(call)
         case .schedules: throw APIError(501, "Schedules are not built yet; publish at the time instead.")
         case .health, .readiness, .metrics: throw .notFound
         }
@@ -47,7 +55,6 @@ struct Handlers: Sendable {
     private func readiness() async throws(APIError) -> Answer {
         do throws(RedisError) {
             try await store.redis.send(RedisCommand("PING"))
-            return Answer(200, ["ok": true])
         } catch {
             // A server that answers at all but cannot serve (LOADING, …) is not ready either.
             var problem = APIError(StoreError.redis(error))
@@ -56,13 +63,31 @@ struct Handlers: Sendable {
             problem.retryAfter = problem.retryAfter ?? 5
             throw problem
         }
+        // An alarm is for people: the gateway takes publishes all the same, and their work is kept.
+        let alarms = (try? await store.alarms.list(configuration.apps.map(\.key))) ?? []
+        return Answer(200, ["ok": true, "alarms": .array(alarms.map(\.json))])
     }
 
-    /// Queue depths are asked for at each scrape; without Redis the process's own numbers still come.
+    /// Queue depths and alarms are asked for at each scrape; without Redis the process's own numbers still come.
     private func prometheus() async -> Answer {
-        if let depths = try? await store.queue.depth(configuration.apps.map(\.key)) {
+        let apps = configuration.apps.map(\.key)
+        if let depths = try? await store.queue.depth(apps) {
             for depth in depths { metrics.record(depth) }
         }
+        if let alarms = try? await store.alarms.list(apps) { metrics.record(alarms, of: apps) }
+        for app in apps {
+            if let names = try? await store.quarantine.count(app) { metrics.quarantined(app, names: names) }
+            if let pushes = try? await store.deadLetters.count(app) { metrics.deadLetters(app, pushes: pushes) }
+        }
         return Answer(200, text: registry.text(), type: Answer.prometheusType)
+    }
+}
+
+extension Alarm {
+    var json: JSON {
+        [
+            "app": .string(app.rawValue), "kind": .string(kind.rawValue), "reason": .string(reason),
+            "since": .string(Instant.text(since)),
+        ]
     }
 }

@@ -10,6 +10,8 @@ public struct SettingKey: Sendable, Hashable {
         /// Seconds, or with a unit: `10`, `10s`, `500ms`, `2m`.
         case seconds(ClosedRange<Double>)
         case choice([String])
+        /// A fraction, such as 0.5.
+        case share(ClosedRange<Double>)
     }
 
     /// `section.key_in_snake_case`.
@@ -73,6 +75,14 @@ extension SettingKey {
     public static let workerName = SettingKey(
         "worker.name", .text, nil, "name in status and logs, unique in the fleet; default: host name and process id")
 
+    public static let guardShare = SettingKey(
+        "guard.share", .share(0.01...1), "0.5",
+        "share of wrong tokens (400) from which on they are quarantined, not pruned")
+    public static let guardAnswers = SettingKey(
+        "guard.answers", .whole(1...1_000_000), "200", "answers, of a push or of an app, below which no share counts")
+    public static let guardWindow = SettingKey(
+        "guard.window", .seconds(60...7_200), "10m", "time over which an app's answers are counted, in whole minutes")
+
     public static let pacingMinInterval = SettingKey(
         "pacing.min_interval", .seconds(0...3_600), "1", "reserved: least time between alert-free updates of a name")
 
@@ -87,6 +97,7 @@ extension SettingKey {
         gatewayHost, gatewayPort, gatewayURL, gatewayMaxBody, gatewayMaxConcurrency,
         workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerDrainTimeout,
         workerRequestTimeout, workerName,
+        guardShare, guardAnswers, guardWindow,
         pacingMinInterval,
         logLevel, logFormat,
     ]

@@ -19,6 +19,9 @@ extension Settings {
         let gateway = gateway(&reader)
         let worker = worker(&reader)
         let connections = reader.whole(.redisConnections)
+        let pruneGuard = Guard(
+            share: reader.share(.guardShare), answers: reader.whole(.guardAnswers),
+            window: reader.duration(.guardWindow))
         let pacing = reader.duration(.pacingMinInterval)
         let log = Log(level: reader.choice(.logLevel), isJSON: reader.choice(.logFormat) == "json")
         var apps = AppsReader(input: input, file: file)
@@ -27,7 +30,7 @@ extension Settings {
         guard let redisURL else { throw .missing(key: SettingKey.redisURL.path, remedy: SettingKey.redisURL.summary) }
         return Settings(
             redisURL: redisURL, redisConnections: connections, redisPrefix: prefix, gateway: gateway,
-            worker: worker, pacingMinInterval: pacing, log: log, apps: found,
+            worker: worker, pruneGuard: pruneGuard, pacingMinInterval: pacing, log: log, apps: found,
             warnings: unknownVariables(input.environment) + apps.warnings, file: input.file?.path)
     }
 

@@ -25,6 +25,13 @@ public struct Settings: Sendable {
         public var name: String?
     }
 
+    /// When APNs's word on dead tokens is not believed.
+    public struct Guard: Sendable, Hashable {
+        public var share: Double
+        public var answers: Int
+        public var window: Duration
+    }
+
     public struct Log: Sendable, Hashable {
         public var level: String
         public var isJSON: Bool
@@ -35,6 +42,7 @@ public struct Settings: Sendable {
     public var redisPrefix: String
     public var gateway: Gateway
     public var worker: Worker
+    public var pruneGuard: Guard
     /// Parsed, applied by no process yet.
     public var pacingMinInterval: Duration
     public var log: Log

@@ -77,7 +77,7 @@ struct SettingsReader {
                 text in
                 SettingText.size(text).flatMap { range.contains($0) ? $0 : nil }
             }
-        case .text, .seconds, .choice:
+        case .text, .seconds, .choice, .share:
             preconditionFailure("\(key.path) is no number")
         }
     }
@@ -87,6 +87,14 @@ struct SettingsReader {
         let limits = "from \(SettingText.seconds(range.lowerBound)) to \(SettingText.seconds(range.upperBound))"
         return value(key, or: .zero, expected: "a time \(limits), such as 10s or 500ms") { text in
             SettingText.seconds(text).flatMap { range.contains($0) ? .milliseconds(Int64($0 * 1_000)) : nil }
+        }
+    }
+
+    mutating func share(_ key: SettingKey) -> Double {
+        guard case .share(let range) = key.form else { preconditionFailure("\(key.path) is no share") }
+        return value(key, or: range.upperBound, expected: "a share from \(range.lowerBound) to \(range.upperBound)") {
+            text in
+            SettingText.number(text[...]).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
@@ -122,7 +130,7 @@ enum SettingText {
     }
 
     /// Digits with at most one point: no exponent, no infinity, no sign.
-    private static func number(_ text: Substring) -> Double? {
+    static func number(_ text: Substring) -> Double? {
         text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2E } ? Double(String(text)) : nil
     }
 }

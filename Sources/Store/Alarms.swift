@@ -3,14 +3,26 @@ import Redis
 
 /// Something an operator has to see to, until a worker takes it back or nobody has repeated it for a while.
 public struct Alarm: Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// APNs refuses the app's provider token.
+        case credentials
+        /// APNs does not answer.
+        case unreachable
+        /// So many tokens were called dead by a 400 that they are quarantined, not pruned.
+        case pruneGuard = "prune_guard"
+        /// Unusually many tokens were called dead by a 410. They are pruned.
+        case manyUnregistered = "many_unregistered"
+        /// The second APNs environment of an app refuses what the first one takes.
+        case otherEnvironment = "other_environment"
+    }
+
     public var app: AppKey
-    /// `credentials`, `unreachable`, …
-    public var kind: String
+    public var kind: Kind
     public var reason: String
     /// Epoch milliseconds of its first raising.
     public var since: Int64
 
-    public init(app: AppKey, kind: String, reason: String, since: Int64) {
+    public init(app: AppKey, kind: Kind, reason: String, since: Int64) {
         self.app = app
         self.kind = kind
         self.reason = reason
@@ -19,37 +31,61 @@ public struct Alarm: Sendable, Hashable {
 }
 
 public struct Alarms: Sendable {
-    /// An alarm that no worker repeats is over: the workers are gone, or the app has nothing to send.
+    /// An alarm that no worker repeats is over: the workers are gone, or the app has nothing to send. That of the prune
+    /// guard stands for as long as anything is quarantined, whether there are workers or not.
     static let life: Duration = .seconds(900)
 
     let redis: RedisClient
     let keys: Keyspace
+    /// Epoch milliseconds.
+    let clock: @Sendable () -> Int64
 
     public func raise(_ alarm: Alarm) async throws(StoreError) {
-        let key = RedisArgument.string(keys.alarm(alarm.app))
+        let life = alarm.kind == .pruneGuard ? Quarantine.life : Self.life
         _ = try await redis.run([
-            RedisCommand("HSETNX", [key, .string("\(alarm.kind):since"), .int(alarm.since)]),
-            RedisCommand("HSET", [key, .string(alarm.kind), .string(alarm.reason)]),
-            RedisCommand("PEXPIRE", [key, .int(Self.life.milliseconds)]),
+            RedisCommand(
+                Lua.alarmRaise, keys: [.string(keys.alarm(alarm.app))],
+                arguments: [
+                    .string(alarm.kind.rawValue), .string(alarm.reason), .int(alarm.since), .int(life.milliseconds),
+                ])
         ])
     }
 
-    public func clear(_ app: AppKey, kind: String) async throws(StoreError) {
+    public func clear(_ app: AppKey, _ kind: Alarm.Kind) async throws(StoreError) {
+        let name = kind.rawValue
         _ = try await redis.run([
-            RedisCommand("HDEL", [.string(keys.alarm(app)), .string(kind), .string("\(kind):since")])
+            RedisCommand(
+                "HDEL",
+                [.string(keys.alarm(app)), .string(name), .string("\(name):since"), .string("\(name):until")])
         ])
     }
 
+    /// What stands, by app and kind. The prune guard's stands exactly as long as a name holds quarantined tokens.
     public func list(_ apps: [AppKey]) async throws(StoreError) -> [Alarm] {
         var alarms: [Alarm] = []
+        let now = clock()
         for app in apps {
-            let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.alarm(app))])])[0]
-            let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
-            for (kind, reason) in fields.pairs where !kind.hasSuffix(":since") {
-                let since = fields.number("\(kind):since") ?? 0
-                alarms.append(Alarm(app: app, kind: kind, reason: reason, since: Int64(since)))
+            let replies = try await redis.run([
+                RedisCommand("HGETALL", [.string(keys.alarm(app))]),
+                RedisCommand("ZCOUNT", [.string(keys.quarantinedNames(app)), .string("(\(now)"), "+inf"]),
+            ])
+            let (fields, names) = try redisErrors { () throws(RedisError) in
+                (try StoredHash(replies[0]), try replies[1].integer())
+            }
+            for kind in Alarm.Kind.allCases {
+                let until = fields.number("\(kind.rawValue):until").map(Int64.init) ?? .max
+                let reason = until > now ? fields.text(kind.rawValue) : nil
+                let since = Int64(fields.number("\(kind.rawValue):since") ?? Int(now))
+                if kind == .pruneGuard {
+                    guard names > 0 else { continue }
+                    let text = "tokens are quarantined under \(names) \(names == 1 ? "name" : "names")"
+                    let cause = reason.map { "\($0); " } ?? ""
+                    alarms.append(Alarm(app: app, kind: kind, reason: cause + text, since: since))
+                } else if let reason {
+                    alarms.append(Alarm(app: app, kind: kind, reason: reason, since: since))
+                }
             }
         }
-        return alarms.sorted { ($0.app.rawValue, $0.kind) < ($1.app.rawValue, $1.kind) }
+        return alarms.sorted { ($0.app.rawValue, $0.kind.rawValue) < ($1.app.rawValue, $1.kind.rawValue) }
     }
 }

@@ -18,6 +18,9 @@ enum Lua {
     static let taskRenew = script("task-renew-1", PackageResources.task_renew_1_lua)
     static let taskSettle = script("task-settle-6", PackageResources.task_settle_6_lua)
     static let queueDue = script("queue-due-2", PackageResources.queue_due_2_lua)
+    static let guardCount = script("guard-count-1", PackageResources.guard_count_1_lua)
+    static let quarantineForget = script("quarantine-forget-1", PackageResources.quarantine_forget_1_lua)
+    static let alarmRaise = script("alarm-raise-1", PackageResources.alarm_raise_1_lua)
     static let queueForget = script("queue-forget-1", PackageResources.queue_forget_1_lua)
 
     static let all: [RedisScript] = [
@@ -38,6 +41,9 @@ enum Lua {
         taskSettle,
         queueDue,
         queueForget,
+        guardCount,
+        quarantineForget,
+        alarmRaise,
     ]
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript {

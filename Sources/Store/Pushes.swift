@@ -122,7 +122,7 @@ public struct Pushes: Sendable {
     }
 
     /// The name a push belongs to, if it is this app's.
-    private func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
+    func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
         let reply = try await redis.run([RedisCommand("GET", [.string(keys.index(id))])])[0]
         if reply.isNil { return nil }
         let route = try redisErrors { () throws(RedisError) in try reply.string() }

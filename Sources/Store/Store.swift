@@ -10,6 +10,9 @@ public struct Store: Sendable {
     public let queue: WorkQueue
     public let sweeps: Sweeps
     public let alarms: Alarms
+    public let answers: Answers
+    public let quarantine: Quarantine
+    public let deadLetters: DeadLetters
     let keys: Keyspace
 
     /// Connects with the first command.
@@ -26,7 +29,10 @@ public struct Store: Sendable {
         pushes = Pushes(redis: redis, keys: keys)
         queue = WorkQueue(redis: redis, keys: keys)
         sweeps = Sweeps(redis: redis, keys: keys)
-        alarms = Alarms(redis: redis, keys: keys)
+        alarms = Alarms(redis: redis, keys: keys, clock: clock)
+        answers = Answers(redis: redis, keys: keys)
+        quarantine = Quarantine(redis: redis, keys: keys, registry: registry, alarms: alarms, clock: clock)
+        deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)
     }
 
     /// All scripts, to be given to `RedisClient`.

@@ -76,6 +76,17 @@ struct LayerTests {
         #expect(Set(names).count == names.count)
     }
 
+    @Test("The prune guard's thresholds")
+    func pruneGuard() throws {
+        let settings = try load(
+            environment: ["LAMPLIGHTER_GUARD_SHARE": "0.25"], file: "guard: {answers: 50, window: 2m}")
+        #expect(settings.pruneGuard.share == 0.25)
+        #expect(settings.pruneGuard.answers == 50)
+        #expect(settings.pruneGuard.window == .seconds(120))
+        let plain = try load().pruneGuard
+        #expect(plain.share == 0.5 && plain.answers == 200 && plain.window == .seconds(600))
+    }
+
     @Test("PORT is the gateway's port, unless its own variable says another")
     func port() throws {
         #expect(try load(environment: ["PORT": "5000"]).gateway.port == 5000)
@@ -159,6 +170,11 @@ struct RefusalTests {
             ("worker:\n  claim_after: 1e3\n", "worker.claim_after"),
             ("worker:\n  drain_timeout: soon\n", "such as 10s or 500ms"),
             ("gateway:\n  max_body: 1G\n", "gateway.max_body"),
+            (
+                "guard:\n  share: 2\n",
+                "guard.share (config/lamplighter.yaml:2) must be a share from 0.01 to 1.0, not '2'"
+            ),
+            ("guard:\n  window: 10s\n", "guard.window"),
             ("log:\n  level: loud\n", "one of trace, debug, info, notice, warning, error, critical, not 'loud'"),
             ("log:\n  format: xml\n", "one of text, json"),
             ("redis:\n  prefix: 'a b'\n", "redis.prefix"),

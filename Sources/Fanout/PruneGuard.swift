@@ -1,0 +1,59 @@
+public import Store
+
+/// Whether what APNs says about dead tokens can be believed: a wrong key, topic or environment makes every token look dead,
+/// and a sender that prunes on such a word destroys its own database. A value, without clock or I/O.
+public struct PruneGuard: Sendable, Hashable {
+    /// Of the answers, from which on 400-class dead tokens are unusually many. 0 < share ≤ 1.
+    public var share: Double
+    /// Fewer answers than these prove nothing.
+    public var answers: Int
+    /// Minutes over which an app's answers are counted.
+    public var window: Int
+
+    public init(share: Double = 0.5, answers: Int = 200, window: Int = 10) {
+        self.share = share
+        self.answers = answers
+        self.window = window
+    }
+
+    /// What the counts come from, in the words of an alarm.
+    public enum Scope: Sendable, Hashable {
+        case push
+        case app
+
+        func text(_ window: Int) -> String { self == .push ? "of a push" : "of this app in \(window) min" }
+    }
+
+    /// What is done about tokens that APNs calls dead.
+    public struct Verdict: Sendable, Hashable {
+        /// Why 400-class dead tokens are quarantined and not pruned; nil = they are pruned.
+        public var quarantine: String?
+        /// Why there is an alarm about 410s, which are pruned all the same.
+        public var manyUnregistered: String?
+
+        public init(quarantine: String? = nil, manyUnregistered: String? = nil) {
+            self.quarantine = quarantine
+            self.manyUnregistered = manyUnregistered
+        }
+    }
+
+    /// The verdict on dead tokens among the answers to a push so far, and to its app over the window.
+    public func verdict(push: AnswerCounts, app: AnswerCounts) -> Verdict {
+        var verdict = Verdict()
+        for (scope, counts) in [(Scope.push, push), (.app, app)] where counts.answers >= answers {
+            func isUnusual(_ number: Int) -> Bool { number > 0 && Double(number) >= share * Double(counts.answers) }
+            func text(_ what: String, _ number: Int) -> String {
+                "\(number) of \(counts.answers) answers \(scope.text(window)) \(what)"
+            }
+            if isUnusual(counts.dead) {
+                verdict.quarantine =
+                    verdict.quarantine
+                    ?? text("call the token wrong for this key, topic or environment (400)", counts.dead)
+            }
+            if isUnusual(counts.gone) {
+                verdict.manyUnregistered = verdict.manyUnregistered ?? text("call the token dead (410)", counts.gone)
+            }
+        }
+        return verdict
+    }
+}

@@ -1,0 +1,85 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// What pushes gave up.
+extension Handlers {
+    func listDead(_ call: Call) async throws(APIError) -> Answer {
+        let limit = try call.limit()
+        let after = try call.query["after"].map { text throws(APIError) in
+            guard let id = PushID(text) else { throw .parameter("after", "must be a UUID") }
+            return id
+        }
+        let (letters, total) = try await storing { () throws(StoreError) in
+            (
+                try await store.deadLetters.list(call.app.key, after: after, limit: limit),
+                try await store.deadLetters.count(call.app.key)
+            )
+        }
+        var body: JSON = [
+            "ok": true, "total": .integer(total), "dead": .array(letters.map { .object($0.members) }),
+        ]
+        // A full page may be the last one: the next is empty then.
+        if letters.count == limit, let last = letters.last { body.append("next", .string(last.push.description)) }
+        return Answer(200, body)
+    }
+
+    func deadLetter(_ call: Call) async throws(APIError) -> Answer {
+        let id = try call.pushID()
+        let letter = try await storing { () throws(StoreError) in
+            try await store.deadLetters.letter(call.app.key, id)
+        }
+        guard let letter else { throw .noDeadLetter }
+        return Answer(200, .object(letter.members))
+    }
+
+    func retryDead(_ call: Call) async throws(APIError) -> Answer {
+        let id = try call.pushID()
+        let letter = try await storing { () throws(StoreError) in
+            try await store.deadLetters.letter(call.app.key, id)
+        }
+        if letter == nil { throw .noDeadLetter }
+        throw APIError(501, "Trying dead letters again is not built yet; publish the present state.")
+    }
+
+    func dropDead(_ call: Call) async throws(APIError) -> Answer {
+        let id = try call.pushID()
+        let isDropped = try await storing { () throws(StoreError) in
+            try await store.deadLetters.drop(call.app.key, id)
+        }
+        guard isDropped else { throw .noDeadLetter }
+        return .empty
+    }
+}
+
+extension Call {
+    /// `limit` of a list's page.
+    func limit() throws(APIError) -> Int {
+        guard let text = query["limit"] else { return Handlers.defaultPage }
+        guard let number = Int(text), (1...Handlers.maximumPage).contains(number) else {
+            throw .parameter("limit", "must be a whole number from 1 to \(Handlers.maximumPage)")
+        }
+        return number
+    }
+
+    func pushID() throws(APIError) -> PushID {
+        guard let id = PushID(parameter("push_id")) else { throw .parameter("push_id", "must be a UUID") }
+        return id
+    }
+}
+
+extension APIError {
+    static let noDeadLetter = APIError(404, "There is no dead letter of that push.", code: 40401)
+}
+
+extension DeadLetter {
+    fileprivate var members: [JSON.Member] {
+        let counts = reasons.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer($0.value)) }
+        return [
+            JSON.Member("push_id", .string(push.description)), JSON.Member("name", .string(name.rawValue)),
+            JSON.Member("at", .string(Instant.text(at))), JSON.Member("stopped", stopped.map { .string($0) } ?? .null),
+            JSON.Member("tokens", .integer(tokens)), JSON.Member("kept", .integer(kept)),
+            JSON.Member("reasons", .object(counts)),
+        ]
+    }
+}

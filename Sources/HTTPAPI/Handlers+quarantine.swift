@@ -1,0 +1,62 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// What the prune guard holds back.
+extension Handlers {
+    func listQuarantine(_ call: Call) async throws(APIError) -> Answer {
+        let limit = try call.limit()
+        let (names, total) = try await storing { () throws(StoreError) in
+            (
+                try await store.quarantine.list(call.app.key, limit: limit),
+                try await store.quarantine.count(call.app.key)
+            )
+        }
+        return Answer(
+            200, ["ok": true, "total_names": .integer(total), "names": .array(names.map(\.json))])
+    }
+
+    /// Body: `{"name"?}`; without a name, or without a body, every name of the app.
+    func releaseQuarantine(_ call: Call) async throws(APIError) -> Answer {
+        let name = try await quarantinedName(call)
+        let result = try await storing { () throws(StoreError) in
+            try await store.quarantine.release(call.app.key, name)
+        }
+        return Answer(
+            200, ["ok": true, "names": .integer(result.names), "released": .integer(result.released)])
+    }
+
+    func discardQuarantine(_ call: Call) async throws(APIError) -> Answer {
+        let name = try await quarantinedName(call)
+        let result = try await storing { () throws(StoreError) in
+            try await store.quarantine.discard(call.app.key, name)
+        }
+        return Answer(
+            200,
+            [
+                "ok": true, "names": .integer(result.names), "pruned": .integer(result.pruned),
+                "newer": .integer(result.newer), "gone": .integer(result.gone),
+            ])
+    }
+
+    private func quarantinedName(_ call: Call) async throws(APIError) -> ActivityName? {
+        let bytes = try await call.body.collect()
+        if bytes.isEmpty { return nil }
+        return try reading { () throws(JSONError) in
+            let body = try JSONDocument(bytes).root.object()
+            try body.refuseUnknownKeys(known: ["name"])
+            return try body["name"].map { value throws(JSONError) in
+                try identifier(value) { text throws(IdentifierError) in try ActivityName(text) }
+            }
+        }
+    }
+}
+
+extension QuarantinedName {
+    fileprivate var json: JSON {
+        [
+            "name": .string(name.rawValue), "tokens": .integer(tokens), "since": .string(Instant.text(since)),
+            "reasons": .array(reasons.map { .string($0) }),
+        ]
+    }
+}

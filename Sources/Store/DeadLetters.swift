@@ -1,0 +1,156 @@
+public import LiveActivity
+import Redis
+
+/// What one push gave up: tokens whose attempts were used up, and a rest that was never sent because the push was stopped.
+public struct DeadLetter: Sendable, Hashable {
+    public var push: PushID
+    public var name: ActivityName
+    /// Epoch milliseconds of the latest.
+    public var at: Int64
+    /// Why the push was stopped early; nil if it was not.
+    public var stopped: String?
+    /// Tokens given up by the last reason that APNs or the connection gave.
+    public var reasons: [String: Int]
+    /// Of them, how many channels are kept to be tried again.
+    public var kept: Int
+
+    public var tokens: Int { reasons.values.reduce(0, +) }
+}
+
+/// What became of an operator's wish to try again.
+public enum DeadRetry: Sendable, Hashable {
+    /// So many tokens wait for another attempt; `isResumed`: the sweep goes on where it was stopped.
+    case taken(tokens: Int, isResumed: Bool)
+    /// A newer push went out under the name: what this one says is out of date.
+    case newer(PushID?)
+    case expired
+    /// Cancelled, or still on its way to its end.
+    case notFinished
+    /// Too much of the name waits to be looked through; it is less later.
+    case busy
+    /// There is no dead letter of that push.
+    case none
+}
+
+/// The dead letters of each app: kept for seven days, to be looked at, tried again or dropped.
+public struct DeadLetters: Sendable {
+    /// How long what was given up is kept.
+    static let life: Duration = .seconds(7 * 86_400)
+    /// Channels that are kept of one push; of those beyond, only the number is.
+    static let mostChannels = 10_000
+    /// The index is written first: for so long an entry without a record may be about to get one.
+    private static let grace: Int64 = 60_000
+
+    let redis: RedisClient
+    let keys: Keyspace
+    let pushes: Pushes
+    let queue: WorkQueue
+    /// Epoch milliseconds.
+    let clock: @Sendable () -> Int64
+
+    /// Puts a push on its app's list: before what it gives up is settled, so that a death in between leaves an entry without
+    /// a record, which a list drops.
+    public func enlist(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) {
+        _ = try await redis.run([
+            RedisCommand("ZADD", [.string(keys.deadIndex(app)), .int(clock()), .string(Self.member(push, name))])
+        ])
+    }
+
+    /// How many pushes have given something up.
+    public func count(_ app: AppKey) async throws(StoreError) -> Int {
+        let reply = try await redis.run([
+            RedisCommand(
+                "ZCOUNT", [.string(keys.deadIndex(app)), .string("(\(clock() - Self.life.milliseconds)"), "+inf"])
+        ])[0]
+        return try redisErrors { () throws(RedisError) in try reply.integer() }
+    }
+
+    /// The latest first, at most `limit`, those after `after` if it is given and still there.
+    public func list(_ app: AppKey, after: PushID?, limit: Int) async throws(StoreError) -> [DeadLetter] {
+        let index = RedisArgument.string(keys.deadIndex(app))
+        var position = 0
+        if let after, let name = try await pushes.name(of: after, app) {
+            let rank = try await redis.run([RedisCommand("ZREVRANK", [index, .string(Self.member(after, name))])])[0]
+            position = try redisErrors { () throws(RedisError) in rank.isNil ? 0 : try rank.integer() + 1 }
+        }
+        _ = try await redis.run([
+            RedisCommand("ZREMRANGEBYSCORE", [index, "-inf", .int(clock() - Self.life.milliseconds)])
+        ])
+        var found: [DeadLetter] = []
+        while found.count < limit {
+            let wanted = min(limit - found.count, 200)
+            let reply = try await redis.run([
+                RedisCommand("ZREVRANGE", [index, .int(position), .int(position + wanted - 1), "WITHSCORES"])
+            ])[0]
+            let (members, scores) = try redisErrors { () throws(RedisError) in
+                let items = try reply.array().map { (item) throws(RedisError) in try item.string() }
+                return (
+                    stride(from: 0, to: items.count - 1, by: 2).map { items[$0] },
+                    stride(from: 1, to: items.count, by: 2).map { Int64(Double(items[$0]) ?? 0) }
+                )
+            }
+            if members.isEmpty { break }
+            position += members.count
+            var dropped: [RedisArgument] = []
+            for (member, score) in zip(members, scores) {
+                if let (push, name) = Self.pushAndName(member), let letter = try await read(app, name, push) {
+                    found.append(letter)
+                } else if score < clock() - Self.grace {
+                    dropped.append(.string(member))
+                }
+            }
+            if !dropped.isEmpty {
+                _ = try await redis.run([RedisCommand("ZREM", [index] + dropped)])
+                position -= dropped.count
+            }
+        }
+        return found
+    }
+
+    public func letter(_ app: AppKey, _ push: PushID) async throws(StoreError) -> DeadLetter? {
+        guard let name = try await pushes.name(of: push, app) else { return nil }
+        return try await read(app, name, push)
+    }
+
+    /// Forgets what the push gave up; its ledger stays. False if there was nothing.
+    public func drop(_ app: AppKey, _ push: PushID) async throws(StoreError) -> Bool {
+        guard let name = try await pushes.name(of: push, app) else { return false }
+        let tag = keys.tag(app, name)
+        let replies = try await redis.run([
+            RedisCommand("UNLINK", [.string(keys.deadLetter(tag, push)), .string(keys.deadChannels(tag, push))]),
+            RedisCommand("ZREM", [.string(keys.deadIndex(app)), .string(Self.member(push, name))]),
+        ])
+        return try redisErrors { () throws(RedisError) in
+            let (records, entries) = (try replies[0].integer(), try replies[1].integer())
+            return records + entries > 0
+        }
+    }
+
+    private func read(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) -> DeadLetter? {
+        let tag = keys.tag(app, name)
+        let replies = try await redis.run([
+            RedisCommand("HGETALL", [.string(keys.deadLetter(tag, push))]),
+            RedisCommand("HLEN", [.string(keys.deadChannels(tag, push))]),
+        ])
+        return try redisErrors { () throws(RedisError) in
+            let fields = try StoredHash(replies[0])
+            if fields.isEmpty { return nil }
+            var reasons: [String: Int] = [:]
+            for (field, value) in fields.pairs where field.hasPrefix("r:") {
+                reasons[String(field.dropFirst(2))] = Int(value)
+            }
+            return DeadLetter(
+                push: push, name: name, at: Int64(fields.number("at") ?? 0), stopped: fields.text("stop"),
+                reasons: reasons, kept: try replies[1].integer())
+        }
+    }
+
+    /// The id first: a name may hold anything.
+    static func member(_ push: PushID, _ name: ActivityName) -> String { "\(push) \(name)" }
+
+    static func pushAndName(_ member: String) -> (PushID, ActivityName)? {
+        let parts = member.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2, let push = PushID(parts[0]), let name = try? ActivityName(parts[1]) else { return nil }
+        return (push, name)
+    }
+}

@@ -1,0 +1,175 @@
+import LiveActivity
+import Logging
+import Redis
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// Tokens that are held back until an operator decides, and the alarm that stands as long.
+@Suite struct QuarantineTests {
+    /// A store with a clock of its own.
+    private struct Fixture {
+        static let start: Int64 = 1_795_000_000_000
+        let server: RedisServer
+        let store: Store
+        let time: Time
+        let app = try! AppKey("shop")
+
+        final class Time: Sendable {
+            private let value = Mutex(Fixture.start)
+            var now: Int64 { value.withLock { $0 } }
+            func pass(_ duration: Duration) { value.withLock { $0 += duration.milliseconds } }
+        }
+
+        init() async throws {
+            server = try await RedisServer.start()
+            let time = Time()
+            self.time = time
+            store = Store(
+                redis: RedisClient(
+                    url: server.url, scripts: Store.scripts,
+                    logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })), clock: { time.now })
+        }
+
+        /// Channels that follow a name, each with its mark, as a worker leaves them.
+        @discardableResult
+        func quarantined(_ count: Int, under name: ActivityName, isTracked: Bool = true) async throws -> [ChannelID] {
+            let channels = (0..<count).map { _ in ChannelID.random() }
+            if isTracked {
+                let registrations = channels.map {
+                    Registration(channel: $0, token: Self.token($0), registeredAt: Self.start - 1_000)
+                }
+                _ = try await store.registry.track(app, name, registrations)
+            }
+            try await store.quarantine.enlist(app, name)
+            let marks = channels.flatMap { channel -> [RedisArgument] in
+                let mark = QuarantineMark(
+                    reason: "BadDeviceToken", since: Self.start, token: Self.token(channel).bytes)
+                return [.bytes(channel.stored), .bytes(mark.storedValue)]
+            }
+            try await store.redis.send(RedisCommand("HSET", [.string(key(name))] + marks))
+            return channels
+        }
+
+        func key(_ name: ActivityName) -> String { store.keys.quarantine(store.keys.tag(app, name)) }
+        static func token(_ channel: ChannelID) -> PushToken { PushToken(bytes: channel.stored.reversed())! }
+
+        func tokens(_ name: ActivityName) async throws -> Int {
+            try await store.registry.info(app, name)?.tokens ?? 0
+        }
+    }
+
+    @Test func aMarkSaysWhatAndSinceWhen() throws {
+        let mark = QuarantineMark(reason: "BadDeviceToken", since: 1_795_000_000_000, token: [1, 2, 3])
+        let stored = mark.storedValue
+        #expect(stored.prefix(9) == [0, 0, 1, 0xA1, 0xEE, 0x56, 0x5E, 0, 14] && stored.suffix(3) == [1, 2, 3])
+        #expect(QuarantineMark(storedValue: stored[...]) == mark)
+        for length in [0, 8, 9, 22, 23] { #expect(QuarantineMark(storedValue: stored.prefix(length)) == nil) }
+    }
+
+    @Test func whatIsReleasedIsForgottenAndNothingElse() async throws {
+        let fixture = try await Fixture()
+        let (first, second) = (try ActivityName("match-1"), try ActivityName("match-2"))
+        try await fixture.quarantined(5, under: first)
+        fixture.time.pass(.seconds(1))
+        try await fixture.quarantined(3, under: second)
+        let listed = try await fixture.store.quarantine.list(fixture.app, limit: 10)
+        #expect(listed.map(\.name) == [first, second] && listed.map(\.tokens) == [5, 3])
+        #expect(listed[0].reasons == ["BadDeviceToken"] && listed[0].since == Fixture.start)
+
+        let released = try await fixture.store.quarantine.release(fixture.app, first)
+        #expect(released.names == 1 && released.released == 5)
+        #expect(try await fixture.store.quarantine.list(fixture.app, limit: 10).map(\.name) == [second])
+        #expect(try await fixture.tokens(first) == 5)
+        #expect(try await fixture.store.quarantine.release(fixture.app, first).names == 0)
+        #expect(try await fixture.store.quarantine.release(fixture.app, nil).released == 3)
+        #expect(try await fixture.store.quarantine.count(fixture.app) == 0)
+    }
+
+    @Test func discardingPrunesOnlyTheVeryTokens() async throws {
+        let fixture = try await Fixture()
+        let name = try ActivityName("match-1")
+        let channels = try await fixture.quarantined(2_500, under: name)
+        let rotated = Registration(
+            channel: channels[0], token: try PushToken(hex: "00ff00ff"), registeredAt: Fixture.start)
+        _ = try await fixture.store.registry.track(fixture.app, name, [rotated])
+        try await fixture.store.registry.untrack(
+            fixture.app, name, [Removal(channel: channels[1], removedAt: Fixture.start)])
+        try await fixture.store.redis.send(RedisCommand("HSET", [.string(fixture.key(name)), "nonsense", "x"]))
+        let result = try await fixture.store.quarantine.discard(fixture.app, nil)
+        #expect(result == QuarantineResult(names: 1, released: 0, pruned: 2_498, newer: 1, gone: 1))
+        #expect(try await fixture.tokens(name) == 1)
+        #expect(try await fixture.store.quarantine.list(fixture.app, limit: 10).isEmpty)
+        #expect(try await fixture.store.redis.send(RedisCommand("EXISTS", [.string(fixture.key(name))])).integer() == 0)
+    }
+
+    @Test func theAlarmStandsAsLongAsAnythingIsHeldBack() async throws {
+        let fixture = try await Fixture()
+        let name = try ActivityName("match-1")
+        try await fixture.quarantined(2, under: name)
+        let alarm = Alarm(app: fixture.app, kind: .pruneGuard, reason: "2 of 2 answers", since: Fixture.start)
+        try await fixture.store.alarms.raise(alarm)
+        // Nobody repeats it: the workers are gone.
+        fixture.time.pass(.seconds(7_200))
+        let standing = try await fixture.store.alarms.list([fixture.app])
+        #expect(standing.map(\.kind) == [.pruneGuard] && standing[0].since == Fixture.start)
+        #expect(standing[0].reason == "2 of 2 answers; tokens are quarantined under 1 name")
+        _ = try await fixture.store.quarantine.release(fixture.app, nil)
+        #expect(try await fixture.store.alarms.list([fixture.app]).isEmpty)
+        try await fixture.store.alarms.raise(alarm)
+        #expect(try await fixture.store.alarms.list([fixture.app]).isEmpty, "nothing is held back")
+    }
+
+    @Test func theAlarmStandsThoughItsDetailsAreLost() async throws {
+        let fixture = try await Fixture()
+        try await fixture.quarantined(2, under: try ActivityName("a"))
+        try await fixture.quarantined(2, under: try ActivityName("b"))
+        let standing = try await fixture.store.alarms.list([fixture.app])
+        #expect(standing.map(\.reason) == ["tokens are quarantined under 2 names"])
+        fixture.time.pass(Quarantine.life + .seconds(1))
+        #expect(try await fixture.store.alarms.list([fixture.app]).isEmpty, "the marks have expired")
+        #expect(try await fixture.store.quarantine.list(fixture.app, limit: 10).isEmpty)
+    }
+
+    @Test func otherAlarmsEndWhenNobodyRepeatsThem() async throws {
+        let fixture = try await Fixture()
+        let alarms = fixture.store.alarms
+        func raise(_ kind: Alarm.Kind, _ reason: String) async throws {
+            try await alarms.raise(Alarm(app: fixture.app, kind: kind, reason: reason, since: fixture.time.now))
+        }
+        try await raise(.manyUnregistered, "many")
+        try await raise(.credentials, "InvalidProviderToken")
+        fixture.time.pass(.seconds(600))
+        try await raise(.credentials, "BadEnvironmentKeyInToken")
+        fixture.time.pass(.seconds(600))
+        let left = try await alarms.list([fixture.app])
+        #expect(left.map(\.kind) == [.credentials] && left[0].reason == "BadEnvironmentKeyInToken")
+        #expect(left[0].since == Fixture.start, "since it was raised first")
+        fixture.time.pass(.seconds(600))
+        try await raise(.credentials, "again")
+        #expect(try await alarms.list([fixture.app])[0].since == fixture.time.now, "it had ended in between")
+        try await alarms.clear(fixture.app, .credentials)
+        #expect(try await alarms.list([fixture.app]).isEmpty)
+    }
+
+    @Test func answersOfTheLastMinutesAreCountedByTheWholeFleet() async throws {
+        let fixture = try await Fixture()
+        let answers = fixture.store.answers
+        _ = try await answers.add(
+            fixture.app,
+            [
+                (age: 0, counts: AnswerCounts(answers: 10, dead: 4, gone: 1)),
+                (age: 3, counts: AnswerCounts(answers: 100, dead: 0, gone: 2)),
+                (age: 30, counts: AnswerCounts(answers: 1_000, dead: 1_000)),
+            ], window: 10)
+        let sum = try await answers.add(fixture.app, [(age: 0, counts: AnswerCounts(answers: 5, dead: 5))], window: 10)
+        #expect(sum == AnswerCounts(answers: 115, dead: 9, gone: 3))
+        let key = RedisArgument.string(fixture.store.keys.answers(fixture.app))
+        let fields = try await fixture.store.redis.send(RedisCommand("HLEN", [key])).integer()
+        #expect(fields <= 8, "minutes that do not count are forgotten: \(fields)")
+        #expect(try await fixture.store.redis.send(RedisCommand("PTTL", [key])).integer() <= 660_000)
+        #expect(try await answers.add(try AppKey("other"), [], window: 10) == AnswerCounts())
+    }
+}
