@@ -63,7 +63,8 @@ let package = Package(
             dependencies: ["Redis", "LiveActivity", crypto],
             resources: [.embedInCode("Lua")]
         ),
-        .target(name: "APNsClient", dependencies: ["APNsWire", "LiveActivity", "Curl", "OpenSSL", logging]),
+        .target(
+            name: "APNsClient", dependencies: ["APNsWire", "LiveActivity", "StrictJSON", "Curl", "OpenSSL", logging]),
         .target(
             name: "Fanout",
             dependencies: ["Store", "APNsClient", "APNsWire", "LiveActivity", logging, metrics, lifecycle]),

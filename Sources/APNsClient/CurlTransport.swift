@@ -47,7 +47,7 @@ public final class CurlTransport: PushTransport {
         guard let lane else { return Self.cancelled(page) }
         lane.load.add(page.count, ordering: .relaxed)
         let outcome: PageOutcome = await withCheckedContinuation { continuation in
-            let request = PageRequest(page: page, push: push, continuation: continuation)
+            let request = PageRequest(page: page, push: .devices(push), continuation: continuation)
             if !lane.post(request) { continuation.resume(returning: Self.cancelled(page)) }
         }
         lane.load.subtract(page.count, ordering: .relaxed)

@@ -42,7 +42,7 @@ final class Lane {
     private var now = monotonicMilliseconds()
     private let path = DevicePath()
     /// The last push's headers and body: the pages of one push share them.
-    private var shared: (push: PreparedPush, token: ProviderToken, headers: HeaderList, body: SharedBody)?
+    private var shared: (push: LanePush, token: ProviderToken, headers: HeaderList, body: SharedBody)?
 
     init(_ settings: LaneSettings, _ mailbox: LaneMailbox) {
         self.settings = settings
@@ -90,14 +90,14 @@ final class Lane {
         if let shared, shared.push == request.push, shared.token == token {
             return PageJob(request, body: shared.body, headers: shared.headers, headersToken: token)
         }
-        let headers = try Self.headers(request.push.headers, token)
+        let headers = try Self.headers(request.push, token)
         let body = SharedBody(request.push.payload)
         shared = (request.push, token, headers, body)
         return PageJob(request, body: body, headers: headers, headersToken: token)
     }
 
-    private static func headers(_ headers: PushHeaders, _ token: ProviderToken) throws(CurlError) -> HeaderList {
-        try HeaderList([(name: "authorization", value: "bearer \(token.jwt)")] + headers.fields)
+    private static func headers(_ push: LanePush, _ token: ProviderToken) throws(CurlError) -> HeaderList {
+        try HeaderList([(name: "authorization", value: "bearer \(token.jwt)")] + push.fields)
     }
 
     // MARK: Requests out, answers in
@@ -141,9 +141,7 @@ final class Lane {
         while connection.hasRoom, let request = nextRequest() {
             do {
                 try renewHeaders(of: request.job, token)
-                try path.withPath(request.job.request.page, request.index) { (path) throws(CurlError) in
-                    try connection.hand(request, token, path: path)
-                }
+                try hand(request, token, to: connection)
             } catch {
                 settings.logger.error("libcurl took no request", metadata: ["error": "\(error)"])
                 request.job.record(
@@ -152,9 +150,24 @@ final class Lane {
         }
     }
 
+    private func hand(
+        _ request: LaneRequest, _ token: ProviderToken, to connection: LaneConnection
+    ) throws(CurlError) {
+        switch request.job.request.push {
+        case .devices:
+            try path.withPath(request.job.request.page, request.index) { (path) throws(CurlError) in
+                try connection.hand(request, token, path: path)
+            }
+        case .broadcast(let broadcast):
+            // Some bytes with a NUL, once a request: broadcasts are few.
+            let path = Array(broadcast.path.utf8CString)
+            try connection.hand(request, token, path: path)
+        }
+    }
+
     private func renewHeaders(of job: PageJob, _ token: ProviderToken) throws(CurlError) {
         guard job.headersToken != token else { return }
-        job.headers = try Self.headers(job.request.push.headers, token)
+        job.headers = try Self.headers(job.request.push, token)
         job.headersToken = token
     }
 

@@ -3,10 +3,32 @@ internal import Curl
 internal import LiveActivity
 internal import Synchronization
 
+/// What a page's requests share.
+enum LanePush: Sendable, Hashable {
+    case devices(PreparedPush)
+    /// One request, whose page has one entry without a meaning.
+    case broadcast(PreparedBroadcast)
+
+    /// Without `authorization`.
+    var fields: [(name: String, value: String)] {
+        switch self {
+        case .devices(let push): push.headers.fields
+        case .broadcast(let broadcast): broadcast.headers.fields
+        }
+    }
+
+    var payload: [UInt8] {
+        switch self {
+        case .devices(let push): push.payload
+        case .broadcast(let broadcast): broadcast.payload
+        }
+    }
+}
+
 /// A page on its way to a lane, with the one continuation that its outcome resumes.
 struct PageRequest: Sendable {
     let page: TokenPage
-    let push: PreparedPush
+    let push: LanePush
     let continuation: CheckedContinuation<PageOutcome, Never>
 }
 

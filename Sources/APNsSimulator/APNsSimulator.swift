@@ -17,6 +17,10 @@ internal import Synchronization
 public final class APNsSimulator: Service {
     /// The APNs listener's.
     public let port: Int
+    /// nil: no channel management.
+    public let managePort: Int?
+    /// `https://host:port`, for `apns.manage_url`.
+    public let manageURL: String?
     /// nil: no control interface.
     public let controlPort: Int?
     /// `https://host:port`, for `apns.url`.
@@ -37,6 +41,7 @@ public final class APNsSimulator: Service {
         _ shared: Shared,
         _ group: MultiThreadedEventLoopGroup,
         _ listener: any Channel,
+        _ manage: (any Channel)?,
         _ control: (any Channel)?,
         caFile: String,
         keys: [ProviderKey]
@@ -45,12 +50,14 @@ public final class APNsSimulator: Service {
         self.group = group
         self.caFile = caFile
         self.keys = keys
-        listeners = [listener] + (control.map { [$0] } ?? [])
+        listeners = [listener] + [manage, control].compactMap { $0 }
+        managePort = manage?.localAddress?.port
         port = listener.localAddress?.port ?? 0
         controlPort = control?.localAddress?.port
         let host = shared.configuration.host
         let authority = host.contains(":") ? "[\(host)]" : host
         url = "https://\(authority):\(port)"
+        manageURL = managePort.map { "https://\(authority):\($0)" }
         controlURL = controlPort.map { "http://\(authority):\($0)/simulator" }
     }
 
@@ -77,7 +84,13 @@ public final class APNsSimulator: Service {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
         do {
             let listener = try await listen(group, configuration.host, configuration.port) { channel in
-                try prepareConnection(channel, shared, tls)
+                try prepareConnection(channel, .push, shared, tls)
+            }
+            var manage: (any Channel)?
+            if let port = configuration.managePort {
+                manage = try await listen(group, configuration.host, port) { channel in
+                    try prepareConnection(channel, .channels, shared, tls)
+                }
             }
             var control: (any Channel)?
             if let port = configuration.controlPort {
@@ -87,7 +100,8 @@ public final class APNsSimulator: Service {
                     try channel.pipeline.syncOperations.addHandler(ControlHandler(shared: shared))
                 }
             }
-            let simulator = APNsSimulator(shared, group, listener, control, caFile: certificates.caFile, keys: keys)
+            let simulator = APNsSimulator(
+                shared, group, listener, manage, control, caFile: certificates.caFile, keys: keys)
             simulator.logStart()
             return simulator
         } catch {
@@ -130,7 +144,9 @@ public final class APNsSimulator: Service {
         }
     }
 
-    private static func prepareConnection(_ channel: any Channel, _ shared: Shared, _ tls: NIOSSLContext) throws {
+    private static func prepareConnection(
+        _ channel: any Channel, _ service: ConnectionHandler.Service, _ shared: Shared, _ tls: NIOSSLContext
+    ) throws {
         if shared.judge.withLock({ $0.faults.refuseConnections }) {
             channel.close(promise: nil)
             return
@@ -139,12 +155,13 @@ public final class APNsSimulator: Service {
         let socket = Socket()
         try channel.pipeline.syncOperations.addHandlers([
             socket, NIOSSLServerHandler(context: tls),
-            ConnectionHandler(shared: shared, socket: socket, allocator: channel.allocator),
+            ConnectionHandler(service: service, shared: shared, socket: socket, allocator: channel.allocator),
         ])
     }
 
     private func logStart() {
         shared.logger.info("APNs simulator listens on \(url)", metadata: ["ca_file": "\(caFile)"])
+        if let manageURL { shared.logger.info("channel management listens on \(manageURL)") }
         if let controlURL { shared.logger.info("simulator record and faults: \(controlURL)/record") }
         for key in keys {
             var metadata: Logger.Metadata = ["key_id": "\(key.keyID)", "team_id": "\(key.teamID)"]
@@ -181,6 +198,17 @@ public final class APNsSimulator: Service {
     public func tokens() -> [TokenReport] {
         let recorder = shared.judge.withLock { $0.record }
         return recorder.tokens.map { recorder.report($0.key, $0.value) }
+    }
+
+    /// All channels, in the order of their creation, also those deleted since the last reset.
+    public func channels() -> [ChannelReport] { shared.judge.withLock { $0.channelReports } }
+
+    public func channel(_ id: String) -> ChannelReport? { shared.judge.withLock { $0.channelReport(id) } }
+
+    /// Behind its owner's back. false: there is none.
+    public func deleteChannel(_ id: String) -> Bool {
+        let now = shared.now
+        return shared.judge.withLock { $0.channels.delete(id, now: now) }
     }
 
     /// Those in force: a scenario changes them.

@@ -39,6 +39,15 @@ final class ConnectionHandler: ChannelInboundHandler {
     private static let graceAfterDrain: Int64 = 1_000
     private static let graceAfterAbruptEnd: Int64 = 50
 
+    /// Which of Apple's hosts the listener stands for.
+    enum Service {
+        /// `api.push.apple.com`: devices and broadcasts.
+        case push
+        /// `api-manage-broadcast.push.apple.com`. Its requests and connections are counted apart.
+        case channels
+    }
+
+    private let service: Service
     private let shared: Shared
     private let socket: Socket
     private var session: HTTP2Session
@@ -49,7 +58,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var streams: Int
     private var flushIsScheduled = false
 
-    init(shared: Shared, socket: Socket, allocator: ByteBufferAllocator) {
+    init(service: Service, shared: Shared, socket: Socket, allocator: ByteBufferAllocator) {
+        self.service = service
         self.shared = shared
         self.socket = socket
         session = HTTP2Session(initialStreams: shared.configuration.initialStreams, allocator: allocator)
@@ -57,6 +67,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
+        guard service == .push else { return }
         shared.judge.withLock {
             $0.record.totals.connections += 1
             $0.record.totals.openConnections += 1
@@ -66,6 +77,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         phase = .closed
         let lost = session.dropStreams()
+        guard service == .push else { return }
         shared.judge.withLock {
             $0.record.totals.openConnections -= 1
             $0.record.totals.inFlight -= lost
@@ -146,6 +158,10 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func arrived(_ id: UInt32, _ context: ChannelHandlerContext) {
         guard let stream = session.streams[id] else { return }
+        guard service == .push else {
+            manage(id, stream, context)
+            return
+        }
         facts.requests += 1
         let (number, inFlight, now) = (facts.requests, session.streams.count, shared.now)
         let orders = shared.judge.withLock {
@@ -196,6 +212,10 @@ final class ConnectionHandler: ChannelInboundHandler {
         _ context: ChannelHandlerContext
     ) {
         facts.lastProcessed = max(facts.lastProcessed, id)
+        if stream.head.isBroadcast {
+            broadcast(id, stream, orders, context)
+            return
+        }
         var facts = facts
         let now = shared.now
         let (judgement, messageID) = shared.judge.withLock {
@@ -220,6 +240,47 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .stalled: return
         }
         closeIfDrained(context)
+    }
+
+    private func broadcast(
+        _ id: UInt32, _ stream: HTTP2Session.Stream, _ orders: Orders, _ context: ChannelHandlerContext
+    ) {
+        var facts = facts
+        let now = shared.now
+        let answer = shared.judge.withLock {
+            $0.judgeBroadcast(stream.head, body: stream.body, stallsHere: orders.stalls, connection: &facts, now: now)
+        }
+        self.facts = facts
+        give(answer, id)
+        closeIfDrained(context)
+    }
+
+    private func manage(_ id: UInt32, _ stream: HTTP2Session.Stream, _ context: ChannelHandlerContext) {
+        facts.lastProcessed = max(facts.lastProcessed, id)
+        var facts = facts
+        let now = shared.now
+        let answer = shared.judge.withLock {
+            $0.judgeManagement(stream.head, body: stream.body, connection: &facts, now: now)
+        }
+        self.facts = facts
+        give(answer, id)
+        closeIfDrained(context)
+    }
+
+    private func give(_ answer: ChannelAnswer, _ id: UInt32) {
+        if facts.isAuthenticated, !raised {
+            raised = true
+            session.announce(streams: streams)
+        }
+        var fields = [(name: "apns-request-id", value: answer.requestID.text)]
+        if let channelID = answer.channelID { fields.append(("apns-channel-id", channelID)) }
+        switch answer.judgement {
+        case .accepted: session.answer(id, status: answer.status, fields: fields, body: answer.body)
+        case .rejected(let reason, _):
+            session.answer(id, status: reason.status, fields: fields, body: shared.bodies[reason, default: []])
+        case .reset(let code): session.reset(id, code.wire)
+        case .stalled: break
+        }
     }
 
     // MARK: Ends

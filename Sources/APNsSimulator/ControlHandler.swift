@@ -8,6 +8,9 @@ internal import Synchronization
 ///     GET  /simulator/record          totals
 ///     GET  /simulator/tokens          one JSON object a line for every token
 ///     GET  /simulator/tokens/<hex>    one token with its last requests
+///     GET  /simulator/channels        one JSON object a line for every broadcast channel
+///     GET  /simulator/channels/<id>   one channel with its last requests
+///     DELETE /simulator/channels/<id> deletes it behind its owner's back
 ///     GET  /simulator/faults          those in force
 ///     POST /simulator/faults          replaces them, and ends a scenario
 ///     POST /simulator/reset           forgets what was received
@@ -74,9 +77,30 @@ final class ControlHandler: ChannelInboundHandler {
             } else {
                 fail(.notFound, "nothing came for this token", context)
             }
+        case (.GET, "/simulator/channels"):
+            send(.ok, shared.judge.withLock { $0.channelReports }.flatMap { $0.json + [UInt8(ascii: "\n")] }, context)
+        case (_, _) where path.hasPrefix("/simulator/channels/"):
+            answerChannel(head.method, PercentEncoding.decode(path.dropFirst("/simulator/channels/".count)), context)
         default:
-            fail(.notFound, "no such call; see /simulator/record, /simulator/tokens, /simulator/faults", context)
+            fail(
+                .notFound,
+                "no such call; see /simulator/record, /simulator/tokens, /simulator/channels, /simulator/faults",
+                context)
         }
+    }
+
+    private func answerChannel(_ method: HTTPMethod, _ id: String, _ context: ChannelHandlerContext) {
+        let now = shared.now
+        switch method {
+        case .GET:
+            guard let report = shared.judge.withLock({ $0.channelReport(id) }) else { break }
+            return send(.ok, report.detailedJSON, context)
+        case .DELETE:
+            guard shared.judge.withLock({ $0.channels.delete(id, now: now) }) else { break }
+            return send(.ok, Array(#"{"ok":true}"#.utf8), context)
+        default: return fail(.methodNotAllowed, "GET or DELETE", context)
+        }
+        fail(.notFound, "no such channel", context)
     }
 
     private func fail(_ status: HTTPResponseStatus, _ text: String, _ context: ChannelHandlerContext) {

@@ -39,6 +39,9 @@ extension Faults: Decodable {
         case resetDelivers = "reset_delivers"
         case stallShare = "stall_share"
         case stallDelivers = "stall_delivers"
+        case broadcastRejections = "broadcast_rejections"
+        case manageRejections = "manage_rejections"
+        case manageLoseNext = "manage_lose_next"
         case stallAfter = "stall_after"
         case freezeAfter = "freeze_after"
         case goawayAfter = "goaway_after"
@@ -71,6 +74,9 @@ extension Faults: Decodable {
         try read(&resetDelivers, .resetDelivers)
         try read(&stallShare, .stallShare)
         try read(&stallDelivers, .stallDelivers)
+        try read(&broadcastRejections, .broadcastRejections)
+        try read(&manageRejections, .manageRejections)
+        try read(&manageLoseNext, .manageLoseNext)
         stallAfter = try values.decodeIfPresent(Int.self, forKey: .stallAfter)
         freezeAfter = try values.decodeIfPresent(Int.self, forKey: .freezeAfter)
         goawayAfter = try values.decodeIfPresent(Int.self, forKey: .goawayAfter)

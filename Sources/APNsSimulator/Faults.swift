@@ -33,6 +33,14 @@ public struct Faults: Sendable, Hashable, Encodable {
     public var stallShare = 0.0
     public var stallDelivers = false
 
+    // Broadcast channels
+    /// As `rejections`, of the broadcasts. `rejectAll`, `reset…`, `stall…` and the connections' faults are theirs too.
+    public var broadcastRejections: [String: Double] = [:]
+    /// As `rejections`, of the management requests, such as `FeatureNotEnabled`, `TooManyRequests`.
+    public var manageRejections: [String: Double] = [:]
+    /// This many management requests, from now on, are carried out and then reset without an answer.
+    public var manageLoseNext = 0
+
     // Connections; N counts the requests of each connection.
     /// From the request after the Nth on, no request gets an answer.
     public var stallAfter: Int?

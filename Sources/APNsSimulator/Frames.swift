@@ -95,6 +95,25 @@ extension ByteBuffer {
         writeString(text)
     }
 
+    /// Any status and fields, as literals without indexing (RFC 7541, 6.2.2) and without Huffman coding.
+    mutating func writeAnswerHeaders(
+        status: Int, fields: [(name: String, value: String)], endStream: Bool, stream: UInt32
+    ) {
+        var block = ByteBuffer()
+        block.writeMultipleIntegers(UInt8(0x08), UInt8(3))
+        block.writeString("\(status)")
+        for (name, value) in fields {
+            precondition(name.utf8.count < 127 && value.utf8.count < 127)
+            block.writeMultipleIntegers(UInt8(0x00), UInt8(name.utf8.count))
+            block.writeString(name)
+            block.writeInteger(UInt8(value.utf8.count))
+            block.writeString(value)
+        }
+        let flags = FrameFlags.endHeaders | (endStream ? FrameFlags.endStream : 0)
+        writeFrameHeader(.headers, length: block.readableBytes, flags: flags, stream: stream)
+        writeBuffer(&block)
+    }
+
     /// `:status` and `apns-id`, with nothing put into the client's HPACK table (RFC 7541, 6.1 and 6.2.2).
     mutating func writeAnswerHeaders(status: Int, id: MessageID, endStream: Bool, stream: UInt32) {
         let indexed: UInt8? =

@@ -27,13 +27,13 @@ struct HTTP2Session {
         var isRead = false
         var isAnswered = false
         /// Body of the answer that the client's windows have no room for yet.
-        var waiting: [UInt8]?
+        var waiting: ArraySlice<UInt8>?
     }
 
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
     private static let streamWindow = 65_535
     private static let connectionWindow = 16 << 20
-    private static let keptBody = Judge.maximumPayload + 1
+    private static let keptBody = max(Judge.maximumPayload, Judge.maximumBroadcast) + 1
 
     private(set) var streams: [UInt32: Stream] = [:]
     /// The newest stream that the client opened and that is or was processed.
@@ -84,26 +84,45 @@ struct HTTP2Session {
 
     /// Ends the stream, at once or when the client's windows have room for the body.
     mutating func answer(_ id: UInt32, status: Int, messageID: MessageID, body: [UInt8]) {
-        guard let index = streams.index(forKey: id), !streams.values[index].isAnswered else { return }
+        guard streams[id]?.isAnswered == false else { return }
         output.writeAnswerHeaders(status: status, id: messageID, endStream: body.isEmpty, stream: id)
-        if body.isEmpty {
-            streams.remove(at: index)
-        } else {
-            streams.values[index].isAnswered = true
-            streams.values[index].waiting = body
-            sendWaiting(id)
+        send(body, id)
+    }
+
+    /// The same with any header fields, of less than 127 bytes each.
+    mutating func answer(_ id: UInt32, status: Int, fields: [(name: String, value: String)], body: [UInt8]) {
+        guard streams[id]?.isAnswered == false else { return }
+        output.writeAnswerHeaders(status: status, fields: fields, endStream: body.isEmpty, stream: id)
+        send(body, id)
+    }
+
+    private mutating func send(_ body: [UInt8], _ id: UInt32) {
+        guard !body.isEmpty else {
+            streams[id] = nil
+            return
         }
+        streams[id]?.isAnswered = true
+        streams[id]?.waiting = body[...]
+        sendWaiting(id)
     }
 
     private mutating func sendWaiting(_ id: UInt32) {
-        guard let stream = streams[id], let body = stream.waiting else { return }
-        guard body.count <= min(sendWindow, stream.sendWindow) else {
-            someWait = true
-            return
+        guard let index = streams.index(forKey: id), var body = streams.values[index].waiting else { return }
+        while !body.isEmpty {
+            let room = min(sendWindow, streams.values[index].sendWindow)
+            let count = min(body.count, room, FrameHeader.maximumPayload)
+            guard count > 0 else {
+                streams.values[index].waiting = body
+                someWait = true
+                return
+            }
+            sendWindow -= count
+            streams.values[index].sendWindow -= count
+            let flags = count == body.count ? FrameFlags.endStream : 0
+            output.writeFrameHeader(.data, length: count, flags: flags, stream: id)
+            output.writeBytes(body.prefix(count))
+            body = body.dropFirst(count)
         }
-        sendWindow -= body.count
-        output.writeFrameHeader(.data, length: body.count, flags: FrameFlags.endStream, stream: id)
-        output.writeBytes(body)
         streams[id] = nil
     }
 

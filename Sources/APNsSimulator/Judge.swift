@@ -50,14 +50,17 @@ struct Judge: Sendable {
     var tokens: ProviderTokens
     var record: Recorder
     var faults: Faults
+    var channels = ChannelBook()
     /// `faults.rejections` in the order of the names, so that a draw always means the same reason.
     private var rejections: [(reason: Reason, share: Double)] = []
+    private(set) var broadcastRejections: [(reason: Reason, share: Double)] = []
+    private(set) var manageRejections: [(reason: Reason, share: Double)] = []
     private var deadReasons: [(reason: Reason, weight: Double)] = []
     private var scenario: Scenario?
     private var nextPhase = 0
     private var startedAt: Int
     private var presentedByKey: [Int: PresentedTokens] = [:]
-    private var messageNumber: UInt64 = 0
+    var messageNumber: UInt64 = 0
 
     init(configuration: SimulatorConfiguration, keys: [ProviderTokens.Key], now: Int) {
         self.configuration = configuration
@@ -77,13 +80,14 @@ struct Judge: Sendable {
         compile()
     }
 
-    /// Forgets everything that was received; a scenario begins anew, faults stay.
+    /// Forgets everything that was received; a scenario begins anew, faults and channels stay.
     mutating func reset(now: Int) {
         let connections = record.totals.openConnections
         let inFlight = record.totals.inFlight
         record = Recorder(history: configuration.history)
         record.totals.openConnections = connections
         record.totals.inFlight = inFlight
+        channels.forgetReceived()
         startedAt = now
         nextPhase = 0
         if scenario != nil {
@@ -94,9 +98,12 @@ struct Judge: Sendable {
     }
 
     private mutating func compile() {
-        rejections = faults.rejections.sorted { $0.key < $1.key }.compactMap { name, share in
-            Reason(rawValue: name).map { ($0, share) }
+        func compiled(_ shares: [String: Double]) -> [(reason: Reason, share: Double)] {
+            shares.sorted { $0.key < $1.key }.compactMap { name, share in Reason(rawValue: name).map { ($0, share) } }
         }
+        rejections = compiled(faults.rejections)
+        broadcastRejections = compiled(faults.broadcastRejections)
+        manageRejections = compiled(faults.manageRejections)
         deadReasons = faults.deadReasons.sorted { $0.key < $1.key }.compactMap { name, weight in
             Reason(rawValue: name).map { ($0, weight) }
         }
@@ -106,7 +113,7 @@ struct Judge: Sendable {
         guard let scenario else { return }
         while nextPhase < scenario.phases.count {
             let phase = scenario.phases[nextPhase]
-            guard record.totals.requests >= phase.afterRequests ?? 0,
+            guard record.totals.requests + record.totals.broadcasts.requests >= phase.afterRequests ?? 0,
                 Double(now - startedAt) >= (phase.afterSeconds ?? 0) * 1_000
             else { return }
             faults = phase.faults
@@ -120,7 +127,7 @@ struct Judge: Sendable {
     /// answer. `now`: milliseconds since 1970.
     mutating func arrive(_ head: RequestHead, number: Int, inFlight: Int, now: Int) -> Orders {
         if scenario != nil { advanceScenario(now: now) }
-        record.arrive(inFlight: inFlight, now: now)
+        record.arrive(inFlight: inFlight, isBroadcast: head.isBroadcast, now: now)
         var orders = Orders()
         if let limit = faults.closeAfter, number >= limit { orders.connection = .close }
         if let limit = faults.freezeAfter, number > limit { orders.connection = .freeze }
@@ -221,7 +228,7 @@ struct Judge: Sendable {
     static let maximumPayload = 4_096
 
     /// nil: a valid provider token.
-    private mutating func authenticate(_ header: String?, connection: inout ConnectionFacts, now: Int) -> Reason? {
+    mutating func authenticate(_ header: String?, connection: inout ConnectionFacts, now: Int) -> Reason? {
         guard let header else { return .missingProviderToken }
         let isLast = connection.lastAuthorization == header
         let token: ProviderTokens.Token
@@ -287,15 +294,7 @@ struct Judge: Sendable {
     /// A topic that no bundle id can be: BadTopic. A bundle id of another team: TopicDisallowed. The team's bundle id
     /// with another suffix or with none: a real topic, for which a Live Activity's token is not.
     private func checkTopic(_ topic: String, key: Int?) -> Reason? {
-        let isBundleID = topic.utf8.allSatisfy {
-            switch $0 {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
-                true
-            default: false
-            }
-        }
-        guard isBundleID else { return .badTopic }
+        guard Self.isBundleID(topic) else { return .badTopic }
         let bundleIDs = key.map { tokens.keys[$0].bundleIDs } ?? []
         if topic.hasSuffix(Self.topicSuffix) {
             let bundleID = String(topic.dropLast(Self.topicSuffix.count))
@@ -306,7 +305,7 @@ struct Judge: Sendable {
         return known ? .deviceTokenNotForTopic : .topicDisallowed
     }
 
-    private static func isDecimal(_ text: String) -> Bool {
+    static func isDecimal(_ text: String) -> Bool {
         (1...19).contains(text.utf8.count)
             && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }

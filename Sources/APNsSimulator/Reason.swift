@@ -1,5 +1,6 @@
-/// Apple's error strings with their status, as "Handling notification responses from APNs" lists them. A table of the
-/// simulator's own: a mistake in the sender's table must show.
+/// Apple's error strings with their status, as "Handling notification responses from APNs" and "Handling error
+/// responses from Apple Push Notification service" list them. A table of the simulator's own: a mistake in the sender's
+/// table must show.
 enum Reason: String, Sendable, Hashable, CaseIterable {
     case badCollapseId = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -15,6 +16,16 @@ enum Reason: String, Sendable, Hashable, CaseIterable {
     case missingTopic = "MissingTopic"
     case payloadEmpty = "PayloadEmpty"
     case topicDisallowed = "TopicDisallowed"
+    // Broadcasts and channel management.
+    case badChannelId = "BadChannelId"
+    case badRequestParams = "BadRequestParams"
+    case badRequestPayload = "BadRequestPayload"
+    case cannotCreateChannelConfig = "CannotCreateChannelConfig"
+    case channelNotRegistered = "ChannelNotRegistered"
+    case featureNotEnabled = "FeatureNotEnabled"
+    case missingChannelId = "MissingChannelId"
+    case missingPushType = "MissingPushType"
+    case topicMismatch = "TopicMismatch"
     case badCertificate = "BadCertificate"
     case badCertificateEnvironment = "BadCertificateEnvironment"
     case badEnvironmentKeyInToken = "BadEnvironmentKeyInToken"
@@ -39,10 +50,12 @@ enum Reason: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .badCollapseId, .badDeviceToken, .badExpirationDate, .badMessageId, .badPriority, .badTopic,
             .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken,
-            .missingTopic, .payloadEmpty, .topicDisallowed:
+            .missingTopic, .payloadEmpty, .topicDisallowed, .badChannelId, .badRequestParams, .badRequestPayload,
+            .cannotCreateChannelConfig, .channelNotRegistered, .featureNotEnabled, .missingChannelId, .missingPushType:
             400
         case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyInToken, .badEnvironmentKeyIdInToken,
-            .expiredProviderToken, .forbidden, .invalidProviderToken, .missingProviderToken, .unrelatedKeyIdInToken:
+            .expiredProviderToken, .forbidden, .invalidProviderToken, .missingProviderToken, .topicMismatch,
+            .unrelatedKeyIdInToken:
             403
         case .badPath: 404
         case .methodNotAllowed: 405

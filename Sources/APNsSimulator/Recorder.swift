@@ -10,7 +10,7 @@ struct Recorder: Sendable {
     private var numbers: [UInt64: Int] = [:]
     /// All requests of a push carry the same payload: nearly always the one before.
     private var last: (bytes: ByteBuffer, number: Int)?
-    private let history: Int
+    let history: Int
     private var answers: [Reason: Int] = [:]
 
     struct TokenRecord: Sendable {
@@ -39,8 +39,8 @@ struct Recorder: Sendable {
 
     init(history: Int) { self.history = history }
 
-    mutating func arrive(inFlight: Int, now: Int) {
-        totals.requests += 1
+    mutating func arrive(inFlight: Int, isBroadcast: Bool, now: Int) {
+        if isBroadcast { totals.broadcasts.requests += 1 } else { totals.requests += 1 }
         totals.inFlight += 1
         if inFlight > totals.maximumInFlight { totals.maximumInFlight = inFlight }
         if totals.firstRequestAt == nil { totals.firstRequestAt = now }
@@ -83,7 +83,7 @@ struct Recorder: Sendable {
         if let fault = change.fault { totals.ignoredByDevice[fault, default: 0] += 1 }
     }
 
-    private struct Change {
+    struct Change {
         var isFirst = false
         var isDuplicate = false
         var isOutOfOrder = false
@@ -92,7 +92,7 @@ struct Recorder: Sendable {
         var fault: String?
     }
 
-    private static func deliver(
+    static func deliver(
         _ entry: Entry,
         _ payload: DevicePayload,
         _ payloads: [DevicePayload],
@@ -144,7 +144,7 @@ struct Recorder: Sendable {
         return change
     }
 
-    private mutating func number(of payload: ByteBuffer) -> Int {
+    mutating func number(of payload: ByteBuffer) -> Int {
         if let last, last.bytes == payload { return last.number }
         let hash = Draw.hash(payload.readableBytesView)
         let number: Int

@@ -12,6 +12,8 @@ struct RequestHead: Sendable {
     var expiration: String?
     var id: String?
     var collapseID: String?
+    var channelID: String?
+    var requestID: String?
     var contentLength: Int?
     /// One of the headers above came twice.
     var repeatsHeader = false
@@ -45,6 +47,8 @@ struct RequestHead: Sendable {
             case "apns-expiration": Self.set(&expiration, value, &repeatsHeader)
             case "apns-id": Self.set(&id, value, &repeatsHeader)
             case "apns-collapse-id": Self.set(&collapseID, value, &repeatsHeader)
+            case "apns-channel-id": Self.set(&channelID, value, &repeatsHeader)
+            case "apns-request-id": Self.set(&requestID, value, &repeatsHeader)
             case "content-length":
                 contentLength = Int(value)
                 if contentLength == nil { isMalformed = true }

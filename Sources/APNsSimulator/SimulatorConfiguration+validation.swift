@@ -8,6 +8,8 @@ extension SimulatorConfiguration {
         try need(!host.isEmpty, "host", "is empty; give an address such as 127.0.0.1")
         try need((0...65_535).contains(port), "port", "\(port) is not 0 to 65535")
         try need((0...65_535).contains(controlPort ?? 0), "control_port", "\(controlPort ?? 0) is not 0 to 65535")
+        try need((0...65_535).contains(managePort ?? 0), "manage_port", "\(managePort ?? 0) is not 0 to 65535")
+        try need(channelLimit >= 0, "channel_limit", "\(channelLimit) is negative")
         try need(!certificateDirectory.isEmpty, "certificate_directory", "is empty; name a directory to write to")
         try need(initialStreams >= 0, "initial_streams", "\(initialStreams) is negative")
         try need((1...0x7fff_ffff).contains(streams), "streams", "\(streams) is not 1 or more")
@@ -31,11 +33,20 @@ extension Faults {
             if !condition { throw .configuration(field: "\(path).\(field)", text) }
         }
         let shares = [("dead_share", deadShare), ("reset_share", resetShare), ("stall_share", stallShare)]
-        for (field, share) in shares + rejections.map({ ("rejections.\($0.key)", $0.value) }) {
+        for (field, share) in shares {
             try need((0...1).contains(share), field, "\(share) is not a share from 0 to 1")
         }
-        for name in rejections.keys { try need(Reason(rawValue: name) != nil, "rejections", Self.unknown(name)) }
-        try need(rejections.values.reduce(0, +) <= 1, "rejections", "the shares add up to more than 1")
+        let all = [
+            ("rejections", rejections), ("broadcast_rejections", broadcastRejections),
+            ("manage_rejections", manageRejections),
+        ]
+        for (field, rejections) in all {
+            for (name, share) in rejections {
+                try need(Reason(rawValue: name) != nil, field, Self.unknown(name))
+                try need((0...1).contains(share), "\(field).\(name)", "\(share) is not a share from 0 to 1")
+            }
+            try need(rejections.values.reduce(0, +) <= 1, field, "the shares add up to more than 1")
+        }
         if let rejectAll { try need(Reason(rawValue: rejectAll) != nil, "reject_all", Self.unknown(rejectAll)) }
         let dead = Reason.dead.map(\.rawValue)
         let deadText = "only \(dead.joined(separator: ", ")) make a token dead"
@@ -56,7 +67,8 @@ extension Faults {
             try need((0...3_600_000).contains(value), field, "\(value) is not 0 to 3600000 milliseconds")
         }
         let counts = [
-            ("expire_next", expireNext), ("stall_after", stallAfter ?? 0), ("freeze_after", freezeAfter ?? 0),
+            ("expire_next", expireNext), ("manage_lose_next", manageLoseNext), ("stall_after", stallAfter ?? 0),
+            ("freeze_after", freezeAfter ?? 0),
             ("goaway_after", goawayAfter ?? 0), ("close_after", closeAfter ?? 0),
         ]
         for (field, count) in counts { try need(count >= 0, field, "\(count) is negative") }

@@ -1,12 +1,16 @@
 /// How a simulator is set up. Every default is what Apple documents or what the field reports; only
 /// `certificateDirectory` has none.
 public struct SimulatorConfiguration: Sendable, Hashable {
-    /// Both listeners (APNs and control) bind to this address and to no other.
+    /// All listeners (APNs, channel management, control) bind to this address and to no other.
     public var host = "127.0.0.1"
     /// TLS HTTP/2, as `api.push.apple.com:443`; 0 = any free port.
     public var port = 0
     /// Plain HTTP/1.1 for `/simulator/…`; 0 = any free port, nil = no control interface.
     public var controlPort: Int? = 0
+    /// Channel management as `api-manage-broadcast.push.apple.com:2196`; 0 = any free port, nil = none.
+    public var managePort: Int? = 0
+    /// Broadcast channels that one app may have. Apple: 10,000.
+    public var channelLimit = 10_000
     /// Receives `ca.pem` (for a client's `ca_file`), the private keys (mode 0600), and a provider key when `keys` is
     /// empty. Made if missing; a CA found there that is still valid is used again.
     public var certificateDirectory: String

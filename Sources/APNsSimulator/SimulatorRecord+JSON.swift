@@ -1,18 +1,19 @@
 /// `content_state` is raw JSON in the text that the simulator writes; `init(from:)` does not read it back.
 extension TokenReport {
     /// One object on one line.
-    var json: [UInt8] {
-        var out: [UInt8] = []
-        out.reserveCapacity(512)
-        func put(_ text: String) { out.append(contentsOf: text.utf8) }
-        put(#"{"token":"\#(token)","count":\#(requests),"accepted":\#(accepted),"duplicates":\#(duplicates)"#)
+    var json: [UInt8] { Array(#"{"token":"\#(token)",\#(receivedJSON)}"#.utf8) }
+
+    /// The members that tell what was received.
+    var receivedJSON: String {
+        var out = ""
+        func put(_ text: String) { out += text }
+        put(#""count":\#(requests),"accepted":\#(accepted),"duplicates":\#(duplicates)"#)
         put(#","out_of_order":\#(outOfOrder),"dropped_by_device":\#(droppedByDevice),"after_end":\#(afterEnd)"#)
         put(#","ignored_by_device":\#(ignoredByDevice)"#)
         if let timestamp { put(#","timestamp":\#(timestamp)"#) }
         if let event { put(#","event":"\#(event)""#) }
         // JSON text has no bare line feed but between its parts, where a space means the same.
         if let contentState { put(#","content_state":\#(contentState.replacingLineBreaks)"#) }
-        put("}")
         return out
     }
 

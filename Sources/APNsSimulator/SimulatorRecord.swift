@@ -42,10 +42,14 @@ public struct SimulatorRecord: Sendable, Hashable, Codable {
     /// The scenario's phase in force, from 0; nil before the first one or without a scenario.
     public var phase: Int?
 
+    /// What went to channels, none of it in the counts above but those of connections.
+    public var broadcasts = BroadcastRecord()
+
     public init() {}
 
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case requests, accepted, tokens, duplicates, stalled, reset, unprocessed, cancelled, goaways, connections, phase
+        case broadcasts, requests, accepted, tokens, duplicates, stalled, reset, unprocessed, cancelled, goaways,
+            connections, phase
         case acceptedTokens = "accepted_tokens"
         case byStatus = "by_status"
         case byReason = "by_reason"

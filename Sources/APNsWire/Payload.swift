@@ -4,7 +4,10 @@ public import LiveActivity
 /// fixed place, so that the script that commits the push can put in the time it settled on (never before the name's
 /// last) without knowing anything else of the payload.
 public struct Payload: Sendable, Hashable {
+    /// To a device's token.
     public static let maximumBytes = 4_096
+    /// To a broadcast channel.
+    public static let maximumBroadcastBytes = 5_120
     /// Offset and length of the timestamp's digits in `bytes`.
     public static let timestampOffset = #"{"aps":{"timestamp":"#.utf8.count
     public static let timestampDigits = 10

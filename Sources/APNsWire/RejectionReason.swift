@@ -14,10 +14,13 @@ public enum Verdict: Sendable, Hashable {
     case haltApp
     /// This payload or configuration is wrong for every token: stop the push early and say why.
     case stopPush
+    /// The broadcast channel is gone: make another one and send to that.
+    case recreateChannel
 }
 
 /// Apple's reasons, each with its status and verdict: the one table of the whole program.
-/// Source: "Handling notification responses from APNs" and "Sending broadcast push notification requests to APNs".
+/// Source: "Handling notification responses from APNs" and, for broadcasts and the management of channels, "Handling error
+/// responses from Apple Push Notification service".
 public enum RejectionReason: Sendable, Hashable {
     case known(Known)
     /// A reason that this table does not hold, as APNs wrote it.
@@ -38,6 +41,15 @@ public enum RejectionReason: Sendable, Hashable {
         case missingTopic = "MissingTopic"
         case payloadEmpty = "PayloadEmpty"
         case topicDisallowed = "TopicDisallowed"
+        case badChannelId = "BadChannelId"
+        case badRequestParams = "BadRequestParams"
+        case badRequestPayload = "BadRequestPayload"
+        case cannotCreateChannelConfig = "CannotCreateChannelConfig"
+        case channelNotRegistered = "ChannelNotRegistered"
+        case featureNotEnabled = "FeatureNotEnabled"
+        case missingChannelId = "MissingChannelId"
+        case missingPushType = "MissingPushType"
+        case topicMismatch = "TopicMismatch"
         case badCertificate = "BadCertificate"
         case badCertificateEnvironment = "BadCertificateEnvironment"
         case badEnvironmentKeyInToken = "BadEnvironmentKeyInToken"
@@ -82,10 +94,12 @@ extension RejectionReason.Known {
         switch self {
         case .badCollapseId, .badDeviceToken, .badExpirationDate, .badMessageId, .badPriority, .badTopic,
             .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken,
-            .missingTopic, .payloadEmpty, .topicDisallowed:
+            .missingTopic, .payloadEmpty, .topicDisallowed, .badChannelId, .badRequestParams, .badRequestPayload,
+            .cannotCreateChannelConfig, .channelNotRegistered, .featureNotEnabled, .missingChannelId, .missingPushType:
             400
         case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyInToken, .badEnvironmentKeyIdInToken,
-            .expiredProviderToken, .forbidden, .invalidProviderToken, .missingProviderToken, .unrelatedKeyIdInToken:
+            .expiredProviderToken, .forbidden, .invalidProviderToken, .missingProviderToken, .topicMismatch,
+            .unrelatedKeyIdInToken:
             403
         case .badPath: 404
         case .methodNotAllowed: 405
@@ -103,11 +117,13 @@ extension RejectionReason.Known {
         case .unregistered, .expiredToken: .pruneIfOlder
         case .badCollapseId, .badExpirationDate, .badMessageId, .badPriority, .badTopic, .duplicateHeaders,
             .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty, .topicDisallowed, .badPath,
-            .methodNotAllowed, .payloadTooLarge:
+            .methodNotAllowed, .payloadTooLarge, .badChannelId, .badRequestParams, .badRequestPayload,
+            .cannotCreateChannelConfig, .featureNotEnabled, .missingChannelId, .missingPushType:
             .stopPush
+        case .channelNotRegistered: .recreateChannel
         case .expiredProviderToken: .renewProviderToken
         case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyInToken, .badEnvironmentKeyIdInToken,
-            .forbidden, .invalidProviderToken, .missingProviderToken:
+            .forbidden, .invalidProviderToken, .missingProviderToken, .topicMismatch:
             .haltApp
         case .unrelatedKeyIdInToken, .idleTimeout, .shutdown: .retryOnFreshConnection
         case .tooManyProviderTokenUpdates, .tooManyRequests, .internalServerError, .serviceUnavailable: .retry

@@ -12,7 +12,7 @@ struct SimulateCommand: AsyncParsableCommand {
         discussion: """
             It writes its certificates (ca.pem, for apns.ca_file) and, unless --key-file is given, a provider key into \
             --directory, and says on stdout what a worker must be told. What each token received is read at the \
-            control port: GET /simulator/record and /simulator/tokens.
+            control port: GET /simulator/record, /simulator/tokens and /simulator/channels.
 
             Examples:
               lamplighter simulate --port 8443 --control-port 8444
@@ -43,6 +43,7 @@ struct SimulateCommand: AsyncParsableCommand {
     /// What a worker's configuration needs, one line of JSON or the variables to set.
     private func announce(_ simulator: APNsSimulator, _ configuration: SimulatorConfiguration) {
         let url = "https://\(configuration.host):\(simulator.port)"
+        let manage = simulator.managePort.map { "https://\(configuration.host):\($0)" }
         let control = simulator.controlPort.map { "http://\(configuration.host):\($0)" }
         let key = simulator.keys.first
         // Whole paths: what reads them may run elsewhere.
@@ -51,7 +52,8 @@ struct SimulateCommand: AsyncParsableCommand {
         if global.json {
             return Terminal.print(
                 JSONText.object([
-                    ("url", JSONText.quoted(url)), ("control_url", control.map(JSONText.quoted)),
+                    ("url", JSONText.quoted(url)), ("manage_url", manage.map(JSONText.quoted)),
+                    ("control_url", control.map(JSONText.quoted)),
                     ("ca_file", JSONText.quoted(caFile)), ("key_file", keyFile.map(JSONText.quoted)),
                     ("key_id", key.map { JSONText.quoted($0.keyID) }),
                     ("team_id", key.map { JSONText.quoted($0.teamID) }),
@@ -59,7 +61,8 @@ struct SimulateCommand: AsyncParsableCommand {
         }
         Terminal.print("APNs simulator at \(url); a worker needs")
         let variables: [(AppField, String?)] = [
-            (.url, url), (.caFile, caFile), (.keyFile, keyFile), (.keyID, key?.keyID), (.teamID, key?.teamID),
+            (.url, url), (.manageURL, manage), (.caFile, caFile), (.keyFile, keyFile), (.keyID, key?.keyID),
+            (.teamID, key?.teamID),
         ]
         for case (let variable, let value?) in variables { Terminal.print("  \(variable.environmentName)=\(value)") }
         if let control { Terminal.print("what the tokens received: \(control)/simulator/record") }

@@ -8,6 +8,10 @@ struct SimulatorServerOptions: ParsableArguments {
     var host = "127.0.0.1"
     @Option(name: .long, help: "Port for APNs; 0 picks a free one.")
     var port = 8443
+    @Option(name: .long, help: "Port for channel management; 0 picks a free one.")
+    var managePort = 0
+    @Option(name: .long, help: "Broadcast channels that an app may have.")
+    var channelLimit = 10_000
     @Option(name: .long, help: "Port of the control interface; 0 picks a free one.")
     var controlPort = 0
     @Option(
@@ -47,7 +51,7 @@ struct SimulatorServerOptions: ParsableArguments {
         if keyFile == nil, keyID != nil || teamID != nil {
             throw ValidationError("--key-id and --team-id need --key-file")
         }
-        guard (0...65_535).contains(port), (0...65_535).contains(controlPort) else {
+        guard [port, managePort, controlPort].allSatisfy((0...65_535).contains) else {
             throw ValidationError("a port is a number from 0 to 65535")
         }
     }
@@ -56,6 +60,8 @@ struct SimulatorServerOptions: ParsableArguments {
         var configuration = SimulatorConfiguration(certificateDirectory: directory)
         configuration.host = host
         configuration.port = port
+        configuration.managePort = managePort
+        configuration.channelLimit = channelLimit
         configuration.controlPort = controlPort
         if let keyFile, let keyID, let teamID {
             configuration.keys = [

@@ -84,7 +84,7 @@ struct PageReport {
                 case .pruneToken: decision = prune(nil)
                 // Without a timestamp the answer speaks of now.
                 case .pruneIfOlder: decision = prune(rejection.timestamp ?? now)
-                case .stopPush:
+                case .stopPush, .recreateChannel:
                     stop = stop ?? rejection.reason.wire
                     decision = .failed
                 case .haltApp, .renewProviderToken:

@@ -47,7 +47,7 @@ struct ChecksTests {
         Case("payload of 4096 bytes", 200) { $0.payload = padded(4_096) },
 
         Case("another path", 404, "BadPath") { $0.path = "/3/devices/aa" },
-        Case("broadcast path", 404, "BadPath") { $0.path = "/4/broadcasts/apps/com.example" },
+        Case("a broadcast's version", 404, "BadPath") { $0.path = "/4/device/aa" },
         Case("something behind the token", 404, "BadPath") { $0.path += "/x" },
         Case("root", 404, "BadPath") { $0.path = "/" },
         Case("GET", 405, "MethodNotAllowed") { $0.method = "GET" },

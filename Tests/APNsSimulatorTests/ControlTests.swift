@@ -96,6 +96,9 @@ struct ControlTests {
         faults.deadReasons = ["Unregistered": 9, "BadDeviceToken": 1]
         faults.deadTokens = [DeadToken(prefix: "ab", reason: "ExpiredToken", since: 5)]
         faults.rejections = ["TooManyRequests": 0.1]
+        faults.broadcastRejections = ["TooManyRequests": 1]
+        faults.manageRejections = ["FeatureNotEnabled": 1]
+        faults.manageLoseNext = 2
         faults.latency = 30
         faults.goawayAfter = 1_000
         faults.goawayMode = .abrupt
@@ -125,5 +128,6 @@ struct ControlTests {
         // Each field has its row.
         for key in Faults.CodingKeys.allCases { #expect(text.contains("`\(key.stringValue)`"), "\(key.stringValue)") }
         for key in SimulatorRecord.CodingKeys.allCases { #expect(text.contains("`\(key.stringValue)`")) }
+        for key in BroadcastRecord.CodingKeys.allCases { #expect(text.contains("`\(key.stringValue)`")) }
     }
 }

@@ -56,7 +56,9 @@ final class RawConnection: Sendable {
         self.frames = frames
     }
 
-    static func open(_ simulator: APNsSimulator, protocols: [String] = ["h2"]) async throws -> RawConnection {
+    static func open(
+        _ simulator: APNsSimulator, port: Int? = nil, protocols: [String] = ["h2"]
+    ) async throws -> RawConnection {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .file(simulator.caFile)
         tls.applicationProtocols = protocols
@@ -71,7 +73,7 @@ final class RawConnection: Sendable {
                     ])
                 }
             }
-            .connect(host: "127.0.0.1", port: simulator.port).get()
+            .connect(host: "127.0.0.1", port: port ?? simulator.port).get()
         let connection = RawConnection(channel: channel, frames: frames)
         var hello = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         hello.writeSettings([])
@@ -103,14 +105,22 @@ final class RawConnection: Sendable {
         try await send(Self.request(number, token: token, payload: payload, headers: headers))
     }
 
+    /// Allows `increment` more bytes of answers, on the connection and on the request's stream.
+    func allow(_ increment: Int, stream number: Int) async throws {
+        var bytes = ByteBuffer()
+        bytes.writeWindowUpdate(increment, stream: 0)
+        bytes.writeWindowUpdate(increment, stream: UInt32(number * 2 + 1))
+        try await send(bytes)
+    }
+
     static func request(
-        _ number: Int, token: String? = nil, payload: String = SimulatorFixture.update(1_763_700_000),
-        headers: [(String, String)]
+        _ number: Int, token: String? = nil, method: String = "POST", path: String? = nil,
+        payload: String = SimulatorFixture.update(1_763_700_000), headers: [(String, String)]
     ) -> ByteBuffer {
         let stream = UInt32(number * 2 + 1)
-        let path = "/3/device/\(token ?? SimulatorFixture.token(number))"
+        let path = path ?? "/3/device/\(token ?? SimulatorFixture.token(number))"
         var block = ByteBuffer()
-        for (name, value) in [(":method", "POST"), (":scheme", "https"), (":path", path)] + headers {
+        for (name, value) in [(":method", method), (":scheme", "https"), (":path", path)] + headers {
             block.writeInteger(UInt8(0))
             writeText(name, to: &block)
             writeText(value, to: &block)

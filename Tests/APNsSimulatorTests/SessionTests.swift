@@ -153,15 +153,18 @@ struct SessionTests {
         }
         _ = session.takeOutput()
         session.answer(1, status: 400, messageID: MessageID(high: 1, low: 2), body: Array(repeating: 0x41, count: 24))
-        var headersOnly = try output(&session)
-        let first = try header(&headersOnly)
+        var begun = try output(&session)
+        let first = try header(&begun)
         #expect(first.type == .headers && !first.has(FrameFlags.endStream))
-        #expect(headersOnly.readableBytes == first.length)
+        begun.moveReaderIndex(forwardBy: first.length)
+        let part = try header(&begun)
+        #expect(part.type == .data && !part.has(FrameFlags.endStream) && part.length == 10)
+        #expect(begun.readableBytes == 10)
         session.append(frame(.windowUpdate, stream: 1, [0, 0, 0, 14]))
         try expectNoEvent(&session)
         var data = try output(&session)
         let dataHeader = try header(&data)
-        #expect(dataHeader.type == .data && dataHeader.has(FrameFlags.endStream) && dataHeader.length == 24)
+        #expect(dataHeader.type == .data && dataHeader.has(FrameFlags.endStream) && dataHeader.length == 14)
         #expect(session.streams.isEmpty)
     }
 

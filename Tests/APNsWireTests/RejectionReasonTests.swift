@@ -12,6 +12,15 @@ import Testing
             MissingDeviceToken MissingTopic PayloadEmpty TopicDisallowed
             """
         ),
+        (
+            400, .stopPush,
+            """
+            BadChannelId BadRequestParams BadRequestPayload CannotCreateChannelConfig FeatureNotEnabled \
+            MissingChannelId MissingPushType
+            """
+        ),
+        (400, .recreateChannel, "ChannelNotRegistered"),
+        (403, .haltApp, "TopicMismatch"),
         (400, .retryOnFreshConnection, "IdleTimeout"),
         (403, .renewProviderToken, "ExpiredProviderToken"),
         (

@@ -1,0 +1,164 @@
+public import APNsWire
+internal import Curl
+public import LiveActivity
+internal import StrictJSON
+
+/// Makes, reads, lists and deletes one app's broadcast channels at Apple's management service. Each call is a connection
+/// of its own: they are few, and some live for hours between two.
+public struct ChannelManager: Sendable {
+    private let origin: String
+    private let caFile: String?
+    private let timeout: Duration
+    private let bundleID: String
+    private let tokens: ProviderTokenSource
+
+    /// `configuration.origin` is the management's, not the push service's.
+    public init(configuration: APNsConfiguration, bundleID: String) throws(APNsClientError) {
+        let key = try configuration.check()
+        self.init(
+            configuration, bundleID: bundleID,
+            tokens: ProviderTokenSource(keyID: configuration.keyID, teamID: configuration.teamID, key: key))
+    }
+
+    init(_ configuration: APNsConfiguration, bundleID: String, tokens: ProviderTokenSource) {
+        origin = configuration.origin
+        caFile = configuration.caFile
+        timeout = configuration.requestTimeout
+        self.bundleID = bundleID
+        self.tokens = tokens
+    }
+
+    /// A new channel, which counts toward the app's 10,000. After `.unanswered` with `mayHaveHappened` there may be one
+    /// that nobody knows: `list` shows it.
+    public func create(_ storage: BroadcastStorage) async throws(ChannelError) -> BroadcastChannelID {
+        let response = try await send(.create(storage))
+        guard let text = response.header("apns-channel-id"), let id = try? BroadcastChannelID(text) else {
+            throw .unreadable(.create(storage), "no channel id came with the answer")
+        }
+        return id
+    }
+
+    public func read(_ channel: BroadcastChannelID) async throws(ChannelError) -> BroadcastStorage {
+        let response = try await send(.read(channel))
+        let policy = (try? JSONDocument(response.body).root.object().required("message-storage-policy").integer())
+        guard let policy, let storage = BroadcastStorage.allCases.first(where: { $0.policy == policy }) else {
+            throw .unreadable(.read(channel), "no storage policy that is known")
+        }
+        return storage
+    }
+
+    public func delete(_ channel: BroadcastChannelID) async throws(ChannelError) {
+        _ = try await send(.delete(channel))
+    }
+
+    public func list() async throws(ChannelError) -> [BroadcastChannelID] {
+        let response = try await send(.list)
+        do {
+            return try JSONDocument(response.body).root.object().required("channels").array()
+                .map { try BroadcastChannelID($0.string()) }
+        } catch {
+            throw .unreadable(.list, "\(error)")
+        }
+    }
+
+    // MARK: One request
+
+    private func send(_ request: ChannelRequest) async throws(ChannelError) -> HTTPResponse {
+        let token: ProviderToken
+        do { token = try tokens.current() } catch { throw .unsigned("\(error)") }
+        let response = try await exchange(request, token)
+        guard response.status != request.status else { return response }
+        let rejection = Self.rejection(response)
+        guard rejection.verdict == .renewProviderToken,
+            let renewed = try? tokens.renew(ifCurrent: token)
+        else { throw .rejected(request, rejection) }
+        let second = try await exchange(request, renewed)
+        guard second.status == request.status else { throw .rejected(request, Self.rejection(second)) }
+        return second
+    }
+
+    private func exchange(_ request: ChannelRequest, _ token: ProviderToken) async throws(ChannelError) -> HTTPResponse
+    {
+        var message = HTTPRequest(
+            request.method, origin + request.path(bundleID: bundleID),
+            headers: [("authorization", "bearer \(token.jwt)")] + request.fields.map { ($0.name, $0.value) },
+            body: request.body.map { .bytes($0) }, caFile: caFile, timeout: timeout)
+        message.requiresHTTP2 = true
+        do {
+            return try await HTTPClient().send(message)
+        } catch {
+            let isUnsent =
+                switch error.kind {
+                case .unresolvable, .refused, .tls: true
+                case .timeout, .http2Unavailable, .cancelled, .other: false
+                }
+            throw .unanswered(request, error.description, mayHaveHappened: !isUnsent)
+        }
+    }
+
+    private static func rejection(_ response: HTTPResponse) -> Rejection {
+        let body = response.body.withUnsafeBytes { AnswerBody($0) }
+        return Rejection(
+            status: response.status, reason: RejectionReason(wire: body.reason, status: response.status),
+            retryAfter: response.header("retry-after").flatMap { Int($0) })
+    }
+}
+
+/// Why a channel was not made, read, listed or deleted.
+public enum ChannelError: Error, Sendable, Hashable, CustomStringConvertible {
+    case rejected(ChannelRequest, Rejection)
+    /// libcurl's words. `mayHaveHappened`: the request may have reached APNs.
+    case unanswered(ChannelRequest, String, mayHaveHappened: Bool)
+    /// APNs said yes, in words that cannot be read.
+    case unreadable(ChannelRequest, String)
+    /// No provider token could be signed.
+    case unsigned(String)
+
+    public var reason: RejectionReason.Known? {
+        if case .rejected(_, let rejection) = self, case .known(let known) = rejection.reason { known } else { nil }
+    }
+
+    /// The same call may succeed later, without anyone's doing.
+    public var isRetriable: Bool {
+        switch self {
+        case .rejected(_, let rejection):
+            switch rejection.verdict {
+            case .retry, .retryOnFreshConnection, .renewProviderToken: true
+            default: false
+            }
+        case .unanswered: true
+        case .unreadable, .unsigned: false
+        }
+    }
+
+    public var description: String {
+        switch self {
+        case .rejected(let request, let rejection):
+            "APNs does not \(request.words): \(rejection.status) \(rejection.reason.wire)\(advice.map { "; \($0)" } ?? "")"
+        case .unanswered(let request, let words, _): "APNs could not be asked to \(request.words): \(words)"
+        case .unreadable(let request, let words): "APNs was asked to \(request.words), but \(words)"
+        case .unsigned(let words): "no provider token could be signed: \(words)"
+        }
+    }
+
+    private var advice: String? {
+        switch reason {
+        case .featureNotEnabled: "switch on Broadcast Capability for the bundle id at developer.apple.com"
+        case .cannotCreateChannelConfig: "the app has its 10,000 channels: delete some"
+        case .topicMismatch: "the key's team does not own the bundle id"
+        case .channelNotRegistered: "there is no such channel of this app in this environment"
+        default: nil
+        }
+    }
+}
+
+extension ChannelRequest {
+    var words: String {
+        switch self {
+        case .create: "make a channel"
+        case .read: "show the channel"
+        case .delete: "delete the channel"
+        case .list: "list the channels"
+        }
+    }
+}

@@ -1,0 +1,117 @@
+internal import NIOCore
+
+/// What went to broadcast channels since the start or the last reset.
+public struct BroadcastRecord: Sendable, Hashable, Codable {
+    /// Broadcasts read to their end, and answers 200 among them.
+    public var requests = 0
+    public var accepted = 0
+    public var byReason: [String: Int] = [:]
+    /// As in `SimulatorRecord`, with the channel in the token's place.
+    public var duplicates = 0
+    public var outOfOrder = 0
+    public var droppedByDevice = 0
+    public var afterEnd = 0
+    public var ignoredByDevice: [String: Int] = [:]
+    public var acceptedUnanswered = 0
+    /// Channels that the management made and deleted.
+    public var created = 0
+    public var deleted = 0
+    public var manageRequests = 0
+    public var manageByReason: [String: Int] = [:]
+
+    public init() {}
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case requests, accepted, duplicates, created, deleted
+        case byReason = "by_reason"
+        case outOfOrder = "out_of_order"
+        case droppedByDevice = "dropped_by_device"
+        case afterEnd = "after_end"
+        case ignoredByDevice = "ignored_by_device"
+        case acceptedUnanswered = "accepted_unanswered"
+        case manageRequests = "manage_requests"
+        case manageByReason = "manage_by_reason"
+    }
+}
+
+/// One broadcast channel and what it received.
+public struct ChannelReport: Sendable, Hashable {
+    public var id: String
+    public var bundleID: String
+    public var storesNewest: Bool
+    /// Milliseconds since 1970.
+    public var createdAt: Int
+    /// nil: it lives.
+    public var deletedAt: Int?
+    /// `token` is the channel's id.
+    public var received: TokenReport
+
+    /// One object on one line.
+    var json: [UInt8] {
+        var text = #"{"channel":"\#(id)","bundle_id":"\#(bundleID)","storage":"\#(storesNewest ? "newest" : "none")""#
+        text += #","created_at_ms":\#(createdAt)"#
+        if let deletedAt { text += #","deleted_at_ms":\#(deletedAt)"# }
+        return Array((text + "," + received.receivedJSON + "}").utf8)
+    }
+
+    /// The same with the history.
+    var detailedJSON: [UInt8] {
+        json.dropLast() + Array(#","history":"#.utf8) + JSON.encode(received.history) + Array("}\n".utf8)
+    }
+}
+
+extension Recorder {
+    mutating func noteBroadcast(_ judgement: Judgement) {
+        if judgement != .stalled { totals.inFlight -= 1 }
+        switch judgement {
+        case .accepted: totals.broadcasts.accepted += 1
+        case .rejected(let reason, _): totals.broadcasts.byReason[reason.rawValue, default: 0] += 1
+        case .reset: totals.reset += 1
+        case .stalled: totals.stalled += 1
+        }
+    }
+
+    mutating func noteManagement(_ judgement: Judgement) {
+        totals.broadcasts.manageRequests += 1
+        if case .rejected(let reason, _) = judgement {
+            totals.broadcasts.manageByReason[reason.rawValue, default: 0] += 1
+        }
+    }
+
+    mutating func receiveBroadcast(
+        _ channels: inout ChannelBook,
+        channel: String,
+        payload: ByteBuffer,
+        verdict: Judgement,
+        reaches: Bool,
+        id: MessageID,
+        now: Int
+    ) {
+        let number = number(of: payload)
+        var content = payloads[number]
+        if content.event == .start { content.fault = "a broadcast cannot start an activity" }
+        let entry = Entry(at: now, id: id, payload: Int32(number), judgement: Outcome(verdict), reached: reaches)
+        let (payloads, history) = (payloads, history)
+        let change = channels.receive(channel) { Self.deliver(entry, content, payloads, history, &$0) }
+        guard reaches, let change else { return }
+        if verdict != .accepted { totals.broadcasts.acceptedUnanswered += 1 }
+        if change.isDuplicate { totals.broadcasts.duplicates += 1 }
+        if change.isOutOfOrder { totals.broadcasts.outOfOrder += 1 }
+        if change.isDropped { totals.broadcasts.droppedByDevice += 1 }
+        if change.isAfterEnd { totals.broadcasts.afterEnd += 1 }
+        if let fault = change.fault { totals.broadcasts.ignoredByDevice[fault, default: 0] += 1 }
+    }
+}
+
+extension Judge {
+    var channelReports: [ChannelReport] { channels.order.compactMap { channelReport($0) } }
+
+    func channelReport(_ id: String) -> ChannelReport? {
+        guard let channel = channels.channels[id] else { return nil }
+        var received = record.report([], channel.received)
+        received.token = id
+        return ChannelReport(
+            id: id, bundleID: channel.bundleID, storesNewest: channel.storesNewest, createdAt: channel.createdAt,
+            deletedAt: channel.deletedAt, received: received)
+    }
+}

@@ -1,0 +1,62 @@
+/// The broadcast channels of all apps as APNs keeps them, each with what was broadcast on it.
+struct ChannelBook: Sendable {
+    struct Channel: Sendable {
+        let id: String
+        let bundleID: String
+        /// `message-storage-policy` 1: the newest message is kept up to 8 hours. 0: none is.
+        let storesNewest: Bool
+        /// Milliseconds since 1970.
+        let createdAt: Int
+        /// nil: it lives.
+        var deletedAt: Int?
+        var received = Recorder.TokenRecord()
+    }
+
+    /// Deleted ones too, until `forgetReceived`.
+    private(set) var channels: [String: Channel] = [:]
+    /// Ids in the order of creation, those of the deleted too.
+    private(set) var order: [String] = []
+    /// Living channels by bundle id.
+    private(set) var living: [String: Int] = [:]
+
+    static let idBytes = 16
+
+    /// Unlike all else here by chance: a channel of an earlier run must be unknown to this one.
+    mutating func create(bundleID: String, storesNewest: Bool, now: Int) -> Channel {
+        let bytes = (0..<Self.idBytes).map { _ in UInt8.random(in: .min ... .max) }
+        let channel = Channel(
+            id: Base64.encode(bytes), bundleID: bundleID, storesNewest: storesNewest, createdAt: now)
+        channels[channel.id] = channel
+        order.append(channel.id)
+        living[bundleID, default: 0] += 1
+        return channel
+    }
+
+    /// nil: not this app's, or deleted.
+    func find(_ id: String, bundleID: String) -> Channel? {
+        channels[id].flatMap { $0.bundleID == bundleID && $0.deletedAt == nil ? $0 : nil }
+    }
+
+    /// Ids of the app's living channels, oldest first.
+    func all(bundleID: String) -> [String] { order.filter { find($0, bundleID: bundleID) != nil } }
+
+    /// false: there is none, or none any more.
+    mutating func delete(_ id: String, now: Int) -> Bool {
+        guard let channel = channels[id], channel.deletedAt == nil else { return false }
+        channels[id]?.deletedAt = now
+        living[channel.bundleID, default: 1] -= 1
+        return true
+    }
+
+    /// Lets `body` change what a channel received.
+    mutating func receive<Value>(_ id: String, _ body: (inout Recorder.TokenRecord) -> Value) -> Value? {
+        guard let index = channels.index(forKey: id) else { return nil }
+        return body(&channels.values[index].received)
+    }
+
+    mutating func forgetReceived() {
+        channels = channels.filter { $0.value.deletedAt == nil }
+        order = order.filter { channels[$0] != nil }
+        for id in order { channels[id]?.received = Recorder.TokenRecord() }
+    }
+}

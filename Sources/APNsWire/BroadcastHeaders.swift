@@ -1,0 +1,42 @@
+public import LiveActivity
+
+/// `apns-*` headers of one broadcast. No topic: the app's bundle id is in the path. APNs requires all four.
+public struct BroadcastHeaders: Sendable, Hashable {
+    public var channel: BroadcastChannelID
+    public var priority: PushPriority
+    /// `apns-expiration`: epoch seconds; must be 0 on a channel without storage.
+    public var expiration: Int
+
+    public init(channel: BroadcastChannelID, storage: BroadcastStorage, priority: PushPriority, expiration: Int) {
+        self.channel = channel
+        self.priority = priority
+        self.expiration = storage == .none ? 0 : expiration
+    }
+
+    /// Name and value in the order they are sent, without `authorization`.
+    public var fields: [(name: String, value: String)] {
+        [
+            (name: "apns-channel-id", value: channel.rawValue), (name: "apns-push-type", value: "liveactivity"),
+            (name: "apns-expiration", value: "\(expiration)"), (name: "apns-priority", value: "\(priority.rawValue)"),
+        ]
+    }
+
+    /// Letters, digits, `.` and `-` need no escape.
+    public static func path(bundleID: String) -> String { "/4/broadcasts/apps/\(bundleID)" }
+}
+
+/// All of one request to a channel: APNs sends it on to every subscribed device.
+public struct PreparedBroadcast: Sendable, Hashable {
+    public var bundleID: String
+    public var headers: BroadcastHeaders
+    /// At most `Payload.maximumBroadcastBytes`.
+    public var payload: [UInt8]
+
+    public init(bundleID: String, headers: BroadcastHeaders, payload: [UInt8]) {
+        self.bundleID = bundleID
+        self.headers = headers
+        self.payload = payload
+    }
+
+    public var path: String { BroadcastHeaders.path(bundleID: bundleID) }
+}

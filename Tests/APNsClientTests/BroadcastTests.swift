@@ -1,0 +1,182 @@
+import APNsClient
+import APNsSimulator
+import APNsWire
+import LiveActivity
+import Testing
+
+extension TransportTests {
+    /// Channels made, sent to and deleted, against the simulator.
+    @Suite struct BroadcastTests {
+        struct Broadcasting {
+            let it: Simulation
+            let sender: BroadcastSender
+            let channels: ChannelManager
+
+            func broadcast(
+                _ channel: BroadcastChannelID, _ storage: BroadcastStorage = .none, goals: Int = 1, bytes: Int? = nil,
+                bundleID: String = Simulation.bundleID
+            ) -> PreparedBroadcast {
+                var payload =
+                    #"{"aps":{"timestamp":\#(1_790_000_000 + goals),"event":"update","content-state":{"goals":\#(goals)}}}"#
+                if let bytes { payload += String(repeating: " ", count: bytes - payload.utf8.count) }
+                return PreparedBroadcast(
+                    bundleID: bundleID,
+                    headers: BroadcastHeaders(channel: channel, storage: storage, priority: .high, expiration: 0),
+                    payload: Array(payload.utf8))
+            }
+
+            func send(_ channel: BroadcastChannelID, goals: Int = 1) async -> PushOutcome {
+                await sender.send(broadcast(channel, goals: goals))
+            }
+
+            func set(_ change: (inout Faults) -> Void) throws {
+                var faults = Faults()
+                change(&faults)
+                try it.simulator.setFaults(faults)
+            }
+        }
+
+        private func run(
+            server: (inout SimulatorConfiguration) -> Void = { _ in },
+            client: (inout APNsConfiguration) -> Void = { _ in }, _ body: (Broadcasting) async throws -> Void
+        ) async throws {
+            try await Simulation.run(server: server, client: client) { it in
+                let sender = try BroadcastSender(configuration: it.client, logger: it.logger)
+                var management = it.client
+                management.origin = try #require(it.simulator.manageURL)
+                let channels = try ChannelManager(configuration: management, bundleID: Simulation.bundleID)
+                try await body(Broadcasting(it: it, sender: sender, channels: channels))
+                await sender.close()
+            }
+        }
+
+        private func rejected(_ status: Int, _ reason: RejectionReason.Known) -> PushOutcome {
+            .rejected(Rejection(status: status, reason: .known(reason)))
+        }
+
+        @Test func theLifeOfAChannel() async throws {
+            try await run { it in
+                let channel = try await it.channels.create(.newest)
+                let other = try await it.channels.create(.none)
+                #expect(try await it.channels.list() == [channel, other])
+                #expect(try await it.channels.read(channel) == .newest)
+                #expect(try await it.channels.read(other) == .none)
+
+                for goals in 1...20 { #expect(await it.send(other, goals: goals) == .accepted) }
+                let received = try #require(it.it.simulator.channel(other.rawValue)?.received)
+                #expect(received.accepted == 20 && received.duplicates == 0 && received.outOfOrder == 0)
+                #expect(received.contentState == #"{"goals":20}"#)
+                // Kept: a connection for each would look like an attack.
+                #expect(it.it.simulator.snapshot().connections == 1)
+
+                try await it.channels.delete(channel)
+                #expect(try await it.channels.list() == [other])
+                let gone = await #expect(throws: ChannelError.self) { try await it.channels.delete(channel) }
+                #expect(gone?.reason == .channelNotRegistered && gone?.isRetriable == false)
+                #expect(
+                    gone?.description == "APNs does not delete the channel: 400 ChannelNotRegistered; "
+                        + "there is no such channel of this app in this environment")
+            }
+        }
+
+        @Test func eachVerdictOfABroadcast() async throws {
+            try await run { it in
+                let channel = try await it.channels.create(.none)
+                let unknown = try BroadcastChannelID("c29tZUNoYW5uZWw=")
+                let lost = await it.send(unknown)
+                #expect(lost == rejected(400, .channelNotRegistered))
+                guard case .rejected(let rejection) = lost else { return }
+                #expect(rejection.verdict == .recreateChannel)
+
+                #expect(await it.sender.send(it.broadcast(channel, bytes: 5_120)) == .accepted)
+                let large = await it.sender.send(it.broadcast(channel, bytes: 5_121))
+                #expect(large == rejected(413, .payloadTooLarge))
+                // Sent as if the channel kept messages.
+                var late = it.broadcast(channel)
+                late.headers.expiration = 1_795_276_800
+                #expect(await it.sender.send(late) == rejected(400, .badExpirationDate))
+
+                try it.set { $0.broadcastRejections = ["TooManyRequests": 1] }
+                let limited = await it.send(channel)
+                #expect(limited == rejected(429, .tooManyRequests))
+                guard case .rejected(let limit) = limited else { return }
+                #expect(limit.verdict == .retry)
+                try it.set { _ in }
+                #expect(await it.send(channel) == .accepted)
+            }
+        }
+
+        @Test func anExpiredProviderTokenIsRenewedOnBothWays() async throws {
+            try await run { it in
+                try it.set { $0.expireNext = 1 }
+                let channel = try await it.channels.create(.none)
+                #expect(it.it.simulator.snapshot().broadcasts.manageByReason == ["ExpiredProviderToken": 1])
+                try it.set { $0.expireNext = 1 }
+                #expect(await it.send(channel) == .accepted)
+                let record = it.it.simulator.snapshot().broadcasts
+                #expect(record.byReason == ["ExpiredProviderToken": 1] && record.accepted == 1)
+            }
+        }
+
+        @Test func aBroadcastHasItsDeadlineAndANewConnection() async throws {
+            try await run(server: { _ in }, client: { $0.requestTimeout = .seconds(2) }) { it in
+                let channel = try await it.channels.create(.none)
+                try it.set { $0.stallAfter = 0 }
+                #expect(await it.send(channel) == .unanswered(.init(.timeout, mayHaveBeenDelivered: true)))
+                try it.set { _ in }
+                #expect(await it.send(channel, goals: 2) == .accepted)
+                #expect(it.it.simulator.snapshot().connections == 2)
+            }
+        }
+
+        @Test func aServerThatIsNotThere() async throws {
+            let nobody = try LoopbackPort(isListening: false)
+            try await run { it in
+                var elsewhere = it.it.client
+                elsewhere.origin = nobody.origin
+                let channels = try ChannelManager(configuration: elsewhere, bundleID: Simulation.bundleID)
+                let error = await #expect(throws: ChannelError.self) { try await channels.create(.none) }
+                guard case .unanswered(.create(.none), _, mayHaveHappened: false) = error else {
+                    Issue.record("\(String(describing: error))")
+                    return
+                }
+                #expect(error?.isRetriable == true)
+                let sender = try BroadcastSender(configuration: elsewhere, logger: it.it.logger)
+                let outcome = await sender.send(it.broadcast(try BroadcastChannelID("YWI=")))
+                #expect(outcome == .unanswered(.init(.connectionFailed, mayHaveBeenDelivered: false)))
+                await sender.close()
+                #expect(
+                    await sender.send(it.broadcast(try BroadcastChannelID("YWI=")))
+                        == .unanswered(.init(.cancelled, mayHaveBeenDelivered: false)))
+            }
+        }
+
+        /// Made, and the answer lost: only the list knows.
+        @Test func anOrphan() async throws {
+            try await run { it in
+                try it.set { $0.manageLoseNext = 1 }
+                let error = await #expect(throws: ChannelError.self) { try await it.channels.create(.none) }
+                guard case .unanswered(_, _, mayHaveHappened: true) = error else {
+                    Issue.record("\(String(describing: error))")
+                    return
+                }
+                #expect(try await it.channels.list().count == 1)
+            }
+        }
+
+        @Test func whatTheManagementRefuses() async throws {
+            try await run(server: { $0.channelLimit = 1 }) { it in
+                try it.set { $0.manageRejections = ["FeatureNotEnabled": 1] }
+                let off = await #expect(throws: ChannelError.self) { try await it.channels.create(.none) }
+                #expect(off?.description.contains("FeatureNotEnabled; switch on Broadcast Capability") == true)
+                try it.set { $0.manageRejections = ["ServiceUnavailable": 1] }
+                let busy = await #expect(throws: ChannelError.self) { try await it.channels.list() }
+                #expect(busy?.isRetriable == true)
+                try it.set { _ in }
+                _ = try await it.channels.create(.none)
+                let full = await #expect(throws: ChannelError.self) { try await it.channels.create(.none) }
+                #expect(full?.reason == .cannotCreateChannelConfig && full?.isRetriable == false)
+            }
+        }
+    }
+}

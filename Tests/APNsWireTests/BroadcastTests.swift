@@ -1,0 +1,89 @@
+import APNsWire
+import LiveActivity
+import Testing
+
+/// Broadcasts and channel management byte by byte, as Apple's articles have them.
+@Suite struct BroadcastTests {
+    private let channel: BroadcastChannelID
+    init() throws { channel = try BroadcastChannelID("dHN0LXNyY2gtY2hubA==") }
+
+    private func lines(_ fields: [(name: String, value: String)]) -> [String] {
+        fields.map { "\($0.name): \($0.value)" }
+    }
+
+    @Test func aBroadcastIsGolden() throws {
+        let headers = BroadcastHeaders(
+            channel: channel, storage: .newest, priority: .high, expiration: 1_732_208_400)
+        let broadcast = PreparedBroadcast(
+            bundleID: "com.example.scores", headers: headers,
+            payload: Payload(
+                Publish(
+                    name: try ActivityName("match-42"), event: .update, audience: .all,
+                    contentState: RawJSON(checked: #"{"home":1}"#)), timestamp: 1_732_204_800
+            ).bytes)
+        #expect(broadcast.path == "/4/broadcasts/apps/com.example.scores")
+        #expect(
+            lines(headers.fields) == [
+                "apns-channel-id: dHN0LXNyY2gtY2hubA==", "apns-push-type: liveactivity", "apns-expiration: 1732208400",
+                "apns-priority: 10",
+            ])
+        #expect(
+            String(decoding: broadcast.payload, as: UTF8.self)
+                == #"{"aps":{"timestamp":1732204800,"event":"update","content-state":{"home":1}}}"#)
+    }
+
+    /// A device push has a topic and may leave out its expiration; a broadcast has neither choice.
+    @Test func aDevicesHeadersAreOthers() {
+        let device = PushHeaders(bundleID: "com.example.scores", priority: .low)
+        #expect(
+            lines(device.fields) == [
+                "apns-push-type: liveactivity", "apns-topic: com.example.scores.push-type.liveactivity",
+                "apns-priority: 5",
+            ])
+        let broadcast = BroadcastHeaders(channel: channel, storage: .newest, priority: .low, expiration: 0)
+        #expect(
+            broadcast.fields.map(\.name) == ["apns-channel-id", "apns-push-type", "apns-expiration", "apns-priority"])
+    }
+
+    @Test func withoutStorageTheExpirationIsZero() {
+        let headers = BroadcastHeaders(channel: channel, storage: .none, priority: .high, expiration: 1_732_208_400)
+        #expect(headers.expiration == 0)
+        #expect(lines(headers.fields).contains("apns-expiration: 0"))
+    }
+
+    @Test func theLimits() {
+        #expect(Payload.maximumBytes == 4_096)
+        #expect(Payload.maximumBroadcastBytes == 5_120)
+        #expect(ChannelRequest.maximumChannels == 10_000)
+    }
+
+    @Test func theManagementsRequestsAreGolden() {
+        func text(_ request: ChannelRequest) -> [String] {
+            ["\(request.method) \(request.path(bundleID: "com.example.scores"))"] + lines(request.fields)
+                + (request.body.map { [String(decoding: $0, as: UTF8.self)] } ?? []) + ["\(request.status)"]
+        }
+        #expect(
+            text(.create(.none)) == [
+                "POST /1/apps/com.example.scores/channels", "content-type: application/json",
+                #"{"message-storage-policy":0,"push-type":"LiveActivity"}"#, "201",
+            ])
+        #expect(text(.create(.newest))[2] == #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#)
+        #expect(
+            text(.read(channel)) == [
+                "GET /1/apps/com.example.scores/channels", "apns-channel-id: dHN0LXNyY2gtY2hubA==", "200",
+            ])
+        #expect(
+            text(.delete(channel)) == [
+                "DELETE /1/apps/com.example.scores/channels", "apns-channel-id: dHN0LXNyY2gtY2hubA==", "204",
+            ])
+        #expect(text(.list) == ["GET /1/apps/com.example.scores/all-channels", "200"])
+    }
+
+    @Test func channelIDsAreBase64() throws {
+        for good in ["YWI=", "YQ==", "YWJj", "+/+/"] { #expect(try BroadcastChannelID(good).rawValue == good) }
+        let long = String(repeating: "YWJj", count: 65)
+        for bad in ["", "YWI", "YW I", "====", "a-_=", long, "YWI=\r\n"] {
+            #expect(throws: IdentifierError.self) { try BroadcastChannelID(bad) }
+        }
+    }
+}
