@@ -20,12 +20,13 @@ struct PublishBody {
             ("relevance_score", try options.relevanceScore.map { try Self.number($0, "--relevance-score") }),
             (
                 "alert",
-                options.alertTitle.map {
-                    JSONText.object([
-                        ("title", JSONText.quoted($0)), ("body", options.alertBody.map(JSONText.quoted)),
-                        ("sound", options.alertSound.map(JSONText.quoted)),
-                    ])
-                }
+                try options.alert.map { try Self.jsonObject($0, "--alert") }
+                    ?? options.alertTitle.map {
+                        JSONText.object([
+                            ("title", JSONText.quoted($0)), ("body", options.alertBody.map(JSONText.quoted)),
+                            ("sound", options.alertSound.map(JSONText.quoted)),
+                        ])
+                    }
             ),
             ("attributes_type", options.attributesType.map(JSONText.quoted)),
             ("attributes", try options.attributes.map { try Self.jsonObject($0, "--attributes") }),

@@ -13,6 +13,7 @@ struct PublishCommand: AsyncParsableCommand {
               lamplighter publish match-42 --content-state @score.json --priority 5 --wait
               lamplighter publish match-42 --content-state - --audience tag:vip --stale-date +15m < score.json
               lamplighter publish order-1234 --event end --dismissal-date +10m
+              lamplighter publish match-42 --event end --at 2026-11-21T18:00+01:00
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -45,6 +46,13 @@ struct PublishCommand: AsyncParsableCommand {
     var alertSound: String?
 
     @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A whole alert: JSON, @file, or -. Its title and body may be {\"loc-key\",\"loc-args\"}.", valueName: "json"
+        ))
+    var alert: String?
+
+    @Option(
         name: .long, help: ArgumentHelp("When the state is out of date: epoch seconds, or +15m.", valueName: "time"))
     var staleDate: String?
     @Option(name: .long, help: ArgumentHelp("When an ended activity leaves the screen.", valueName: "time"))
@@ -63,6 +71,12 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("For start: the attributes: JSON, @file, or -.", valueName: "json"))
     var attributes: String?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Publish then and not now: 2026-11-21T18:00 (here), 2026-11-21T18:00+01:00, epoch seconds, or +10m."
+                + " Other relative times count from it.", valueName: "time"))
+    var at: String?
     @Option(name: .long, help: ArgumentHelp("Repeating a publish with the same key sends it once.", valueName: "key"))
     var idempotencyKey: String?
     @Flag(name: .long, help: "Wait until every token has an outcome, then print the ledger.")
@@ -73,15 +87,22 @@ struct PublishCommand: AsyncParsableCommand {
             throw ValidationError("--event must be start, update or end")
         }
         if contentState == nil, event != "end" { throw ValidationError("--content-state is needed for \(event)") }
+        if alert != nil, alertTitle != nil || alertBody != nil || alertSound != nil {
+            throw ValidationError("--alert is the whole alert: leave out --alert-title, --alert-body and --alert-sound")
+        }
         if alertTitle == nil, alertBody != nil || alertSound != nil {
             throw ValidationError("--alert-title is needed: devices ignore an alert without a title")
         }
-        if contentState == "-", attributes == "-" { throw ValidationError("only one option can read stdin") }
+        if [contentState, attributes, alert].count(where: { $0 == "-" }) > 1 {
+            throw ValidationError("only one option can read stdin")
+        }
     }
 
     func run() async throws {
         let client = try gateway.client(global)
-        let body = try PublishBody(self).json(now: Int(Date().timeIntervalSince1970))
+        let now = Int(Date().timeIntervalSince1970)
+        if let at { return try await schedule(at, now: now, client) }
+        let body = try PublishBody(self).json(now: now)
         let expected = wait && audience == "all" && Terminal.standardErrorIsTerminal ? await followers(client) : nil
         let headers = idempotencyKey.map { [("Idempotency-Key", $0)] } ?? []
         let answer = try await client.send("POST", "/api/push", headers: headers, body: .bytes(Array(body.utf8)))
@@ -96,6 +117,24 @@ struct PublishCommand: AsyncParsableCommand {
         Terminal.print(pushID)
     }
 
+    private func schedule(_ text: String, now: Int, _ client: GatewayClient) async throws {
+        let time: ScheduleTime
+        do { time = try ScheduleTime.parse(text, now: now) } catch { throw ValidationError("--at \(error)") }
+        let body = JSONText.object([
+            ("schedule", JSONText.object([("scheduled_time", JSONText.quoted(time.text))])),
+            ("push", try PublishBody(self).json(now: time.seconds)),
+        ])
+        let headers = idempotencyKey.map { [("Idempotency-Key", $0)] } ?? []
+        let answer = try await client.send("POST", "/api/schedules", headers: headers, body: .bytes(Array(body.utf8)))
+        guard let id = try GatewayClient.decode(Scheduled.self, answer).schedule_ids.first else {
+            throw CommandFailure(.failed, "the gateway accepted the schedule and named no id")
+        }
+        if wait { return try await PushWatch(client: client, pushID: id).report(json: global.json) }
+        if global.json { return Terminal.print(json: answer) }
+        Terminal.print(id)
+        if Terminal.standardErrorIsTerminal { Terminal.error("scheduled for \(time.text)") }
+    }
+
     /// For the progress bar alone: nil when there is no answer.
     private func followers(_ client: GatewayClient) async -> Int? {
         struct Activity: Decodable { var tokens: Int }
@@ -105,5 +144,9 @@ struct PublishCommand: AsyncParsableCommand {
 
     private struct Accepted: Decodable {
         var push_ids: [String]
+    }
+
+    private struct Scheduled: Decodable {
+        var schedule_ids: [String]
     }
 }

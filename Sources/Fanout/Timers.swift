@@ -32,6 +32,10 @@ struct Timers: Sendable {
                 }
             }
             group.addTask {
+                let schedules = ScheduleTimer(store: store, apps: apps, logger: logger)
+                await every(ScheduleTimer.interval) { await schedules.run() }
+            }
+            group.addTask {
                 await every(.seconds(10)) {
                     await quietly { () async throws(StoreError) in
                         let now = Clocks.now()

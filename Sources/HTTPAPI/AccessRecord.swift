@@ -9,6 +9,8 @@ struct AccessRecord: Sendable {
     var app: AppKey?
     /// What lay behind a 5xx, in the system's own words.
     var cause: String?
+    /// Of an accepted request. They name paths of the body, not values.
+    private(set) var warnings: [String] = []
     private(set) var status = 0
     private(set) var bytesIn = 0
     private(set) var bytesOut = 0
@@ -25,6 +27,7 @@ struct AccessRecord: Sendable {
 
     mutating func finish(_ answer: Answer, bytesIn: Int, duration: Duration) {
         status = answer.status
+        warnings = answer.warnings
         bytesOut = answer.body.count
         self.bytesIn = bytesIn
         self.duration = duration
@@ -36,6 +39,7 @@ struct AccessRecord: Sendable {
             "ms": "\(duration.milliseconds)", "in": "\(bytesIn)", "out": "\(bytesOut)",
         ]
         if let app { metadata["app"] = "\(app)" }
+        if !warnings.isEmpty { metadata["warnings"] = "\(warnings.prefix(5).joined(separator: "; "))" }
         if let cause { metadata["cause"] = "\(cause)" }
         logger.log(level: level, "request", metadata: metadata)
     }
@@ -45,6 +49,7 @@ struct AccessRecord: Sendable {
         case (500, _): .error
         // Redis or our own limits; the caller tries again.
         case (503, _): .warning
+        case _ where !warnings.isEmpty: .warning
         case (_, .health), (_, .readiness), (_, .metrics): .debug
         default: .info
         }

@@ -13,6 +13,8 @@ struct Answer: Sendable {
     var body: [UInt8]
     var type: String
     var fields: [(HTTPField.Name, String)] = []
+    /// What was accepted and will not do what its sender may expect; in the log too, where an operator sees it.
+    private(set) var warnings: [String] = []
 
     init(_ status: Int, _ body: JSON, type: String = jsonType) {
         self.status = status
@@ -24,6 +26,14 @@ struct Answer: Sendable {
         self.status = status
         self.body = Array(text.utf8)
         self.type = type
+    }
+
+    /// A body with `warnings`, if there are any.
+    init(_ status: Int, _ body: JSON, warnings: [String], type: String) {
+        var body = body
+        if !warnings.isEmpty { body.append("warnings", .array(warnings.map(JSON.string))) }
+        self.init(status, body, type: type)
+        self.warnings = warnings
     }
 
     /// 204.

@@ -11,6 +11,8 @@ struct Call: Sendable {
     let parameters: [String: String]
     let query: [String: String]
     let headers: HTTPFields
+    /// `http://host:port` as the caller addressed this gateway, for links; empty if it cannot be told.
+    let origin: String
     let app: GatewayApp
     let tokens: DeviceTokens
     let credential: Credential

@@ -5,7 +5,7 @@ enum Operation: Sendable, Hashable, CaseIterable {
     case listActivities, activity, track, untrack, bulkTrack
     case listDead, deadLetter, retryDead, dropDead
     case listQuarantine, releaseQuarantine, discardQuarantine
-    case schedules
+    case createSchedules, listSchedules, schedule, cancelSchedule
     case health, readiness, metrics
 }
 
@@ -58,10 +58,10 @@ struct Endpoint: Sendable {
         Endpoint("POST", "/api/push/validate", .validate, .master, isAirship: true),
         Endpoint("GET", "/api/push/{push_id}", .pushLedger, .master),
         Endpoint("DELETE", "/api/push/{push_id}", .cancelPush, .master),
-        Endpoint("POST", "/api/schedules", .schedules, .master, isAirship: true),
-        Endpoint("GET", "/api/schedules", .schedules, .master, isAirship: true),
-        Endpoint("GET", "/api/schedules/{schedule_id}", .schedules, .master, isAirship: true),
-        Endpoint("DELETE", "/api/schedules/{schedule_id}", .schedules, .master, isAirship: true),
+        Endpoint("POST", "/api/schedules", .createSchedules, .master, isAirship: true),
+        Endpoint("GET", "/api/schedules", .listSchedules, .master, isAirship: true),
+        Endpoint("GET", "/api/schedules/{schedule_id}", .schedule, .master, isAirship: true),
+        Endpoint("DELETE", "/api/schedules/{schedule_id}", .cancelSchedule, .master, isAirship: true),
         Endpoint("POST", "/api/channels", .createChannel, .newChannel, isAirship: true),
         Endpoint("POST", "/api/channels/tags", .tagChannels, .master, isAirship: true),
         Endpoint("PUT", "/api/channels/sdk/batch/{channel}", .channelBatch, .channel, isAirship: true),

@@ -26,6 +26,10 @@ struct GatewayMetrics: Sendable {
         counter("lamplighter.pushes", [("app", app.rawValue), ("outcome", outcome)]).increment()
     }
 
+    func scheduled(_ app: AppKey, outcome: String, count: Int) {
+        counter("lamplighter.schedules", [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
+    }
+
     func registered(_ app: AppKey, outcome: String, count: Int = 1) {
         guard count > 0 else { return }
         counter("lamplighter.registrations", [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)

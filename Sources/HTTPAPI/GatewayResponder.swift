@@ -84,8 +84,17 @@ struct GatewayResponder: HTTPResponder {
         return try await handlers.perform(
             Call(
                 operation: operation, endpoint: endpoint, parameters: parameters, query: query,
-                headers: request.headers, app: app.app, tokens: app.tokens, credential: credential, body: body, now: now
-            ))
+                headers: request.headers, origin: Self.origin(request), app: app.app, tokens: app.tokens,
+                credential: credential, body: body, now: now))
+    }
+
+    /// A proxy in front that ends TLS says so.
+    private static func origin(_ request: Request) -> String {
+        guard let authority = request.head.authority, !authority.isEmpty,
+            authority.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !Array(#"/\?#@"<>"#.utf8).contains($0) })
+        else { return "" }
+        let isSecure = request.headers[.forwardedProto]?.lowercased() == "https"
+        return "\(isSecure ? "https" : "http")://\(authority)"
     }
 
     /// Path and query of a request, still encoded, and the route they lead to.

@@ -26,26 +26,21 @@ extension Handlers {
         for (position, push) in pushes.enumerated() {
             try await accept(push, ids: ids, position: position, call)
         }
-        var body: JSON = [
+        let body: JSON = [
             "ok": true, "operation_id": .string(call.operation),
             "push_ids": .array(ids.map { .string($0.description) }), "message_ids": [], "content_urls": [],
         ]
-        let warnings = pushes.flatMap(\.warnings)
-        if !warnings.isEmpty { body.append("warnings", .array(warnings.map(JSON.string))) }
-        return Answer(202, body, type: Answer.airshipType)
+        return Answer(202, body, warnings: pushes.flatMap(\.warnings), type: Answer.airshipType)
     }
 
     /// A dry run: the same checks, nothing written.
     func validate(_ call: Call) async throws(APIError) -> Answer {
         let pushes = try PublishBody.parse(try await call.body.collect(), now: call.now)
         try refuseUnbuilt(pushes)
-        var body: JSON = ["ok": true]
-        let warnings = pushes.flatMap(\.warnings)
-        if !warnings.isEmpty { body.append("warnings", .array(warnings.map(JSON.string))) }
-        return Answer(200, body, type: Answer.airshipType)
+        return Answer(200, ["ok": true], warnings: pushes.flatMap(\.warnings), type: Answer.airshipType)
     }
 
-    private func refuseUnbuilt(_ pushes: [PublishBody.Push]) throws(APIError) {
+    func refuseUnbuilt(_ pushes: [PublishBody.Push]) throws(APIError) {
         for push in pushes where push.publish.event == .start {
             throw APIError(
                 501, "\(push.eventPath): starting an activity by push is not built yet; update and end are.",
@@ -55,7 +50,7 @@ extension Handlers {
         }
     }
 
-    private func idempotencyKey(_ call: Call) throws(APIError) -> String? {
+    func idempotencyKey(_ call: Call) throws(APIError) -> String? {
         guard let key = call.headers[.idempotencyKey] else { return nil }
         guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
             throw .parameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters")

@@ -5,7 +5,7 @@ import StrictJSON
 extension Handlers {
     func pushLedger(_ call: Call) async throws(APIError) -> Answer {
         let id = try call.pushID()
-        let ledger = try await storing { () throws(StoreError) in try await store.pushes.ledger(call.app.key, id) }
+        let ledger = try await storing { () throws(StoreError) in try await self.ledger(call.app.key, id) }
         guard let ledger else { throw .noSuchPush }
         return Answer(200, ledger.json)
     }
@@ -14,7 +14,7 @@ extension Handlers {
     func cancelPush(_ call: Call) async throws(APIError) -> Answer {
         let id = try call.pushID()
         let ledger = try await storing { () throws(StoreError) in
-            try await store.pushes.cancel(call.app.key, id, now: call.now)
+            try await cancelled(call.app.key, id, now: call.now)
         }
         guard let ledger else { throw .noSuchPush }
         return Answer(200, ledger.json)

@@ -37,7 +37,10 @@ struct Handlers: Sendable {
         case .listQuarantine: try await listQuarantine(call)
         case .releaseQuarantine: try await releaseQuarantine(call)
         case .discardQuarantine: try await discardQuarantine(call)
-        case .schedules: throw APIError(501, "Schedules are not built yet; publish at the time instead.")
+        case .createSchedules: try await createSchedules(call)
+        case .listSchedules: try await listSchedules(call)
+        case .schedule: try await schedule(call)
+        case .cancelSchedule: try await cancelSchedule(call)
         case .health, .readiness, .metrics: throw .notFound
         }
     }

@@ -10,11 +10,22 @@ enum Instant {
             + "\(pad(seconds / 3_600, 2)):\(pad(seconds / 60 % 60, 2)):\(pad(seconds % 60, 2)).\(pad(fraction, 3))Z"
     }
 
-    /// `2026-11-21T18:00:00` in UTC, with or without a fraction and a final `Z`; a space may stand for the `T`. Nil for
-    /// anything else.
+    /// `2026-11-21T18:00:00`: Airship's form, UTC without a zone, without what is less than a second.
+    static func plainText(_ milliseconds: Int64) -> String { String(text(milliseconds).dropLast(5)) }
+
+    /// `2026-11-21T18:00:00` in UTC, with or without a fraction, and with or without a zone at its end: `Z` or an offset
+    /// such as `+01:00`. A space may stand for the `T`. Nil for anything else.
     static func parse(_ text: some StringProtocol) -> Int64? {
         var bytes = Array(text.utf8)
-        if bytes.last == UInt8(ascii: "Z") { bytes.removeLast() }
+        var offset: Int64 = 0
+        if bytes.last == UInt8(ascii: "Z") {
+            bytes.removeLast()
+        } else if let sign = bytes.dropFirst(19).lastIndex(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }
+        ) {
+            guard let minutes = minutes(bytes[(sign + 1)...]) else { return nil }
+            offset = bytes[sign] == UInt8(ascii: "-") ? -minutes : minutes
+            bytes.removeSubrange(sign...)
+        }
         guard bytes.count >= 19, bytes.count <= 30 else { return nil }
         func number(_ start: Int, _ length: Int) -> Int64? {
             bytes[start..<start + length].reduce(Int64?.some(0)) { total, byte in
@@ -40,7 +51,21 @@ enum Instant {
         }
         let days = daysFromCivil(year, month, day)
         guard civil(days) == (year, month, day) else { return nil }
-        return ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000 + fraction
+        return ((days * 24 + hour) * 60 + minute - offset) * 60_000 + second * 1_000 + fraction
+    }
+
+    /// `01:00`, `0100` or `01`; less than a day.
+    private static func minutes(_ offset: ArraySlice<UInt8>) -> Int64? {
+        let digits = offset.filter { $0 != UInt8(ascii: ":") }
+        let isWhole =
+            offset.count == digits.count || (offset.count == 5 && offset.dropFirst(2).first == UInt8(ascii: ":"))
+        guard isWhole, [2, 4].contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        let numbers = digits.map { Int64($0 - 0x30) } + [0, 0]
+        let hours = numbers[0] * 10 + numbers[1]
+        let rest = numbers[2] * 10 + numbers[3]
+        return hours < 24 && rest < 60 ? hours * 60 + rest : nil
     }
 
     // Days since 1970-01-01 in the proleptic Gregorian calendar, in eras of 400 years that begin on 1 March.

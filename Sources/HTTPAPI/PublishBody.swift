@@ -34,8 +34,8 @@ enum PublishBody {
         }
     }
 
-    /// `now` in epoch seconds.
-    private static func push(_ value: JSONValue, now: Int64) throws(JSONError) -> Push {
+    /// One push object. `now`: epoch seconds, of its sending.
+    static func push(_ value: JSONValue, now: Int64) throws(JSONError) -> Push {
         guard value.kind == .object else { throw value.mismatch("a push object") }
         let body = try value.object()
         try body.refuseUnknownKeys(known: pushKeys + otherPushKeys)

@@ -42,6 +42,10 @@ public struct Keyspace: Sendable {
     /// All streams and timers share one slot: a blocking read may name many streams only there.
     func stream(_ app: AppKey, _ kind: WorkStream) -> String { "\(prefix):{q}:\(app):\(kind.rawValue)" }
     var due: String { "\(prefix):{q}:due" }
+    /// An app's schedules that wait, by due time.
+    func at(_ app: AppKey) -> String { "\(prefix):{q}:\(app):at" }
+    /// One schedule.
+    func schedule(_ app: AppKey, _ id: PushID) -> String { "\(prefix):at:{\(app):\(id)}" }
     /// Names with committed work, by the time of the last commit: what the reconciler looks through.
     var open: String { "\(prefix):{q}:open" }
 }

@@ -22,6 +22,11 @@ enum Lua {
     static let quarantineForget = script("quarantine-forget-1", PackageResources.quarantine_forget_1_lua)
     static let alarmRaise = script("alarm-raise-1", PackageResources.alarm_raise_1_lua)
     static let queueForget = script("queue-forget-1", PackageResources.queue_forget_1_lua)
+    static let scheduleCreate = script("schedule-create-1", PackageResources.schedule_create_1_lua)
+    static let scheduleQueue = script("schedule-queue-1", PackageResources.schedule_queue_1_lua)
+    static let scheduleDue = script("schedule-due-1", PackageResources.schedule_due_1_lua)
+    static let scheduleTake = script("schedule-take-1", PackageResources.schedule_take_1_lua)
+    static let scheduleSettle = script("schedule-settle-1", PackageResources.schedule_settle_1_lua)
 
     static let all: [RedisScript] = [
         registrySet,
@@ -44,6 +49,11 @@ enum Lua {
         guardCount,
         quarantineForget,
         alarmRaise,
+        scheduleCreate,
+        scheduleQueue,
+        scheduleDue,
+        scheduleTake,
+        scheduleSettle,
     ]
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript {

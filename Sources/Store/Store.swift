@@ -7,6 +7,7 @@ public struct Store: Sendable {
     public let registry: Registry
     public let channels: Channels
     public let pushes: Pushes
+    public let schedules: Schedules
     public let queue: WorkQueue
     public let sweeps: Sweeps
     public let alarms: Alarms
@@ -27,6 +28,7 @@ public struct Store: Sendable {
         registry = Registry(redis: redis, keys: keys, clock: clock)
         channels = Channels(redis: redis, keys: keys, clock: clock)
         pushes = Pushes(redis: redis, keys: keys)
+        schedules = Schedules(redis: redis, keys: keys, pushes: pushes)
         queue = WorkQueue(redis: redis, keys: keys)
         sweeps = Sweeps(redis: redis, keys: keys)
         alarms = Alarms(redis: redis, keys: keys, clock: clock)

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Testing
 
@@ -98,6 +99,45 @@ struct ReadingTests {
     @Test("What is no time is refused", arguments: ["", "soon", "+", "+m", "-5", "+1w", "1.5"])
     func noTimes(text: String) {
         #expect(throws: (any Error).self) { try PublishBody.time(text, "--stale-date", now: 1_000) }
+    }
+
+    @Test(
+        "A time to publish at: with a zone, in the machine's own, or from now",
+        arguments: [
+            ("+10m", 1_600), ("1795284000", 1_795_284_000), ("2026-11-21T18:00Z", 1_795_284_000),
+            ("2026-11-21 19:00:00+01:00", 1_795_284_000), ("2026-11-21T10:00-0800", 1_795_284_000),
+            // Berlin: an hour ahead in winter, two in summer.
+            ("2026-11-21T19:00", 1_795_284_000), ("2026-07-01T02:00:30", 1_782_864_030),
+        ])
+    func at(text: String, seconds: Int) throws {
+        let berlin = try #require(TimeZone(identifier: "Europe/Berlin"))
+        let time = try ScheduleTime.parse(text, now: 1_000, zone: berlin)
+        #expect(time.seconds == seconds)
+    }
+
+    @Test(
+        "A time that the clocks skip or show twice is refused, unless its offset is given",
+        arguments: [
+            ("2026-03-29T02:30", "Europe/Berlin", ScheduleTimeError.skipped("Europe/Berlin")),
+            ("2026-10-25T02:30", "Europe/Berlin", .twice("Europe/Berlin")),
+            ("2026-04-05T01:45", "Australia/Lord_Howe", .twice("Australia/Lord_Howe")),
+            ("2026-02-30T12:00", "Europe/Berlin", .unreadable), ("2026-11-21", "Europe/Berlin", .unreadable),
+            ("25:00", "Europe/Berlin", .unreadable), ("", "Europe/Berlin", .unreadable),
+            ("2026-11-21T18:00 CET", "Europe/Berlin", .unreadable),
+        ])
+    func clocks(text: String, zone: String, problem: ScheduleTimeError) throws {
+        let zone = try #require(TimeZone(identifier: zone))
+        #expect(throws: problem) { try ScheduleTime.parse(text, now: 0, zone: zone) }
+    }
+
+    @Test("With an offset, both of the hours that the clocks show twice can be meant")
+    func twice() throws {
+        let (summer, winter) = (
+            try ScheduleTime.parse("2026-10-25T02:30+02:00", now: 0),
+            try ScheduleTime.parse("2026-10-25T02:30+01:00", now: 0)
+        )
+        #expect(winter.seconds - summer.seconds == 3_600)
+        #expect(summer.text == "2026-10-25T00:30:00Z")
     }
 
     @Test("A name is one segment of a path, whatever it holds")

@@ -75,12 +75,26 @@ import Testing
                     try reply.object.required("details").object().required("path").string()
                         == "[1].notification.ios.live_activity.event")
             }
-            for (method, path) in [
-                ("POST", "/api/schedules"), ("GET", "/api/schedules/"), ("DELETE", "/api/schedules/x"),
-            ] {
-                #expect(try await gateway.send(method, path, method == "POST" ? "{}" : nil).status == 501)
-            }
             #expect(try await gateway.store.redis.send(RedisCommand("DBSIZE")).integer() == 0)
+        }
+    }
+
+    @Test func `what has no effect is accepted with a warning, in the answer and in the log`() async throws {
+        try await GatewayFixture.run { gateway in
+            let body = publishText(
+                activity: #"{"name":"n","event":"update","content_state":{},"alert":{"body":"b","sound":"default"}}"#)
+            let warning =
+                "notification.ios.live_activity.alert has no title: ActivityKit ignores such an alert, its sound too"
+            let reply = try await gateway.publish(body)
+            #expect(reply.status == 202)
+            #expect(try reply.object.required("warnings").array().map { try $0.string() } == [warning])
+            let line = try #require(gateway.log.all.first { $0.contains("route=/api/push ") })
+            #expect(line.hasPrefix("warning request") && line.contains("warnings=\(warning)"))
+            let fine = publishText(
+                activity:
+                    #"{"name":"n","event":"update","content_state":{},"alert":{"title":{"loc-key":"K","loc-args":["a"]}}}"#
+            )
+            #expect(try await gateway.publish(fine).object["warnings"] == nil)
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
         ("POST", "/api/push/validate/", .validate), ("PUT", "/api/channels/sdk/batch/abc", .channelBatch),
         ("POST", "/api/channels/tags", .tagChannels), ("POST", "/api/channels/", .createChannel),
         ("PUT", "/api/channels/x", .updateChannel), ("GET", "/healthz", .health), ("HEAD", "/healthz", .health),
-        ("GET", "/api/push/validate2", .pushLedger), ("DELETE", "/api/schedules/1", .schedules),
+        ("GET", "/api/push/validate2", .pushLedger), ("DELETE", "/api/schedules/1", .cancelSchedule),
     ])
     func `finds the endpoint, with and without a slash at the end`(method: String, path: String, operation: Operation) {
         guard case .found(let endpoint, _) = RouteMatch(method: method, path: path[...]) else {
@@ -91,9 +91,10 @@ import Testing
         #expect(Instant.parse("2026-11-21T18:00:00") == testNow)
         #expect(Instant.parse("2026-11-21 18:00:00") == testNow)
         #expect(Instant.parse("2026-11-21T18:00:00.5Z") == testNow + 500)
+        #expect(Instant.parse("2026-11-21T19:00:00.5+01:00") == testNow + 500)
         for broken in [
             "2026-02-30T00:00:00", "2026-13-01T00:00:00", "2026-11-21", "2026-11-21T25:00:00", "",
-            "2026-11-21T18:00:00+01:00", "2026-11-21T18:00:00.",
+            "2026-11-21T18:00:00+1:00", "2026-11-21T18:00:00.", "2026-11-21T18:00:00Z+01:00",
         ] {
             #expect(Instant.parse(broken) == nil, "\(broken)")
         }

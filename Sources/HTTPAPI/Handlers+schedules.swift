@@ -1,0 +1,154 @@
+import APNsWire
+import Crypto
+import HTTPTypes
+import LiveActivity
+import Store
+import StrictJSON
+
+extension Handlers {
+    /// Schedules of one page of `GET /api/schedules`.
+    static let maximumSchedules = 100
+
+    /// 201 only when Redis has every schedule of the body. With an Idempotency-Key a repetition answers the same ids.
+    func createSchedules(_ call: Call) async throws(APIError) -> Answer {
+        let key = try idempotencyKey(call)
+        let bytes = try await call.body.collect()
+        let bodies = try ScheduleBody.parse(bytes, now: call.now)
+        try refuseUnbuilt(bodies.map(\.push))
+        var ids = bodies.map { _ in PushID.random() }
+        if let key {
+            let digest = Array(SHA256.hash(data: bytes))
+            let fresh = ids
+            let reserved = try await storing { () throws(StoreError) in
+                try await store.pushes.reserve(call.app.key, idempotencyKey: key, bodyDigest: digest, ids: fresh)
+            }
+            guard let reserved, reserved.count == bodies.count else { throw .idempotencyConflict }
+            ids = reserved
+        }
+        for (id, body) in zip(ids, bodies) {
+            guard let past = body.past else { continue }
+            // A repetition may come after the time.
+            let known = try await storing { () throws(StoreError) in
+                try await store.schedules.find(call.app.key, id) != nil
+            }
+            guard key != nil, known else { throw APIError(past) }
+        }
+        let schedules = zip(ids, bodies).map { id, body in
+            Schedule(
+                id: id, publish: body.push.publish, payload: body.push.payload,
+                timestampOffset: Payload.timestampOffset, due: body.due, createdAt: call.now, label: body.label,
+                posted: body.posted)
+        }
+        let hasRoom = try await storing { () throws(StoreError) in
+            try await store.schedules.create(call.app.key, schedules)
+        }
+        guard hasRoom else {
+            metrics.scheduled(call.app.key, outcome: "full", count: schedules.count)
+            throw APIError(429, "Too many schedules wait: none was accepted. Try again in 60 s.", retryAfter: 60)
+        }
+        metrics.scheduled(call.app.key, outcome: "created", count: schedules.count)
+        let body: JSON = [
+            "ok": true, "operation_id": .string(call.operation),
+            "schedule_urls": .array(ids.map { .string(Self.url($0, call)) }),
+            "schedule_ids": .array(ids.map { .string($0.description) }),
+            "schedules": .array(schedules.map { Self.json($0, call) }),
+        ]
+        return Answer(201, body, warnings: bodies.flatMap(\.push.warnings), type: Answer.airshipType)
+    }
+
+    /// Those that wait, the earliest first.
+    func listSchedules(_ call: Call) async throws(APIError) -> Answer {
+        var limit = Self.maximumSchedules
+        if let text = call.query["limit"] {
+            guard let number = Int(text), number > 0 else {
+                throw .parameter("limit", "must be a whole number of at least 1; pages have at most \(limit)")
+            }
+            limit = min(number, limit)
+        }
+        var start: PushID?
+        if let text = call.query["start"] {
+            guard let id = PushID(text) else { throw .parameter("start", "must be a schedule's id") }
+            start = id
+        }
+        let (first, wanted) = (start, limit)
+        let page = try await storing { () throws(StoreError) in
+            try await store.schedules.list(call.app.key, start: first, limit: wanted)
+        }
+        var body: JSON = [
+            "ok": true, "count": .integer(page.schedules.count), "total_count": .integer(page.total),
+        ]
+        if let next = page.next {
+            body.append("next_page", .string("\(call.origin)/api/schedules?start=\(next)&limit=\(limit)"))
+        }
+        body.append("schedules", .array(page.schedules.map { Self.json($0, call) }))
+        return Answer(200, body, type: Answer.airshipType)
+    }
+
+    func schedule(_ call: Call) async throws(APIError) -> Answer {
+        let id = try scheduleID(call)
+        let schedule = try await storing { () throws(StoreError) in
+            try await store.schedules.find(call.app.key, id)
+        }
+        guard let schedule else { throw .noSuchSchedule }
+        return Answer(200, Self.json(schedule, call), type: Answer.airshipType)
+    }
+
+    func cancelSchedule(_ call: Call) async throws(APIError) -> Answer {
+        let id = try scheduleID(call)
+        let cancellation = try await storing { () throws(StoreError) in
+            try await store.schedules.cancel(call.app.key, id, now: call.now)
+        }
+        switch cancellation {
+        case .cancelled:
+            metrics.scheduled(call.app.key, outcome: "cancelled", count: 1)
+            return .empty
+        case .finished: return .empty
+        case .tooLate:
+            throw APIError(
+                409, "The schedule's time has come and its push is on its way: cancel it with DELETE /api/push/\(id).")
+        case nil: throw .noSuchSchedule
+        }
+    }
+
+    /// A push's ledger, whether it waits for its time or was committed.
+    func ledger(_ app: AppKey, _ id: PushID) async throws(StoreError) -> Ledger? {
+        if let ledger = try await store.pushes.ledger(app, id) { return ledger }
+        guard let schedule = try await store.schedules.find(app, id) else { return nil }
+        if let ledger = schedule.ledger { return ledger }
+        // Committed between the two questions.
+        return try await store.pushes.ledger(app, id)
+    }
+
+    /// Cancels a push, whether it waits for its time or was committed, and gives its ledger.
+    func cancelled(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Ledger? {
+        if let ledger = try await store.pushes.cancel(app, id, now: now) { return ledger }
+        guard let cancellation = try await store.schedules.cancel(app, id, now: now) else { return nil }
+        if cancellation == .tooLate, let ledger = try await store.pushes.cancel(app, id, now: now) { return ledger }
+        return try await ledger(app, id)
+    }
+
+    private func scheduleID(_ call: Call) throws(APIError) -> PushID {
+        guard let id = PushID(call.parameter("schedule_id")) else { throw .parameter("schedule_id", "must be a UUID") }
+        return id
+    }
+
+    private static func url(_ id: PushID, _ call: Call) -> String { "\(call.origin)/api/schedules/\(id)" }
+
+    private static func json(_ schedule: Schedule, _ call: Call) -> JSON {
+        var body: JSON = [
+            "url": .string(url(schedule.id, call)),
+            "schedule": ["scheduled_time": .string(Instant.plainText(schedule.due))],
+        ]
+        if let label = schedule.label { body.append("name", .string(label)) }
+        body.append("push", .raw(schedule.posted))
+        body.append("push_ids", [.string(schedule.id.description)])
+        body.append("state", .string(schedule.state == .taken ? "scheduled" : schedule.state.rawValue))
+        if let reason = schedule.reason { body.append("reason", .string(reason)) }
+        return body
+    }
+}
+
+extension APIError {
+    static let noSuchSchedule = APIError(
+        404, "This app has no schedule of that id, or its record has expired.", code: 40401)
+}

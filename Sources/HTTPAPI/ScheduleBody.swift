@@ -1,0 +1,78 @@
+import LiveActivity
+import StrictJSON
+
+/// The body of `POST /api/schedules`: one schedule object or an array of them, checked as a whole. The push inside is
+/// checked as if it were published at its time.
+enum ScheduleBody {
+    /// How long before now a time may lie and still be taken, for clocks that differ and requests that take long; it is
+    /// then sent at once. Milliseconds.
+    static let grace: Int64 = 60_000
+    /// How far ahead it may lie: what is further is a slip, such as milliseconds for seconds. Milliseconds.
+    static let horizon: Int64 = 366 * 86_400_000
+    /// Of the push object as posted; it is kept and shown.
+    static let maximumPushBytes = 64 << 10
+
+    struct Scheduled: Sendable {
+        /// Epoch milliseconds.
+        var due: Int64
+        var label: String?
+        var push: PublishBody.Push
+        /// As it came.
+        var posted: [UInt8]
+        /// The error to answer if the time is gone and this is no repetition.
+        var past: JSONError?
+    }
+
+    /// `now` in epoch milliseconds.
+    static func parse(_ bytes: [UInt8], now: Int64) throws(APIError) -> [Scheduled] {
+        try reading { () throws(JSONError) in
+            let root = try JSONDocument(bytes).root
+            guard root.kind == .array else { return [try scheduled(root, now: now)] }
+            let values = try root.array()
+            guard !values.isEmpty else { throw root.error("must hold at least one schedule") }
+            guard values.count <= PublishBody.maximumPushes else {
+                throw root.error("must hold at most \(PublishBody.maximumPushes) schedules, not \(values.count)")
+            }
+            var schedules: [Scheduled] = []
+            for value in values { schedules.append(try scheduled(value, now: now)) }
+            return schedules
+        }
+    }
+
+    private static func scheduled(_ value: JSONValue, now: Int64) throws(JSONError) -> Scheduled {
+        guard value.kind == .object else { throw value.mismatch("a schedule object") }
+        let body = try value.object()
+        try body.refuseUnknownKeys(known: ["schedule", "push", "name"])
+        let (due, past) = try time(try body.required("schedule"), now: now)
+        let label = try body["name"].map { value throws(JSONError) in
+            try identifier(value) { text throws(IdentifierError) in
+                try checkText(text, what: "name", maximumBytes: 255)
+                return text
+            }
+        }
+        let push = try body.required("push")
+        guard push.raw.count <= maximumPushBytes else {
+            throw push.error("must be at most \(maximumPushBytes) bytes, not \(push.raw.count)")
+        }
+        return Scheduled(
+            due: due, label: label, push: try PublishBody.push(push, now: max(due, now) / 1_000),
+            posted: Array(push.raw), past: past)
+    }
+
+    private static func time(_ value: JSONValue, now: Int64) throws(JSONError) -> (due: Int64, past: JSONError?) {
+        let schedule = try value.object()
+        for key in ["local_scheduled_time", "best_time", "recurring"] {
+            if let value = schedule[key] {
+                throw value.keyError("is not supported: give the one moment in `scheduled_time`, in UTC")
+            }
+        }
+        try schedule.refuseUnknownKeys(known: ["scheduled_time"])
+        let time = try schedule.required("scheduled_time")
+        guard let due = Instant.parse(try time.string()) else {
+            throw time.error("must be a time such as 2026-11-21T18:00:00 (UTC) or 2026-11-21T19:00:00+01:00")
+        }
+        guard due <= now + horizon else { throw time.error("must not be more than 366 days ahead") }
+        let late = (now - due) / 1_000
+        return (due, due >= now - grace ? nil : time.error("is in the past, by \(late) s"))
+    }
+}

@@ -1,0 +1,54 @@
+import LiveActivity
+import Redis
+
+/// A schedule as a hash. Fields that a version does not know are left alone; fields that are missing have their default,
+/// so that schedules outlive an upgrade.
+extension Schedule {
+    var fields: [RedisArgument] {
+        var fields: [RedisArgument] = [
+            "name", .string(publish.name.rawValue), "event", .string(publish.event.rawValue), "prio",
+            .int(publish.priority.rawValue), "aud", .bytes(publish.audience.encoded), "payload", .bytes(payload),
+            "offset", .int(timestampOffset), "due", .int(due), "created", .int(createdAt), "posted", .bytes(posted),
+            "conflate", publish.options.conflate ? "1" : "0",
+        ]
+        func add(_ field: RedisArgument, _ value: RedisArgument?) {
+            if let value { fields += [field, value] }
+        }
+        add("ts", publish.timestamp.map { .int($0) })
+        add("content", publish.contentState.map { .bytes($0.bytes) })
+        add("stale", publish.staleDate.map { .int($0) })
+        add("dismissal", publish.dismissalDate.map { .int($0) })
+        add("relevance", publish.relevanceScore.map { .bytes($0.bytes) })
+        add("alert", publish.alert.map { .bytes($0.bytes) })
+        add("type", publish.attributesType.map { .string($0) })
+        add("attributes", publish.attributes.map { .bytes($0.bytes) })
+        add("expiry", publish.options.expiry.map { .int($0) })
+        add("label", label.map { .string($0) })
+        return fields
+    }
+
+    init(id: PushID, _ fields: StoredHash) throws(StoreError) {
+        func json(_ field: String) -> RawJSON? { fields.bytes(field).map { RawJSON(checked: Array($0)) } }
+        guard let name = fields.text("name").flatMap({ try? ActivityName($0) }),
+            let event = fields.text("event").flatMap(ActivityEvent.init(rawValue:)),
+            let priority = fields.number("prio").flatMap(PushPriority.init(rawValue:)),
+            let audience = fields.bytes("aud").flatMap({ Audience(encoded: $0) }),
+            let payload = fields.bytes("payload"), let offset = fields.number("offset"),
+            let due = fields.number("due"), let created = fields.number("created"),
+            let state = fields.text("state").flatMap(State.init(rawValue:))
+        else { throw .corrupt("schedule") }
+        let publish = Publish(
+            name: name, event: event, audience: audience, priority: priority, timestamp: fields.number("ts"),
+            contentState: json("content"), staleDate: fields.number("stale"),
+            dismissalDate: fields.number("dismissal"), relevanceScore: json("relevance"), alert: json("alert"),
+            attributesType: fields.text("type"), attributes: json("attributes"),
+            options: PublishOptions(conflate: fields.text("conflate") != "0", expiry: fields.number("expiry")))
+        self.init(
+            id: id, publish: publish, payload: Array(payload), timestampOffset: offset, due: Int64(due),
+            createdAt: Int64(created), label: fields.text("label"), posted: fields.bytes("posted").map(Array.init) ?? []
+        )
+        self.state = state
+        reason = fields.text("reason").flatMap { $0.isEmpty ? nil : $0 }
+        finishedAt = fields.number("finished").map(Int64.init)
+    }
+}

@@ -1,0 +1,177 @@
+public import LiveActivity
+import Redis
+
+/// A publish that waits for its time.
+public struct Schedule: Sendable, Hashable {
+    public enum State: String, Sendable, Hashable, CaseIterable {
+        case scheduled
+        /// A worker has it in hand: its time has come.
+        case taken
+        /// Its push is committed; the push's ledger says what became of it.
+        case sent
+        /// It was refused at its time; `reason` says why.
+        case failed
+        case cancelled
+    }
+
+    /// Also the id that its push will have: reserved here, so that a commit repeated after a crash is the same push.
+    public var id: PushID
+    public var publish: Publish
+    /// As rendered for the time it is due; the commit puts in the timestamp.
+    public var payload: [UInt8]
+    public var timestampOffset: Int
+    /// Epoch milliseconds.
+    public var due: Int64
+    public var createdAt: Int64
+    /// What its creator calls it.
+    public var label: String?
+    /// The push object as it was posted, for whoever asks.
+    public var posted: [UInt8]
+    public var state = State.scheduled
+    /// Why it failed, or why it is tried again.
+    public var reason: String?
+    public var finishedAt: Int64?
+
+    public init(
+        id: PushID, publish: Publish, payload: [UInt8], timestampOffset: Int, due: Int64, createdAt: Int64,
+        label: String? = nil, posted: [UInt8] = []
+    ) {
+        self.id = id
+        self.publish = publish
+        self.payload = payload
+        self.timestampOffset = timestampOffset
+        self.due = due
+        self.createdAt = createdAt
+        self.label = label
+        self.posted = posted
+    }
+
+    /// How its push looks before it is committed; nil once it is.
+    public var ledger: Ledger? {
+        let states: [State: PushState] = [
+            .scheduled: .scheduled, .taken: .scheduled, .failed: .failed, .cancelled: .cancelled,
+        ]
+        guard let pushState = states[state] else { return nil }
+        var ledger = Ledger(
+            id: id, name: publish.name, event: publish.event, priority: publish.priority, state: pushState,
+            createdAt: createdAt)
+        ledger.expanded = pushState.isFinal
+        ledger.finishedAt = finishedAt
+        if let reason, pushState == .failed { ledger.errors[reason] = 1 }
+        return ledger
+    }
+}
+
+/// What came of asking for a schedule's end.
+public enum ScheduleCancellation: Sendable, Hashable {
+    case cancelled
+    /// It is being committed, or was: its push can be cancelled.
+    case tooLate
+    /// It failed or was cancelled before.
+    case finished
+}
+
+/// Publishes that wait for their time: kept in Redis, taken up by whichever worker sees them due.
+public struct Schedules: Sendable {
+    /// Waiting ones of an app; more are refused.
+    var most = 100_000
+    /// How long a finished one can still be asked for.
+    static let retention: Duration = .seconds(7 * 86_400)
+
+    let redis: RedisClient
+    let keys: Keyspace
+    let pushes: Pushes
+
+    /// Puts all of them in line, or none: false if the app has too many. Repeatable with the same ids.
+    ///
+    /// A death between record and timer leaves a record that nobody takes up and that expires; its creator had no answer.
+    public func create(_ app: AppKey, _ schedules: [Schedule]) async throws(StoreError) -> Bool {
+        if schedules.isEmpty { return true }
+        let states = try await redis.run(
+            schedules.map { schedule in
+                RedisCommand(
+                    Lua.scheduleCreate, keys: [.string(keys.schedule(app, schedule.id))],
+                    arguments: [.int(schedule.due + Self.retention.milliseconds)] + schedule.fields)
+            })
+        var waiting: [Schedule] = []
+        for (schedule, state) in zip(schedules, states) {
+            let state = try redisErrors { () throws(RedisError) in try state.string() }
+            if state == Schedule.State.scheduled.rawValue { waiting.append(schedule) }
+        }
+        if waiting.isEmpty { return true }
+        let queued = try await redis.run([
+            RedisCommand(
+                Lua.scheduleQueue, keys: [.string(keys.at(app))],
+                arguments: [.int(most)] + waiting.flatMap { [.int($0.due), .string($0.id.description)] })
+        ])[0]
+        if try redisErrors({ () throws(RedisError) in try queued.integer() }) == 1 { return true }
+        _ = try await redis.run(waiting.map { RedisCommand("DEL", [.string(keys.schedule(app, $0.id))]) })
+        return false
+    }
+
+    public func find(_ app: AppKey, _ id: PushID) async throws(StoreError) -> Schedule? {
+        try await find(app, [id])[0]
+    }
+
+    private func find(_ app: AppKey, _ ids: [PushID]) async throws(StoreError) -> [Schedule?] {
+        let replies = try await redis.run(ids.map { RedisCommand("HGETALL", [.string(keys.schedule(app, $0))]) })
+        return try zip(ids, replies).map { id, reply throws(StoreError) in
+            let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+            return fields.isEmpty ? nil : try Schedule(id: id, fields)
+        }
+    }
+
+    /// Those that wait, in the order of their times, from `start` on (nil: from the first); how many there are in all, and
+    /// where the next page starts. `start` need not wait any more, as long as it can be asked for.
+    public func list(
+        _ app: AppKey, start: PushID?, limit: Int
+    ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
+        let at = RedisArgument.string(keys.at(app))
+        var first = 0
+        if let start {
+            let rank = try await redis.run([RedisCommand("ZRANK", [at, .string(start.description)])])[0]
+            if !rank.isNil {
+                first = try redisErrors { () throws(RedisError) in try rank.integer() }
+            } else if let schedule = try await find(app, start) {
+                let before = try await redis.run([RedisCommand("ZCOUNT", [at, "-inf", "(\(schedule.due)"])])[0]
+                first = try redisErrors { () throws(RedisError) in try before.integer() }
+            }
+        }
+        let replies = try await redis.run([
+            RedisCommand("ZCARD", [at]), RedisCommand("ZRANGE", [at, .int(first), .int(first + limit)]),
+        ])
+        let total = try redisErrors { () throws(RedisError) in try replies[0].integer() }
+        let members = try redisErrors { () throws(RedisError) in
+            try replies[1].array().map { reply throws(RedisError) in try reply.string() }
+        }
+        let ids = members.compactMap { PushID($0) }
+        let found = try await find(app, Array(ids.prefix(limit)))
+        return (found.compactMap { $0 }, total, ids.count > limit ? ids[limit] : nil)
+    }
+
+    /// Nil: the app has no such schedule.
+    public func cancel(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> ScheduleCancellation? {
+        guard let found = try await find(app, id) else { return nil }
+        if found.state == .failed || found.state == .cancelled { return .finished }
+        let state = try await settle(app, id, from: .scheduled, to: .cancelled, reason: nil, now: now)
+        guard state == .cancelled else { return state == nil ? nil : .tooLate }
+        // Dying here leaves an entry that the next worker to see it due throws away.
+        _ = try await redis.run([RedisCommand("ZREM", [.string(keys.at(app)), .string(id.description)])])
+        return .cancelled
+    }
+
+    func settle(
+        _ app: AppKey, _ id: PushID, from: Schedule.State, to: Schedule.State, reason: String?, now: Int64
+    ) async throws(StoreError) -> Schedule.State? {
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.scheduleSettle, keys: [.string(keys.schedule(app, id))],
+                arguments: [
+                    .string(from.rawValue), .string(to.rawValue), .string(reason ?? ""), .int(now),
+                    .int(Self.retention.milliseconds),
+                ])
+        ])[0]
+        if reply.isNil { return nil }
+        return Schedule.State(rawValue: try redisErrors { () throws(RedisError) in try reply.string() })
+    }
+}

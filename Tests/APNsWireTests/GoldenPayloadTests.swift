@@ -1,0 +1,99 @@
+import APNsWire
+import LiveActivity
+import Testing
+
+/// Every form of payload that Apple's documentation of Live Activity pushes allows, byte for byte: ActivityKit drops what
+/// it cannot decode without a word, so a wrong byte here would be a lock screen that does not change.
+@Suite struct GoldenPayloadTests {
+    private static let state = RawJSON(checked: #"{"home":2,"clock":"67:12","odds":1.50}"#)
+    private static let title = RawJSON(checked: #"{"title":"Goal","body":"2 : 1"}"#)
+    private static let localized = RawJSON(
+        checked: #"{"title":{"loc-key":"GOAL","loc-args":["Ada"]},"body":{"loc-key":"SCORE"},"sound":"goal.aiff"}"#)
+
+    private static func publish(
+        _ event: ActivityEvent, state: RawJSON? = nil, alert: RawJSON? = nil, stale: Int? = nil, dismissal: Int? = nil,
+        relevance: String? = nil, attributes: Bool = false
+    ) -> Publish {
+        Publish(
+            name: try! ActivityName("match-42"), event: event, audience: .all, contentState: state, staleDate: stale,
+            dismissalDate: dismissal, relevanceScore: relevance.map { RawJSON(checked: $0) }, alert: alert,
+            attributesType: attributes ? "MatchAttributes" : nil,
+            attributes: attributes ? RawJSON(checked: #"{"home":"Ada","away":"Bob"}"#) : nil)
+    }
+
+    static let updates: [(Publish, String)] = [
+        (
+            publish(.update, state: state),
+            #"{"aps":{"timestamp":1795284000,"event":"update","content-state":{"home":2,"clock":"67:12","odds":1.50}}}"#
+        ),
+        (
+            publish(.update, state: state, stale: 1_795_284_900, relevance: "75"),
+            #"{"aps":{"timestamp":1795284000,"event":"update","content-state":{"home":2,"clock":"67:12","odds":1.50},"#
+                + #""stale-date":1795284900,"relevance-score":75}}"#
+        ),
+        (
+            publish(.update, state: state, alert: title),
+            #"{"aps":{"timestamp":1795284000,"event":"update","content-state":{"home":2,"clock":"67:12","odds":1.50},"#
+                + #""alert":{"title":"Goal","body":"2 : 1"}}}"#
+        ),
+        (
+            publish(.update, state: state, alert: localized, stale: 1_795_284_900),
+            #"{"aps":{"timestamp":1795284000,"event":"update","content-state":{"home":2,"clock":"67:12","odds":1.50},"#
+                + #""stale-date":1795284900,"alert":{"title":{"loc-key":"GOAL","loc-args":["Ada"]},"#
+                + #""body":{"loc-key":"SCORE"},"sound":"goal.aiff"}}}"#
+        ),
+    ]
+
+    /// Apple: the state may be left out, and the dismissal date too; a date in the past takes the card away at once.
+    static let ends: [(Publish, String)] = [
+        (publish(.end), #"{"aps":{"timestamp":1795284000,"event":"end"}}"#),
+        (
+            publish(.end, dismissal: 0),
+            #"{"aps":{"timestamp":1795284000,"event":"end","dismissal-date":0}}"#
+        ),
+        (
+            publish(.end, dismissal: 1_795_287_600),
+            #"{"aps":{"timestamp":1795284000,"event":"end","dismissal-date":1795287600}}"#
+        ),
+        (
+            publish(.end, state: state),
+            #"{"aps":{"timestamp":1795284000,"event":"end","content-state":{"home":2,"clock":"67:12","odds":1.50}}}"#
+        ),
+        (
+            publish(.end, state: state, dismissal: 1_795_287_600),
+            #"{"aps":{"timestamp":1795284000,"event":"end","content-state":{"home":2,"clock":"67:12","odds":1.50},"#
+                + #""dismissal-date":1795287600}}"#
+        ),
+        (
+            publish(.end, alert: title),
+            #"{"aps":{"timestamp":1795284000,"event":"end","alert":{"title":"Goal","body":"2 : 1"}}}"#
+        ),
+        (
+            publish(.end, state: state, alert: localized, stale: 1_795_284_900, dismissal: 0, relevance: "0.5"),
+            #"{"aps":{"timestamp":1795284000,"event":"end","content-state":{"home":2,"clock":"67:12","odds":1.50},"#
+                + #""stale-date":1795284900,"dismissal-date":0,"relevance-score":0.5,"#
+                + #""alert":{"title":{"loc-key":"GOAL","loc-args":["Ada"]},"body":{"loc-key":"SCORE"},"sound":"goal.aiff"}}}"#
+        ),
+    ]
+
+    static let starts: [(Publish, String)] = [
+        (
+            publish(.start, state: state, alert: title, attributes: true),
+            #"{"aps":{"timestamp":1795284000,"event":"start","content-state":{"home":2,"clock":"67:12","odds":1.50},"#
+                + #""attributes-type":"MatchAttributes","attributes":{"home":"Ada","away":"Bob"},"#
+                + #""alert":{"title":"Goal","body":"2 : 1"}}}"#
+        ),
+        (
+            publish(.start, state: state, alert: localized, stale: 1_795_284_900, relevance: "100", attributes: true),
+            #"{"aps":{"timestamp":1795284000,"event":"start","content-state":{"home":2,"clock":"67:12","odds":1.50},"#
+                + #""attributes-type":"MatchAttributes","attributes":{"home":"Ada","away":"Bob"},"#
+                + #""stale-date":1795284900,"relevance-score":100,"alert":{"title":{"loc-key":"GOAL","loc-args":["Ada"]},"#
+                + #""body":{"loc-key":"SCORE"},"sound":"goal.aiff"}}}"#
+        ),
+    ]
+
+    @Test(arguments: updates + ends + starts)
+    func isExactly(publish: Publish, golden: String) {
+        #expect(String(decoding: Payload(publish, timestamp: 1_795_284_000).bytes, as: UTF8.self) == golden)
+    }
+}

@@ -1,0 +1,187 @@
+import Crypto
+import LiveActivity
+import Redis
+import Store
+import StrictJSON
+import Testing
+
+@testable import HTTPAPI
+
+/// `POST`, `GET` and `DELETE /api/schedules`, as Airship's clients use them.
+@Suite struct ScheduleTests {
+    private func text(_ time: String, push: String = publishText(), more: String = "") -> String {
+        #"{"schedule":{"scheduled_time":"\#(time)"},"push":\#(push)\#(more)}"#
+    }
+
+    @Test func `a schedule is created, shown, listed and deleted`() async throws {
+        try await GatewayFixture.run { gateway in
+            let push = publishText()
+            let created = try await gateway.send(
+                "POST", "/api/schedules", text("2026-11-21T19:00:00", push: push, more: #","name":"kick-off""#))
+            #expect(created.status == 201)
+            #expect(created.header("content-type") == Answer.airshipType)
+            let origin = "http://127.0.0.1:\(gateway.port)"
+            let shown =
+                #"{"url":"\#(origin)/api/schedules/<uuid>","schedule":{"scheduled_time":"2026-11-21T19:00:00"},"#
+                + #""name":"kick-off","push":\#(push),"push_ids":["<uuid>"],"state":"scheduled"}"#
+            #expect(
+                created.golden == #"{"ok":true,"operation_id":"<uuid>","#
+                    + #""schedule_urls":["\#(origin)/api/schedules/<uuid>"],"schedule_ids":["<uuid>"],"#
+                    + #""schedules":[\#(shown)]}"#)
+            let id = try created.object.required("schedule_ids").array()[0].string()
+
+            #expect(try await gateway.send("GET", "/api/schedules/\(id)").golden == shown)
+            let list = try await gateway.send("GET", "/api/schedules/")
+            #expect(list.golden == #"{"ok":true,"count":1,"total_count":1,"schedules":[\#(shown)]}"#)
+            let ledger = try await gateway.send("GET", "/api/push/\(id)")
+            #expect(try ledger.string("state") == "scheduled" && ledger.integer("targets") == 0)
+            #expect(try await gateway.send("GET", "/api/schedules/\(id)", user: "other-app:other-m").status == 404)
+
+            let deleted = try await gateway.send("DELETE", "/api/schedules/\(id)")
+            #expect(deleted.status == 204 && deleted.text.isEmpty)
+            #expect(try await gateway.send("DELETE", "/api/schedules/\(id)").status == 204)
+            #expect(try await gateway.send("GET", "/api/schedules/\(id)").string("state") == "cancelled")
+            #expect(try await gateway.send("GET", "/api/push/\(id)").string("state") == "cancelled")
+            #expect(try await gateway.send("GET", "/api/schedules").integer("total_count") == 0)
+            #expect(try await gateway.send("GET", "/api/schedules/\(PushID.random())").status == 404)
+            #expect(try await gateway.send("DELETE", "/api/schedules/\(PushID.random())").status == 404)
+            #expect(try await gateway.send("GET", "/api/schedules/x").status == 400)
+        }
+    }
+
+    @Test func `cancelling the push deletes its schedule`() async throws {
+        try await GatewayFixture.run { gateway in
+            let created = try await gateway.send("POST", "/api/schedules", text("2026-11-21T19:00:00Z"))
+            let id = try created.object.required("schedule_ids").array()[0].string()
+            let ledger = try await gateway.send("DELETE", "/api/push/\(id)")
+            #expect(ledger.status == 200)
+            #expect(try ledger.string("state") == "cancelled")
+            #expect(try await gateway.send("GET", "/api/schedules").integer("total_count") == 0)
+        }
+    }
+
+    @Test func `a list has pages, and each says where the next one is`() async throws {
+        try await GatewayFixture.run { gateway in
+            let all = (10..<15).map { text("2026-11-21T19:\($0):00") }.joined(separator: ",")
+            #expect(try await gateway.send("POST", "/api/schedules", "[\(all)]").status == 201)
+            var path: String? = "/api/schedules?limit=2"
+            var times: [String] = []
+            var pages = 0
+            while let next = path, pages < 5 {
+                pages += 1
+                let page = try await gateway.send("GET", next, headers: [("X-Forwarded-Proto", "https")])
+                #expect(try page.integer("total_count") == 5)
+                for schedule in try page.object.required("schedules").array() {
+                    times.append(
+                        try schedule.object().required("schedule").object().required("scheduled_time").string())
+                }
+                let link = try page.object["next_page"]?.string()
+                let origin = "https://127.0.0.1:\(gateway.port)"
+                #expect(link?.hasPrefix(origin) ?? true)
+                path = link.map { String($0.dropFirst(origin.utf8.count)) }
+            }
+            #expect(pages == 3)
+            #expect(times == (10..<15).map { "2026-11-21T19:\($0):00" })
+            #expect(try await gateway.send("GET", "/api/schedules?limit=0").status == 400)
+            #expect(try await gateway.send("GET", "/api/schedules?start=x").status == 400)
+        }
+    }
+
+    @Test(arguments: [
+        ("2026-11-21T19:00:00", "2026-11-21T19:00:00"), ("2026-11-21T19:00:00Z", "2026-11-21T19:00:00"),
+        ("2026-11-21T19:00:00.250Z", "2026-11-21T19:00:00"), ("2026-11-21 19:00:00", "2026-11-21T19:00:00"),
+        ("2026-11-21T20:30:00+01:30", "2026-11-21T19:00:00"), ("2026-11-21T11:00:00-0800", "2026-11-21T19:00:00"),
+        ("2026-11-22T04:00:00+09", "2026-11-21T19:00:00"), ("2026-11-21T17:59:00", "2026-11-21T17:59:00"),
+    ])
+    func `times are UTC unless they say otherwise`(written: String, utc: String) throws {
+        let scheduled = try ScheduleBody.parse(Array(text(written).utf8), now: testNow)[0]
+        #expect(Instant.plainText(scheduled.due) == utc && scheduled.past == nil)
+    }
+
+    @Test(arguments: [
+        ("2026-11-21T17:58:59", "schedule.scheduled_time: is in the past, by 61 s"),
+        ("2027-11-23T19:00:00", "schedule.scheduled_time: must not be more than 366 days ahead"),
+        ("2026-02-30T19:00:00", "must be a time such as"), ("18:00", "must be a time such as"),
+        ("2026-11-21T19:00:00+25:00", "must be a time such as"), ("2026-11-21T19:00:00+1", "must be a time such as"),
+    ])
+    func `times that cannot be meant are refused`(written: String, problem: String) async throws {
+        try await GatewayFixture.run { gateway in
+            let reply = try await gateway.send("POST", "/api/schedules", text(written))
+            #expect(reply.status == 400)
+            #expect(try reply.string("error").contains(problem), "\(reply.text)")
+            #expect(try await gateway.store.redis.send(RedisCommand("DBSIZE")).integer() == 0)
+        }
+    }
+
+    @Test func `what Airship can and a Live Activity cannot is refused by its name`() throws {
+        for schedule in [
+            #"{"local_scheduled_time":"2026-11-21T19:00:00"}"#, #"{"best_time":{"send_date":"2026-11-21"}}"#,
+            #"{"scheduled_time":"2026-11-21T19:00:00","recurring":{}}"#,
+        ] {
+            let body = #"{"schedule":\#(schedule),"push":\#(publishText())}"#
+            #expect { try ScheduleBody.parse(Array(body.utf8), now: testNow) } throws: { error in
+                (error as? APIError)?.message.contains("is not supported: give the one moment") == true
+            }
+        }
+    }
+
+    /// The push inside is checked as if it were published at its time.
+    @Test func `the push is checked for its time, with its place in the body`() throws {
+        let expired = text(
+            "2026-11-21T19:00:00",
+            push: publishText(
+                activity: #"{"name":"n","event":"update","content_state":{},"stale_date":1795287000}"#,
+                tail: #","options":{"expiry":60}"#))
+        let scheduled = try ScheduleBody.parse(Array(expired.utf8), now: testNow)[0]
+        #expect(
+            scheduled.push.warnings == [
+                "push.notification.ios.live_activity.stale_date is in the past: nothing will be sent"
+            ])
+        #expect(scheduled.push.publish.options.expiry == 1_795_284_000 + 3_600 + 60, "seconds count from its time")
+        let wrong = text(
+            "2026-11-21T19:00:00", push: publishText(activity: #"{"name":"n","event":"update","content_state":7}"#))
+        #expect {
+            try ScheduleBody.parse(Array("[\(text("2026-11-21T19:00:00")),\(wrong)]".utf8), now: testNow)
+        } throws: {
+            ($0 as? APIError)?.details?.path == "[1].push.notification.ios.live_activity.content_state"
+        }
+    }
+
+    @Test func `a repetition of what was taken is no error after the time`() async throws {
+        try await GatewayFixture.run { gateway in
+            let body = text("2026-11-21T17:00:00")
+            let id = PushID.random()
+            _ = try await gateway.store.pushes.reserve(
+                gateway.app, idempotencyKey: "k", bodyDigest: Array(SHA256.hash(data: Array(body.utf8))), ids: [id])
+            let key = [("Idempotency-Key", "k")]
+            #expect(try await gateway.send("POST", "/api/schedules", body, headers: key).status == 400)
+            var early = try ScheduleBody.parse(Array(body.utf8), now: testNow - 7_200_000)
+            let push = early.removeFirst()
+            _ = try await gateway.store.schedules.create(
+                gateway.app,
+                [
+                    Schedule(
+                        id: id, publish: push.push.publish, payload: push.push.payload, timestampOffset: 20,
+                        due: push.due, createdAt: testNow)
+                ])
+            #expect(try await gateway.send("POST", "/api/schedules", body, headers: key).status == 201)
+            #expect(try await gateway.send("POST", "/api/schedules", body).status == 400)
+        }
+    }
+
+    @Test func `an idempotency key makes a repetition harmless`() async throws {
+        try await GatewayFixture.run { gateway in
+            let key = [("Idempotency-Key", "kick-off")]
+            let body = text("2026-11-21T18:00:10")
+            let first = try await gateway.send("POST", "/api/schedules", body, headers: key)
+            let again = try await gateway.send("POST", "/api/schedules", body, headers: key)
+            #expect(first.status == 201 && again.status == 201)
+            #expect(
+                try first.object.required("schedule_ids").raw.elementsEqual(again.object.required("schedule_ids").raw))
+            #expect(try await gateway.send("GET", "/api/schedules").integer("total_count") == 1)
+            #expect(
+                try await gateway.send("POST", "/api/schedules", text("2026-11-21T18:00:11"), headers: key).status
+                    == 409)
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import LiveActivity
+import Redis
+import Testing
+
+@testable import Store
+
+@Suite struct ScheduleTests {
+    private let name = try! ActivityName("match-1")
+
+    /// Redis's own clock judges what is due.
+    private func now(_ fixture: PushFixture) async throws -> Int64 {
+        let time = try await fixture.store.redis.send(RedisCommand("TIME"))
+        return Int64(try time[0].integer()) * 1_000 + Int64(try time[1].integer()) / 1_000
+    }
+
+    private func schedule(
+        due: Int64, event: ActivityEvent = .update, timestamp: Int? = nil, id: PushID = .random()
+    ) -> Schedule {
+        Schedule(
+            id: id,
+            publish: Publish(
+                name: name, event: event, audience: .all, timestamp: timestamp,
+                alert: RawJSON(checked: #"{"title":"t"}"#)),
+            payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20, due: due,
+            createdAt: 1_795_000_000_000, posted: Array("{}".utf8))
+    }
+
+    @Test func aScheduleWaitsForItsTimeAndBecomesOnePushWhoeverTakesIt() async throws {
+        let fixture = try await PushFixture.start()
+        let schedules = fixture.store.schedules
+        let time = try await now(fixture)
+        let due = (0..<20).map { _ in schedule(due: time - 1_000) }
+        let later = schedule(due: time + 3_600_000)
+        #expect(try await schedules.create(fixture.app, due + [later]))
+        #expect(try await schedules.find(fixture.app, due[0].id)?.state == .scheduled)
+        // Eight workers at once.
+        let runs = try await withThrowingTaskGroup(of: [ScheduleRun].self) { group in
+            for _ in 0..<8 { group.addTask { try await schedules.runDue(fixture.app, limit: 100) } }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(runs.count == 20 && runs.allSatisfy { $0.outcome == .sent })
+        #expect(Set(runs.map(\.id)) == Set(due.map(\.id)))
+        for schedule in due {
+            let ledger = try await fixture.ledger(schedule.id)
+            #expect(ledger.state == .queued && ledger.createdAt >= time)
+            #expect(try await schedules.find(fixture.app, schedule.id)?.state == .sent)
+        }
+        let sequence = try await fixture.store.redis.send(
+            RedisCommand("HGET", ["ll:n:{shop:match-1}", "seq"]))
+        #expect(try sequence.integer() == 20, "each was committed once")
+        #expect(try await schedules.list(fixture.app, start: nil, limit: 10).schedules == [later])
+        #expect(try await schedules.runDue(fixture.app, limit: 100).isEmpty)
+    }
+
+    @Test func aWorkerThatDiesAfterTheCommitLeavesNoSecondPush() async throws {
+        let fixture = try await PushFixture.start()
+        let schedules = fixture.store.schedules
+        let waiting = schedule(due: try await now(fixture))
+        _ = try await schedules.create(fixture.app, [waiting])
+        let key = RedisArgument.string(fixture.store.keys.schedule(fixture.app, waiting.id))
+        // The dead worker had it in hand and committed it.
+        let until = try await now(fixture) + 10_000
+        try await fixture.store.redis.send(RedisCommand("HSET", [key, "state", "taken", "until", .int(until)]))
+        _ = try await fixture.store.pushes.accept(
+            fixture.app, waiting.publish, id: waiting.id, payload: waiting.payload, timestampOffset: 20,
+            now: waiting.due)
+        #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty, "it is in hand")
+        #expect(try await schedules.cancel(fixture.app, waiting.id, now: waiting.due) == .tooLate)
+        try await fixture.store.redis.send(RedisCommand("HSET", [key, "until", "0"]))
+        #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.outcome) == [.sent])
+        guard case .accepted(_, let sequence, _) = try await fixture.publish("match-1") else {
+            throw Unexpected(what: "")
+        }
+        #expect(sequence == 2)
+    }
+
+    @Test func deletedBeforeItsTimeItSendsNothing() async throws {
+        let fixture = try await PushFixture.start()
+        let schedules = fixture.store.schedules
+        let waiting = schedule(due: try await now(fixture) + 50)
+        _ = try await schedules.create(fixture.app, [waiting])
+        #expect(try await schedules.cancel(fixture.app, waiting.id, now: 7) == .cancelled)
+        #expect(try await schedules.cancel(fixture.app, waiting.id, now: 8) == .finished)
+        #expect(try await schedules.cancel(fixture.app, .random(), now: 8) == nil)
+        #expect(try await schedules.cancel(try AppKey("other"), waiting.id, now: 8) == nil)
+        // As if the deletion had died before it took the entry away.
+        try await fixture.store.redis.send(
+            RedisCommand("ZADD", [.string(fixture.store.keys.at(fixture.app)), "1", .string(waiting.id.description)]))
+        #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
+        #expect(try await schedules.list(fixture.app, start: nil, limit: 10).total == 0)
+        let ledger = try await schedules.find(fixture.app, waiting.id)?.ledger
+        #expect(ledger?.state == .cancelled && ledger?.finishedAt == 7)
+        #expect(try await fixture.store.pushes.ledger(fixture.app, waiting.id) == nil)
+    }
+
+    @Test func whatIsRefusedAtItsTimeSaysWhy() async throws {
+        let fixture = try await PushFixture.start()
+        let schedules = fixture.store.schedules
+        try await fixture.track("match-1", count: 1)
+        _ = try await fixture.accepted("match-1", event: .end)
+        let waiting = schedule(due: try await now(fixture))
+        _ = try await schedules.create(fixture.app, [waiting])
+        #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.outcome) == [.failed("NameEnded")])
+        let found = try await schedules.find(fixture.app, waiting.id)
+        #expect(found?.state == .failed && found?.reason == "NameEnded" && found?.finishedAt != nil)
+        #expect(found?.ledger?.state == .failed && found?.ledger?.errors == ["NameEnded": 1])
+    }
+
+    @Test func aLateOneDoesNotReplaceWhatWasPublishedMeanwhile() async throws {
+        let fixture = try await PushFixture.start()
+        let schedules = fixture.store.schedules
+        let time = try await now(fixture)
+        // No worker was there for two minutes.
+        let overtaken = schedule(due: time - 120_000)
+        _ = try await schedules.create(fixture.app, [overtaken])
+        _ = try await fixture.publish("match-1", now: time - 60_000)
+        #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.outcome) == [.failed("TimestampBehind")])
+        // A name to which nothing else was published gets it, with the time it was meant for.
+        var alone = schedule(due: time - 120_000)
+        alone.publish.name = try ActivityName("match-2")
+        _ = try await schedules.create(fixture.app, [alone])
+        #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.outcome) == [.sent])
+        let claim = try await fixture.claimed("match-2", alone.id)
+        #expect(
+            String(decoding: claim.record.payload, as: UTF8.self)
+                == #"{"aps":{"timestamp":\#((time - 120_000) / 1_000)}}"#)
+    }
+
+    @Test func aFullQueueIsWaitedFor() async throws {
+        let fixture = try await PushFixture.start()
+        let schedules = fixture.store.schedules
+        let time = try await now(fixture)
+        let fillers = (0..<Pushes.mostUnswept).flatMap { [RedisArgument.int($0), .string("filler-\($0)")] }
+        try await fixture.store.redis.send(RedisCommand("ZADD", ["ll:q:{shop:match-1}"] + fillers))
+        let waiting = schedule(due: time)
+        let patient = schedule(due: time - Schedules.patience)
+        _ = try await schedules.create(fixture.app, [waiting, patient])
+        let runs = try await schedules.runDue(fixture.app, limit: 10)
+        #expect(runs.first { $0.id == waiting.id }?.outcome == .postponed("QueueFull"))
+        #expect(runs.first { $0.id == patient.id }?.outcome == .failed("QueueFull"), "ten minutes were enough")
+        let found = try await schedules.find(fixture.app, waiting.id)
+        #expect(found?.state == .scheduled && found?.reason == "QueueFull" && found?.due == time)
+        #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty, "it is looked at again in five seconds")
+        _ = try await fixture.store.redis.pipeline([
+            RedisCommand("DEL", ["ll:q:{shop:match-1}"]),
+            RedisCommand(
+                "ZADD", [.string(fixture.store.keys.at(fixture.app)), .int(time), .string(waiting.id.description)]),
+        ])
+        #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.outcome) == [.sent])
+    }
+
+    @Test func aRequestCanBeRepeatedAndAnAppHasALimit() async throws {
+        let fixture = try await PushFixture.start()
+        var schedules = fixture.store.schedules
+        schedules.most = 2
+        let time = try await now(fixture)
+        let first = schedule(due: time + 60_000)
+        #expect(try await schedules.create(fixture.app, [first]))
+        #expect(try await schedules.create(fixture.app, [first, schedule(due: time + 1)]), "the first counts once")
+        let third = schedule(due: time + 2)
+        #expect(try await schedules.create(fixture.app, [third]) == false)
+        #expect(try await schedules.find(fixture.app, third.id) == nil)
+        #expect(try await schedules.create(try AppKey("other"), [third]), "each app has its own")
+        // Repeated after it was deleted: it stays deleted.
+        _ = try await schedules.cancel(fixture.app, first.id, now: 1)
+        #expect(try await schedules.create(fixture.app, [first]))
+        #expect(try await schedules.find(fixture.app, first.id)?.state == .cancelled)
+        #expect(try await schedules.list(fixture.app, start: nil, limit: 10).total == 1)
+    }
+
+    @Test func pagesGoOnEvenIfTheirFirstIsGone() async throws {
+        let fixture = try await PushFixture.start()
+        let schedules = fixture.store.schedules
+        let time = try await now(fixture)
+        let all = (1...5).map { schedule(due: time + Int64($0) * 60_000) }
+        _ = try await schedules.create(fixture.app, all.shuffled())
+        let first = try await schedules.list(fixture.app, start: nil, limit: 2)
+        #expect(first.schedules.map(\.id) == all[..<2].map(\.id) && first.total == 5 && first.next == all[2].id)
+        _ = try await schedules.cancel(fixture.app, all[2].id, now: 1)
+        let second = try await schedules.list(fixture.app, start: first.next, limit: 2)
+        #expect(second.schedules.map(\.id) == all[3...].map(\.id) && second.total == 4 && second.next == nil)
+    }
+
+    /// A field that is added to `Publish` and not to the schedule's record would be lost without a word.
+    @Test func everythingOfAPublishIsKept() async throws {
+        let fixture = try await PushFixture.start()
+        let publish = Publish(
+            name: name, event: .start, audience: .not(.channel(.random())), priority: .low, timestamp: 1,
+            contentState: RawJSON(checked: #"{"a":1.50}"#), staleDate: 2, dismissalDate: 3,
+            relevanceScore: RawJSON(checked: "4.0"), alert: RawJSON(checked: #"{"title":"ä"}"#),
+            attributesType: "T", attributes: RawJSON(checked: "{}"),
+            options: PublishOptions(conflate: false, expiry: 5))
+        #expect(
+            Mirror(reflecting: publish).children.count == 13 && Mirror(reflecting: publish.options).children.count == 2)
+        let schedule = Schedule(
+            id: .random(), publish: publish, payload: [0, 255], timestampOffset: 7, due: 4_102_444_800_000,
+            createdAt: 9,
+            label: "kick-off", posted: Array(#"{"p":1}"#.utf8))
+        _ = try await fixture.store.schedules.create(fixture.app, [schedule])
+        #expect(try await fixture.store.schedules.find(fixture.app, schedule.id) == schedule)
+        let life = try await fixture.store.redis.send(
+            RedisCommand("PEXPIRETIME", [.string(fixture.store.keys.schedule(fixture.app, schedule.id))]))
+        #expect(try life.integer() == 4_102_444_800_000 + Int(Schedules.retention.milliseconds))
+    }
+}
