@@ -116,6 +116,8 @@ let package = Package(
 
         // Tests start real servers; TestSupport runs them.
         .target(name: "TestSupport", dependencies: ["Redis", "CThreadSanitizer"], path: "Tests/TestSupport"),
+        // Whole deployments under faults, and a judge: bin/chaos.
+        .executableTarget(name: "Chaos", dependencies: ["TestSupport", "Curl", arguments], path: "Tests/Chaos"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics]),
         .testTarget(name: "LiveActivityTests", dependencies: ["LiveActivity"]),

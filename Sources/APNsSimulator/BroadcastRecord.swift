@@ -85,12 +85,14 @@ extension Recorder {
         verdict: Judgement,
         reaches: Bool,
         id: MessageID,
+        port: UInt16,
         now: Int
     ) {
         let number = number(of: payload)
         var content = payloads[number]
         if content.event == .start { content.fault = "a broadcast cannot start an activity" }
-        let entry = Entry(at: now, id: id, payload: Int32(number), judgement: Outcome(verdict), reached: reaches)
+        let entry = Entry(
+            at: now, id: id, payload: Int32(number), port: port, judgement: Outcome(verdict), reached: reaches)
         let (payloads, history) = (payloads, history)
         let change = channels.receive(channel) { Self.deliver(entry, content, payloads, history, &$0) }
         guard reaches, let change else { return }

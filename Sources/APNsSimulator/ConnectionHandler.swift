@@ -68,6 +68,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         guard service == .push else { return }
+        facts.port = UInt16(clamping: context.channel.remoteAddress?.port ?? 0)
         shared.judge.withLock {
             $0.record.totals.connections += 1
             $0.record.totals.openConnections += 1
@@ -235,7 +236,12 @@ final class ConnectionHandler: ChannelInboundHandler {
             let body =
                 timestamp.map { Array(#"{"reason":"\#(reason.rawValue)","timestamp":\#($0)}"#.utf8) }
                 ?? shared.bodies[reason, default: []]
-            session.answer(id, status: reason.status, messageID: messageID, body: body)
+            if let seconds = orders.retryAfter, reason.status == 429 || reason.status == 503 {
+                let fields = [(name: "apns-id", value: messageID.text), (name: "retry-after", value: "\(seconds)")]
+                session.answer(id, status: reason.status, fields: fields, body: body)
+            } else {
+                session.answer(id, status: reason.status, messageID: messageID, body: body)
+            }
         case .reset(let code): session.reset(id, code.wire)
         case .stalled: return
         }

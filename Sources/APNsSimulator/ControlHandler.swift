@@ -6,7 +6,7 @@ internal import Synchronization
 /// The control interface, plain HTTP/1.1: what was received, and which faults are in force.
 ///
 ///     GET  /simulator/record          totals
-///     GET  /simulator/tokens          one JSON object a line for every token
+///     GET  /simulator/tokens          one JSON object a line for every token; ?history=1 with its last requests
 ///     GET  /simulator/tokens/<hex>    one token with its last requests
 ///     GET  /simulator/channels        one JSON object a line for every broadcast channel
 ///     GET  /simulator/channels/<id>   one channel with its last requests
@@ -55,7 +55,7 @@ final class ControlHandler: ChannelInboundHandler {
         switch (head.method, path) {
         case (.GET, "/simulator/record"):
             send(.ok, JSON.encode(shared.judge.withLock { $0.record.snapshot }), context)
-        case (.GET, "/simulator/tokens"): stream(context)
+        case (.GET, "/simulator/tokens"): stream(context, withHistory: head.uri.hasSuffix("?history=1"))
         case (.GET, "/simulator/faults"):
             send(.ok, JSON.encode(shared.judge.withLock { $0.faults }), context)
         case (.POST, "/simulator/faults"):
@@ -116,16 +116,16 @@ final class ControlHandler: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
-    private func stream(_ context: ChannelHandlerContext) {
+    private func stream(_ context: ChannelHandlerContext, withHistory: Bool) {
         let recorder = shared.judge.withLock { $0.record }
         let headers: HTTPHeaders = ["content-type": "application/x-ndjson", "transfer-encoding": "chunked"]
         context.write(
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers))), promise: nil)
-        write(recorder, from: recorder.tokens.startIndex, context)
+        write(recorder, from: recorder.tokens.startIndex, withHistory, context)
     }
 
     private func write(
-        _ recorder: Recorder, from start: Dictionary<[UInt8], Recorder.TokenRecord>.Index,
+        _ recorder: Recorder, from start: Dictionary<[UInt8], Recorder.TokenRecord>.Index, _ withHistory: Bool,
         _ context: ChannelHandlerContext
     ) {
         var lines = context.channel.allocator.buffer(capacity: Self.linesAtATime * 512)
@@ -133,8 +133,8 @@ final class ControlHandler: ChannelInboundHandler {
         var count = 0
         while index != recorder.tokens.endIndex, count < Self.linesAtATime {
             let (token, record) = recorder.tokens[index]
-            lines.writeBytes(recorder.report(token, record).json)
-            lines.writeInteger(UInt8(ascii: "\n"))
+            let report = recorder.report(token, record)
+            lines.writeBytes(withHistory ? report.detailedJSON : report.json + [UInt8(ascii: "\n")])
             recorder.tokens.formIndex(after: &index)
             count += 1
         }
@@ -145,7 +145,7 @@ final class ControlHandler: ChannelInboundHandler {
             if next == recorder.tokens.endIndex {
                 context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
             } else {
-                self.write(recorder, from: next, context)
+                self.write(recorder, from: next, withHistory, context)
             }
         }
     }

@@ -12,8 +12,10 @@ struct DevicePayload: Sendable {
     var event: Event?
     /// Raw JSON, as sent.
     var contentState: [UInt8]?
+    /// The whole number in the content-state's member `orderMember`, at its top level.
+    var order: Int?
 
-    init(_ bytes: [UInt8], number: Int) {
+    init(_ bytes: [UInt8], number: Int, orderMember: String? = nil) {
         self.number = number
         guard let root = JSONReader.read(bytes), root.kind == .object else {
             fault = "payload is not a JSON object"
@@ -25,6 +27,11 @@ struct DevicePayload: Sendable {
         }
         let members = JSONReader.members(bytes, of: aps)
         fault = read(members, in: bytes)
+        if let orderMember, let state = members["content-state"], state.kind == .object,
+            let value = JSONReader.members(bytes, of: state)[orderMember], value.kind == .number
+        {
+            order = Int(String(decoding: bytes[value.range], as: UTF8.self))
+        }
     }
 
     private mutating func read(_ members: [String: JSONReader.Value], in bytes: [UInt8]) -> String? {

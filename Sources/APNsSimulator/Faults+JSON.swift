@@ -29,6 +29,7 @@ extension Faults: Decodable {
         case deadSince = "dead_since_ms"
         case deadTokens = "dead_tokens"
         case rejections
+        case retryAfter = "retry_after_s"
         case rejectAll = "reject_all"
         case expireNext = "expire_next"
         case expireIssuedBefore = "expire_issued_before"
@@ -64,6 +65,7 @@ extension Faults: Decodable {
         deadSince = try values.decodeIfPresent(Int.self, forKey: .deadSince)
         try read(&deadTokens, .deadTokens)
         try read(&rejections, .rejections)
+        retryAfter = try values.decodeIfPresent(Int.self, forKey: .retryAfter)
         rejectAll = try values.decodeIfPresent(String.self, forKey: .rejectAll)
         try read(&expireNext, .expireNext)
         expireIssuedBefore = try values.decodeIfPresent(Int.self, forKey: .expireIssuedBefore)

@@ -16,6 +16,8 @@ public struct Faults: Sendable, Hashable, Encodable {
     /// Reason → share of requests that get it, such as `TooManyRequests`, `InternalServerError`, `ServiceUnavailable`.
     /// A retry is another attempt and draws anew.
     public var rejections: [String: Double] = [:]
+    /// Seconds in the Retry-After of every 429 and 503; nil = no such header.
+    public var retryAfter: Int?
     /// Every request gets this reason, such as `InvalidProviderToken` or `Shutdown`.
     public var rejectAll: String?
     /// This many requests, from now on, get 403 ExpiredProviderToken.

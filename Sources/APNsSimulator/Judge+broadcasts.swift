@@ -52,7 +52,8 @@ extension Judge {
         }
         record.noteBroadcast(verdict)
         record.receiveBroadcast(
-            &channels, channel: channel.id, payload: body, verdict: verdict, reaches: reaches, id: requestID, now: now)
+            &channels, channel: channel.id, payload: body, verdict: verdict, reaches: reaches, id: requestID,
+            port: connection.port, now: now)
         return ChannelAnswer(judgement: verdict, requestID: requestID)
     }
 

@@ -24,6 +24,8 @@ struct Orders: Sendable, Equatable {
     var dropsOnRejection = false
     /// Milliseconds until the request is looked at.
     var latency = 0.0
+    /// Seconds that a 429 or 503 asks for.
+    var retryAfter: Int?
 }
 
 /// What APNs knows of one connection.
@@ -34,6 +36,8 @@ struct ConnectionFacts: Sendable {
     var lastProcessed: UInt32 = 0
     /// A request with a valid provider token has passed.
     var isAuthenticated = false
+    /// The client's.
+    var port: UInt16 = 0
     /// `keys` index of the first valid token.
     var key: Int?
     var presented = PresentedTokens()
@@ -65,7 +69,7 @@ struct Judge: Sendable {
     init(configuration: SimulatorConfiguration, keys: [ProviderTokens.Key], now: Int) {
         self.configuration = configuration
         tokens = ProviderTokens(keys: keys)
-        record = Recorder(history: configuration.history)
+        record = Recorder(history: configuration.history, orderMember: configuration.orderMember)
         faults = configuration.faults
         scenario = configuration.scenario
         startedAt = now
@@ -84,7 +88,7 @@ struct Judge: Sendable {
     mutating func reset(now: Int) {
         let connections = record.totals.openConnections
         let inFlight = record.totals.inFlight
-        record = Recorder(history: configuration.history)
+        record = Recorder(history: configuration.history, orderMember: configuration.orderMember)
         record.totals.openConnections = connections
         record.totals.inFlight = inFlight
         channels.forgetReceived()
@@ -139,6 +143,7 @@ struct Judge: Sendable {
             orders.streams = faults.settings.last { $0.afterRequests == number }?.streams
         }
         orders.dropsOnRejection = faults.settingsDropOnRejection
+        orders.retryAfter = faults.retryAfter
         if faults.latency > 0 || faults.latencyJitter > 0 {
             let drawn = Draw.latency(
                 seed: configuration.seed, Draw.hash(head.path.utf8), attempt: record.totals.requests)
@@ -185,7 +190,9 @@ struct Judge: Sendable {
         if configuration.fast {
             if reaches, verdict != .accepted { record.totals.acceptedUnanswered += 1 }
         } else {
-            record.receive(token: target.token, payload: body, verdict: verdict, reaches: reaches, id: id, now: now)
+            record.receive(
+                token: target.token, payload: body, verdict: verdict, reaches: reaches, id: id, port: connection.port,
+                now: now)
         }
         return (verdict, id)
     }

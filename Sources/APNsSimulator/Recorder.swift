@@ -11,6 +11,7 @@ struct Recorder: Sendable {
     /// All requests of a push carry the same payload: nearly always the one before.
     private var last: (bytes: ByteBuffer, number: Int)?
     let history: Int
+    private let orderMember: String?
     private var answers: [Reason: Int] = [:]
 
     struct TokenRecord: Sendable {
@@ -21,6 +22,10 @@ struct Recorder: Sendable {
         var droppedByDevice: Int32 = 0
         var afterEnd: Int32 = 0
         var ignoredByDevice: Int32 = 0
+        var deadAnswers: Int32 = 0
+        var backwards: Int32 = 0
+        /// The greatest order accepted; `Int.min`: none yet.
+        var newest = Int.min
         var ended = false
         /// Index into `payloads` of what the device shows; -1: nothing yet.
         var shown: Int32 = -1
@@ -31,13 +36,18 @@ struct Recorder: Sendable {
         var at: Int
         var id: MessageID
         var payload: Int32
+        /// The client's, of the connection it came on.
+        var port: UInt16
         var judgement: Outcome
         var reached: Bool
     }
 
     enum Outcome: Sendable { case accepted, rejected(Reason), reset, stalled }
 
-    init(history: Int) { self.history = history }
+    init(history: Int, orderMember: String? = nil) {
+        self.history = history
+        self.orderMember = orderMember
+    }
 
     mutating func arrive(inFlight: Int, isBroadcast: Bool, now: Int) {
         if isBroadcast { totals.broadcasts.requests += 1 } else { totals.requests += 1 }
@@ -66,10 +76,12 @@ struct Recorder: Sendable {
         verdict: Judgement,
         reaches: Bool,
         id: MessageID,
+        port: UInt16,
         now: Int
     ) {
         let number = number(of: payload)
-        let entry = Entry(at: now, id: id, payload: Int32(number), judgement: Outcome(verdict), reached: reaches)
+        let entry = Entry(
+            at: now, id: id, payload: Int32(number), port: port, judgement: Outcome(verdict), reached: reaches)
         // In place: a copy of the record would copy its history too.
         let change = Self.deliver(entry, payloads[number], payloads, history, &tokens[token, default: TokenRecord()])
         totals.tokens = tokens.count
@@ -78,6 +90,7 @@ struct Recorder: Sendable {
         if change.isFirst { totals.acceptedTokens += 1 }
         if change.isDuplicate { totals.duplicates += 1 }
         if change.isOutOfOrder { totals.outOfOrder += 1 }
+        if change.isBackwards { totals.backwards += 1 }
         if change.isDropped { totals.droppedByDevice += 1 }
         if change.isAfterEnd { totals.afterEnd += 1 }
         if let fault = change.fault { totals.ignoredByDevice[fault, default: 0] += 1 }
@@ -87,6 +100,7 @@ struct Recorder: Sendable {
         var isFirst = false
         var isDuplicate = false
         var isOutOfOrder = false
+        var isBackwards = false
         var isDropped = false
         var isAfterEnd = false
         var fault: String?
@@ -107,12 +121,18 @@ struct Recorder: Sendable {
             }
         }
         var change = Change()
+        if case .rejected(let reason) = entry.judgement, Reason.dead.contains(reason) { token.deadAnswers += 1 }
         guard entry.reached else { return change }
         change.isFirst = token.accepted == 0
         token.accepted += 1
         if token.history.contains(where: { $0.reached && $0.payload == entry.payload }) {
             change.isDuplicate = true
             token.duplicates += 1
+        }
+        if let order = payload.order {
+            change.isBackwards = order < token.newest
+            token.backwards += change.isBackwards ? 1 : 0
+            token.newest = max(token.newest, order)
         }
         if let fault = payload.fault {
             change.fault = fault
@@ -153,7 +173,7 @@ struct Recorder: Sendable {
         } else {
             number = payloads.count
             numbers[hash] = number
-            payloads.append(DevicePayload(Array(payload.readableBytesView), number: number))
+            payloads.append(DevicePayload(Array(payload.readableBytesView), number: number, orderMember: orderMember))
         }
         // A copy of its own: the slice would keep the whole read buffer of its connection.
         last = (ByteBuffer(bytes: payload.readableBytesView), number)
@@ -181,6 +201,11 @@ struct Recorder: Sendable {
         report.droppedByDevice = Int(record.droppedByDevice)
         report.afterEnd = Int(record.afterEnd)
         report.ignoredByDevice = Int(record.ignoredByDevice)
+        report.deadAnswers = Int(record.deadAnswers)
+        if record.newest > .min {
+            report.newest = record.newest
+            report.backwards = Int(record.backwards)
+        }
         if record.shown >= 0 {
             let payload = payloads[Int(record.shown)]
             report.timestamp = payload.timestamp
@@ -191,7 +216,8 @@ struct Recorder: Sendable {
             let payload = payloads[Int(entry.payload)]
             return TokenReport.Delivery(
                 at: entry.at, status: entry.judgement.status, reason: entry.judgement.reason, id: entry.id.text,
-                timestamp: payload.timestamp, event: payload.event?.rawValue, payload: payload.number)
+                timestamp: payload.timestamp, event: payload.event?.rawValue, payload: payload.number,
+                reached: entry.reached, order: payload.order, port: Int(entry.port))
         }
         return report
     }

@@ -15,6 +15,7 @@ extension SimulatorConfiguration {
         try need((1...0x7fff_ffff).contains(streams), "streams", "\(streams) is not 1 or more")
         try need((1...64).contains(threads), "threads", "\(threads) is not 1 to 64")
         try need((0...10_000).contains(history), "history", "\(history) is not 0 to 10000")
+        try need(orderMember != "", "order_member", "is empty; leave it out for no order")
         try need(tokenBytes.lowerBound >= 1, "token_bytes", "begins below 1")
         try need(providerTokenUpdates ?? 0 >= 0, "provider_token_updates", "is negative; leave it out for no limit")
         try faults.validate(at: "faults")
@@ -69,7 +70,7 @@ extension Faults {
         let counts = [
             ("expire_next", expireNext), ("manage_lose_next", manageLoseNext), ("stall_after", stallAfter ?? 0),
             ("freeze_after", freezeAfter ?? 0),
-            ("goaway_after", goawayAfter ?? 0), ("close_after", closeAfter ?? 0),
+            ("goaway_after", goawayAfter ?? 0), ("close_after", closeAfter ?? 0), ("retry_after_s", retryAfter ?? 0),
         ]
         for (field, count) in counts { try need(count >= 0, field, "\(count) is negative") }
         let isPlain = goawayReason.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5c && $0 < 0x7f }

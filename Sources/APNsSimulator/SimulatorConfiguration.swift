@@ -45,6 +45,9 @@ public struct SimulatorConfiguration: Sendable, Hashable {
     public var fast = false
     /// Requests kept per token, newest last.
     public var history = 16
+    /// A member of `content-state` whose whole number a publisher only ever raises: the record then tells whether any
+    /// token got a lower one after a higher one. Timestamps cannot tell within a second.
+    public var orderMember: String?
     /// Event loop threads. One keeps the answers' order reproducible.
     public var threads = 1
 

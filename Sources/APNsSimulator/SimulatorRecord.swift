@@ -13,6 +13,8 @@ public struct SimulatorRecord: Sendable, Hashable, Codable {
     public var duplicates = 0
     /// Accepted requests with a timestamp lower than the newest the token had.
     public var outOfOrder = 0
+    /// Accepted requests with a lower order than the token had (`orderMember`; 0 without one).
+    public var backwards = 0
     /// Accepted, then dropped by the device because it had a newer timestamp.
     public var droppedByDevice = 0
     /// Accepted after the activity's `end`; the device drops these.
@@ -48,7 +50,8 @@ public struct SimulatorRecord: Sendable, Hashable, Codable {
     public init() {}
 
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case broadcasts, requests, accepted, tokens, duplicates, stalled, reset, unprocessed, cancelled, goaways,
+        case broadcasts, requests, accepted, tokens, duplicates, backwards, stalled, reset, unprocessed, cancelled,
+            goaways,
             connections, phase
         case acceptedTokens = "accepted_tokens"
         case byStatus = "by_status"
@@ -79,6 +82,11 @@ public struct TokenReport: Sendable, Hashable {
     public var droppedByDevice = 0
     public var afterEnd = 0
     public var ignoredByDevice = 0
+    /// Answers that call the token dead: both 410s, BadDeviceToken and DeviceTokenNotForTopic.
+    public var deadAnswers = 0
+    /// The greatest order that reached it, and how often a lower one did afterwards; nil without `orderMember`.
+    public var newest: Int?
+    public var backwards: Int?
     /// What the device shows: the timestamp (epoch seconds), event and state of the newest push that it took.
     public var timestamp: Int?
     public var event: String?
@@ -99,9 +107,14 @@ public struct TokenReport: Sendable, Hashable {
         public var event: String?
         /// The same for equal payloads, in order of their first appearance.
         public var payload: Int?
+        /// Whether the device got it: with an answer or, by a fault, without one.
+        public var reached: Bool
+        public var order: Int?
+        /// The client's port: tells connections, and so senders, apart.
+        public var port: Int
 
         enum CodingKeys: String, CodingKey {
-            case status, reason, timestamp, event, payload
+            case status, reason, timestamp, event, payload, reached, order, port
             case at = "at_ms"
             case id = "apns_id"
         }

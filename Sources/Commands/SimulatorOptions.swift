@@ -39,6 +39,14 @@ struct SimulatorServerOptions: ParsableArguments {
     var clockOffset = 0
     @Option(name: .long, help: "The same seed gives the same dead tokens and the same faults.")
     var seed: UInt64 = 1
+    @Option(name: .long, help: "Requests kept of each token.")
+    var history = 16
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A number in content-state that only rises: the record tells what broke it.", valueName: "name")
+    )
+    var orderMember: String?
     @Flag(name: .long, help: "Count only, keep nothing of a token: for benchmarks.")
     var fast = false
     @Option(name: .long, help: "Threads.")
@@ -72,6 +80,8 @@ struct SimulatorServerOptions: ParsableArguments {
         configuration.streams = streams
         configuration.clockOffset = clockOffset
         configuration.seed = seed
+        configuration.history = history
+        configuration.orderMember = orderMember
         configuration.fast = fast
         configuration.threads = threads
         return configuration
@@ -92,6 +102,8 @@ struct SimulatorFaultOptions: ParsableArguments {
         help: ArgumentHelp(
             "Share of requests with a reason, such as TooManyRequests=0.01; repeatable.", valueName: "reason=share"))
     var reject: [String] = []
+    @Option(name: .long, help: ArgumentHelp("Retry-After of every 429 and 503.", valueName: "seconds"))
+    var retryAfter: Int?
     @Option(name: .long, help: ArgumentHelp("Every request gets this reason.", valueName: "reason"))
     var rejectAll: String?
     @Option(
@@ -129,6 +141,7 @@ struct SimulatorFaultOptions: ParsableArguments {
         if let deadShare { faults.deadShare = deadShare }
         if !deadReason.isEmpty { faults.deadReasons = try Self.pairs(deadReason, "--dead-reason") }
         if !reject.isEmpty { faults.rejections = try Self.pairs(reject, "--reject") }
+        if let retryAfter { faults.retryAfter = retryAfter }
         if let rejectAll { faults.rejectAll = rejectAll }
         if let expireNext { faults.expireNext = expireNext }
         if let latency { faults.latency = latency }

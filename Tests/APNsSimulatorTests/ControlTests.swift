@@ -101,6 +101,7 @@ struct ControlTests {
         faults.manageLoseNext = 2
         faults.latency = 30
         faults.goawayAfter = 1_000
+        faults.retryAfter = 3
         faults.goawayMode = .abrupt
         faults.resetCode = .enhanceYourCalm
         faults.settings = [SettingsChange(afterRequests: 5, streams: 10)]

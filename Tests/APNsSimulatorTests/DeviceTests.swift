@@ -107,6 +107,46 @@ struct DeviceTests {
         }
     }
 
+    /// Timestamps are whole seconds: within one, only the publisher's own counter tells the order.
+    @Test func aCounterTellsTheOrderWithinASecond() async throws {
+        try await SimulatorFixture.run({ $0.orderMember = "n" }) { fixture async throws in
+            for state in [#"{"n":4,"m":{"n":9}}"#, #"{"n":6}"#, #"{"n":5}"#, #"{"n":6}"#, #"{"n":"7"}"#] {
+                #expect(
+                    try await fixture.push(token, payload: SimulatorFixture.update(1_763_700_000, state: state)).status
+                        == 200)
+            }
+            let report = try #require(fixture.simulator.token(token))
+            #expect(report.newest == 6)
+            #expect(report.backwards == 1)
+            #expect(report.history.map(\.order) == [4, 6, 5, 6, nil])
+            #expect(report.history.allSatisfy { $0.reached && $0.port > 0 })
+            #expect(Set(report.history.map(\.port)).count == 5, "each push had a connection of its own")
+            #expect(fixture.simulator.snapshot().backwards == 1)
+            let lines = try await fixture.control("GET", "/tokens?history=1").text.split(separator: "\n")
+            #expect(lines.count == 1)
+            #expect(lines.first?.contains(#""newest":6,"backwards":1"#) == true)
+            #expect(lines.first?.contains(#""order":5"#) == true)
+        }
+    }
+
+    @Test func answersThatCallATokenDeadAreCounted() async throws {
+        try await SimulatorFixture.run({ $0.orderMember = "n" }) { fixture async throws in
+            var faults = Faults()
+            faults.deadTokens = [DeadToken(prefix: token, reason: "BadDeviceToken")]
+            try fixture.simulator.setFaults(faults)
+            #expect(
+                try await fixture.push(token, payload: SimulatorFixture.update(1, state: #"{"n":1}"#)).status == 400)
+            faults.deadTokens = []
+            faults.rejectAll = "TooManyRequests"
+            try fixture.simulator.setFaults(faults)
+            #expect(
+                try await fixture.push(token, payload: SimulatorFixture.update(1, state: #"{"n":1}"#)).status == 429)
+            let report = try #require(fixture.simulator.token(token))
+            #expect(report.deadAnswers == 1)
+            #expect(report.newest == nil, "none of it reached the device")
+        }
+    }
+
     @Test func theHistoryHasALimitAndFastModeKeepsNone() async throws {
         try await SimulatorFixture.run({ $0.history = 2 }) { fixture async throws in
             for number in 0..<4 {

@@ -54,6 +54,21 @@ struct FaultTests {
         }
     }
 
+    @Test func whatIsBusySaysWhenToComeBack() async throws {
+        try await SimulatorFixture.run({ $0.faults.retryAfter = 17 }) { fixture async throws in
+            for (reason, seconds) in [
+                ("TooManyRequests", "17"), ("ServiceUnavailable", "17"), ("InternalServerError", nil),
+            ] {
+                var faults = fixture.simulator.faults
+                faults.rejectAll = reason
+                try fixture.simulator.setFaults(faults)
+                let answer = try await fixture.push()
+                #expect(answer.reason == reason)
+                #expect(answer.retryAfter == seconds)
+            }
+        }
+    }
+
     @Test func reasonsOfTheDeadByWeight() {
         var faults = Faults()
         faults.deadShare = 1

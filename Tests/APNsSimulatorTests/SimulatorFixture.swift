@@ -95,6 +95,7 @@ struct SimulatorFixture {
         var reason: String?
         var timestamp: Int?
         var id: String?
+        var retryAfter: String?
     }
 
     /// One push on a connection of its own, through libcurl.
@@ -112,7 +113,7 @@ struct SimulatorFixture {
         let json = try? JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any]
         return Answer(
             status: response.status, reason: json?["reason"] as? String, timestamp: json?["timestamp"] as? Int,
-            id: response.header("apns-id"))
+            id: response.header("apns-id"), retryAfter: response.header("retry-after"))
     }
 
     /// The control interface.

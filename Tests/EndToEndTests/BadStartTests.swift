@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import TestSupport
 import Testing
 
 /// What is wrong at the start ends the process with the right code and words that name it.

@@ -5,16 +5,16 @@ import Synchronization
 ///
 /// A small shell is its parent and reads a pipe of ours: when this process ends in any way at all, the shell kills the
 /// program with -9, so that none outlives its test.
-final class Program: Sendable {
-    struct Output {
+public final class Program: Sendable {
+    public struct Output: Sendable {
         /// The program's own, or 128 + the signal that ended it.
-        var code: Int32
-        var out: String
-        var err: String
+        public var code: Int32
+        public var out: String
+        public var err: String
     }
 
     /// Beside the test's own executable: the build's products lie together.
-    static let path: String = {
+    public static let path: String = {
         let test = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: test).deletingLastPathComponent().appendingPathComponent("lamplighter").path
     }()
@@ -35,13 +35,44 @@ final class Program: Sendable {
 
     private let process: Process
     private let control = Pipe()
-    private let base: String
-    private let ended: AsyncStream<Int32>
-    private let code = Mutex<Int32?>(nil)
+    /// Its output is in this path with `.out` and `.err`.
+    public let base: String
+    private let ending = Ending()
 
-    /// `directory` receives the output files; `arguments` begin with the program's path.
-    init(_ arguments: [String], directory: String, environment: [String: String]) throws {
-        base = directory + "/" + UUID().uuidString
+    /// How it ended. Each wait has a stream of its own, since a wait that is given up ends its stream.
+    private final class Ending: Sendable {
+        private struct State {
+            var code: Int32?
+            var waiting: [AsyncStream<Never>.Continuation] = []
+        }
+        private let state = Mutex(State())
+
+        var code: Int32? { state.withLock { $0.code } }
+
+        func set(_ code: Int32) {
+            let waiting = state.withLock { state in
+                state.code = code
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for continuation in waiting { continuation.finish() }
+        }
+
+        func wait() async {
+            let (stream, continuation) = AsyncStream<Never>.makeStream()
+            let isOver = state.withLock { state in
+                if state.code == nil { state.waiting.append(continuation) }
+                return state.code != nil
+            }
+            if !isOver { for await _ in stream {} }
+        }
+    }
+
+    /// `directory` receives the output files, called `name` or something unique; `arguments` begin with the program's path.
+    public init(
+        _ arguments: [String], directory: String, environment: [String: String], name: String? = nil
+    ) throws {
+        base = directory + "/" + (name ?? UUID().uuidString)
         process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         // Foundation hands on only 0, 1 and 2: the pipe comes as 0 and is moved, for `sh` gives background jobs /dev/null.
@@ -53,60 +84,51 @@ final class Program: Sendable {
         process.standardInput = control
         // The shell reports there how its children were killed.
         process.standardError = FileHandle.nullDevice
-        let (stream, continuation) = AsyncStream<Int32>.makeStream()
-        ended = stream
-        process.terminationHandler = { process in
-            continuation.yield(process.terminationStatus)
-            continuation.finish()
-        }
+        process.terminationHandler = { [ending] process in ending.set(process.terminationStatus) }
         try process.run()
     }
 
     deinit { kill() }
 
-    var out: String { (try? String(contentsOfFile: base + ".out", encoding: .utf8)) ?? "" }
-    var err: String { (try? String(contentsOfFile: base + ".err", encoding: .utf8)) ?? "" }
+    public var out: String { (try? String(contentsOfFile: base + ".out", encoding: .utf8)) ?? "" }
+    public var err: String { (try? String(contentsOfFile: base + ".err", encoding: .utf8)) ?? "" }
 
-    var pid: pid_t {
+    public var pid: Int32 {
         (try? String(contentsOfFile: base + ".pid", encoding: .utf8)).flatMap { pid_t($0.dropLast()) } ?? 0
     }
 
-    func signal(_ number: Int32) {
+    public func signal(_ number: Int32) {
         let pid = pid
         if pid > 0, process.isRunning { _ = Foundation.kill(pid, number) }
     }
 
-    func kill() { try? control.fileHandleForWriting.close() }
+    public func kill() { try? control.fileHandleForWriting.close() }
 
     /// Waits for its end; `nil` when it still runs after `limit`.
-    func end(within limit: Duration = .seconds(60)) async -> Output? {
-        let known = code.withLock { $0 }
-        if known == nil {
-            let found = await withTaskGroup { group in
-                group.addTask { [ended] in await ended.first { _ in true } }
-                group.addTask {
-                    try? await Task.sleep(for: limit)
-                    return nil
-                }
-                let first = await group.next() ?? nil
-                group.cancelAll()
-                return first
-            }
-            code.withLock { $0 = $0 ?? found }
+    public func end(within limit: Duration = .seconds(60)) async -> Output? {
+        await withTaskGroup { group in
+            group.addTask { [ending] in await ending.wait() }
+            group.addTask { try? await Task.sleep(for: limit) }
+            await group.next()
+            group.cancelAll()
         }
-        return code.withLock { $0 }.map { Output(code: $0, out: out, err: err) }
+        return ending.code.map { Output(code: $0, out: out, err: err) }
     }
 
     /// Waits until its log holds `text`.
-    func waitForLog(_ text: String, within limit: Duration = .seconds(30)) async throws {
+    public func waitForLog(_ text: String, within limit: Duration = .seconds(30)) async throws {
         try await eventually("'\(text)' in the log", within: limit) { err.contains(text) }
     }
 }
 
-struct NeverHappened: Error, CustomStringConvertible { var description: String }
+public struct NeverHappened: Error, CustomStringConvertible {
+    public var description: String
+
+    public init(description: String) { self.description = description }
+}
 
 /// Another process's state can only be asked for again and again.
-func eventually(
+public func eventually(
     _ what: String, within limit: Duration = .seconds(30), _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit

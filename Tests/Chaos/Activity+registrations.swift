@@ -1,0 +1,111 @@
+import Foundation
+
+extension Activity {
+    func change(_ planned: Planned<Registrations>) async throws {
+        var random = SeededRandom(planned.seed)
+        switch planned.what {
+        case .track(let count): try await register(pick(count, .out, &random), at: planned.at, &random)
+        case .rotate(let count): try await register(pick(count, .following, &random), at: planned.at, &random)
+        case .untrack(let count):
+            // Somebody has to stay, or there is nothing to look at.
+            let following = places.count { $0.state == .following }
+            for place in pick(min(count, following - 1), .following, &random) {
+                try await untrack(place, byTime: random.chance(0.7))
+            }
+        case .late(let count):
+            for _ in 0..<min(count, former.count) {
+                try await repeatLate(former[random.number(0...former.count - 1)])
+            }
+        }
+    }
+
+    /// Different places in that state, as many as there are.
+    func pick(_ count: Int, _ state: State, _ random: inout SeededRandom) -> [Int] {
+        guard count > 0 else { return [] }
+        let all = places.indices.filter { places[$0].state == state }
+        if all.count <= count { return all }
+        var picked: Set<Int> = []
+        while picked.count < count { picked.insert(all[random.number(0...all.count - 1)]) }
+        return picked.sorted()
+    }
+
+    /// New tokens for these places, singly or in bulk: the first of some, the next of others.
+    func register(_ chosen: [Int], at: Int, _ random: inout SeededRandom) async throws {
+        guard !chosen.isEmpty else { return }
+        let cohorts = (run.deaths.firstIndex { $0 > at + 3_000 } ?? Plan.cohorts)..<Plan.cohorts
+        var old: [Former] = []
+        for place in chosen {
+            if places[place].generation > 0 {
+                old.append(Former(id: token(place), registered: places[place].registered, gone: 0))
+            }
+            places[place].generation += 1
+            places[place].fate = Tokens.fate(&random, size: plan.initial, living: cohorts)
+            places[place].registered = time()
+            places[place].answered = .max
+            places[place].after = lastEnd
+            places[place].state = .following
+        }
+        if chosen.count <= 3 {
+            for place in chosen { try await put(place) }
+        } else {
+            let lines = chosen.map { #"{"channel":"\#(channel($0))",\#(body($0))}"# + "\n" }.joined()
+            let answer = try await gateways.call(
+                "POST", "/api/activities/\(plan.name)/channels", lines,
+                timeout: .seconds(chosen.count > 2_000 ? 60 : 10))
+            if answer.status != 200 || answer.json["rejected_count"] as? Int != 0 {
+                found.note(.refused, "\(plan.name): \(chosen.count) registrations: \(answer.status) \(answer.text)")
+            }
+        }
+        let now = Clock.epoch
+        for place in chosen { places[place].answered = now }
+        for index in old.indices { old[index].gone = now }
+        former += old
+    }
+
+    private func body(_ place: Int) -> String {
+        #""token":"\#(Tokens.hex(token(place)))","registered_at_ms":\#(places[place].registered),"#
+            + #""activity_id":"g\#(places[place].generation)""#
+    }
+
+    private func put(_ place: Int) async throws {
+        let answer = try await gateways.call(
+            "PUT", "/api/activities/\(plan.name)/channels/\(channel(place))", "{\(body(place))}")
+        // A repeated call finds what the first one stored.
+        let isStored = answer.json["result"] as? String == "stored" || answer.attempts > 1
+        if answer.status != 200 || !isStored {
+            found.note(.refused, "\(plan.name): registration of place \(place): \(answer.status) \(answer.text)")
+        }
+    }
+
+    private func untrack(_ place: Int, byTime: Bool) async throws {
+        let gone = Former(id: token(place), registered: places[place].registered, gone: 0)
+        places[place].state = byTime ? .out : .retired
+        let answer: Gateways.Answer
+        if byTime {
+            let update =
+                #"{"action":"remove","id":"g\#(places[place].generation)","name":"\#(plan.name)","#
+                + #""action_ts_ms":\#(time())}"#
+            answer = try await gateways.call(
+                "PUT", "/api/channels/sdk/batch/\(channel(place))?platform=ios", #"{"live_activities":[\#(update)]}"#)
+        } else {
+            answer = try await gateways.call("DELETE", "/api/activities/\(plan.name)/channels/\(channel(place))")
+        }
+        if answer.status != 200 && answer.status != 204 {
+            found.note(.refused, "\(plan.name): removal of place \(place): \(answer.status) \(answer.text)")
+        }
+        former.append(Former(id: gone.id, registered: gone.registered, gone: Clock.epoch))
+    }
+
+    /// What an app says that was offline for a while.
+    private func repeatLate(_ old: Former) async throws {
+        let body =
+            #"{"token":"\#(Tokens.hex(old.id))","registered_at_ms":\#(old.registered),"#
+            + #""activity_id":"g\#(old.id.generation)"}"#
+        let path = "/api/activities/\(plan.name)/channels/\(channel(Int(old.id.place)))"
+        let answer = try await gateways.call("PUT", path, body)
+        if answer.status != 200 || answer.json["result"] as? String != "stale" {
+            found.note(
+                .revived, "\(plan.name): the old token \(old.id) said again: \(answer.status) \(answer.text)")
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+
+/// One name as its publisher and the devices know it: who follows with which token, and what was published. Its two lanes
+/// run side by side on this actor; what they do depends on the plan alone, never on when it happens.
+actor Activity {
+    enum State: Sendable, Hashable {
+        /// Does not follow, and may begin to.
+        case out
+        case following
+        /// By the push of this number.
+        case ended(Int)
+        /// Removed without a time of its own: such a call may arrive late, so the channel never follows again.
+        case retired
+    }
+
+    struct Place: Sendable {
+        var state = State.out
+        var generation: UInt16 = 0
+        var fate = Fate.living
+        /// Epoch ms: as the registration says, and when it was answered.
+        var registered: Int64 = 0
+        var answered: Int64 = 0
+        /// Number of the last `end` for all before it.
+        var after = 0
+    }
+
+    /// A token that does not count any more.
+    struct Former: Sendable {
+        var id: TokenID
+        var registered: Int64
+        /// Epoch ms when that was answered.
+        var gone: Int64
+    }
+
+    let plan: NamePlan
+    let run: Plan
+    let gateways: Gateways
+    let pushes: Pushes
+    let clock: Clock
+    let found: Findings
+    var places: [Place]
+    var former: [Former] = []
+    /// Tokens that were following when an `end` for them was accepted, and its number.
+    var ended: [(id: TokenID, number: Int)] = []
+    /// The counter of the last publish.
+    var number = 0
+    var lastEnd = 0
+    var isEnded = false
+    private var lastTime: Int64 = 0
+
+    init(_ plan: NamePlan, _ run: Plan, _ gateways: Gateways, _ pushes: Pushes, _ clock: Clock, _ found: Findings) {
+        self.plan = plan
+        self.run = run
+        self.gateways = gateways
+        self.pushes = pushes
+        self.clock = clock
+        self.found = found
+        places = Array(repeating: Place(), count: plan.pool)
+    }
+
+    /// Everyone who follows from the start.
+    func begin() async throws {
+        var random = SeededRandom(run.seed, "first of \(plan.index)")
+        try await register(Array(0..<plan.initial), at: 0, &random)
+    }
+
+    func live() async {
+        for stage in plan.stages {
+            async let published: Void = publishAll(stage)
+            async let registered: Void = registerAll(stage)
+            _ = await (published, registered)
+            guard let end = stage.end else { continue }
+            await clock.sleep(until: end.at)
+            await decided("end") { try await self.end(end) }
+        }
+    }
+
+    private func publishAll(_ stage: Stage) async {
+        for planned in stage.publishes {
+            await clock.sleep(until: planned.at)
+            await decided("publish") { try await self.publish(planned.what) }
+        }
+    }
+
+    private func registerAll(_ stage: Stage) async {
+        for planned in stage.registrations {
+            await clock.sleep(until: planned.at)
+            await decided("registrations") { try await self.change(planned) }
+        }
+    }
+
+    private func decided(_ what: String, _ body: () async throws -> Void) async {
+        do { try await body() } catch { found.note(.undecided, "\(plan.name): \(what): \(error)") }
+    }
+
+    func token(_ place: Int) -> TokenID { token(place, places[place]) }
+
+    nonisolated func token(_ number: Int, _ place: Place) -> TokenID {
+        TokenID(name: UInt16(plan.index), place: UInt32(number), generation: place.generation, fate: place.fate)
+    }
+
+    /// Epoch ms, never the same twice: what happens to a channel has an order.
+    func time() -> Int64 {
+        lastTime = max(lastTime + 1, Clock.epoch)
+        return lastTime
+    }
+
+    nonisolated func covers(_ audience: Audience, _ place: Int) -> Bool {
+        let tags = Self.tags(plan.first + place)
+        return switch audience {
+        case .all: true
+        case .tagA: tags.a
+        case .tagB: tags.b
+        case .both: tags.a && tags.b
+        case .either: tags.a || tags.b
+        case .notA: !tags.a
+        case .channel(let only): only == place
+        }
+    }
+
+    /// Tags of a channel of the run: a quarter each, and an eighth has both.
+    static func tags(_ channel: Int) -> (a: Bool, b: Bool) {
+        let part = channel % 8
+        return (part < 2, part == 1 || part == 2)
+    }
+
+    static func channel(_ number: Int) -> String {
+        let text = String(number, radix: 16)
+        return "c4a05000-0000-4000-8000-" + String(repeating: "0", count: 12 - text.count) + text
+    }
+
+    func channel(_ place: Int) -> String { Self.channel(plan.first + place) }
+}

@@ -1,0 +1,94 @@
+import Foundation
+
+/// Who still follows, asked over the wire: with everything well again, one more push to all of a name reaches exactly those
+/// that the registry holds, and the simulator tells who they are.
+struct Census: Sendable {
+    let activities: [Activity]
+    let gateways: Gateways
+    let pushes: Pushes
+    /// What the run's own pushes met.
+    let before: Record
+    let deaths: [Int64]
+    let controlURL: String
+    let found: Findings
+
+    func take(_ progress: (String) -> Void) async throws {
+        try await Record.reset(controlURL)
+        var expected: [Int: Int] = [:]
+        for activity in activities {
+            if await activity.isEnded {
+                try await judgeEnded(activity)
+            } else if try await activity.send(event: "update", audience: .all, mayBeReplaced: false) == nil {
+                found.note(.refused, "\(activity.plan.name): the census was refused although somebody follows")
+            } else {
+                expected[activity.plan.index] = await activity.number
+            }
+        }
+        let left = try await pushes.drain(within: .seconds(120)) { progress("census, \($0) to go") }
+        for push in left { found.note(.ledgers, "the census of chaos-\(push.name) did not end") }
+        let record = try await Record.read(controlURL)
+        for activity in activities where expected[activity.plan.index] != nil {
+            await judge(activity, record)
+        }
+    }
+
+    private func judge(_ activity: Activity, _ record: Record) async {
+        let places = await activity.places
+        for index in places.indices where places[index].state == .following {
+            let place = places[index]
+            let id = activity.token(index, place)
+            let isThere = record.tokens[id] != nil
+            let answers = before.tokens[id]?.deadAnswers ?? 0
+            switch isDead(place) {
+            case false where !isThere:
+                found.note(
+                    .wronglyPruned,
+                    "\(words(id)), registered \(place.registered), is not in the registry; \(answers) dead answers")
+            case true where isThere && answers > 0:
+                found.note(
+                    .neverPruned,
+                    "\(words(id)), registered \(place.registered), is in the registry after \(answers) dead answers")
+            default: break
+            }
+        }
+        for (id, received) in record.tokens where Int(id.name) == activity.plan.index {
+            let place = places[Int(id.place)]
+            if place.state != .following || place.generation != id.generation {
+                let state = "\(place.state), generation \(place.generation)"
+                found.note(.revived, "\(words(id)) got the census (\(received.accepted)), but its place is \(state)")
+            }
+        }
+    }
+
+    /// By rule: nil where it may be either.
+    private func isDead(_ place: Activity.Place) -> Bool? {
+        switch place.fate {
+        case .living, .doubted: false
+        case .unregistered, .badDeviceToken, .expired: true
+        case .dying(let cohort):
+            // A registration after the death is the newer one.
+            deaths.indices.contains(cohort) && place.registered < deaths[cohort] ? true : nil
+        }
+    }
+
+    /// Nobody follows a name that ended, except those whom the end could not reach.
+    private func judgeEnded(_ activity: Activity) async throws {
+        let path = "/api/activities/\(activity.plan.name)"
+        let answer = try await gateways.call("GET", path, timeout: .seconds(20))
+        let tokens = answer.json["tokens"] as? Int ?? 0
+        let doubted = await activity.ended.count { $0.id.fate == .doubted }
+        if tokens > doubted {
+            found.note(.revived, "\(activity.plan.name) ended, and \(tokens) tokens follow it")
+        }
+        if answer.json["ended"] as? Bool != true {
+            found.note(.endIgnored, "\(activity.plan.name) ended, and is not marked so: \(answer.text)")
+        }
+        if try await activity.send(event: "update", audience: .all) != nil {
+            found.note(.endIgnored, "\(activity.plan.name) ended, and takes an update")
+        }
+    }
+
+    private func words(_ id: TokenID) -> String {
+        "chaos-\(id.name) place \(id.place) generation \(id.generation) (\(id.fate))"
+    }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import Foundation
+import TestSupport
+
+@main
+struct Chaos: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "chaos",
+        abstract: "Publishes while processes are killed and APNs misbehaves; the simulator's record says what was kept."
+    )
+
+    @Option(help: "How long faults and publishes go on; everything is drained afterwards.")
+    var minutes = 1.0
+    @Option(help: "The same seed gives the same publishes, registrations and faults at the same times.")
+    var seed: UInt64?
+    @Option(help: "Tokens of the largest activity.")
+    var largest = 50_000
+    @Option(help: "The lamplighter to run; default: the one built beside this program.")
+    var program: String?
+    @Flag(help: "Print the outcome as one JSON object.")
+    var json = false
+    @Flag(help: "Print what the seed leads to, and do nothing.")
+    var plan = false
+    @Flag(help: "Keep the run's directory even if nothing is wrong.")
+    var keep = false
+
+    func validate() throws {
+        guard (0.05...600).contains(minutes) else { throw ValidationError("--minutes is 0.05 to 600") }
+        guard (1...1_000_000).contains(largest) else { throw ValidationError("--largest is 1 to 1000000") }
+    }
+
+    func run() async throws {
+        let seed = seed ?? UInt64.random(in: 1...999_999)
+        let plan = Plan(seed: seed, milliseconds: Int(minutes * 60_000), largest: largest)
+        if self.plan { return print(plan.lines.joined(separator: "\n")) }
+        // Short, because a unix socket's path is at most 107 bytes.
+        let directory = "/tmp/lamplighter-chaos-\(seed)-\(getpid())"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let found = Findings()
+        let progress = Progress()
+        progress.phase("seed \(seed)")
+        let outcome: Run.Outcome
+        do {
+            outcome = try await Run(
+                plan: plan, directory: directory, program: program ?? Program.path, found: found, progress: progress
+            ).run()
+        } catch {
+            progress.clear()
+            complain("the run itself failed, seed \(seed): \(error)\nlogs: \(directory)")
+            throw ExitCode(1)
+        }
+        try end(Report(plan: plan, outcome: outcome, found: found), directory)
+    }
+
+    private func end(_ report: Report, _ directory: String) throws {
+        let isGreen = report.found.isEmpty
+        let details = report.details(.max)
+        try (report.text + details).write(toFile: directory + "/report.txt", atomically: false, encoding: .utf8)
+        print(json ? try report.json(directory: isGreen && !keep ? nil : directory) : report.text)
+        if isGreen {
+            if !keep { try? FileManager.default.removeItem(atPath: directory) }
+            complain("✓ seed \(report.plan.seed)")
+            return
+        }
+        if !json { print(report.details(5)) }
+        complain(
+            """
+            ✗ seed \(report.plan.seed)
+              again:   bin/chaos --seed \(report.plan.seed) --minutes \(minutes) --largest \(largest)
+              what:    \(directory)/report.txt
+              when:    \(directory)/schedule.log, events.log
+              logs:    \(directory)/logs
+              Redis:   \(directory)/redis (its append-only file)
+            """)
+        throw ExitCode(1)
+    }
+
+    private func complain(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data(("chaos: " + text + "\n").utf8))
+    }
+}

@@ -1,0 +1,170 @@
+import Curl
+import Foundation
+import Synchronization
+import TestSupport
+
+/// Carries out the plan's faults. Notes which connections were those of a process that was killed or stopped: what comes on
+/// them afterwards was on the wire already.
+final class Disturber: Sendable {
+    struct Interruption: Sendable {
+        var role: Role
+        /// Epoch ms.
+        var at: Int64
+        var ports: Set<Int>
+        /// Long enough that others took its tasks over, or for good.
+        var losesWork: Bool
+    }
+
+    private struct State {
+        var interruptions: [Interruption] = []
+        var counts: [String: Int] = [:]
+        /// When each cohort died, epoch ms.
+        var deaths: [Int64] = []
+        var weather: Weather?
+        var busy: Set<Role> = []
+    }
+
+    private let fleet: Fleet
+    private let log: EventLog
+    private let redisSocket: String
+    private let state = Mutex(State())
+
+    init(_ fleet: Fleet, redisSocket: String, log: EventLog) {
+        self.fleet = fleet
+        self.redisSocket = redisSocket
+        self.log = log
+    }
+
+    var interruptions: [Interruption] { state.withLock { $0.interruptions } }
+    var counts: [String: Int] { state.withLock { $0.counts } }
+    var deaths: [Int64] { state.withLock { $0.deaths } }
+
+    func run(_ plan: Plan) async {
+        await withDiscardingTaskGroup { group in
+            for planned in plan.disturbances {
+                group.addTask {
+                    await self.log.clock.sleep(until: planned.at)
+                    await self.disturb(planned.what)
+                }
+            }
+            for (cohort, at) in plan.deaths.enumerated() {
+                group.addTask {
+                    await self.log.clock.sleep(until: at)
+                    self.state.withLock { $0.deaths.append(Clock.epoch) }
+                    self.log.note("cohort \(cohort) dies")
+                    await self.applyWeather()
+                }
+            }
+            group.addTask {
+                for planned in plan.weather {
+                    await self.log.clock.sleep(until: planned.at)
+                    await self.change(planned.what)
+                    await self.log.clock.sleep(until: planned.at + planned.what.milliseconds)
+                    await self.change(nil)
+                }
+            }
+        }
+    }
+
+    // MARK: APNs
+
+    func change(_ weather: Weather?) async {
+        state.withLock { state in
+            state.weather = weather
+            if weather != nil { state.counts["APNs faults", default: 0] += 1 }
+        }
+        if let weather { log.announce("APNs: \(weather.title)") } else { log.note("APNs: well again") }
+        await applyWeather()
+    }
+
+    /// The simulator may stand still: its faults are set as soon as it answers.
+    private func applyWeather() async {
+        for _ in 0..<100 {
+            let (weather, deaths) = state.withLock { ($0.weather, $0.deaths) }
+            let faults = [Tokens.deadTokens(since: deaths, doubted: weather?.doubts == true), weather?.faults ?? ""]
+            let body = "{" + faults.filter { !$0.isEmpty }.joined(separator: ",") + "}"
+            let request = HTTPRequest(
+                "POST", fleet.controlURL + "/faults", body: .bytes(Array(body.utf8)), timeout: .seconds(2))
+            if let answer = try? await HTTPClient().send(request) {
+                if answer.status == 200 { return }
+                log.note("the simulator refused faults: \(String(decoding: answer.body, as: UTF8.self))")
+                return
+            }
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    // MARK: Processes
+
+    private func disturb(_ disturbance: Disturbance) async {
+        switch disturbance {
+        case .kill(let role, let down):
+            await alone(role) {
+                log.announce("kill -9 \(role), \(down) ms down")
+                interrupt(role, losesWork: true)
+                fleet.signal(role, SIGKILL)
+                _ = await fleet.program(role)?.end(within: .seconds(10))
+                try? await Task.sleep(for: .milliseconds(down))
+                start(role)
+            }
+        case .stop(let role, let length):
+            await alone(role) {
+                log.announce("SIGSTOP \(role) for \(length) ms")
+                fleet.signal(role, SIGSTOP)
+                // What it had open is seen while it stands still; nothing new is added.
+                interrupt(role, losesWork: length > Plan.claimAfter)
+                try? await Task.sleep(for: .milliseconds(length))
+                fleet.signal(role, SIGCONT)
+                log.note("SIGCONT \(role)")
+            }
+        case .terminate(let role):
+            await alone(role) {
+                log.announce("SIGTERM \(role)")
+                interrupt(role, losesWork: false)
+                fleet.signal(role, SIGTERM)
+                let end = await fleet.program(role)?.end(within: .seconds(40))
+                log.note("\(role) ended with \(end.map { "\($0.code)" } ?? "nothing: it still runs")")
+                if end == nil { fleet.program(role)?.kill() }
+                start(role)
+            }
+        case .redis(let command):
+            log.announce("redis: \(command)")
+            count("redis commands")
+            redis(command)
+        }
+    }
+
+    /// One thing at a time for each process; what comes while another goes on is left out.
+    private func alone(_ role: Role, _ body: () async -> Void) async {
+        guard state.withLock({ $0.busy.insert(role).inserted }) else {
+            log.note("\(role) is disturbed already")
+            return
+        }
+        await body()
+        _ = state.withLock { $0.busy.remove(role) }
+    }
+
+    private func start(_ role: Role) {
+        do { try fleet.start(role) } catch { log.note("\(role) could not be started: \(error)") }
+    }
+
+    private func interrupt(_ role: Role, losesWork: Bool) {
+        count(losesWork ? "\(role) killed or stopped for long" : "\(role) stopped for a moment or asked to end")
+        let processes: [Role] = role == .simulator ? (1...Plan.workers).map { .worker($0) } : [role]
+        let ports = Set(
+            processes.flatMap { PeerPorts.ports(of: fleet.program($0)?.pid ?? 0, to: fleet.simulatorPort) })
+        let interruption = Interruption(role: role, at: Clock.epoch, ports: ports, losesWork: losesWork)
+        state.withLock { $0.interruptions.append(interruption) }
+    }
+
+    private func count(_ what: String) { state.withLock { $0.counts[what, default: 0] += 1 } }
+
+    private func redis(_ command: String) {
+        let client = Process()
+        client.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        client.arguments = ["redis-cli", "-s", redisSocket] + command.split(separator: " ").map(String.init)
+        client.standardOutput = FileHandle.nullDevice
+        client.standardError = FileHandle.nullDevice
+        try? client.run()
+    }
+}

@@ -1,0 +1,167 @@
+import Curl
+import Foundation
+import Synchronization
+import TestSupport
+
+/// The processes of a run: Redis, simulator, gateways and workers, each the real program. What ends is started again, as a
+/// supervisor would; what ends by itself for no reason is a finding.
+final class Fleet: Sendable {
+    struct Configuration: Sendable {
+        var program: String
+        var directory: String
+        var seed: UInt64
+    }
+
+    /// A worker's page, and how many of a task are open: what a death can send twice.
+    static let page = 200
+    static let openPages = 4
+    static let streams = 200
+    static let lanes = 2
+
+    let simulatorPort: Int
+    let controlURL: String
+    let gatewayURLs: [String]
+    let environment: [String: String]
+    private let configuration: Configuration
+    private let gatewayPorts: [Int]
+    private let log: EventLog
+    private let members: Mutex<[Role: Member]>
+
+    private struct Member {
+        var program: Program
+        var starts: Int
+        /// A signal of ours ends it: its end is no finding.
+        var isMeant = false
+    }
+
+    init(_ configuration: Configuration, log: EventLog) async throws {
+        self.configuration = configuration
+        self.log = log
+        let directory = configuration.directory
+        for part in ["redis", "logs"] {
+            try FileManager.default.createDirectory(
+                atPath: directory + "/" + part, withIntermediateDirectories: true)
+        }
+        let simulator = try Program(
+            [
+                configuration.program, "simulate", "--json", "--port", "0", "--control-port", "0", "--directory",
+                directory + "/apns", "--seed", "\(configuration.seed)", "--order-member", "n", "--history", "200",
+            ], directory: directory + "/logs", environment: [:], name: "simulator")
+        try await eventually("the simulator listens") { simulator.out.hasSuffix("}\n") }
+        let announced = try JSONSerialization.jsonObject(with: Data(simulator.out.utf8)) as? [String: String] ?? [:]
+        controlURL = (announced["control_url"] ?? "") + "/simulator"
+        simulatorPort = announced["url"].flatMap { $0.split(separator: ":").last }.flatMap { Int($0) } ?? 0
+        gatewayPorts = try (0..<Plan.gateways).map { _ in try freePort() }
+        gatewayURLs = gatewayPorts.map { "http://127.0.0.1:\($0)" }
+        environment = [
+            "LAMPLIGHTER_REDIS_URL": "unix://\(directory)/redis/redis.sock",
+            "LAMPLIGHTER_APP_KEY": Gateways.app, "LAMPLIGHTER_APP_SECRET": Gateways.secret,
+            "LAMPLIGHTER_APP_MASTER_SECRET": Gateways.masterSecret, "LAMPLIGHTER_APP_BUNDLE_ID": "com.example.chaos",
+            "LAMPLIGHTER_APNS_URL": announced["url"] ?? "", "LAMPLIGHTER_APNS_CA_FILE": announced["ca_file"] ?? "",
+            "LAMPLIGHTER_APNS_KEY_FILE": announced["key_file"] ?? "",
+            "LAMPLIGHTER_APNS_KEY_ID": announced["key_id"] ?? "",
+            "LAMPLIGHTER_APNS_TEAM_ID": announced["team_id"] ?? "",
+            "LAMPLIGHTER_WORKER_LANES": "\(Self.lanes)", "LAMPLIGHTER_WORKER_PAGE": "\(Self.page)",
+            "LAMPLIGHTER_WORKER_STREAMS": "\(Self.streams)",
+            "LAMPLIGHTER_WORKER_CLAIM_AFTER": "\(Plan.claimAfter)ms",
+            "LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "\(Plan.requestTimeout)ms", "LAMPLIGHTER_LOG_LEVEL": "debug",
+        ]
+        members = Mutex([.simulator: Member(program: simulator, starts: 1)])
+    }
+
+    static let roles: [Role] =
+        [.redis, .simulator] + (1...Plan.gateways).map { .gateway($0) } + (1...Plan.workers).map { .worker($0) }
+
+    func program(_ role: Role) -> Program? { members.withLock { $0[role]?.program } }
+
+    private func command(_ role: Role) -> [String] {
+        let directory = configuration.directory
+        return switch role {
+        case .redis:
+            [
+                "/usr/bin/env", "redis-server", "--port", "0", "--unixsocket", directory + "/redis/redis.sock", "--dir",
+                directory + "/redis", "--save", "", "--appendonly", "yes", "--appendfsync", "always",
+                "--hash-max-listpack-value", "128", "--hash-max-listpack-entries", "512",
+                "--auto-aof-rewrite-percentage", "0",
+            ]
+        case .simulator: []
+        case .gateway(let number): [configuration.program, "serve", "--port", "\(gatewayPorts[number - 1])"]
+        case .worker: [configuration.program, "work", "--name", "\(role)"]
+        }
+    }
+
+    /// Starts it, whatever became of the one before.
+    func start(_ role: Role) throws {
+        let starts = members.withLock { ($0[role]?.starts ?? 0) + 1 }
+        let program = try Program(
+            command(role), directory: configuration.directory + "/logs", environment: environment,
+            name: "\(role).\(starts)")
+        members.withLock { $0[role] = Member(program: program, starts: starts) }
+        log.note("\(role) started (\(starts))")
+    }
+
+    func signal(_ role: Role, _ number: Int32) {
+        members.withLock { members in
+            if number == SIGKILL || number == SIGTERM { members[role]?.isMeant = true }
+            members[role]?.program.signal(number)
+        }
+    }
+
+    /// Starts again what ended by itself, until cancelled. Redis that is away ends a starting process with 69.
+    func supervise(_ found: Findings) async {
+        await withDiscardingTaskGroup { group in
+            for role in Self.roles where role != .redis && role != .simulator {
+                group.addTask {
+                    while !Task.isCancelled {
+                        let current = self.members.withLock { $0[role] }
+                        if let current, !current.isMeant, let end = await current.program.end(within: .seconds(1)),
+                            self.members.withLock({ $0[role]?.starts == current.starts && $0[role]?.isMeant == false })
+                        {
+                            self.log.note("\(role) ended by itself with \(end.code)")
+                            if end.code != 69 {
+                                found.note(
+                                    .crashed, "\(role).\(current.starts) ended with \(end.code): \(end.err.suffix(400))"
+                                )
+                            }
+                            try? self.start(role)
+                        } else {
+                            try? await Task.sleep(for: .milliseconds(200))
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    func waitUntilReady(within limit: Duration = .seconds(60)) async throws {
+        for url in gatewayURLs {
+            try await eventually("a gateway is ready", within: limit) {
+                let response = try? await HTTPClient().send(HTTPRequest("GET", url + "/readyz", timeout: .seconds(2)))
+                return response?.status == 200
+            }
+        }
+        for number in 1...Plan.workers {
+            try await eventually("worker \(number) is ready", within: limit) {
+                program(.worker(number))?.err.contains("ready for work") == true
+            }
+        }
+    }
+
+    /// Ends everything: workers and gateways as an operator would, which must work.
+    func shutDown(_ found: Findings) async {
+        for role in Self.roles.reversed() {
+            guard let program = program(role) else { continue }
+            signal(role, SIGCONT)
+            signal(role, SIGTERM)
+            guard let end = await program.end(within: .seconds(30)) else {
+                found.note(.crashed, "\(role) did not end within 30 s of SIGTERM")
+                program.kill()
+                continue
+            }
+            if end.code != 0 { found.note(.crashed, "\(role) ended SIGTERM with \(end.code): \(end.err.suffix(400))") }
+        }
+    }
+
+    /// At once, whatever state it is in.
+    func kill() { for role in Self.roles { program(role)?.kill() } }
+}

@@ -1,0 +1,73 @@
+import Curl
+import Foundation
+import Synchronization
+
+/// Calls of a client that takes no answer for an answer: what failed, was not answered or was refused for the moment is
+/// repeated at the other gateway until it is decided. Every call here may be repeated.
+final class Gateways: Sendable {
+    struct Answer: Sendable {
+        var status: Int
+        var body: [UInt8]
+        /// Requests it took.
+        var attempts: Int
+
+        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:] }
+        var text: String { String(decoding: body.prefix(400), as: UTF8.self) }
+    }
+
+    static let app = "chaos"
+    static let secret = "chaos-secret"
+    static let masterSecret = "chaos-master"
+
+    private let urls: [String]
+    private let log: EventLog
+    private let repetitions = Atomic(0)
+    private let next = Atomic(0)
+
+    init(urls: [String], log: EventLog) {
+        self.urls = urls
+        self.log = log
+    }
+
+    /// Requests that were sent again.
+    var repeated: Int { repetitions.load(ordering: .relaxed) }
+
+    /// Until it is decided, at most two minutes.
+    func call(
+        _ method: String, _ path: String, _ body: String? = nil, headers: [(String, String)] = [],
+        timeout: Duration = .milliseconds(2_500)
+    ) async throws -> Answer {
+        let first = next.wrappingAdd(1, ordering: .relaxed).oldValue
+        let end = ContinuousClock.now + .seconds(120)
+        var attempts = 0
+        while true {
+            let url = urls[(first + attempts) % urls.count] + path
+            attempts += 1
+            let problem: String
+            do throws(HTTPFailure) {
+                let response = try await HTTPClient().send(request(method, url, body, headers, timeout))
+                let isDecided = response.status < 500 && response.status != 429 && response.status != 408
+                if isDecided { return Answer(status: response.status, body: response.body, attempts: attempts) }
+                problem = "\(response.status)"
+            } catch {
+                problem = "\(error)"
+            }
+            guard ContinuousClock.now < end else {
+                throw ChaosFailure("\(method) \(path) was never decided: \(problem)")
+            }
+            log.note("again: \(method) \(path): \(problem)")
+            repetitions.wrappingAdd(1, ordering: .relaxed)
+            try? await Task.sleep(for: .milliseconds(min(1_000, 50 << min(attempts, 4))))
+        }
+    }
+
+    private func request(
+        _ method: String, _ url: String, _ body: String?, _ headers: [(String, String)], _ timeout: Duration
+    ) -> HTTPRequest {
+        let basic = Data("\(Self.app):\(Self.masterSecret)".utf8).base64EncodedString()
+        return HTTPRequest(
+            method, url,
+            headers: [("Authorization", "Basic " + basic), ("Content-Type", "application/json")] + headers,
+            body: body.map { .bytes(Array($0.utf8)) }, timeout: timeout)
+    }
+}

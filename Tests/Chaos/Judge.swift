@@ -1,0 +1,175 @@
+import Foundation
+
+/// Compares what the simulator recorded with what was accepted. Nothing here asks our own ledger whether a token was reached.
+struct Judge: Sendable {
+    let activities: [Activity]
+    let pushes: [Push]
+    let record: Record
+    let interruptions: [Disturber.Interruption]
+    let deaths: [Int64]
+    let controlURL: String
+    let found: Findings
+
+    /// Findings looked at closely, by asking for the token's history.
+    private static let examined = 3_000
+    private static let explained = 20
+
+    func judge() async throws -> Tally {
+        var tally = Tally(record)
+        let byName = Dictionary(grouping: pushes, by: \.name).mapValues { $0.sorted { $0.number < $1.number } }
+        for activity in activities {
+            let pushes = byName[activity.plan.index] ?? []
+            try await judgeStates(activity, pushes)
+            try await judgeFormer(activity, pushes)
+        }
+        try await judgeOrder(&tally)
+        judgeLedgers(&tally)
+        return tally
+    }
+
+    // MARK: What devices show
+
+    private func judgeStates(_ activity: Activity, _ pushes: [Push]) async throws {
+        let places = await activity.places
+        for index in places.indices where places[index].state == .following && places[index].fate == .living {
+            let place = places[index]
+            let id = activity.token(index, place)
+            let received = record.tokens[id]
+            if let received, received.isEnd, let shown = received.shown, shown <= place.after {
+                found.note(.endedAnew, "\(describe(id)) registered after end \(place.after) and got end \(shown)")
+                continue
+            }
+            for push in pushes.reversed() {
+                guard push.number > place.after, !push.isEnd, place.answered < push.underWay,
+                    activity.covers(push.audience, index)
+                else { continue }
+                if (received?.shown ?? 0) < push.number {
+                    try await explain(
+                        .lost, id,
+                        "\(describe(id)) shows \(received?.shown.map(String.init) ?? "nothing"), not \(push.number):"
+                            + " registered \(place.registered), answered \(place.answered), published \(push.asked)",
+                        push)
+                }
+                break
+            }
+        }
+        for (id, number) in await activity.ended where id.fate == .living {
+            let received = record.tokens[id]
+            if received?.isEnd == true, let shown = received?.shown, shown >= number { continue }
+            try await explain(
+                .endLost, id,
+                "\(describe(id)) shows \(received?.shown.map(String.init) ?? "nothing"), not the end \(number)",
+                pushes.first { $0.number == number })
+        }
+    }
+
+    /// A push that was published after a token was gone must not reach it.
+    private func judgeFormer(_ activity: Activity, _ pushes: [Push]) async throws {
+        var last: [TokenID: Int64] = [:]
+        for former in await activity.former {
+            last[former.id] = min(last[former.id] ?? .max, former.gone)
+        }
+        for (id, gone) in last {
+            guard let newest = record.tokens[id]?.newest, let push = pushes.first(where: { $0.number == newest }),
+                push.asked > gone
+            else { continue }
+            try await explain(.unwanted, id, "\(describe(id)) was gone at \(gone) and got \(newest)", push)
+        }
+    }
+
+    // MARK: Order on the wire
+
+    private func judgeOrder(_ tally: inout Tally) async throws {
+        let suspicious = record.tokens.filter { $0.value.backwards > 0 || $0.value.afterEnd > 0 }
+        var examined = 0
+        for (id, received) in suspicious.sorted(by: { $0.value.newest ?? 0 < $1.value.newest ?? 0 }) {
+            examined += 1
+            guard examined <= Self.examined else {
+                found.note(received.backwards > 0 ? .backwards : .afterEnd, "\(describe(id)): not examined")
+                continue
+            }
+            let after = await activities[Int(id.name)].bornAfter(id)
+            judgeOrder(id, try await Record.history(controlURL, id), after: after, &tally)
+        }
+    }
+
+    /// `after`: the end before which the token did not exist.
+    private func judgeOrder(_ id: TokenID, _ history: [[String: Any]], after: Int, _ tally: inout Tally) {
+        var newest = Int.min
+        var hasEnded = false
+        for request in history where request["reached"] as? Bool == true {
+            guard let number = request["order"] as? Int else { continue }
+            let port = request["port"] as? Int ?? 0
+            let at = Int64(request["at_ms"] as? Int ?? 0)
+            let wasOnTheWire = interruptions.contains { $0.ports.contains(port) && $0.at <= at }
+            let words = "\(describe(id)): \(number) after \(newest), port \(port), at \(at)"
+            if number < newest {
+                if wasOnTheWire { tally.late += 1 } else { found.note(.backwards, words) }
+            } else if hasEnded, number > newest {
+                if wasOnTheWire { tally.late += 1 } else { found.note(.afterEnd, words) }
+            }
+            newest = max(newest, number)
+            if request["event"] as? String == "end", number > after { hasEnded = true }
+        }
+    }
+
+    // MARK: Ledgers and duplicates
+
+    private func judgeLedgers(_ tally: inout Tally) {
+        for push in pushes {
+            guard let ledger = push.ledger else {
+                found.note(.ledgers, "chaos-\(push.name)/\(push.number) \(push.id) has no ledger")
+                continue
+            }
+            for part in Ledger.parts + ["retries", "duplicates_possible", "targets"] {
+                tally.ledger[part, default: 0] += ledger[part]
+            }
+            tally.states[ledger.state, default: 0] += 1
+            let isWhole = ledger.isFinal && ledger.isExpanded && ledger.addsUp && ledger["pending"] == 0
+            if !isWhole || ledger.state == "failed" {
+                found.note(.ledgers, "chaos-\(push.name)/\(push.number): \(ledger.text)")
+            }
+        }
+        // Each page that was open when its owner died, lost its lease or its connection may go out once more.
+        let losses = interruptions.filter(\.losesWork).reduce(0) { sum, interruption in
+            switch interruption.role {
+            case .worker: sum + 1
+            case .redis, .simulator: sum + Plan.workers
+            case .gateway: sum
+            }
+        }
+        tally.losses = losses
+        tally.duplicatesAllowed = losses * Tally.openAtOnce + tally.ledger["duplicates_possible", default: 0]
+        if tally.duplicates > tally.duplicatesAllowed {
+            found.note(.duplicates, "\(tally.duplicates), at most \(tally.duplicatesAllowed) are explained")
+        }
+    }
+
+    // MARK: Words
+
+    func describe(_ id: TokenID) -> String {
+        "chaos-\(id.name) place \(id.place) generation \(id.generation) (\(id.fate), \(Tokens.hex(id).prefix(18))…)"
+    }
+
+    private func explain(_ finding: Finding, _ id: TokenID, _ text: String, _ push: Push?) async throws {
+        var words = text
+        if found.count(finding) < Self.explained {
+            let history = record.tokens[id] == nil ? [] : try await Record.history(controlURL, id)
+            let requests = history.map { request in
+                "\(request["order"] ?? "?")/\(request["event"] ?? "?")=\(request["status"] ?? "none")"
+                    + "@\(request["at_ms"] ?? 0):\(request["port"] ?? 0)"
+            }
+            words += "\n    received: " + (requests.isEmpty ? "nothing" : requests.joined(separator: " "))
+            if let push { words += "\n    ledger: \(push.ledger?.text ?? "none")" }
+        }
+        found.note(finding, words)
+    }
+}
+
+extension Activity {
+    /// Number of the last end for all before this token was registered.
+    func bornAfter(_ id: TokenID) -> Int {
+        let place = places[Int(id.place)]
+        return place.generation == id.generation ? place.after : 0
+    }
+}

@@ -1,0 +1,95 @@
+extension Plan {
+    /// How long a worker may be silent before its tasks go to others, as the run configures it.
+    static let claimAfter = 3_000
+    static let requestTimeout = 4_000
+
+    static func disturbances(_ milliseconds: Int, _ seed: UInt64) -> [Planned<Disturbance>] {
+        var random = SeededRandom(seed, "disturbances")
+        var planned: [Planned<Disturbance>] = []
+        var at = 2_000
+        while at < milliseconds - 1_000 {
+            planned.append(Planned(at: at, seed: random.next(), what: disturbance(&random)))
+            at += random.number(800...4_500)
+        }
+        return planned
+    }
+
+    private static func disturbance(_ random: inout SeededRandom) -> Disturbance {
+        let worker = Role.worker(random.number(1...workers))
+        let gateway = Role.gateway(random.number(1...gateways))
+        // As long as a hiccup, or until others have taken its tasks over.
+        let brief = random.number(100...1_500)
+        let long = random.number(claimAfter + 500...claimAfter * 3)
+        return random.pick([
+            (4, .kill(worker, down: random.number(50...2_000))),
+            (2, .stop(worker, for: brief)),
+            (3, .stop(worker, for: long)),
+            (2, .terminate(worker)),
+            (2, .kill(gateway, down: random.number(50...1_000))),
+            (1, .stop(gateway, for: random.number(300...5_000))),
+            (1, .terminate(gateway)),
+            (1.5, .kill(.redis, down: random.number(50...1_500))),
+            (1, .stop(.redis, for: random.number(200...claimAfter + 1_500))),
+            (1, .stop(.simulator, for: random.number(300...requestTimeout + 1_500))),
+            (0.5, .redis("SCRIPT FLUSH")),
+            (1, .redis("CLIENT KILL TYPE normal")),
+        ])
+    }
+
+    static func weather(_ milliseconds: Int, _ seed: UInt64) -> [Planned<Weather>] {
+        var random = SeededRandom(seed, "weather")
+        var planned: [Planned<Weather>] = []
+        var at = random.number(500...3_000)
+        while at < milliseconds - 1_000 {
+            let length = min(random.number(800...5_000), milliseconds - at)
+            planned.append(Planned(at: at, seed: random.next(), what: weather(length, &random)))
+            at += length + random.number(200...3_000)
+        }
+        return planned
+    }
+
+    private static func weather(_ length: Int, _ random: inout SeededRandom) -> Weather {
+        let share = "0.\(random.number(1...4))"
+        let count = random.number(20...400)
+        let reset = random.pick([
+            (1, "internal_error"), (1, "refused_stream"), (1, "cancel"), (1, "enhance_your_calm"),
+        ])
+        let delivers = random.chance(0.5)
+        func when(_ title: String, _ faults: String, doubts: Bool = false) -> Weather {
+            Weather(title: title, faults: faults, doubts: doubts, milliseconds: length)
+        }
+        let settings = #""settings":[{"after_requests":5,"streams":1},{"after_requests":\#(count),"streams":200}]"#
+        let refusals: [(weight: Double, value: Weather)] = [
+            (2, when("TooManyRequests", #""rejections":{"TooManyRequests":\#(share)}"#)),
+            (
+                1,
+                when("TooManyRequests, Retry-After 1", #""rejections":{"TooManyRequests":\#(share)},"retry_after_s":1"#)
+            ),
+            (2, when("ServiceUnavailable", #""rejections":{"ServiceUnavailable":\#(share)}"#)),
+            (1, when("all ServiceUnavailable, Retry-After 2", #""reject_all":"ServiceUnavailable","retry_after_s":2"#)),
+            (1, when("InternalServerError", #""rejections":{"InternalServerError":\#(share)}"#)),
+            (1, when("Shutdown", #""rejections":{"Shutdown":0.02}"#)),
+            (1, when("ExpiredProviderToken", #""expire_next":\#(count % 5 + 1)"#)),
+            (2, when("410s of long ago", "", doubts: true)),
+        ]
+        let silences: [(weight: Double, value: Weather)] = [
+            (
+                2,
+                when("resets, \(reset)", #""reset_share":0.05,"reset_code":"\#(reset)","reset_delivers":\#(delivers)"#)
+            ),
+            (1, when("silence now and then", #""stall_share":0.01,"stall_delivers":\#(delivers)"#)),
+            (1, when("silence after \(count)", #""stall_after":\#(count)"#)),
+            (1, when("freeze after \(count)", #""freeze_after":\#(count)"#)),
+            (2, when("slow", #""latency_ms":\#(count),"latency_jitter_ms":\#(count)"#)),
+        ]
+        let connections: [(weight: Double, value: Weather)] = [
+            (2, when("GOAWAY after \(count)", #""goaway_after":\#(count)"#)),
+            (2, when("abrupt GOAWAY after \(count)", #""goaway_after":\#(count),"goaway_mode":"abrupt""#)),
+            (1, when("closed after \(count)", #""close_after":\#(count)"#)),
+            (1, when("connections refused", #""refuse_connections":true,"close_after":\#(count)"#)),
+            (1, when("stream limits", settings)),
+            (1, when("one stream after a rejection", #""settings_drop_on_rejection":true"#)),
+        ]
+        return random.pick(refusals + silences + connections)
+    }
+}

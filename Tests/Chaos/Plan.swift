@@ -1,0 +1,123 @@
+/// What a run will do and when, fixed by the seed before it begins. Times are milliseconds from the start.
+struct Plan: Sendable {
+    var seed: UInt64
+    var milliseconds: Int
+    var channels: Int
+    var names: [NamePlan]
+    var disturbances: [Planned<Disturbance>]
+    var weather: [Planned<Weather>]
+    /// When each cohort of dying tokens dies.
+    var deaths: [Int]
+}
+
+struct Planned<What: Sendable>: Sendable {
+    var at: Int
+    /// For what is chosen when it happens: the state of a name is the same in every run of a seed.
+    var seed: UInt64
+    var what: What
+}
+
+/// One activity: followed by channels `first ..< first + pool` of the run's, `initial` of them from the start.
+struct NamePlan: Sendable {
+    var index: Int
+    var initial: Int
+    var pool: Int
+    var first: Int
+    var stages: [Stage]
+
+    var name: String { "chaos-\(index)" }
+}
+
+/// Publishes and registrations of a stage go on side by side; its end waits for both.
+struct Stage: Sendable {
+    var publishes: [Planned<Publish>] = []
+    var registrations: [Planned<Registrations>] = []
+    var end: Planned<End>?
+}
+
+struct Publish: Sendable {
+    var audience: Audience
+    var priority: Int
+    var hasAlert: Bool
+    var mayBeReplaced: Bool
+    /// Sent once more after its 202, with the same key.
+    var isRepeated: Bool
+}
+
+enum Audience: Sendable, Hashable {
+    case all, tagA, tagB, both, either, notA
+    /// One channel, by its place in the name's pool.
+    case channel(Int)
+}
+
+enum Registrations: Sendable {
+    case track(Int), rotate(Int), untrack(Int)
+    /// What was said before of tokens that are gone by now, said again.
+    case late(Int)
+}
+
+/// An `end`, for all or for those with a tag, and whether anybody follows afterwards.
+struct End: Sendable {
+    var audience: Audience
+    /// An update for the ended name is tried: it must be refused.
+    var isTested: Bool
+    /// Other channels begin to follow at once, or the same ones when the end has arrived.
+    var reopens: Reopening
+
+    enum Reopening: Sendable { case never, others, same }
+}
+
+enum Role: Sendable, Hashable, CustomStringConvertible {
+    case redis, simulator
+    case gateway(Int), worker(Int)
+
+    var description: String {
+        switch self {
+        case .redis: "redis"
+        case .simulator: "simulator"
+        case .gateway(let number): "gateway-\(number)"
+        case .worker(let number): "worker-\(number)"
+        }
+    }
+}
+
+enum Disturbance: Sendable {
+    /// kill -9, and started again after so many milliseconds.
+    case kill(Role, down: Int)
+    /// SIGSTOP, and SIGCONT after so many milliseconds.
+    case stop(Role, for: Int)
+    /// SIGTERM, its end awaited, and started again.
+    case terminate(Role)
+    case redis(String)
+}
+
+/// What goes wrong at the simulator for a while: fields of its faults, as JSON without the braces.
+struct Weather: Sendable {
+    var title: String
+    var faults: String
+    /// Doubted tokens get their 410s.
+    var doubts: Bool
+    var milliseconds: Int
+}
+
+extension Plan {
+    /// One line for each thing that is to happen, in order.
+    var lines: [String] {
+        var lines: [(at: Int, text: String)] = []
+        for (cohort, at) in deaths.enumerated() { lines.append((at, "tokens of cohort \(cohort) die")) }
+        for planned in disturbances { lines.append((planned.at, "\(planned.what)")) }
+        for planned in weather {
+            lines.append((planned.at, "APNs for \(planned.what.milliseconds) ms: \(planned.what.title)"))
+        }
+        for name in names {
+            lines.append((0, "\(name.name): \(name.initial) of \(name.pool) channels from \(name.first)"))
+            for stage in name.stages {
+                for planned in stage.publishes { lines.append((planned.at, "\(name.name): \(planned.what)")) }
+                for planned in stage.registrations { lines.append((planned.at, "\(name.name): \(planned.what)")) }
+                if let end = stage.end { lines.append((end.at, "\(name.name): \(end.what)")) }
+            }
+        }
+        return lines.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
+            .map { Clock.stamp($0.element.at) + "  " + $0.element.text }
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Synchronization
+
+/// One accepted publish, and what its publisher knows of it.
+struct Push: Sendable {
+    var id: String
+    var name: Int
+    /// The counter in its content-state: rises by one with each publish of a name.
+    var number: Int
+    var isEnd: Bool
+    var audience: Audience
+    /// Epoch ms before its first request was sent.
+    var asked: Int64
+    /// The last time, epoch ms, at which its sweep was certainly not over: who followed before then must be reached.
+    var underWay: Int64
+    var ledger: Ledger?
+}
+
+/// A ledger as the gateway tells it.
+struct Ledger: Sendable {
+    static let parts = ["delivered", "pruned", "failed", "superseded", "expired", "skipped", "pending"]
+    var state: String
+    var isExpanded: Bool
+    var counts: [String: Int]
+    var text: String
+
+    init?(_ answer: Gateways.Answer) {
+        let json = answer.json
+        guard answer.status == 200, let state = json["state"] as? String else { return nil }
+        self.state = state
+        isExpanded = json["expanded"] as? Bool ?? false
+        counts = json.compactMapValues { $0 as? Int }
+        text = String(decoding: answer.body, as: UTF8.self)
+    }
+
+    subscript(count: String) -> Int { counts[count] ?? 0 }
+    var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
+    var addsUp: Bool { self["targets"] == Self.parts.reduce(0) { $0 + self[$1] } }
+}
+
+/// All accepted pushes of a run, and the watch on those that are not over.
+final class Pushes: Sendable {
+    private let pushes = Mutex<[String: Push]>([:])
+    private let gateways: Gateways
+
+    init(_ gateways: Gateways) { self.gateways = gateways }
+
+    func add(_ push: Push) { pushes.withLock { $0[push.id] = push } }
+
+    var all: [Push] { pushes.withLock { Array($0.values) } }
+    var count: Int { pushes.withLock { $0.count } }
+    var open: [Push] { pushes.withLock { $0.values.filter { $0.ledger?.isFinal != true } } }
+
+    /// Asks for one ledger.
+    func look(_ id: String) async throws -> Ledger? {
+        let asked = Clock.epoch
+        let ledger = Ledger(try await gateways.call("GET", "/api/push/\(id)"))
+        pushes.withLock { pushes in
+            guard var push = pushes[id] else { return }
+            push.ledger = ledger
+            if let ledger, !ledger.isExpanded, !ledger.isFinal { push.underWay = max(push.underWay, asked) }
+            pushes[id] = push
+        }
+        return ledger
+    }
+
+    /// Until cancelled: looks at the newest pushes of the names in `large`, whose sweeps take their time.
+    func watch(_ large: Set<Int>) async {
+        while !Task.isCancelled {
+            let watched = open.filter { large.contains($0.name) && $0.ledger?.isExpanded != true }
+                .sorted { $0.asked > $1.asked }.prefix(8)
+            for push in watched where !Task.isCancelled { _ = try? await look(push.id) }
+            try? await Task.sleep(for: .milliseconds(300))
+        }
+    }
+
+    /// Looks until every push is final; those that are not after `limit`.
+    func drain(within limit: Duration, _ progress: (Int) -> Void) async throws -> [Push] {
+        let end = ContinuousClock.now + limit
+        while true {
+            for push in open.sorted(by: { $0.asked < $1.asked }) { _ = try await look(push.id) }
+            let left = open
+            progress(left.count)
+            if left.isEmpty || ContinuousClock.now > end { return left }
+            try await Task.sleep(for: .milliseconds(300))
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Curl
+import Foundation
+
+/// What the simulator says a token received.
+struct Received: Sendable {
+    var accepted = 0
+    var duplicates = 0
+    /// The greatest counter that reached it, and how often a lower one did afterwards.
+    var newest: Int?
+    var backwards = 0
+    var afterEnd = 0
+    var deadAnswers = 0
+    /// What the device shows.
+    var isEnd = false
+    var shown: Int?
+}
+
+/// The simulator's record: the judge's only witness.
+struct Record: Sendable {
+    var tokens: [TokenID: Received] = [:]
+    /// Lines of tokens that are none of this run's.
+    var strangers = 0
+    var totals: [String: Int] = [:]
+
+    static func read(_ controlURL: String) async throws -> Record {
+        let totals = try await get(controlURL + "/record")
+        let lines = try await get(controlURL + "/tokens")
+        var record = Record()
+        record.totals = ((try? JSONSerialization.jsonObject(with: Data(totals))) as? [String: Any] ?? [:])
+            .compactMapValues { $0 as? Int }
+        lines.withUnsafeBytes { bytes in
+            var start = 0
+            while start < bytes.count, let base = bytes.baseAddress {
+                let feed = memchr(base + start, 0x0a, bytes.count - start).map { UnsafeRawPointer($0) - base }
+                let end = feed ?? bytes.count
+                record.add(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+                start = end + 1
+            }
+        }
+        return record
+    }
+
+    private static func get(_ url: String) async throws -> [UInt8] {
+        let request = HTTPRequest("GET", url, timeout: .seconds(120))
+        let response = try await HTTPClient().send(request, maximumBody: 1 << 30)
+        guard response.status == 200 else { throw ChaosFailure("\(url) answered \(response.status)") }
+        return response.body
+    }
+
+    /// The requests of one token, oldest first.
+    static func history(_ controlURL: String, _ id: TokenID) async throws -> [[String: Any]] {
+        let answer = try await get(controlURL + "/tokens/" + Tokens.hex(id))
+        let json = (try? JSONSerialization.jsonObject(with: Data(answer))) as? [String: Any] ?? [:]
+        return json["history"] as? [[String: Any]] ?? []
+    }
+
+    static func reset(_ controlURL: String) async throws {
+        _ = try await HTTPClient().send(HTTPRequest("POST", controlURL + "/reset", timeout: .seconds(30)))
+    }
+
+    private mutating func add(_ line: UnsafeRawBufferPointer) {
+        let prefix = #"{"token":""#
+        guard line.count > prefix.utf8.count, let id = Tokens.id(line.dropFirst(prefix.utf8.count)) else {
+            strangers += line.isEmpty ? 0 : 1
+            return
+        }
+        var received = Received()
+        received.accepted = Self.number(#""accepted":"#, line) ?? 0
+        received.duplicates = Self.number(#""duplicates":"#, line) ?? 0
+        received.newest = Self.number(#""newest":"#, line)
+        received.backwards = Self.number(#""backwards":"#, line) ?? 0
+        received.afterEnd = Self.number(#""after_end":"#, line) ?? 0
+        received.deadAnswers = Self.number(#""dead_answers":"#, line) ?? 0
+        received.isEnd = Self.find(#""event":"end""#, line) != nil
+        received.shown = Self.number(#""content_state":{"n":"#, line)
+        tokens[id] = received
+    }
+
+    /// Where the text ends in the line; it begins with a quotation mark.
+    private static func find(_ text: StaticString, _ line: UnsafeRawBufferPointer) -> Int? {
+        guard let base = line.baseAddress else { return nil }
+        let length = text.utf8CodeUnitCount
+        var start = base
+        let end = base + line.count
+        while end - start >= length, let quote = memchr(start, 0x22, end - start) {
+            if end - UnsafeRawPointer(quote) >= length, memcmp(quote, text.utf8Start, length) == 0 {
+                return UnsafeRawPointer(quote) - base + length
+            }
+            start = UnsafeRawPointer(quote) + 1
+        }
+        return nil
+    }
+
+    private static func number(_ key: StaticString, _ line: UnsafeRawBufferPointer) -> Int? {
+        guard let start = find(key, line) else { return nil }
+        var value = 0
+        for byte in line[start...] {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { break }
+            value = value * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return value
+    }
+}

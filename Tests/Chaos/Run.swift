@@ -1,0 +1,121 @@
+import Foundation
+
+/// One run: everything is started, the plan is lived through, faults end, everything is drained, and the record is judged.
+struct Run: Sendable {
+    let plan: Plan
+    let directory: String
+    let program: String
+    let found: Findings
+    let progress: Progress
+
+    struct Outcome: Sendable {
+        var tally: Tally
+        var pushes: [Push]
+        var faults: [String: Int]
+        var repeatedCalls: Int
+        var seconds: Int
+    }
+
+    func run() async throws -> Outcome {
+        let clock = Clock()
+        try plan.lines.joined(separator: "\n").write(
+            toFile: directory + "/schedule.log", atomically: false, encoding: .utf8)
+        let log = try EventLog(path: directory + "/events.log", clock: clock)
+        let fleet = try await Fleet(
+            .init(program: program, directory: directory, seed: plan.seed), log: log)
+        defer { fleet.kill() }
+        progress.phase("starting")
+        for role in Fleet.roles where role != .simulator { try fleet.start(role) }
+        try await fleet.waitUntilReady()
+        let gateways = Gateways(urls: fleet.gatewayURLs, log: log)
+        let pushes = Pushes(gateways)
+        try await tag(gateways)
+        let activities = plan.names.map { Activity($0, plan, gateways, pushes, clock, found) }
+        for activity in activities {
+            progress.phase("\(activity.plan.name): \(activity.plan.initial) channels begin to follow")
+            try await activity.begin()
+        }
+        clock.begin()
+        log.note("everybody follows")
+        let disturber = Disturber(fleet, redisSocket: directory + "/redis/redis.sock", log: log)
+        try await live(fleet, pushes, activities, disturber, log)
+        return try await judge(fleet, gateways, pushes, activities, disturber, clock)
+    }
+
+    /// Until the plan is over and everything that was accepted is settled.
+    private func live(
+        _ fleet: Fleet, _ pushes: Pushes, _ activities: [Activity], _ disturber: Disturber, _ log: EventLog
+    ) async throws {
+        await disturber.change(nil)
+        let large = Set(plan.names.filter { $0.initial >= 1_000 }.map(\.index))
+        try await withThrowingTaskGroup(of: Void.self) { watching in
+            watching.addTask { await fleet.supervise(found) }
+            watching.addTask { await pushes.watch(large) }
+            watching.addTask { await show(pushes, log) }
+            async let disturbed: Void = disturber.run(plan)
+            await withDiscardingTaskGroup { group in
+                for activity in activities { group.addTask { await activity.live() } }
+            }
+            await disturbed
+            log.announce("all is well again")
+            await disturber.change(nil)
+            try await fleet.waitUntilReady()
+            let left = try await pushes.drain(within: .seconds(240)) { _ in }
+            for push in left {
+                found.note(.ledgers, "chaos-\(push.name)/\(push.number) never ended: \(push.ledger?.text ?? push.id)")
+            }
+            watching.cancelAll()
+        }
+    }
+
+    private func show(_ pushes: Pushes, _ log: EventLog) async {
+        let total = Clock.stamp(plan.milliseconds).prefix { $0 != "." }
+        while !Task.isCancelled {
+            let time = Clock.stamp(log.clock.now).prefix { $0 != "." }
+            progress.phase("\(time) of \(total)  \(pushes.count) pushes, \(pushes.open.count) open  \(log.now)")
+            try? await Task.sleep(for: .milliseconds(250))
+        }
+    }
+
+    private func judge(
+        _ fleet: Fleet, _ gateways: Gateways, _ pushes: Pushes, _ activities: [Activity], _ disturber: Disturber,
+        _ clock: Clock
+    ) async throws -> Outcome {
+        progress.phase("judging")
+        let record = try await Record.read(fleet.controlURL)
+        let judge = Judge(
+            activities: activities, pushes: pushes.all, record: record, interruptions: disturber.interruptions,
+            deaths: disturber.deaths, controlURL: fleet.controlURL, found: found)
+        let tally = try await judge.judge()
+        let judged = pushes.all
+        let census = Census(
+            activities: activities, gateways: gateways, pushes: pushes, before: record, deaths: disturber.deaths,
+            controlURL: fleet.controlURL, found: found)
+        try await census.take { progress.phase($0) }
+        progress.phase("shutting down")
+        await fleet.shutDown(found)
+        progress.clear()
+        return Outcome(
+            tally: tally, pushes: judged, faults: disturber.counts, repeatedCalls: gateways.repeated,
+            seconds: clock.now / 1_000)
+    }
+
+    /// The channels' tags, a thousand at a time; they stay.
+    private func tag(_ gateways: Gateways) async throws {
+        let sets: [(String, (Int) -> Bool)] = [
+            (#"["a"]"#, { Activity.tags($0) == (true, false) }), (#"["b"]"#, { Activity.tags($0) == (false, true) }),
+            (#"["a","b"]"#, { Activity.tags($0) == (true, true) }),
+        ]
+        for (tags, belongs) in sets {
+            let channels = (0..<plan.channels).filter(belongs).map(Activity.channel)
+            for start in stride(from: 0, to: channels.count, by: 1_000) {
+                progress.phase("tags \(tags): \(start) of \(channels.count)")
+                let part = channels[start..<min(start + 1_000, channels.count)]
+                let list = part.map { #""\#($0)""# }.joined(separator: ",")
+                let body = #"{"audience":{"ios_channel":[\#(list)]},"set":{"device":\#(tags)}}"#
+                let answer = try await gateways.call("POST", "/api/channels/tags", body, timeout: .seconds(60))
+                guard answer.status == 200 else { throw ChaosFailure("tags: \(answer.status) \(answer.text)") }
+            }
+        }
+    }
+}

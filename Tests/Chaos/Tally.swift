@@ -1,0 +1,25 @@
+/// The numbers of a run.
+struct Tally: Sendable {
+    /// Tokens that a worker can have open at once: a few small pushes and some shards, of as many pages each.
+    static let openAtOnce = 16 * Fleet.openPages * Fleet.page
+
+    var requests = 0
+    var accepted = 0
+    var tokens = 0
+    var duplicates = 0
+    var duplicatesAllowed = 0
+    /// Deaths and suspensions that made others take work over, counted for each worker that lost some.
+    var losses = 0
+    /// Requests that a killed or suspended process had on the wire already, and that came late.
+    var late = 0
+    /// All ledgers together.
+    var ledger: [String: Int] = [:]
+    var states: [String: Int] = [:]
+
+    init(_ record: Record) {
+        requests = record.totals["requests"] ?? 0
+        accepted = (record.totals["accepted"] ?? 0) + (record.totals["accepted_unanswered"] ?? 0)
+        tokens = record.tokens.count
+        duplicates = record.totals["duplicates"] ?? 0
+    }
+}

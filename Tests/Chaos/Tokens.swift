@@ -1,0 +1,112 @@
+/// What APNs thinks of a token, written in its first byte: the simulator's faults match tokens by their beginning.
+enum Fate: Sendable, Hashable {
+    case living
+    /// Dead from the start, for this reason.
+    case unregistered, badDeviceToken, expired
+    /// Dies with its cohort.
+    case dying(Int)
+    /// Now and then answered with a 410 of long before its registration, which must not cost it anything.
+    case doubted
+
+    var byte: UInt8 {
+        switch self {
+        case .living: 0x11
+        case .unregistered: 0xd1
+        case .badDeviceToken: 0xd2
+        case .expired: 0xd3
+        case .dying(let cohort): 0xe0 + UInt8(cohort)
+        case .doubted: 0xf1
+        }
+    }
+
+    init?(byte: UInt8) {
+        switch byte {
+        case 0x11: self = .living
+        case 0xd1: self = .unregistered
+        case 0xd2: self = .badDeviceToken
+        case 0xd3: self = .expired
+        case 0xe0..<0xe0 + UInt8(Plan.cohorts): self = .dying(Int(byte) - 0xe0)
+        case 0xf1: self = .doubted
+        default: return nil
+        }
+    }
+}
+
+/// Which registration a token stands for. Never used twice: each one of a channel under a name is another generation.
+struct TokenID: Sendable, Hashable {
+    var name: UInt16
+    /// The channel's place in the name's pool.
+    var place: UInt32
+    var generation: UInt16
+    var fate: Fate
+}
+
+enum Tokens {
+    private static let digits = Array("0123456789abcdef".utf8)
+    static let bytes = 64
+
+    /// 64 bytes that differ in more than their beginning, as real tokens do.
+    static func hex(_ id: TokenID) -> String {
+        var bytes = [id.fate.byte]
+        bytes += [UInt8(id.name >> 8), UInt8(truncatingIfNeeded: id.name)]
+        bytes += [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: id.place >> $0) }
+        bytes += [UInt8(id.generation >> 8), UInt8(truncatingIfNeeded: id.generation)]
+        var filler = SeededRandom(bytes.reduce(0) { $0 << 7 ^ $0 >> 57 ^ UInt64($1) })
+        while bytes.count < Self.bytes {
+            let word = filler.next()
+            for shift in stride(from: 0, to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: word >> shift)) }
+        }
+        return String(unsafeUninitializedCapacity: Self.bytes * 2) { buffer in
+            for index in 0..<Self.bytes {
+                buffer[2 * index] = digits[Int(bytes[index] >> 4)]
+                buffer[2 * index + 1] = digits[Int(bytes[index] & 15)]
+            }
+            return Self.bytes * 2
+        }
+    }
+
+    /// From the first 18 digits of a token; nil for one that is not of this run.
+    static func id(_ hex: some Sequence<UInt8>) -> TokenID? {
+        var value: (high: UInt64, low: UInt64) = (0, 0)
+        var count = 0
+        for digit in hex.prefix(18) {
+            let nibble: UInt64
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): nibble = UInt64(digit - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): nibble = UInt64(digit - UInt8(ascii: "a") + 10)
+            default: return nil
+            }
+            if count < 2 { value.high = value.high << 4 | nibble } else { value.low = value.low << 4 | nibble }
+            count += 1
+        }
+        guard count == 18, let fate = Fate(byte: UInt8(value.high)) else { return nil }
+        return TokenID(
+            name: UInt16(truncatingIfNeeded: value.low >> 48), place: UInt32(truncatingIfNeeded: value.low >> 16),
+            generation: UInt16(truncatingIfNeeded: value.low), fate: fate)
+    }
+
+    /// Most live; in a name of a few they all do, or nothing would be left to look at.
+    static func fate(_ random: inout SeededRandom, size: Int, living cohorts: Range<Int>) -> Fate {
+        guard size > 10 else { return .living }
+        let fate: Fate = random.pick([
+            (92, .living), (1.5, .unregistered), (1, .badDeviceToken), (0.5, .expired), (3, .dying(0)), (2, .doubted),
+        ])
+        guard case .dying = fate else { return fate }
+        return cohorts.isEmpty ? .living : .dying(random.number(cohorts.lowerBound...cohorts.upperBound - 1))
+    }
+
+    // MARK: As faults of the simulator
+
+    /// `since`: when each cohort that is dead by now died, epoch milliseconds.
+    static func deadTokens(since: [Int64], doubted: Bool) -> String {
+        var entries = [
+            #"{"prefix":"d1","reason":"Unregistered"}"#, #"{"prefix":"d2","reason":"BadDeviceToken"}"#,
+            #"{"prefix":"d3","reason":"ExpiredToken"}"#,
+        ]
+        for (cohort, time) in since.enumerated() {
+            entries.append(#"{"prefix":"e\#(cohort)","reason":"Unregistered","since_ms":\#(time)}"#)
+        }
+        if doubted { entries.append(#"{"prefix":"f1","reason":"Unregistered","since_ms":1600000000000}"#) }
+        return #""dead_tokens":[\#(entries.joined(separator: ","))]"#
+    }
+}
