@@ -1,28 +1,13 @@
 import LiveActivity
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 /// Milliseconds on the clocks that the worker judges by.
 enum Clocks {
     /// Epoch milliseconds.
     static func now() -> Int64 { wallClock() }
 
     /// Milliseconds since boot, suspension included: a lease is over on this clock even if the machine or the process slept.
-    static func sinceBoot() -> Int64 {
-        #if canImport(Glibc)
-            let clock = CLOCK_BOOTTIME
-        #else
-            let clock = CLOCK_MONOTONIC
-        #endif
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    static func sinceBoot() -> Int64 { bootClock() }
 }
 
 /// A lease as its holder sees it: valid until a time on the boot clock, which each successful renewal moves. The time is

@@ -23,10 +23,10 @@ public final class Gateway: Service {
         _ configuration: GatewayConfiguration, store: Store, registry: PrometheusRegistry = PrometheusRegistry(),
         logger: Logger
     ) {
-        self.init(configuration, store: store, registry: registry, logger: logger, clock: wallClock)
+        self.init(configuration, store: store, registry: registry, logger: logger, clock: store.time.now)
     }
 
-    /// `clock`: epoch milliseconds.
+    /// `clock`: epoch milliseconds, in place of Redis's time.
     init(
         _ configuration: GatewayConfiguration, store: Store, registry: PrometheusRegistry, logger: Logger,
         clock: @escaping @Sendable () -> Int64
@@ -57,6 +57,8 @@ public final class Gateway: Service {
         var applicationConfiguration = ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port), serverName: "lamplighter", backlog: 1_024)
         applicationConfiguration.availableConnectionsDelegate = MaximumAvailableConnections(connections)
+        // So that not even the first registration is dated by this machine.
+        try? await store.time.measure()
         let application = Application(
             responder: responder,
             server: .http1(
@@ -66,9 +68,23 @@ public final class Gateway: Service {
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))),
             configuration: applicationConfiguration,
+            services: [ClockKeeper(time: store.time)],
             onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },
             logger: logger)
         try await application.run()
+    }
+}
+
+/// Measures Redis's clock as long as the gateway runs.
+private struct ClockKeeper: Service {
+    let time: ServerTime
+
+    func run() async {
+        while !Task.isCancelled, !Task.isShuttingDownGracefully {
+            // Redis is away: the last measurement goes on to serve.
+            try? await time.measure()
+            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: ServerTime.interval) }
+        }
     }
 }
 

@@ -66,7 +66,7 @@ extension Handlers {
             let acceptance = try await storing { () throws(StoreError) in
                 try await store.pushes.accept(
                     app, push.publish, id: ids[position], payload: push.payload,
-                    timestampOffset: Payload.timestampOffset, now: call.now)
+                    timestampOffset: Payload.timestampOffset)
             }
             if case .refused(let refusal) = acceptance { throw APIError(refusal) }
             metrics.published(app, outcome: "accepted")

@@ -14,6 +14,19 @@ package func wallClock() -> Int64 {
     return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
 }
 
+/// Milliseconds since boot, suspension included; nobody sets this clock.
+@Sendable
+package func bootClock() -> Int64 {
+    #if canImport(Glibc) || canImport(Musl)
+        let clock = CLOCK_BOOTTIME
+    #else
+        let clock = CLOCK_MONOTONIC
+    #endif
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+}
+
 extension Duration {
     /// Whole milliseconds, rounded towards zero.
     package var milliseconds: Int64 {

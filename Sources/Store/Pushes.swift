@@ -28,16 +28,19 @@ public struct Pushes: Sendable {
 
     let redis: RedisClient
     let keys: Keyspace
+    let time: ServerTime
 
     /// Commits one publish on its name's slot and wakes a worker; returns when Redis has it.
     ///
     /// `payload` as `APNsWire.Payload` renders it; `timestampOffset` is where its ten digits lie. `id` makes it repeatable:
-    /// committing the same id again changes nothing and answers the same.
+    /// committing the same id again changes nothing and answers the same. The time of acceptance is Redis's own, so that
+    /// gateways whose clocks differ agree; tests give `now` (epoch ms) in its place.
     ///
     /// Order of writes, and what a death in between leaves: the index (leads nowhere, expires), the name among the open ones
     /// (the reconciler finds nothing to do), the commit (the reconciler wakes a worker), the wake-up.
     public func accept(
-        _ app: AppKey, _ publish: Publish, id: PushID, payload: [UInt8], timestampOffset: Int, now: Int64
+        _ app: AppKey, _ publish: Publish, id: PushID, payload: [UInt8], timestampOffset: Int,
+        now: Int64? = nil
     ) async throws(StoreError) -> Acceptance {
         let tag = keys.tag(app, publish.name)
         let life = RedisArgument.int(Self.retention.milliseconds)
@@ -45,12 +48,12 @@ public struct Pushes: Sendable {
         let route = RedisArgument.string(WorkQueue.route(app, publish.name))
         let replies = try await redis.replies([
             RedisCommand("SET", [.string(keys.index(id)), route, "PX", life]),
-            RedisCommand("ZADD", [.string(keys.open), .int(now), route]),
+            RedisCommand("ZADD", [.string(keys.open), .int(now ?? time.now()), route]),
             RedisCommand(
                 Lua.pushAccept,
                 keys: [.string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, id))],
                 arguments: [
-                    .string(id.description), .int(now), .string(publish.event.rawValue),
+                    .string(id.description), now.map { .int($0) } ?? "", .string(publish.event.rawValue),
                     .int(publish.priority.rawValue),
                     .bytes(publish.audience.encoded), optional(publish.timestamp), .bytes(payload),
                     .int(timestampOffset),
@@ -106,7 +109,8 @@ public struct Pushes: Sendable {
     }
 
     /// Cancels what is unsent. Nil: no such push. The ledger as it is afterwards; a finished push stays as it was.
-    public func cancel(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Ledger? {
+    /// Dated by Redis, as acceptance is.
+    public func cancel(_ app: AppKey, _ id: PushID, now: Int64? = nil) async throws(StoreError) -> Ledger? {
         guard let name = try await name(of: id, app) else { return nil }
         let tag = keys.tag(app, name)
         _ = try await redis.run([
@@ -116,7 +120,7 @@ public struct Pushes: Sendable {
                     .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, id)),
                     .string(keys.retries(tag, id)), .string(keys.tasks(tag, id)),
                 ],
-                arguments: [.string(id.description), .int(now)])
+                arguments: [.string(id.description), now.map { .int($0) } ?? ""])
         ])
         return try await ledger(app, name, id)
     }

@@ -14,20 +14,25 @@ public struct Store: Sendable {
     public let answers: Answers
     public let quarantine: Quarantine
     public let deadLetters: DeadLetters
+    /// What registrations and due times are dated by.
+    public let time: ServerTime
     let keys: Keyspace
 
     /// Connects with the first command.
     public init(redis: RedisClient, prefix: String = Keyspace.defaultPrefix) {
-        self.init(redis: redis, prefix: prefix, clock: wallClock)
+        self.init(redis: redis, prefix: prefix, clock: nil)
     }
 
-    /// `clock` gives epoch milliseconds; registrations' life is judged by it.
-    init(redis: RedisClient, prefix: String = Keyspace.defaultPrefix, clock: @escaping @Sendable () -> Int64) {
+    /// `clock` gives epoch milliseconds in place of Redis's time; registrations' life is judged by it.
+    init(redis: RedisClient, prefix: String = Keyspace.defaultPrefix, clock: (@Sendable () -> Int64)?) {
         self.redis = redis
+        let time = ServerTime(redis: redis)
+        self.time = time
+        let clock = clock ?? time.now
         keys = Keyspace(prefix: prefix)
         registry = Registry(redis: redis, keys: keys, clock: clock)
         channels = Channels(redis: redis, keys: keys, clock: clock)
-        pushes = Pushes(redis: redis, keys: keys)
+        pushes = Pushes(redis: redis, keys: keys, time: time)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes)
         queue = WorkQueue(redis: redis, keys: keys)
         sweeps = Sweeps(redis: redis, keys: keys)

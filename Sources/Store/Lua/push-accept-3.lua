@@ -1,15 +1,23 @@
 -- Commits one publish on its name's slot: sequence number, timestamp, record, place in the name's queue, superseding.
 -- KEYS  1 n (name meta, hash)  2 q (the name's unswept pushes, zset by sequence)  3 p (this push, hash)
--- ARGV  1 push id  2 now ms  3 event  4 priority  5 audience, encoded  6 timestamp s or ''  7 payload  8 offset of its
+-- ARGV  1 push id  2 '' for Redis's own time, or ms  3 event  4 priority  5 audience, encoded  6 timestamp s or ''  7 payload  8 offset of its
 --       timestamp's ten digits  9 supersedable 0|1  10 expiry s or ''  11 stale date s or ''  12 retention ms
 --       13 the p keys' common prefix  14 most unswept pushes of one name
 -- Returns {'ok', sequence, timestamp} (the same again for an id that is already committed),
 --         {'behind', last timestamp}, {'ended'} or {'full'}; nothing is written for the last three.
 -- Atomic. A superseded push's record is reached by its id (its key is not declared, but has the same hash tag); should it
 -- not be on this node while its slot moves, pcall leaves that push in the queue, to be sent before this one.
-local id, now = ARGV[1], tonumber(ARGV[2])
+local id = ARGV[1]
 local known = redis.call('HMGET', KEYS[3], 'seq', 'ts')
 if known[1] then return {'ok', tonumber(known[1]), tonumber(known[2])} end
+
+-- Gateways' clocks may differ by minutes: order, and what a device takes for newer, follow this one clock.
+local now = tonumber(ARGV[2])
+if not now then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local stamp = string.format('%.0f', now)
 
 local meta = redis.call('HMGET', KEYS[1], 'ts', 'ended', 'active')
 local last = tonumber(meta[1] or '0')
@@ -23,7 +31,7 @@ for _, old in ipairs(pending) do
     if old ~= meta[3] then
         local record = redis.pcall('HMGET', ARGV[13] .. old, 'sup', 'aud')
         if not record.err and record[1] == '1' and (ARGV[5] == '*' or record[2] == ARGV[5]) then
-            redis.call('HSET', ARGV[13] .. old, 'state', 'superseded', 'superseded_by', id, 'finished', now, 'expanded', 1)
+            redis.call('HSET', ARGV[13] .. old, 'state', 'superseded', 'superseded_by', id, 'finished', stamp, 'expanded', 1)
             redis.call('ZREM', KEYS[2], old)
         end
     end
@@ -34,11 +42,11 @@ local digits = string.format('%.0f', ts)
 local offset = tonumber(ARGV[8])
 local payload = string.sub(ARGV[7], 1, offset) .. digits .. string.sub(ARGV[7], offset + 11)
 redis.call('HSET', KEYS[3], 'seq', seq, 'ts', digits, 'event', ARGV[3], 'prio', ARGV[4], 'aud', ARGV[5], 'sup', ARGV[9],
-    'expiry', ARGV[10], 'stale', ARGV[11], 'created', ARGV[2], 'state', 'queued', 'payload', payload)
+    'expiry', ARGV[10], 'stale', ARGV[11], 'created', stamp, 'state', 'queued', 'payload', payload)
 redis.call('PEXPIRE', KEYS[3], ARGV[12])
 redis.call('ZADD', KEYS[2], seq, id)
 redis.call('PEXPIRE', KEYS[2], ARGV[12])
 redis.call('HSET', KEYS[1], 'ts', digits, 'last', id)
-if ARGV[5] == '*' and ARGV[3] == 'end' then redis.call('HSET', KEYS[1], 'ended', ARGV[2]) end
+if ARGV[5] == '*' and ARGV[3] == 'end' then redis.call('HSET', KEYS[1], 'ended', stamp) end
 redis.call('PEXPIRE', KEYS[1], ARGV[12])
 return {'ok', seq, ts}

@@ -1,0 +1,50 @@
+import LiveActivity
+import Redis
+import Synchronization
+
+/// The one clock of a deployment: Redis's, as this process last measured it. What is written under it by one process can be
+/// compared with what another wrote, however far apart their machines' clocks are.
+///
+/// Scripts that decide an order ask Redis itself; this serves the times that are sent to it (registrations, due times).
+/// Between measurements the boot clock counts, which nobody sets. Before the first one the machine's own time stands in.
+public final class ServerTime: Sendable {
+    /// How often a process should measure: a quartz clock strays by some 50 µs a second.
+    public static let interval: Duration = .seconds(30)
+
+    private let redis: RedisClient
+    private let machine: @Sendable () -> Int64
+    /// Epoch milliseconds of Redis minus milliseconds since boot.
+    private let offset = Mutex<Int64?>(nil)
+
+    /// `machine` gives epoch milliseconds of this machine.
+    init(redis: RedisClient, machine: @escaping @Sendable () -> Int64 = wallClock) {
+        self.redis = redis
+        self.machine = machine
+    }
+
+    /// Epoch milliseconds.
+    @Sendable
+    public func now() -> Int64 { offset.withLock { $0 }.map { $0 + bootClock() } ?? machine() }
+
+    /// How far this machine's clock is ahead of Redis's, in milliseconds; nil before the first measurement.
+    public var machineAhead: Int64? { offset.withLock { $0 }.map { machine() - bootClock() - $0 } }
+
+    /// Asks Redis three times and believes the fastest answer: it is wrong by half of its round trip at most.
+    public func measure() async throws(StoreError) {
+        var best: (trip: Int64, offset: Int64)?
+        for _ in 0..<3 {
+            let asked = bootClock()
+            let reply = try await redis.run([RedisCommand("TIME")])[0]
+            let answered = bootClock()
+            let time = try redisErrors { () throws(RedisError) in
+                guard let seconds = Int64(try reply[0].string()), let micros = Int64(try reply[1].string()) else {
+                    throw .unexpectedReply("TIME is not two numbers")
+                }
+                return seconds * 1_000 + micros / 1_000
+            }
+            let trip = answered - asked
+            if trip < best?.trip ?? .max { best = (trip, time - asked - trip / 2) }
+        }
+        if let best { offset.withLock { $0 = best.offset } }
+    }
+}

@@ -1,0 +1,66 @@
+import LiveActivity
+import Redis
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// Machines whose clocks differ by minutes, and the one clock that decides.
+@Suite struct ServerTimeTests {
+    @Test func aProcessWhoseClockIsFiveMinutesBehindKnowsTheTime() async throws {
+        let fixture = try await PushFixture.start()
+        let time = ServerTime(redis: fixture.store.redis, machine: { wallClock() - 300_000 })
+        #expect(time.machineAhead == nil && time.now() < wallClock() - 200_000, "nothing was measured yet")
+        try await time.measure()
+        // The server runs on this machine.
+        #expect(abs(time.now() - wallClock()) < 60_000)
+        let ahead = try #require(time.machineAhead)
+        #expect((-360_000 ... -240_000).contains(ahead))
+    }
+
+    @Test func aMeasurementThatFailsLeavesTheLastOne() async throws {
+        let fixture = try await PushFixture.start()
+        let time = ServerTime(redis: fixture.store.redis, machine: { 0 })
+        try await time.measure()
+        fixture.server.stop()
+        await #expect(throws: StoreError.self) { try await time.measure() }
+        #expect(time.now() > 1_700_000_000_000)
+    }
+
+    @Test func acceptanceAndEndAndCancellingAreDatedByRedis() async throws {
+        let fixture = try await PushFixture.start()
+        let before = try await fixture.redisTime()
+        let id = PushID.random()
+        let acceptance = try await fixture.accept("order-1", event: .end, id: id)
+        guard case .accepted(_, _, let timestamp) = acceptance else { throw Unexpected(what: "\(acceptance)") }
+        let cancelled = try await fixture.store.pushes.cancel(fixture.app, id)
+        let after = try await fixture.redisTime()
+        #expect((before / 1_000...after / 1_000).contains(Int64(timestamp)))
+        let ledger = try await fixture.ledger(id)
+        #expect((before...after).contains(ledger.createdAt))
+        #expect((ledger.createdAt...after).contains(try #require(cancelled?.finishedAt)))
+        let ended = try await fixture.store.redis.send(
+            RedisCommand("HGET", ["ll:n:{shop:order-1}", "ended"]))
+        #expect(Int64(try ended.string()) == ledger.createdAt)
+    }
+}
+
+extension PushFixture {
+    /// Accepts as a gateway does: without a time of its own.
+    func accept(
+        _ name: String, event: ActivityEvent = .update, audience: Audience = .all, alert: Bool = false,
+        priority: PushPriority = .high, conflate: Bool = true, id: PushID = .random()
+    ) async throws -> Acceptance {
+        let publish = Publish(
+            name: try ActivityName(name), event: event, audience: audience, priority: priority,
+            alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil, options: PublishOptions(conflate: conflate))
+        return try await store.pushes.accept(
+            app, publish, id: id, payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20)
+    }
+
+    /// Epoch milliseconds.
+    func redisTime() async throws -> Int64 {
+        let reply = try await store.redis.send(RedisCommand("TIME"))
+        return try #require(Int64(try reply[0].string())) * 1_000 + (try #require(Int64(try reply[1].string()))) / 1_000
+    }
+}
