@@ -42,8 +42,13 @@ struct ServeCommand: AsyncParsableCommand {
         var configuration = GatewayConfiguration(host: settings.gateway.host, port: settings.gateway.port, apps: apps)
         configuration.maximumBodyBytes = settings.gateway.maximumBody
         configuration.maximumRequests = settings.gateway.maximumConcurrency
+        configuration.maximumQueue = settings.gateway.maximumQueue
+        configuration.maximumQueueTotal = settings.gateway.maximumQueueTotal
         configuration.version = Lamplighter.version
-        let store = Store(redis: client, prefix: settings.redisPrefix)
+        let replicas =
+            settings.waitReplicas == 0
+            ? nil : ReplicaPolicy(replicas: settings.waitReplicas, timeout: settings.waitTimeout)
+        let store = Store(redis: client, prefix: settings.redisPrefix, replicas: replicas)
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)

@@ -63,6 +63,7 @@ struct WorkCommand: AsyncParsableCommand {
         let seconds = settings.pruneGuard.window.components.seconds
         options.pruneGuard = PruneGuard(
             share: settings.pruneGuard.share, answers: settings.pruneGuard.answers, window: Int((seconds + 59) / 60))
+        options.minInterval = settings.pacingMinInterval
         return options
     }
 

@@ -52,7 +52,8 @@ struct Sweeper: Sendable {
         let item = entry.item
         let asked = Clocks.sinceBoot()
         let (begun, push) = try await store.sweeps.begin(
-            item.app, item.name, hint: item.push, owner: owner, lease: options.claimAfter)
+            item.app, item.name, hint: item.push, owner: owner, lease: options.claimAfter,
+            minInterval: options.minInterval)
         if entry.isClaimed, push != item.push || !begun.isClaimed { try await seeToLeftovers(item, log) }
         switch begun {
         case .idle:
@@ -60,6 +61,12 @@ struct Sweeper: Sendable {
         case .held:
             // A fresh entry: the holder's own entry stands for the name. A claimed one may be the holder's.
             return entry.isClaimed ? .leave : .acknowledge
+        case .paced(let left):
+            // Dying before this leaves a claimed entry; a timer's entry that is lost is the reconciler's.
+            try await store.queue.schedule(
+                WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: .name),
+                due: store.time.now() + left.milliseconds)
+            return .acknowledge
         case .planned:
             if item.part == .reconcile { try await putBackShards(item, push) }
             return .acknowledge

@@ -25,10 +25,11 @@ struct Timers: Sendable {
     func run(consumer: String) async {
         await withDiscardingTaskGroup { group in
             group.addTask {
-                await every(.milliseconds(250)) {
-                    await quietly { () async throws(StoreError) in
-                        _ = try await store.queue.moveDue(now: Clocks.now(), limit: 256)
-                    }
+                await moveDue()
+            }
+            group.addTask {
+                await every(ServerTime.interval) {
+                    await quietly { () async throws(StoreError) in try await store.time.measure() }
                 }
             }
             group.addTask {
@@ -38,7 +39,7 @@ struct Timers: Sendable {
             group.addTask {
                 await every(.seconds(10)) {
                     await quietly { () async throws(StoreError) in
-                        let now = Clocks.now()
+                        let now = store.time.now()
                         let woken = try await store.queue.reconcile(before: now - 30_000, now: now, limit: 1_000)
                         if woken > 0 {
                             logger.info("names that had waited were woken", metadata: ["names": "\(woken)"])
@@ -62,6 +63,20 @@ struct Timers: Sendable {
                     }
                 }
             }
+        }
+    }
+
+    /// Moves what is due and sleeps until the next is, a quarter of a second at most: others may put in something earlier.
+    private func moveDue() async {
+        while !drain.isOn, !Task.isCancelled {
+            var pause: Duration = .milliseconds(250)
+            await quietly { () async throws(StoreError) in
+                let (_, next) = try await store.queue.moveDue(apps, now: store.time.now(), limit: 256)
+                if let next {
+                    pause = min(pause, max(.milliseconds(5), .milliseconds(next - store.time.now())))
+                }
+            }
+            try? await cancelWhenGracefulShutdown { [pause] in try await Task.sleep(for: pause) }
         }
     }
 

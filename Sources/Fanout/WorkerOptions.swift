@@ -28,6 +28,8 @@ public struct WorkerOptions: Sendable {
     public var drainTimeout: Duration = .seconds(25)
     /// A push without an expiry is tried for this long after its acceptance.
     public var defaultLife: Duration = .seconds(3_600)
+    /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.
+    public var minInterval: Duration = .zero
     public var backoff = Backoff()
     public var pruneGuard = PruneGuard()
 

@@ -6,6 +6,12 @@ extension APIError {
     init(_ error: StoreError) {
         switch error {
         case .redis(let error): self.init(error)
+        case .unreplicated(let replicas, let wanted):
+            self.init(
+                503,
+                "The push was taken by Redis, but \(replicas) of \(wanted) replicas confirmed it in time: it may still go out."
+                    + " Repeating it with the same Idempotency-Key is safe.", retryAfter: 2)
+            cause = "\(replicas) of \(wanted) replicas confirmed"
         case .corrupt(let what):
             self.init(500, "An internal error occurred; the operation id finds it in the log.")
             cause = "corrupt \(what)"

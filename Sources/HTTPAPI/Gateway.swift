@@ -45,7 +45,12 @@ public final class Gateway: Service {
         defer { binding.settle(nil) }
         let metrics = GatewayMetrics(registry)
         let responder = GatewayResponder(
-            handlers: Handlers(store: store, configuration: configuration, metrics: metrics, registry: registry),
+            handlers: Handlers(
+                store: store, configuration: configuration,
+                bounds: QueueBounds(
+                    apps: configuration.apps.map(\.key), perApp: configuration.maximumQueue,
+                    total: configuration.maximumQueueTotal),
+                metrics: metrics, registry: registry),
             authenticator: Authenticator(configuration.apps), places: Places(configuration.maximumRequests),
             metrics: metrics, logger: logger, configuration: configuration, clock: clock)
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)

@@ -26,6 +26,10 @@ public struct GatewayConfiguration: Sendable {
     public var maximumBodyBytes = 1 << 20
     /// Authenticated requests in work at once; past it 503 with `Retry-After`. With the body limit this bounds memory.
     public var maximumRequests = 512
+    /// Accepted, unfinished work of one app, and of all together, in entries of its queues (`QueueBounds`): past it 429 with
+    /// `Retry-After`, but for pushes that replace one that waits.
+    public var maximumQueue = 100_000
+    public var maximumQueueTotal = 500_000
     /// Open connections; more wait in the kernel's backlog. Lowered at start to what the open-files limit leaves room for.
     public var maximumConnections = 10_000
     /// A connection on which nothing arrives for this long, between or inside requests, is closed.

@@ -66,7 +66,7 @@ extension Handlers {
             let acceptance = try await storing { () throws(StoreError) in
                 try await store.pushes.accept(
                     app, push.publish, id: ids[position], payload: push.payload,
-                    timestampOffset: Payload.timestampOffset)
+                    timestampOffset: Payload.timestampOffset, bounds: bounds)
             }
             if case .refused(let refusal) = acceptance { throw APIError(refusal) }
             metrics.published(app, outcome: "accepted")
@@ -100,8 +100,14 @@ extension APIError {
             let path = "notification.ios.live_activity.name"
             let problem = "has ended, and nothing began to follow it since"
             self.init(409, "\(path): \(problem).", details: Details(error: problem, path: path, location: nil))
-        case .queueFull(let seconds):
-            self.init(429, "Too much work waits: nothing was accepted. Try again in \(seconds) s.", retryAfter: seconds)
+        case .queueFull(let scope, let seconds):
+            let what =
+                switch scope {
+                case .name: "Too many pushes of this name wait, and none of them may be replaced"
+                case .app: "Too much work of this app waits (gateway.max_queue)"
+                case .total: "Too much work waits, of all apps together (gateway.max_queue_total)"
+                }
+            self.init(429, "\(what): nothing was accepted. Try again in \(seconds) s.", retryAfter: seconds)
         case .idempotencyConflict: self = .idempotencyConflict
         }
     }

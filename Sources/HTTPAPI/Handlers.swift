@@ -9,6 +9,7 @@ import StrictJSON
 struct Handlers: Sendable {
     let store: Store
     let configuration: GatewayConfiguration
+    let bounds: QueueBounds
     let metrics: GatewayMetrics
     let registry: PrometheusRegistry
 

@@ -33,6 +33,14 @@ public final class RedisClient: Sendable {
 
     deinit { for mailbox in mailboxes { mailbox.close() } }
 
+    /// A client of its own to the same server, with one connection, for commands after which the server says nothing for up
+    /// to `silence` (WAIT). Scripts are not loaded there.
+    public func separate(silence: Duration) -> RedisClient {
+        var options = options
+        options.commandTimeout += silence
+        return RedisClient(url: url, connections: 1, options: options, logger: logger)
+    }
+
     /// A connection of its own to the same server, for commands that wait there.
     public func blockingConnection() -> RedisBlockingConnection {
         RedisBlockingConnection(url: url, options: options, logger: logger)

@@ -46,6 +46,8 @@ extension SettingKey {
         "redis.prefix", .text, "ll", "first part of every key, so that deployments can share a Redis")
     public static let redisWaitReplicas = SettingKey(
         "redis.wait_replicas", .whole(0...16), "0", "replicas that must have a publish before its 202")
+    public static let redisWaitTimeout = SettingKey(
+        "redis.wait_timeout", .seconds(0.01...10), "1s", "how long those replicas may take; then the answer is 503")
 
     public static let gatewayHost = SettingKey(
         "gateway.host", .text, "127.0.0.1", "address to listen on; 0.0.0.0 for all")
@@ -57,6 +59,11 @@ extension SettingKey {
         "gateway.max_body", .size(4_096...(64 << 20)), "1M", "largest request body, bulk imports excepted")
     public static let gatewayMaxConcurrency = SettingKey(
         "gateway.max_concurrency", .whole(1...100_000), "512", "requests in work at once; more are answered 503")
+    public static let gatewayMaxQueue = SettingKey(
+        "gateway.max_queue", .whole(1...100_000_000), "100000",
+        "names and shards of one app that wait or are in hand; past it publishes are answered 429")
+    public static let gatewayMaxQueueTotal = SettingKey(
+        "gateway.max_queue_total", .whole(1...100_000_000), "500000", "the same for all apps together")
 
     public static let workerLanes = SettingKey(
         "worker.lanes", .whole(1...64), "2", "sending threads for each app, one HTTP/2 connection each")
@@ -84,7 +91,7 @@ extension SettingKey {
         "guard.window", .seconds(60...7_200), "10m", "time over which an app's answers are counted, in whole minutes")
 
     public static let pacingMinInterval = SettingKey(
-        "pacing.min_interval", .seconds(0...3_600), "1", "reserved: least time between alert-free updates of a name")
+        "pacing.min_interval", .seconds(0...3_600), "1", "least time between alert-free updates of a name; 0 = off")
 
     public static let logLevel = SettingKey(
         "log.level", .choice(["trace", "debug", "info", "notice", "warning", "error", "critical"]), "info",
@@ -93,8 +100,9 @@ extension SettingKey {
 
     /// Every setting of a deployment, in the order of the file.
     public static let all: [SettingKey] = [
-        redisURL, redisConnections, redisPrefix, redisWaitReplicas,
-        gatewayHost, gatewayPort, gatewayURL, gatewayMaxBody, gatewayMaxConcurrency,
+        redisURL, redisConnections, redisPrefix, redisWaitReplicas, redisWaitTimeout,
+        gatewayHost, gatewayPort, gatewayURL, gatewayMaxBody, gatewayMaxConcurrency, gatewayMaxQueue,
+        gatewayMaxQueueTotal,
         workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerDrainTimeout,
         workerRequestTimeout, workerName,
         guardShare, guardAnswers, guardWindow,

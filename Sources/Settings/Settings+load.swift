@@ -12,10 +12,8 @@ extension Settings {
         let prefix = reader.value(.redisPrefix, or: "", expected: "1 to 32 characters of A-Z a-z 0-9 _ . -") { text in
             text.utf8.count <= 32 && (try? AppKey(text)) != nil ? text : nil
         }
-        // Accepted and not applied would be a promise broken in silence.
-        _ = reader.value(.redisWaitReplicas, or: "", expected: "0: waiting for replicas is not built yet") { text in
-            text == "0" ? text : nil
-        }
+        let waitReplicas = reader.whole(.redisWaitReplicas)
+        let waitTimeout = reader.duration(.redisWaitTimeout)
         let gateway = gateway(&reader)
         let worker = worker(&reader)
         let connections = reader.whole(.redisConnections)
@@ -29,7 +27,8 @@ extension Settings {
         if let error = SettingsError.joined(reader.problems + apps.problems) { throw error }
         guard let redisURL else { throw .missing(key: SettingKey.redisURL.path, remedy: SettingKey.redisURL.summary) }
         return Settings(
-            redisURL: redisURL, redisConnections: connections, redisPrefix: prefix, gateway: gateway,
+            redisURL: redisURL, redisConnections: connections, redisPrefix: prefix,
+            waitReplicas: waitReplicas, waitTimeout: waitTimeout, gateway: gateway,
             worker: worker, pruneGuard: pruneGuard, pacingMinInterval: pacing, log: log, apps: found,
             warnings: unknownVariables(input.environment) + apps.warnings, file: input.file?.path)
     }
@@ -59,7 +58,8 @@ extension Settings {
         while url.hasSuffix("/") { url.removeLast() }
         return Gateway(
             host: host, port: port, url: url, maximumBody: reader.whole(.gatewayMaxBody),
-            maximumConcurrency: reader.whole(.gatewayMaxConcurrency))
+            maximumConcurrency: reader.whole(.gatewayMaxConcurrency), maximumQueue: reader.whole(.gatewayMaxQueue),
+            maximumQueueTotal: reader.whole(.gatewayMaxQueueTotal))
     }
 
     private static func worker(_ reader: inout SettingsReader) -> Worker {

@@ -11,6 +11,9 @@ public struct Settings: Sendable {
         /// Bytes.
         public var maximumBody: Int
         public var maximumConcurrency: Int
+        /// Entries of one app's queues, and of all apps' together.
+        public var maximumQueue: Int
+        public var maximumQueueTotal: Int
     }
 
     public struct Worker: Sendable, Hashable {
@@ -40,10 +43,13 @@ public struct Settings: Sendable {
     public var redisURL: RedisURL
     public var redisConnections: Int
     public var redisPrefix: String
+    /// Replicas that must have a publish before it counts as accepted, and how long they may take.
+    public var waitReplicas: Int
+    public var waitTimeout: Duration
     public var gateway: Gateway
     public var worker: Worker
     public var pruneGuard: Guard
-    /// Parsed, applied by no process yet.
+    /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.
     public var pacingMinInterval: Duration
     public var log: Log
     public var apps: [AppSettings]

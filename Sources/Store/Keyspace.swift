@@ -18,7 +18,7 @@ public struct Keyspace: Sendable {
         return text.replacing("%", with: "%25").replacing("{", with: "%7B").replacing("}", with: "%7D")
     }
 
-    /// Name meta: `seq` `ts` `last` `all` `ended` `active`.
+    /// Name meta: `seq` `ts` `last` `all` `ended` `active` `woken` `paced`.
     func name(_ tag: String) -> String { "\(prefix):n:\(tag)" }
     /// The name's pushes that no sweep has finished, by sequence.
     func unswept(_ tag: String) -> String { "\(prefix):q:\(tag)" }
@@ -41,7 +41,8 @@ public struct Keyspace: Sendable {
 
     /// All streams and timers share one slot: a blocking read may name many streams only there.
     func stream(_ app: AppKey, _ kind: WorkStream) -> String { "\(prefix):{q}:\(app):\(kind.rawValue)" }
-    var due: String { "\(prefix):{q}:due" }
+    /// An app's tasks that wait for their time.
+    func due(_ app: AppKey) -> String { "\(prefix):{q}:\(app):due" }
     /// An app's schedules that wait, by due time.
     func at(_ app: AppKey) -> String { "\(prefix):{q}:\(app):at" }
     /// One schedule.

@@ -7,8 +7,8 @@ public enum AcceptanceRefusal: Sendable, Hashable {
     case timestampBehind(last: Int)
     /// The name has ended and nobody began to follow it since: 409.
     case nameEnded
-    /// Too much work waits for this name: 429, seconds to wait.
-    case queueFull(retryAfter: Int)
+    /// Too much work waits: 429, seconds to wait.
+    case queueFull(QueueScope, retryAfter: Int)
     /// The idempotency key was used with another body: 409.
     case idempotencyConflict
 }
@@ -29,50 +29,115 @@ public struct Pushes: Sendable {
     let redis: RedisClient
     let keys: Keyspace
     let time: ServerTime
+    let replicas: ReplicaWait?
+    let wakes = WakeGuess()
 
     /// Commits one publish on its name's slot and wakes a worker; returns when Redis has it.
     ///
     /// `payload` as `APNsWire.Payload` renders it; `timestampOffset` is where its ten digits lie. `id` makes it repeatable:
     /// committing the same id again changes nothing and answers the same. The time of acceptance is Redis's own, so that
-    /// gateways whose clocks differ agree; tests give `now` (epoch ms) in its place.
+    /// gateways whose clocks differ agree; tests give `now` (epoch ms) in its place. Past `bounds` only what replaces a push
+    /// that waits is accepted, since the queues do not grow by it. Throws `unreplicated` where replicas have to confirm and do
+    /// not: the push stands then and may go out, and accepting the same id again asks them again.
     ///
     /// Order of writes, and what a death in between leaves: the index (leads nowhere, expires), the name among the open ones
-    /// (the reconciler finds nothing to do), the commit (the reconciler wakes a worker), the wake-up.
+    /// (the reconciler finds nothing to do), the commit (the reconciler wakes a worker, or the name's next publish after a
+    /// few seconds), the wake-up. Where queues are full the commit comes first: the name stands among the open ones already.
     public func accept(
         _ app: AppKey, _ publish: Publish, id: PushID, payload: [UInt8], timestampOffset: Int,
-        now: Int64? = nil
+        bounds: QueueBounds? = nil, now: Int64? = nil
     ) async throws(StoreError) -> Acceptance {
+        let route = WorkQueue.route(app, publish.name)
+        let marks = [
+            RedisCommand("SET", [.string(keys.index(id)), .string(route), "PX", .int(Self.retention.milliseconds)]),
+            RedisCommand("ZADD", [.string(keys.open), .int(now ?? time.now()), .string(route)]),
+        ]
+        let entry = WorkQueue.add(
+            keys, WorkItem(app: app, name: publish.name, push: id, priority: publish.priority, part: .name))
+        func commit(isFull: Bool) -> RedisCommand {
+            self.commit(app, publish, id, payload, timestampOffset, isFull: isFull, now)
+        }
+
+        if let scope = try await full(app, bounds) {
+            let (acceptance, wake) = try Self.acceptance(
+                id, try await redis.run([commit(isFull: true)])[0], full: scope)
+            if case .accepted = acceptance {
+                _ = try await redis.run(marks + (wake == .no ? [] : [entry]))
+                try await confirm(app, publish, id)
+            }
+            return acceptance
+        }
+
+        let guess = wakes.needsEntry(route)
+        let measured = bounds?.unmeasured(besides: app, now: bootClock()) ?? []
+        let replies = try await redis.replies(
+            marks + [commit(isFull: false)] + (guess ? [entry] : []) + measured.flatMap { keys.depth($0) })
+        bounds?.note(measured, replies.suffix(measured.count * Keyspace.depthCommands))
+        // A wake-up that Redis refused is the reconciler's; without the index nobody could ask for the push.
+        if let error = replies[0].error ?? replies[2].error {
+            await forget(id)
+            throw .redis(error)
+        }
+        let (acceptance, wake) = try Self.acceptance(id, replies[2], full: .name)
+        wakes.learn(route, needed: wake == .first)
+        if case .refused = acceptance { await forget(id) }
+        if wake != .no, !guess { _ = try? await redis.replies([entry]) }
+        if case .accepted = acceptance { try await confirm(app, publish, id) }
+        return acceptance
+    }
+
+    private func confirm(_ app: AppKey, _ publish: Publish, _ id: PushID) async throws(StoreError) {
+        try await replicas?.confirm(push: keys.push(keys.tag(app, publish.name), id))
+    }
+
+    /// Whether there is no room. Nothing is refused on the word of a memory: workers may have made room since.
+    private func full(_ app: AppKey, _ bounds: QueueBounds?) async throws(StoreError) -> QueueScope? {
+        guard let bounds, bounds.full(for: app) != nil else { return nil }
+        bounds.note(bounds.apps, try await redis.run(bounds.apps.flatMap { keys.depth($0) })[...])
+        return bounds.full(for: app)
+    }
+
+    /// The index of a push that was not committed; left behind it would expire.
+    private func forget(_ id: PushID) async {
+        _ = try? await redis.replies([RedisCommand("DEL", [.string(keys.index(id))])])
+    }
+
+    private func commit(
+        _ app: AppKey, _ publish: Publish, _ id: PushID, _ payload: [UInt8], _ timestampOffset: Int, isFull: Bool,
+        _ now: Int64?
+    ) -> RedisCommand {
         let tag = keys.tag(app, publish.name)
-        let life = RedisArgument.int(Self.retention.milliseconds)
-        func optional(_ number: Int?) -> RedisArgument { number.map { .int($0) } ?? "" }
-        let route = RedisArgument.string(WorkQueue.route(app, publish.name))
-        let replies = try await redis.replies([
-            RedisCommand("SET", [.string(keys.index(id)), route, "PX", life]),
-            RedisCommand("ZADD", [.string(keys.open), .int(now ?? time.now()), route]),
-            RedisCommand(
-                Lua.pushAccept,
-                keys: [.string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, id))],
-                arguments: [
-                    .string(id.description), now.map { .int($0) } ?? "", .string(publish.event.rawValue),
-                    .int(publish.priority.rawValue),
-                    .bytes(publish.audience.encoded), optional(publish.timestamp), .bytes(payload),
-                    .int(timestampOffset),
-                    publish.isSupersedable ? "1" : "0", optional(publish.options.expiry), optional(publish.staleDate),
-                    life,
-                    .string(keys.pushPrefix(tag)), .int(Self.mostUnswept),
-                ]),
-            WorkQueue.add(
-                keys, WorkItem(app: app, name: publish.name, push: id, priority: publish.priority, part: .name)),
-        ])
-        return try redisErrors { () throws(RedisError) in
-            // A wake-up that Redis refused is the reconciler's; without the index nobody could ask for the push.
-            if let error = replies[0].error ?? replies[2].error { throw error }
-            let reply = replies[2]
+        func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
+        return RedisCommand(
+            Lua.pushAccept,
+            keys: [.string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, id))],
+            arguments: [
+                .string(id.description), optional(now), .string(publish.event.rawValue),
+                .int(publish.priority.rawValue), .bytes(publish.audience.encoded), optional(publish.timestamp),
+                .bytes(payload), .int(timestampOffset), publish.isSupersedable ? "1" : "0",
+                optional(publish.options.expiry), optional(publish.staleDate), .int(Self.retention.milliseconds),
+                .string(keys.pushPrefix(tag)), .int(Self.mostUnswept), isFull ? "1" : "0",
+            ])
+    }
+
+    /// Whether an entry must be put into a stream: nothing waited before, or something did and is woken once more.
+    private enum Wake: Int { case no, first, again }
+
+    /// What the script answered.
+    private static func acceptance(
+        _ id: PushID, _ reply: RedisReply, full scope: QueueScope
+    ) throws(StoreError) -> (Acceptance, Wake) {
+        try redisErrors { () throws(RedisError) in
             switch try reply[0].string() {
-            case "ok": return .accepted(id, sequence: try reply[1].integer(), timestamp: try reply[2].integer())
-            case "behind": return .refused(.timestampBehind(last: try reply[1].integer()))
-            case "ended": return .refused(.nameEnded)
-            case "full": return .refused(.queueFull(retryAfter: 5))
+            case "ok":
+                return (
+                    .accepted(id, sequence: try reply[1].integer(), timestamp: try reply[2].integer()),
+                    Wake(rawValue: try reply[3].integer()) ?? .again
+                )
+            case "behind": return (.refused(.timestampBehind(last: try reply[1].integer())), .no)
+            case "ended": return (.refused(.nameEnded), .no)
+            case "full": return (.refused(.queueFull(.name, retryAfter: 5)), .no)
+            case "closed": return (.refused(.queueFull(scope, retryAfter: 5)), .no)
             case let other: throw .unexpectedReply("push-accept answered \(other)")
             }
         }

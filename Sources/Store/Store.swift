@@ -18,13 +18,16 @@ public struct Store: Sendable {
     public let time: ServerTime
     let keys: Keyspace
 
-    /// Connects with the first command.
-    public init(redis: RedisClient, prefix: String = Keyspace.defaultPrefix) {
-        self.init(redis: redis, prefix: prefix, clock: nil)
+    /// Connects with the first command. `replicas`: what acceptance waits for; nil = for the primary alone.
+    public init(redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil) {
+        self.init(redis: redis, prefix: prefix, replicas: replicas, clock: nil)
     }
 
     /// `clock` gives epoch milliseconds in place of Redis's time; registrations' life is judged by it.
-    init(redis: RedisClient, prefix: String = Keyspace.defaultPrefix, clock: (@Sendable () -> Int64)?) {
+    init(
+        redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
+        clock: (@Sendable () -> Int64)?
+    ) {
         self.redis = redis
         let time = ServerTime(redis: redis)
         self.time = time
@@ -32,7 +35,8 @@ public struct Store: Sendable {
         keys = Keyspace(prefix: prefix)
         registry = Registry(redis: redis, keys: keys, clock: clock)
         channels = Channels(redis: redis, keys: keys, clock: clock)
-        pushes = Pushes(redis: redis, keys: keys, time: time)
+        pushes = Pushes(
+            redis: redis, keys: keys, time: time, replicas: replicas.map { ReplicaWait(beside: redis, $0) })
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes)
         queue = WorkQueue(redis: redis, keys: keys)
         sweeps = Sweeps(redis: redis, keys: keys)
@@ -51,6 +55,8 @@ public enum StoreError: Error, Sendable, Hashable {
     case redis(RedisError)
     /// Bytes in Redis that no version of Lamplighter writes; says the key's kind, never its content.
     case corrupt(String)
+    /// A push is committed and may go out, but fewer replicas than were asked for confirmed it in time.
+    case unreplicated(replicas: Int, of: Int)
 }
 
 extension StoreError {

@@ -39,6 +39,8 @@ public enum Begun: Sendable {
     case plan(PushRecord, shards: Int)
     /// Another worker has it.
     case held
+    /// Its update waits this long for the name's interval to end, and may be replaced until then.
+    case paced(Duration)
     case claimed(Claim)
 
     public var isClaimed: Bool { if case .claimed = self { true } else { false } }
@@ -81,8 +83,10 @@ public struct Sweeps: Sendable {
     let keys: Keyspace
 
     /// Takes up the name's oldest unswept push. `hint` is the push that the stream's entry names: usually the right one.
+    /// `minInterval` is the least time between two alert-free updates that may be replaced; 0 = off.
     public func begin(
-        _ app: AppKey, _ name: ActivityName, hint: PushID, owner: String, lease: Duration
+        _ app: AppKey, _ name: ActivityName, hint: PushID, owner: String, lease: Duration,
+        minInterval: Duration = .zero
     ) async throws(StoreError) -> (begun: Begun, push: PushID) {
         let tag = keys.tag(app, name)
         var push = hint
@@ -97,7 +101,8 @@ public struct Sweeps: Sendable {
                     ],
                     arguments: [
                         .string(push.description), .string(owner), .int(lease.milliseconds), .int(Self.bucketsPerShard),
-                        .int(Self.mostShards), .int(Pushes.retention.milliseconds),
+                        .int(Self.mostShards), .int(Pushes.retention.milliseconds), .int(minInterval.milliseconds),
+                        .string(keys.pushPrefix(tag)),
                     ])
             ])[0]
             let word = try redisErrors { () throws(RedisError) in try reply[0].string() }
@@ -105,6 +110,9 @@ public struct Sweeps: Sendable {
             case "idle": return (.idle, push)
             case "held": return (.held, push)
             case "planned": return (.planned, push)
+            case "paced":
+                let left = try redisErrors { () throws(RedisError) in try reply[1].integer() }
+                return (.paced(.milliseconds(left)), push)
             case "gone": continue
             case "other":
                 guard let other = PushID(try redisErrors { () throws(RedisError) in try reply[1].string() }) else {

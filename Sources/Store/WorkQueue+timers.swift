@@ -4,31 +4,53 @@ import Redis
 extension WorkQueue {
     /// Puts a task off until `due` (epoch ms); an earlier time that stands already is kept.
     public func schedule(_ item: WorkItem, due: Int64) async throws(StoreError) {
-        _ = try await redis.run([RedisCommand("ZADD", [.string(keys.due), "LT", .int(due), .string(item.member)])])
+        _ = try await redis.run([
+            RedisCommand("ZADD", [.string(keys.due(item.app)), "LT", .int(due), .string(item.member)])
+        ])
     }
 
-    /// Moves what is due into the streams; each task is moved by exactly one worker. Returns how many were.
+    /// Moves what is due into the streams, at most `limit` tasks of each app; each task is moved by exactly one worker.
+    /// Returns how many were, and when the next of the rest is due (epoch ms; nil: none waits).
     /// A worker that dies between reading and moving leaves the task where it was.
-    public func moveDue(now: Int64, limit: Int) async throws(StoreError) -> Int {
-        let due = try await redis.run([
-            RedisCommand("ZRANGEBYSCORE", [.string(keys.due), "-inf", .int(now), "LIMIT", "0", .int(limit)])
-        ])[0]
-        let members = try redisErrors { () throws(RedisError) in
-            try due.array().map { reply throws(RedisError) in try reply.string() }
-        }
-        if members.isEmpty { return 0 }
+    public func moveDue(
+        _ apps: [AppKey], now: Int64, limit: Int
+    ) async throws(StoreError) -> (moved: Int, next: Int64?) {
         let replies = try await redis.run(
-            members.map { member in
-                guard let item = WorkItem(member: member) else {
-                    return RedisCommand("ZREM", [.string(keys.due), .string(member)])
-                }
-                return RedisCommand(
-                    Lua.queueDue, keys: [.string(keys.due), .string(keys.stream(item.app, item.stream))],
-                    arguments: [.string(member), .int(now)] + item.entry)
+            apps.map { app in
+                // One more than is moved: the first that is left says when to come back.
+                RedisCommand(
+                    "ZRANGE", [.string(keys.due(app)), "0", .int(limit), "WITHSCORES"])
             })
+        var next: Int64?
+        var moves: [RedisCommand] = []
+        for (app, reply) in zip(apps, replies) {
+            let tasks = try redisErrors { () throws(RedisError) in
+                let items = try reply.array()
+                return try stride(from: 0, to: items.count - 1, by: 2).map { index throws(RedisError) in
+                    (member: try items[index].string(), due: Int64(Double(try items[index + 1].string()) ?? 0))
+                }
+            }
+            for (position, task) in tasks.enumerated() {
+                guard task.due <= now, position < limit else {
+                    next = min(next ?? .max, task.due)
+                    break
+                }
+                guard let item = WorkItem(member: task.member), item.app == app else {
+                    moves.append(RedisCommand("ZREM", [.string(keys.due(app)), .string(task.member)]))
+                    continue
+                }
+                moves.append(
+                    RedisCommand(
+                        Lua.queueDue, keys: [.string(keys.due(app)), .string(keys.stream(app, item.stream))],
+                        arguments: [.string(task.member), .int(now)] + item.entry))
+            }
+        }
+        if moves.isEmpty { return (0, next) }
         var moved = 0
-        for reply in replies { moved += try redisErrors { () throws(RedisError) in try reply.integer() } }
-        return moved
+        for reply in try await redis.run(moves) {
+            moved += try redisErrors { () throws(RedisError) in try reply.integer() }
+        }
+        return (moved, next)
     }
 
     /// Looks after names that were published to before `before` (epoch ms) and may have lost their stream entry: wakes a
@@ -89,24 +111,30 @@ extension WorkQueue {
     }
 
     public func depth(_ apps: [AppKey]) async throws(StoreError) -> [QueueDepth] {
-        var depths: [QueueDepth] = []
-        let due = try await redis.run([RedisCommand("ZRANGE", [.string(keys.due), "0", "9999"])])[0]
-        let waiting = try redisErrors { () throws(RedisError) in
-            try due.array().map { reply throws(RedisError) in WorkItem(member: try reply.string())?.app }
-        }
-        for app in apps {
-            let replies = try await redis.run(
-                WorkStream.allCases.map { RedisCommand("XLEN", [.string(keys.stream(app, $0))]) })
-            let lengths = try redisErrors { () throws(RedisError) in
-                try replies.map { reply throws(RedisError) in try reply.integer() }
+        let replies = try await redis.run(apps.flatMap { keys.depth($0) })
+        return try redisErrors { () throws(RedisError) in
+            try apps.enumerated().map { index, app throws(RedisError) in
+                let lengths = try replies[index * Keyspace.depthCommands..<(index + 1) * Keyspace.depthCommands].map {
+                    reply throws(RedisError) in try reply.integer()
+                }
+                var depth = QueueDepth(app: app)
+                depth.pushesHigh = lengths[0]
+                depth.pushesLow = lengths[1]
+                depth.shardTasks = lengths[2] + lengths[3]
+                depth.retriesDue = lengths[4]
+                return depth
             }
-            var depth = QueueDepth(app: app)
-            depth.pushesHigh = lengths[0]
-            depth.pushesLow = lengths[1]
-            depth.shardTasks = lengths[2] + lengths[3]
-            depth.retriesDue = waiting.count { $0 == app }
-            depths.append(depth)
         }
-        return depths
+    }
+}
+
+extension Keyspace {
+    /// How many commands `depth` asks of an app.
+    static let depthCommands = WorkStream.allCases.count + 1
+
+    /// The lengths of an app's streams, in the order of `WorkStream.allCases`, and of its timer.
+    func depth(_ app: AppKey) -> [RedisCommand] {
+        WorkStream.allCases.map { RedisCommand("XLEN", [.string(stream(app, $0))]) }
+            + [RedisCommand("ZCARD", [.string(due(app))])]
     }
 }

@@ -54,10 +54,13 @@ struct WorkerFixture {
         return id
     }
 
-    func group(_ transport: any PushTransport, _ name: String = "w", claimAfter: Duration = .seconds(1)) -> ServiceGroup
-    {
+    func group(
+        _ transport: any PushTransport, _ name: String = "w", claimAfter: Duration = .seconds(1),
+        minInterval: Duration = .zero
+    ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.claimAfter = claimAfter
+        options.minInterval = minInterval
         options.backoff.base = .milliseconds(20)
         options.backoff.attempts = 4
         let worker = Worker(
@@ -69,9 +72,9 @@ struct WorkerFixture {
 
     /// Runs a worker while `body` lasts, then stops it gracefully.
     func withWorker<T: Sendable>(
-        _ transport: any PushTransport, _ body: @Sendable () async throws -> T
+        _ transport: any PushTransport, minInterval: Duration = .zero, _ body: @Sendable () async throws -> T
     ) async throws -> T {
-        let group = group(transport)
+        let group = group(transport, minInterval: minInterval)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {

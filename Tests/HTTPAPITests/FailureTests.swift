@@ -95,6 +95,41 @@ import Testing
         }
     }
 
+    @Test func `a replica that must confirm and does not is told, and a repetition finds the same push`() async throws {
+        let policy = ReplicaPolicy(replicas: 1, timeout: .milliseconds(50))
+        try await GatewayFixture.run(replicas: policy) { gateway in
+            let key = [("Idempotency-Key", "k")]
+            for _ in 0..<2 {
+                let reply = try await gateway.publish(publishText(), headers: key)
+                #expect(reply.status == 503 && reply.header("retry-after") == "2")
+                let words = try reply.string("error")
+                #expect(words.contains("0 of 1 replicas") && words.contains("may still go out"))
+                #expect(words.contains("same Idempotency-Key is safe"))
+            }
+            #expect(
+                try await gateway.store.queue.depth([gateway.app]).map(\.pushesHigh) == [2], "one push, woken twice")
+        }
+    }
+
+    @Test func `past the bound of its queue an app is told to wait, and a newer state still replaces an older`()
+        async throws
+    {
+        try await GatewayFixture.run(configure: { $0.maximumQueue = 2 }) { gateway in
+            func publish(_ name: String) async throws -> Reply {
+                try await gateway.publish(
+                    publishText(activity: #"{"name":"\#(name)","event":"update","content_state":{}}"#))
+            }
+            #expect(try await publish("a").status == 202)
+            #expect(try await publish("b").status == 202)
+            let refused = try await publish("c")
+            #expect(refused.status == 429 && refused.header("retry-after") == "5")
+            #expect(try refused.string("error").contains("gateway.max_queue"))
+            #expect(try await publish("a").status == 202)
+            let metrics = try await gateway.send("GET", "/metrics", user: nil).text
+            #expect(metrics.contains(#"outcome="queue_full"} 1"#))
+        }
+    }
+
     @Test(
         arguments: [
             (RedisError.unreachable("refused"), 503, 2), (.lost("reset"), 503, 2), (.closed, 503, 1),

@@ -32,7 +32,8 @@ struct GatewayFixture: Sendable {
 
     /// Starts everything, runs `body`, stops everything.
     static func run(
-        redis extra: [String] = [], configure: (inout GatewayConfiguration) -> Void = { _ in },
+        redis extra: [String] = [], replicas: ReplicaPolicy? = nil,
+        configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (GatewayFixture) async throws -> Void
     ) async throws {
         let server = try await RedisServer.start(extra: extra)
@@ -45,7 +46,7 @@ struct GatewayFixture: Sendable {
         let client = RedisClient(
             url: server.url, scripts: Store.scripts, options: options,
             logger: Logger(label: "redis") { _ in SwiftLogNoOpLogHandler() })
-        let store = Store(redis: client)
+        let store = Store(redis: client, replicas: replicas)
         var configuration = GatewayConfiguration(
             apps: [
                 GatewayApp(
@@ -103,7 +104,7 @@ struct Reply: Sendable {
     func string(_ key: String) throws -> String { try object.required(key).string() }
     func integer(_ key: String) throws -> Int { Int(try object.required(key).integer()) }
 
-    /// The body with every UUID replaced, to compare with a golden text.
+    /// The body with every UUID and every time replaced, to compare with a golden text.
     var golden: String {
         var out = ""
         var rest = text[...]
@@ -112,6 +113,11 @@ struct Reply: Sendable {
                 UUIDBytes(rest[..<end]) != nil
             {
                 out += "<uuid>"
+                rest = rest[end...]
+            } else if let end = rest.index(rest.startIndex, offsetBy: 24, limitedBy: rest.endIndex),
+                rest[..<end].hasSuffix("Z"), Instant.parse(String(rest[..<end])) != nil
+            {
+                out += "<time>"
                 rest = rest[end...]
             } else {
                 out.append(character)

@@ -83,7 +83,7 @@ import Testing
     @Test func pushesThatCannotBeReplacedFillTheNameAndNoMore() async throws {
         let fixture = try await PushFixture.start()
         for _ in 0..<Pushes.mostUnswept { _ = try await fixture.publish("match-1", alert: true) }
-        #expect(try await fixture.publish("match-1", alert: true) == .refused(.queueFull(retryAfter: 5)))
+        #expect(try await fixture.publish("match-1", alert: true) == .refused(.queueFull(.name, retryAfter: 5)))
         guard case .accepted = try await fixture.publish("match-2", alert: true) else {
             Issue.record("another name is full too")
             return

@@ -69,9 +69,9 @@ import Testing
         try await fixture.store.queue.schedule(item, due: 1_000)
         let stream = RedisArgument.string(fixture.store.keys.stream(fixture.app, item.stream))
         try await fixture.store.redis.send(RedisCommand("SET", [stream, "not a stream"]))
-        _ = try? await fixture.store.queue.moveDue(now: 2_000, limit: 10)
+        _ = try? await fixture.store.queue.moveDue([fixture.app], now: 2_000, limit: 10)
         try await fixture.store.redis.send(RedisCommand("DEL", [stream]))
-        #expect(try await fixture.store.queue.moveDue(now: 2_000, limit: 10) == 1)
+        #expect(try await fixture.store.queue.moveDue([fixture.app], now: 2_000, limit: 10).moved == 1)
     }
 
     @Test func aPushThatIsCancelledBeforeItsSweepLeavesEarlierRetriesAlone() async throws {

@@ -1,15 +1,19 @@
 -- Commits one publish on its name's slot: sequence number, timestamp, record, place in the name's queue, superseding.
 -- KEYS  1 n (name meta, hash)  2 q (the name's unswept pushes, zset by sequence)  3 p (this push, hash)
--- ARGV  1 push id  2 '' for Redis's own time, or ms  3 event  4 priority  5 audience, encoded  6 timestamp s or ''  7 payload  8 offset of its
---       timestamp's ten digits  9 supersedable 0|1  10 expiry s or ''  11 stale date s or ''  12 retention ms
---       13 the p keys' common prefix  14 most unswept pushes of one name
--- Returns {'ok', sequence, timestamp} (the same again for an id that is already committed),
---         {'behind', last timestamp}, {'ended'} or {'full'}; nothing is written for the last three.
+-- ARGV  1 push id  2 '' for Redis's own time, or ms  3 event  4 priority  5 audience, encoded  6 timestamp s or ''
+--       7 payload  8 offset of its timestamp's ten digits  9 supersedable 0|1  10 expiry s or ''  11 stale date s or ''
+--       12 retention ms  13 the p keys' common prefix  14 most unswept pushes of one name
+--       15 1: the queues are full, so only what takes another's place is accepted
+-- Returns {'ok', sequence, timestamp, wake} (the same again for an id that is already committed),
+--         {'behind', last timestamp}, {'ended'}, {'full'} (the name) or {'closed'} (ARGV 15); nothing is written for these.
+--         wake 1: the caller must put an entry for the name into a stream; 2: also, though something waited before. 0: one
+--         is there, or is put there when the push that is being swept is finished.
 -- Atomic. A superseded push's record is reached by its id (its key is not declared, but has the same hash tag); should it
 -- not be on this node while its slot moves, pcall leaves that push in the queue, to be sent before this one.
-local id = ARGV[1]
-local known = redis.call('HMGET', KEYS[3], 'seq', 'ts')
-if known[1] then return {'ok', tonumber(known[1]), tonumber(known[2])} end
+local id, sup = ARGV[1], ARGV[9]
+local known = redis.call('HMGET', KEYS[3], 'seq', 'ts', 'state')
+-- Whoever repeats an id may have died before the wake-up.
+if known[1] then return {'ok', tonumber(known[1]), tonumber(known[2]), known[3] == 'queued' and 2 or 0} end
 
 -- Gateways' clocks may differ by minutes: order, and what a device takes for newer, follow this one clock.
 local now = tonumber(ARGV[2])
@@ -19,34 +23,53 @@ if not now then
 end
 local stamp = string.format('%.0f', now)
 
-local meta = redis.call('HMGET', KEYS[1], 'ts', 'ended', 'active')
+local meta = redis.call('HMGET', KEYS[1], 'ts', 'ended', 'active', 'woken')
 local last = tonumber(meta[1] or '0')
 if meta[2] and ARGV[3] ~= 'start' then return {'ended'} end
 local ts = ARGV[6] ~= '' and tonumber(ARGV[6]) or math.max(math.floor(now / 1000), last)
 if ts < last then return {'behind', last} end
 
 local pending = redis.call('ZRANGE', KEYS[2], 0, -1)
-if #pending >= tonumber(ARGV[14]) then return {'full'} end
+local replaced, firm = {}, false
 for _, old in ipairs(pending) do
     if old ~= meta[3] then
         local record = redis.pcall('HMGET', ARGV[13] .. old, 'sup', 'aud')
         if not record.err and record[1] == '1' and (ARGV[5] == '*' or record[2] == ARGV[5]) then
-            redis.call('HSET', ARGV[13] .. old, 'state', 'superseded', 'superseded_by', id, 'finished', stamp, 'expanded', 1)
-            redis.call('ZREM', KEYS[2], old)
+            replaced[#replaced + 1] = old
+        elseif record.err or record[1] ~= '1' then
+            firm = true
         end
     end
+end
+if #pending - #replaced >= tonumber(ARGV[14]) then return {'full'} end
+if ARGV[15] == '1' and #replaced == 0 then return {'closed'} end
+for _, old in ipairs(replaced) do
+    redis.call('HSET', ARGV[13] .. old, 'state', 'superseded', 'superseded_by', id, 'finished', stamp, 'expanded', 1)
+    redis.call('ZREM', KEYS[2], old)
+end
+
+-- Something that waits has an entry, or had one that was lost with its gateway: so it is repeated, after 5 s, 10 s, … 640 s.
+-- What waits may do so at a lower priority, or for the end of its interval (pacing), which this push need not.
+local at, wakes, priority = string.match(meta[4] or '', '^(%d+) (%d+) (%d+)$')
+wakes = tonumber(wakes or '0')
+local wake = #pending == 0 or not at or now - at >= 5000 * 2 ^ wakes
+    or not meta[3] and (tonumber(ARGV[4]) > tonumber(priority) or sup ~= '1' and not firm)
+local woken = meta[4]
+if wake then
+    wakes = #pending > 0 and at and math.min(wakes + 1, 7) or 0
+    woken = string.format('%s %d %s', stamp, wakes, ARGV[4])
 end
 
 local seq = redis.call('HINCRBY', KEYS[1], 'seq', 1)
 local digits = string.format('%.0f', ts)
 local offset = tonumber(ARGV[8])
 local payload = string.sub(ARGV[7], 1, offset) .. digits .. string.sub(ARGV[7], offset + 11)
-redis.call('HSET', KEYS[3], 'seq', seq, 'ts', digits, 'event', ARGV[3], 'prio', ARGV[4], 'aud', ARGV[5], 'sup', ARGV[9],
+redis.call('HSET', KEYS[3], 'seq', seq, 'ts', digits, 'event', ARGV[3], 'prio', ARGV[4], 'aud', ARGV[5], 'sup', sup,
     'expiry', ARGV[10], 'stale', ARGV[11], 'created', stamp, 'state', 'queued', 'payload', payload)
 redis.call('PEXPIRE', KEYS[3], ARGV[12])
 redis.call('ZADD', KEYS[2], seq, id)
 redis.call('PEXPIRE', KEYS[2], ARGV[12])
-redis.call('HSET', KEYS[1], 'ts', digits, 'last', id)
+redis.call('HSET', KEYS[1], 'ts', digits, 'last', id, 'woken', woken)
 if ARGV[5] == '*' and ARGV[3] == 'end' then redis.call('HSET', KEYS[1], 'ended', stamp) end
 redis.call('PEXPIRE', KEYS[1], ARGV[12])
-return {'ok', seq, ts}
+return {'ok', seq, ts, wake and (#pending == 0 and 1 or 2) or 0}

@@ -1,9 +1,11 @@
 -- Takes up a name's oldest unswept push, or says what to do instead. Its first caller fixes the number of shards; a push of
 -- one shard is claimed in the same step, so that a small audience costs one round trip.
 -- KEYS  1 n  2 q  3 p  4 w (tasks, hash)  5 b (the registry's bucket 0)
--- ARGV  1 push id  2 owner  3 lease ms  4 buckets a shard  5 most shards  6 retention ms
+-- ARGV  1 push id  2 owner  3 lease ms  4 buckets a shard  5 most shards  6 retention ms  7 least ms between updates; 0 = off
+--       8 the p keys' common prefix
 -- Returns {'idle'}: nothing waits.  {'other', id}: that push goes first; call again with its keys.
 --         {'gone', waiting}: the record has expired; it was struck from the queue.
+--         {'paced', ms left}: it may be replaced until then; put an entry for the name into the timer.
 --         {'planned', waiting}: taken up already, its shards are in the stream.
 --         {'plan', shards, record}: put the shards into the stream, then set w's `planned`.
 --         {'held', ms left}: another worker has the only shard.
@@ -22,6 +24,33 @@ if #record == 0 then
     redis.call('ZREM', KEYS[2], id)
     redis.call('HDEL', KEYS[1], 'active')
     return {'gone', redis.call('ZCARD', KEYS[2])}
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local interval = tonumber(ARGV[7])
+local update = redis.call('HMGET', KEYS[3], 'seq', 'sup', 'expiry', 'stale')
+if not active and interval > 0 and update[2] == '1' then
+    -- `paced`: when the last interval began, and the newest push then. What was accepted before (for other audiences) goes
+    -- without waiting, so that an interval has one sweep for each audience.
+    local meta = redis.call('HMGET', KEYS[1], 'paced', 'seq')
+    local at, before = string.match(meta[1] or '', '^(%d+) (%d+)$')
+    if not at or tonumber(update[1]) > tonumber(before) then
+        local left = at and math.min(at + interval - now, interval) or 0
+        -- It is not paced to death.
+        for k = 3, 4 do
+            local limit = tonumber(update[k] or '') or 0
+            if limit > 0 and limit * 1000 <= now + left then left = 0 end
+        end
+        if left > 0 then
+            -- What must not wait may stand behind it: then nothing does.
+            local alone = true
+            for _, other in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
+                if redis.pcall('HGET', ARGV[8] .. other, 'sup') ~= '1' then alone = false break end
+            end
+            if alone then return {'paced', left} end
+        end
+        redis.call('HSET', KEYS[1], 'paced', string.format('%.0f %s', now, meta[2]))
+    end
 end
 if not active then
     redis.call('HSET', KEYS[1], 'active', id)
@@ -44,8 +73,6 @@ if shards > 1 then
     if task[2] then return {'planned', redis.call('ZCARD', KEYS[2])} end
     return {'plan', shards, record}
 end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if task[4] and tonumber(task[4]) > now then return {'held', tonumber(task[4]) - now} end
 local epoch = tonumber(task[3] or '0') + 1
 redis.call('HSET', KEYS[4], '0/1:e', epoch, '0/1:o', ARGV[2], '0/1:d', string.format('%.0f', now + ARGV[3]))

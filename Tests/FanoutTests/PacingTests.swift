@@ -1,0 +1,54 @@
+import LiveActivity
+import Redis
+import Store
+import Testing
+
+@testable import Fanout
+
+/// Pacing as followers see it.
+@Suite struct PacingTests {
+    @Test func whatFollowsWithinTheIntervalIsOneUpdate() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3)
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport, minInterval: .seconds(600)) {
+            _ = try await fixture.finished(try await fixture.publish(alert: false))
+            var last = try await fixture.publish(alert: false)
+            for _ in 0..<20 { last = try await fixture.publish(alert: false) }
+            // An alert does not wait, nor does the update before it, which it takes the place of.
+            let alert = try await fixture.finished(try await fixture.publish())
+            let update = try await fixture.finished(last)
+            #expect(update.state == .superseded && update.supersededBy == alert.id)
+            #expect(alert.state == .done && alert.delivered == 3)
+        }
+        #expect(transport.total == 6, "the first update and the alert")
+    }
+
+    @Test func theTimerSendsWhatTheIntervalHeldBack() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3)
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport, minInterval: .milliseconds(300)) {
+            for _ in 0..<3 {
+                let ledger = try await fixture.finished(try await fixture.publish(alert: false))
+                #expect(ledger.state == .done && ledger.delivered == 3)
+            }
+        }
+    }
+
+    @Test func aPacedNameWhoseEntryIsLostIsFoundByTheReconciler() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3)
+        try await fixture.withWorker(ScriptedTransport(), minInterval: .milliseconds(100)) {
+            _ = try await fixture.finished(try await fixture.publish(alert: false))
+        }
+        // Taken from the stream by a worker that found it paced and died before it put it into the timer.
+        let id = try await fixture.publish(alert: false)
+        try await fixture.store.redis.send(RedisCommand("DEL", ["ll:{q}:shop:10", "ll:{q}:shop:due"]))
+        let later = nowMilliseconds() + 60_000
+        let woken = try await fixture.store.queue.reconcile(before: later, now: later, limit: 10)
+        #expect(woken == 1)
+        let ledger = try await fixture.withWorker(ScriptedTransport()) { try await fixture.finished(id) }
+        #expect(ledger.delivered == 3)
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import LiveActivity
+import Logging
+import Redis
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// Acceptance that waits for a replica, with a real one.
+@Suite struct ReplicaTests {
+    @Test func whatIsAcceptedIsOnTheReplica() async throws {
+        let pair = try await ReplicaPair.start()
+        for number in 0..<20 {
+            let id = try await pair.accept("match-\(number)")
+            let key = RedisArgument.string(
+                pair.store.keys.push(pair.store.keys.tag(pair.app, try ActivityName("match-\(number)")), id))
+            #expect(try await pair.replicaClient.send(RedisCommand("EXISTS", [key])).integer() == 1)
+        }
+        await pair.close()
+    }
+
+    @Test func aReplicaThatStandsStillIsToldAndHoldsUpNobodyElse() async throws {
+        let pair = try await ReplicaPair.start(timeout: .milliseconds(300))
+        let before = try await pair.accept("match-1")
+        pair.replica.signal(SIGSTOP)
+        let id = PushID.random()
+        let outcomes = await withTaskGroup(of: StoreError?.self) { group in
+            group.addTask { await pair.error(accepting: id, "match-2") }
+            for number in 0..<40 { group.addTask { await pair.error(accepting: .random(), "other-\(number)") } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.allSatisfy { $0 == .unreplicated(replicas: 0, of: 1) })
+        // Committed all the same: it may go out, and whoever repeats it gets the same push.
+        #expect(try await pair.store.pushes.ledger(pair.app, id)?.state == .queued)
+        #expect(try await pair.store.pushes.ledger(pair.app, before) != nil)
+        pair.replica.signal(SIGCONT)
+        var last: StoreError?
+        for _ in 0..<50 {
+            last = await pair.error(accepting: id, "match-2")
+            if last == nil { break }
+        }
+        #expect(last == nil)
+        await pair.close()
+    }
+
+    @Test func withoutAReplicaNothingIsConfirmed() async throws {
+        let server = try await RedisServer.start()
+        let redis = RedisClient(url: server.url, scripts: Store.scripts, logger: ReplicaPair.logger)
+        let store = Store(redis: redis, replicas: ReplicaPolicy(replicas: 1, timeout: .milliseconds(20)))
+        let wait = try #require(store.pushes.replicas)
+        try await redis.send(RedisCommand("SET", ["there", "1"]))
+        await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) { try await wait.confirm(push: "there") }
+        let lost = StoreError.redis(.lost("another server answers, without the push"))
+        await #expect(throws: lost) { try await wait.confirm(push: "not there") }
+        server.stop()
+        await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) { try await wait.confirm(push: "there") }
+        await redis.close()
+    }
+}
+
+/// A primary and its replica, over loopback: replication knows no unix sockets.
+private struct ReplicaPair {
+    static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    let primary: RedisServer
+    let replica: RedisServer
+    let replicaClient: RedisClient
+    let redis: RedisClient
+    let store: Store
+    let app = try! AppKey("shop")
+
+    static func start(timeout: Duration = .seconds(4)) async throws -> ReplicaPair {
+        let primary = try await RedisServer.start(tcp: true, extra: ["--repl-diskless-sync-delay", "0"])
+        let replica = try await RedisServer.start(
+            tcp: true, extra: ["--replicaof", "127.0.0.1", "\(try #require(primary.port))"])
+        let redis = RedisClient(url: primary.url, scripts: Store.scripts, logger: logger)
+        let pair = ReplicaPair(
+            primary: primary, replica: replica, replicaClient: RedisClient(url: replica.url, logger: logger),
+            redis: redis, store: Store(redis: redis, replicas: ReplicaPolicy(replicas: 1, timeout: timeout)))
+        // The first synchronisation.
+        var count = 0
+        for _ in 0..<10 where count == 0 {
+            count = try await redis.pipeline([
+                RedisCommand("SET", ["ready", "1"]), RedisCommand("WAIT", ["1", "4000"]),
+            ])[1].integer()
+        }
+        #expect(count == 1)
+        return pair
+    }
+
+    func accept(_ name: String, id: PushID = .random()) async throws -> PushID {
+        let acceptance = try await acceptance(name, id)
+        guard case .accepted(let id, _, _) = acceptance else { throw Unexpected(what: "\(acceptance)") }
+        return id
+    }
+
+    func error(accepting id: PushID, _ name: String) async -> StoreError? {
+        do throws(StoreError) {
+            _ = try await acceptance(name, id)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func acceptance(_ name: String, _ id: PushID) async throws(StoreError) -> Acceptance {
+        guard let name = try? ActivityName(name) else { throw .corrupt("name") }
+        return try await store.pushes.accept(
+            app, Publish(name: name, event: .update, audience: .all), id: id,
+            payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20)
+    }
+
+    func close() async {
+        await redis.close()
+        await replicaClient.close()
+        replica.stop()
+        primary.stop()
+    }
+}

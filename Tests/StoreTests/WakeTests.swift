@@ -1,0 +1,131 @@
+import LiveActivity
+import Redis
+import Testing
+
+@testable import Store
+
+/// An entry in a stream for what waits, and not one for each publish; and how much may wait at all.
+@Suite struct WakeTests {
+    private let start: Int64 = 1_795_000_000_000
+
+    @Test func whileNoWorkerRunsABusyNameHasTwoEntriesAtTheMost() async throws {
+        let fixture = try await PushFixture.start()
+        for _ in 0..<200 { _ = try await fixture.publish("match-1") }
+        #expect(try await fixture.entries(.namesHigh) <= 2)
+        // Hours later, still without a worker: less and less often once more.
+        for minute in 1...240 { _ = try await fixture.publish("match-1", now: start + Int64(minute) * 60_000) }
+        #expect(try await fixture.entries(.namesHigh) <= 4 * 6 + 8)
+    }
+
+    @Test func anEntryThatWasLostIsReplacedByAPublishAfterFiveSeconds() async throws {
+        let fixture = try await PushFixture.start()
+        for _ in 0..<3 { _ = try await fixture.publish("match-1") }
+        try await fixture.empty(.namesHigh)
+        _ = try await fixture.publish("match-1", now: start + 4_000)
+        #expect(try await fixture.entries(.namesHigh) == 0, "one is there, as far as anybody knows")
+        _ = try await fixture.publish("match-1", now: start + 5_000)
+        #expect(try await fixture.entries(.namesHigh) == 1)
+    }
+
+    @Test func whoRepeatsAPublishWakesTheNameToo() async throws {
+        let fixture = try await PushFixture.start()
+        for _ in 0..<3 { _ = try await fixture.publish("match-1") }
+        let id = PushID.random()
+        _ = try await fixture.publish("match-1", id: id)
+        try await fixture.empty(.namesHigh)
+        _ = try await fixture.publish("match-1", id: id)
+        #expect(try await fixture.entries(.namesHigh) == 1, "the gateway that had it may have died before the wake-up")
+    }
+
+    @Test func theFirstThatMayNotWaitWakesTheName() async throws {
+        let fixture = try await PushFixture.start()
+        for _ in 0..<3 { _ = try await fixture.publish("match-1", priority: .low) }
+        #expect(try await fixture.entries(.namesHigh) == 0)
+        _ = try await fixture.publish("match-1", priority: .high)
+        #expect(try await fixture.entries(.namesHigh) == 1, "its line is another")
+        for _ in 0..<3 { _ = try await fixture.publish("match-1") }
+        try await fixture.empty(.namesHigh)
+        _ = try await fixture.publish("match-1", alert: true)
+        #expect(try await fixture.entries(.namesHigh) == 1, "what waits may be paced")
+        for _ in 0..<3 { _ = try await fixture.publish("match-1", alert: true) }
+        try await fixture.empty(.namesHigh)
+        _ = try await fixture.publish("match-1", alert: true)
+        #expect(try await fixture.entries(.namesHigh) == 0)
+    }
+
+    @Test func aRefusedPublishLeavesNoIndex() async throws {
+        let fixture = try await PushFixture.start()
+        _ = try await fixture.accepted("order-1", event: .end)
+        let before = try await fixture.keys()
+        #expect(try await fixture.publish("order-1") == .refused(.nameEnded))
+        #expect(try await fixture.keys() == before)
+    }
+
+    // MARK: Bounds
+
+    @Test func pastTheBoundOnlyWhatTakesAnothersPlaceIsAccepted() async throws {
+        let fixture = try await PushFixture.start()
+        let bounds = QueueBounds(apps: [fixture.app], perApp: 3, total: 100)
+        var first: [PushID] = []
+        for name in ["a", "b", "c"] { first.append(try await fixture.accepted(name, bounds)) }
+        let before = try await fixture.keys()
+        #expect(try await fixture.publish("d", bounds) == .refused(.queueFull(.app, retryAfter: 5)))
+        #expect(try await fixture.keys() == before, "nothing is written")
+        let newer = try await fixture.accepted("a", bounds)
+        #expect(try await fixture.ledger(first[0]).supersededBy == newer)
+        let alert = try await fixture.accepted("b", bounds, alert: true)
+        #expect(try await fixture.ledger(first[1]).supersededBy == alert)
+        #expect(
+            try await fixture.publish("b", bounds) == .refused(.queueFull(.app, retryAfter: 5)),
+            "it would wait behind the alert")
+        #expect(try await fixture.store.pushes.ledger(fixture.app, newer) != nil, "it can be asked for")
+        // Workers have made room: the next publish finds out.
+        try await fixture.empty(.namesHigh)
+        _ = try await fixture.accepted("d", bounds)
+    }
+
+    @Test func allAppsTogetherHaveABoundToo() async throws {
+        let fixture = try await PushFixture.start()
+        let other = try AppKey("other")
+        let bounds = QueueBounds(apps: [fixture.app, other], perApp: 100, total: 2)
+        let item = WorkItem(app: other, name: try ActivityName("x"), push: .random(), priority: .low, part: .retries)
+        try await fixture.store.queue.add([item])
+        // What waits for its time counts as well: the work of a halted app lies there.
+        try await fixture.store.queue.schedule(item, due: 1)
+        _ = try await fixture.publish("a", bounds)
+        #expect(try await fixture.publish("b", bounds) == .refused(.queueFull(.total, retryAfter: 5)))
+        let depth = try await fixture.store.queue.depth([fixture.app, other])
+        #expect(depth.map(\.pushesHigh) == [1, 0] && depth.map(\.pushesLow) == [0, 1])
+        #expect(depth.map(\.retriesDue) == [0, 1])
+    }
+}
+
+extension PushFixture {
+    fileprivate func publish(_ name: String, _ bounds: QueueBounds, alert: Bool = false) async throws -> Acceptance {
+        let publish = Publish(
+            name: try ActivityName(name), event: .update, audience: .all,
+            alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil)
+        return try await store.pushes.accept(
+            app, publish, id: .random(), payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8),
+            timestampOffset: 20, bounds: bounds)
+    }
+
+    fileprivate func accepted(_ name: String, _ bounds: QueueBounds, alert: Bool = false) async throws -> PushID {
+        let acceptance = try await publish(name, bounds, alert: alert)
+        guard case .accepted(let id, _, _) = acceptance else { throw Unexpected(what: "\(acceptance)") }
+        return id
+    }
+
+    fileprivate func entries(_ stream: WorkStream) async throws -> Int {
+        try await store.redis.send(RedisCommand("XLEN", [.string(store.keys.stream(app, stream))])).integer()
+    }
+
+    fileprivate func empty(_ stream: WorkStream) async throws {
+        try await store.redis.send(RedisCommand("XTRIM", [.string(store.keys.stream(app, stream)), "MAXLEN", "0"]))
+    }
+
+    /// Every key there is.
+    fileprivate func keys() async throws -> Set<String> {
+        Set(try await store.redis.send(RedisCommand("KEYS", ["*"])).array().map { try $0.string() })
+    }
+}
