@@ -46,9 +46,11 @@ let package = Package(
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .target(name: "Redis", dependencies: ["CHiredis", logging]),
         .target(name: "Curl", dependencies: ["CCurl"]),
         .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
+        .target(name: "NGHTTP2", dependencies: ["CNGHTTP2"]),
 
         // The domain, without I/O.
         .target(name: "StrictJSON"),
@@ -64,7 +66,8 @@ let package = Package(
             resources: [.embedInCode("Lua")]
         ),
         .target(
-            name: "APNsClient", dependencies: ["APNsWire", "LiveActivity", "StrictJSON", "Curl", "OpenSSL", logging]),
+            name: "APNsClient",
+            dependencies: ["APNsWire", "LiveActivity", "StrictJSON", "Curl", "NGHTTP2", "OpenSSL", logging]),
         .target(
             name: "Fanout",
             dependencies: ["Store", "APNsClient", "APNsWire", "LiveActivity", logging, metrics, lifecycle]),
@@ -139,7 +142,8 @@ let package = Package(
         .testTarget(
             name: "APNsClientTests",
             dependencies: [
-                "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "OpenSSL", crypto, logging,
+                "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "NGHTTP2", "OpenSSL", crypto,
+                logging,
             ]
         ),
         .testTarget(

@@ -1,3 +1,5 @@
+internal import APNsWire
+
 /// The body of an answer other than 200: `{"reason":"Unregistered","timestamp":1719244800000}`. Read tolerantly: what is
 /// missing or is not JSON leaves its field empty, and the status decides.
 struct AnswerBody: Hashable {
@@ -79,5 +81,14 @@ struct AnswerBody: Hashable {
                 }
             }
         }
+    }
+}
+
+extension Rejection {
+    /// `body`: what APNs wrote; `retryAfter`: seconds, from the header.
+    init(status: Int, body: AnswerBody, retryAfter: Int?) {
+        self.init(
+            status: status, reason: RejectionReason(wire: body.reason, status: status),
+            timestamp: status == 410 ? body.timestamp : nil, retryAfter: retryAfter)
     }
 }

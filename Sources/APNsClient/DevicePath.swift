@@ -3,12 +3,12 @@ internal import LiveActivity
 /// `/3/device/<hex>` in one buffer, written anew for each request.
 final class DevicePath {
     private static let prefix: StaticString = "/3/device/"
-    private let buffer: UnsafeMutablePointer<CChar>
+    private let buffer: UnsafeMutablePointer<UInt8>
 
     init() {
         let prefix = Self.prefix
         buffer = .allocate(capacity: prefix.utf8CodeUnitCount + 2 * PushToken.maximumBytes + 1)
-        UnsafeMutableRawPointer(buffer).copyMemory(from: prefix.utf8Start, byteCount: prefix.utf8CodeUnitCount)
+        buffer.initialize(from: prefix.utf8Start, count: prefix.utf8CodeUnitCount)
     }
 
     deinit { buffer.deallocate() }
@@ -17,17 +17,36 @@ final class DevicePath {
     func withPath<Failure: Error>(
         _ page: TokenPage, _ index: Int, _ body: (UnsafePointer<CChar>) throws(Failure) -> Void
     ) throws(Failure) {
+        let count = write(page, index)
+        try buffer.withMemoryRebound(to: CChar.self, capacity: count + 1) { (text) throws(Failure) in try body(text) }
+    }
+
+    /// The same as bytes, without the NUL.
+    func withBytes<Value, Failure: Error>(
+        _ page: TokenPage, _ index: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try body(UnsafeBufferPointer(start: buffer, count: write(page, index)))
+    }
+
+    /// How many bytes it has.
+    private func write(_ page: TokenPage, _ index: Int) -> Int {
         let range = page.entries[index].tokenRange
         precondition(range.count <= PushToken.maximumBytes)
+        let start = Self.prefix.utf8CodeUnitCount
+        let digits = buffer + start
         page.bytes.withUnsafeBufferPointer { bytes in
-            var position = Self.prefix.utf8CodeUnitCount
-            for byte in UnsafeBufferPointer(rebasing: bytes[range]) {
-                buffer[position] = CChar(bitPattern: Hex.digit(byte >> 4))
-                buffer[position + 1] = CChar(bitPattern: Hex.digit(byte & 0xF))
-                position += 2
+            let token = UnsafeBufferPointer(rebasing: bytes[range])
+            // No branch in it, so that the compiler can do many digits at once.
+            for position in 0..<token.count {
+                let byte = token[position]
+                digits[2 &* position] = Self.digit(byte >> 4)
+                digits[2 &* position &+ 1] = Self.digit(byte & 0xF)
             }
-            buffer[position] = 0
         }
-        try body(buffer)
+        digits[2 * range.count] = 0
+        return start + 2 * range.count
     }
+
+    /// `Hex.digit` without a branch: 6 or more over a nibble of 10 to 15 carries into the fifth bit.
+    private static func digit(_ nibble: UInt8) -> UInt8 { nibble &+ 0x30 &+ ((nibble &+ 6) >> 4) &* 0x27 }
 }

@@ -48,8 +48,9 @@ final class LaneMailbox: Sendable {
     }
 
     private let state = Mutex(State())
+    private let event: WakeEvent
     /// Readable when something has been posted. Closed with the mailbox, which the lane holds as long as it polls.
-    let event: WakeEvent
+    var descriptor: Int32 { event.descriptor }
     /// Tokens queued or in flight, counted by the page. The transport keeps it.
     let load = Atomic(0)
 
@@ -76,6 +77,9 @@ final class LaneMailbox: Sendable {
             signal(&state)
         }
     }
+
+    /// Makes the lane look around: what it waits for elsewhere is there.
+    func wake() { state.withLock { signal(&$0) } }
 
     /// Returns when the lane has ended.
     func waitForEnd() async {

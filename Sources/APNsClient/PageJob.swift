@@ -1,24 +1,22 @@
 internal import APNsWire
-internal import Curl
 internal import LiveActivity
 
-/// A page in a lane, with what its requests share. Belongs to the lane's thread; the transfers in flight hold it.
-final class PageJob {
+/// A page in a lane. `Form`: what its requests share, as the transport wants it. Belongs to the lane's thread; the
+/// requests in flight hold it.
+final class PageJob<Form> {
     let request: PageRequest
-    let body: SharedBody
-    /// Made for `headersToken`, and anew when the provider token changes.
-    var headers: HeaderList
-    var headersToken: ProviderToken
+    /// Made for the provider token `tokenNumber`, and anew when that changes.
+    var form: Form
+    var tokenNumber: Int
     /// The first entry that has not been handed over.
     var next = 0
     private var outcome = PageOutcome()
     private var remaining: Int
 
-    init(_ request: PageRequest, body: SharedBody, headers: HeaderList, headersToken: ProviderToken) {
+    init(_ request: PageRequest, form: Form, tokenNumber: Int) {
         self.request = request
-        self.body = body
-        self.headers = headers
-        self.headersToken = headersToken
+        self.form = form
+        self.tokenNumber = tokenNumber
         remaining = request.page.count
     }
 
@@ -49,4 +47,17 @@ final class PageJob {
         outcome.exceptions.sort { $0.index < $1.index }
         request.continuation.resume(returning: outcome)
     }
+}
+
+/// One request, wherever it is: queued again, or in flight.
+struct LaneRequest<Form> {
+    let job: PageJob<Form>
+    /// Of the entry in the job's page.
+    let index: Int
+    /// The provider token that it carries, by `PageDesk`'s count.
+    var tokenNumber = 0
+    /// Already repeated with a new provider token.
+    var hasRenewed = false
+    /// When it was first handed over: monotonic milliseconds.
+    var since: Int64
 }

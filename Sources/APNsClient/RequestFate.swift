@@ -1,7 +1,8 @@
 internal import APNsWire
 internal import Curl
+internal import NGHTTP2
 
-/// What a finished transfer means for its request. A pure reading of libcurl's result.
+/// What the end of a transfer or stream means for its request. A pure reading of libcurl's and of nghttp2's results.
 enum RequestFate: Hashable {
     /// APNs answered; the body says the rest. An answer counts even when the transfer failed after its head.
     case answered(status: Int)
@@ -32,6 +33,20 @@ enum RequestFate: Hashable {
                 default: .unconnected(.connectionFailed)
                 }
         }
+    }
+
+    init(_ ended: EndedStream) {
+        // An answer whose status was read counts, whatever came after it.
+        if ended.status >= 200 {
+            self = .answered(status: ended.status)
+            return
+        }
+        self =
+            switch ended.end {
+            case .unprocessed: .unprocessed
+            case .late: .unknown(.timeout)
+            case .complete, .reset, .lost: .unknown(.connectionLost)
+            }
     }
 
     /// Whether the connection is given no more requests: it went silent, broke, or was told to go away.

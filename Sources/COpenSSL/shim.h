@@ -4,7 +4,9 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 /* BIO_get_mem_data is a macro over BIO_ctrl. The bytes belong to the BIO. */
 static inline long copenssl_bio_contents(BIO *bio, char **bytes) {
@@ -14,4 +16,30 @@ static inline long copenssl_bio_contents(BIO *bio, char **bytes) {
 /* EVP_EC_gen is a macro over a variadic call. The caller owns the key. */
 static inline EVP_PKEY *copenssl_generate_p256(void) {
     return EVP_EC_gen("P-256");
+}
+
+/* Macros over SSL_CTX_ctrl and SSL_ctrl, which take their argument as a number or a void pointer. */
+static inline int copenssl_set_least_version(SSL_CTX *context, int version) {
+    return (int)SSL_CTX_set_min_proto_version(context, version);
+}
+
+static inline void copenssl_set_mode(SSL_CTX *context, long mode) {
+    SSL_CTX_set_mode(context, mode);
+}
+
+static inline void copenssl_set_read_ahead(SSL_CTX *context) {
+    SSL_CTX_set_read_ahead(context, 1);
+}
+
+static inline void copenssl_no_session_cache(SSL_CTX *context) {
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+}
+
+static inline int copenssl_set_server_name(SSL *ssl, const char *name) {
+    return (int)SSL_set_tlsext_host_name(ssl, name);
+}
+
+/* ERR_GET_REASON is an inline function over macros; true for a connection that ended without close_notify. */
+static inline int copenssl_is_unexpected_end(unsigned long code) {
+    return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
 }

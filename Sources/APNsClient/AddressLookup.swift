@@ -1,0 +1,58 @@
+internal import Curl
+internal import Glibc
+internal import Synchronization
+
+/// One address to connect to.
+struct SocketAddress: Sendable {
+    let family: Int32
+    let bytes: [UInt8]
+}
+
+/// One look-up of a host's addresses. A numeric address is there at once; a name is looked up on a thread of its own,
+/// because getaddrinfo blocks for as long as the resolver likes. Given up by letting go of it: the thread then ends by
+/// itself.
+final class AddressLookup: Sendable {
+    enum Outcome: Sendable {
+        /// In the order in which the system wants them tried; never empty.
+        case found([SocketAddress])
+        /// The resolver's words.
+        case failed(String)
+    }
+
+    private let outcome = Mutex<Outcome?>(nil)
+
+    /// `wake` is called on the other thread once `result` is there.
+    init(host: String, port: UInt16, wake: @escaping @Sendable () -> Void) {
+        if case .found(let addresses) = Self.resolve(host, port, AI_NUMERICHOST) {
+            outcome.withLock { $0 = .found(addresses) }
+            return
+        }
+        let hasStarted = NamedThread.start("apns-lookup") { [self] in
+            let found = Self.resolve(host, port, AI_ADDRCONFIG)
+            outcome.withLock { $0 = found }
+            wake()
+        }
+        if !hasStarted { outcome.withLock { $0 = .failed("no thread for looking up the name") } }
+    }
+
+    /// Nil as long as the look-up goes on.
+    var result: Outcome? { outcome.withLock { $0 } }
+
+    private static func resolve(_ host: String, _ port: UInt16, _ flags: Int32) -> Outcome {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = flags | AI_NUMERICSERV
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, String(port), &hints, &list)
+        guard code == 0, let list else { return .failed(String(cString: gai_strerror(code))) }
+        // The addresses are copied: nothing points into the list after this.
+        defer { freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        for entry in sequence(first: list, next: { $0.pointee.ai_next }) {
+            let bytes = UnsafeRawBufferPointer(start: entry.pointee.ai_addr, count: Int(entry.pointee.ai_addrlen))
+            addresses.append(SocketAddress(family: entry.pointee.ai_family, bytes: Array(bytes)))
+        }
+        return addresses.isEmpty ? .failed("the name has no address") : .found(addresses)
+    }
+}

@@ -1,0 +1,171 @@
+internal import APNsWire
+internal import LiveActivity
+internal import NGHTTP2
+internal import OpenSSL
+
+typealias HTTP2Request = LaneRequest<RequestTemplate>
+
+/// One connection of an `HTTP2Lane`: TLS, HTTP/2 and what its streams carry. Belongs to the lane's thread.
+final class HTTP2Connection {
+    /// Bytes read at once, and how often before requests have their turn.
+    private static let readBytes = 16 << 10
+    private static let readsPerTurn = 64
+
+    let session: ClientSession
+    private let wire: TLSWire
+    private let poll: EventPoll
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: HTTP2Connection.readBytes, alignment: 16)
+    /// By slot; nil when the slot is free.
+    private var requests: [HTTP2Request?]
+    /// Milliseconds that a request may take.
+    private let timeout: Int64
+
+    var allowance: StreamAllowance
+    var liveness: Liveness
+    /// Answers it has brought, and when the last one came.
+    var answers = 0
+    var lastAnswer: Int64
+    /// Monotonic milliseconds of the last request.
+    var lastUse: Int64
+    /// No request is later before this; nil when none is in flight.
+    private(set) var nextDeadline: Int64?
+    /// Something may be read without waiting for the socket.
+    var isReadable = true
+    /// Since when the socket takes nothing of what waits to be written; nil while it does.
+    private(set) var blockedSince: Int64?
+
+    /// The wire's descriptor is in `poll`, for reading.
+    init(_ wire: TLSWire, _ poll: EventPoll, maximumStreams: Int, timeout: Int64, now: Int64) throws(NGHTTP2Error) {
+        session = try ClientSession(capacity: maximumStreams)
+        self.wire = wire
+        self.poll = poll
+        self.timeout = timeout
+        requests = Array(repeating: nil, count: maximumStreams)
+        allowance = StreamAllowance(maximum: maximumStreams)
+        liveness = Liveness(timeout: timeout, now: now)
+        lastAnswer = now
+        lastUse = now
+    }
+
+    deinit {
+        poll.remove(wire.socket.descriptor)
+        buffer.deallocate()
+    }
+
+    var descriptor: Int32 { wire.socket.descriptor }
+    var inFlight: Int { session.inFlight }
+    var hasRoom: Bool { session.inFlight < allowance.size(serverLimit: session.serverLimit) }
+
+    // MARK: Requests
+
+    /// False when it takes none now. An error ends the connection.
+    func hand(_ request: HTTP2Request, _ path: DevicePath, now: Int64) throws(NGHTTP2Error) -> Bool {
+        if session.inFlight == 0 { liveness.began(now: now) }
+        guard let slot = try submit(request, path, now) else { return false }
+        requests[slot] = request
+        if nextDeadline == nil { nextDeadline = now + timeout }
+        return true
+    }
+
+    private func submit(_ request: HTTP2Request, _ path: DevicePath, _ now: Int64) throws(NGHTTP2Error) -> Int? {
+        switch request.job.request.push {
+        case .devices:
+            try path.withBytes(request.job.request.page, request.index) { (bytes) throws(NGHTTP2Error) in
+                try session.submit(request.job.form, path: bytes, now: now)
+            }
+        case .broadcast(let broadcast):
+            // A copy of some bytes, once a request: broadcasts are few.
+            try Array(broadcast.path.utf8).withUnsafeBufferPointer { (bytes) throws(NGHTTP2Error) in
+                try session.submit(request.job.form, path: bytes, now: now)
+            }
+        }
+    }
+
+    /// One request that has ended. Its slot is freed by `release`.
+    func nextEnded() -> (EndedStream, HTTP2Request)? {
+        while let ended = session.nextEnded() {
+            if let request = requests[ended.slot] { return (ended, request) }
+        }
+        return nil
+    }
+
+    func release(_ slot: Int) {
+        requests[slot] = nil
+        session.release(slot)
+    }
+
+    /// Ends what has taken too long.
+    func endLate(now: Int64) throws(NGHTTP2Error) {
+        guard let deadline = nextDeadline, now >= deadline else { return }
+        nextDeadline = try session.endLate(startedBy: now - timeout).map { $0 + timeout }
+        // Resets wait behind what the socket does not take.
+        if nextDeadline == nil, session.inFlight > 0 { nextDeadline = now + max(1, timeout / 4) }
+    }
+
+    // MARK: Bytes
+
+    /// Reads what has come. True when there may be more at once.
+    func read(now: Int64) throws(ConnectionEnd) -> Bool {
+        for _ in 0..<Self.readsPerTurn {
+            switch try ended({ () throws(TLSError) in try wire.connection.read(into: buffer) }) {
+            case .wantsRead, .wantsWrite: return false
+            case .done(let count):
+                liveness.heard(now: now)
+                let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+                try ended { () throws(NGHTTP2Error) in try session.receive(bytes) }
+                if !wire.connection.hasBuffered { return false }
+            }
+        }
+        return true
+    }
+
+    /// Writes what waits, as far as the socket takes it.
+    func flush(now: Int64) throws(ConnectionEnd) {
+        var isBlocked = false
+        while session.hasOutput, !isBlocked {
+            try ended { () throws(TLSError) in
+                try session.withOutput { (bytes) throws(TLSError) in
+                    switch try wire.connection.write(bytes) {
+                    case .done(let count): return count
+                    case .wantsRead, .wantsWrite:
+                        isBlocked = true
+                        return 0
+                    }
+                }
+            }
+            // What found no room in the output before.
+            try ended { () throws(NGHTTP2Error) in try session.encode() }
+        }
+        if isBlocked != (blockedSince != nil) {
+            poll.change(descriptor, isBlocked ? [.read, .write] : .read)
+            blockedSince = isBlocked ? now : nil
+        }
+        if session.isFinished { throw ConnectionEnd(words: "both sides are done") }
+    }
+
+    /// Takes leave, if the socket takes it now.
+    func leave(now: Int64) {
+        do {
+            try session.leave()
+            try flush(now: now)
+            wire.connection.close()
+        } catch {
+            // It is as gone as it would be.
+        }
+    }
+
+    private func ended<Value, Failure: Error & CustomStringConvertible>(
+        _ body: () throws(Failure) -> Value
+    ) throws(ConnectionEnd) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw ConnectionEnd(words: error.description)
+        }
+    }
+}
+
+/// The connection is over; what is in flight is lost with it.
+struct ConnectionEnd: Error {
+    let words: String
+}

@@ -1,0 +1,323 @@
+internal import APNsWire
+internal import LiveActivity
+internal import Logging
+internal import NGHTTP2
+internal import OpenSSL
+
+/// One thread with one connection and all its streams, on an epoll of its own. What waits lies on the desk (`PageDesk`).
+/// Each wake-up reads all that has come, tells the desk what became of it, fills the places that are free and writes the
+/// new requests together. Made and run inside the lane's thread; nothing of it leaves it.
+///
+/// Connections: `attempt` makes one, `active` takes requests. When that goes silent or is told to go away it moves to
+/// `retired`, keeps what is in flight until answer or deadline, and is dropped; when it breaks, what is in flight ends
+/// with it. The next request makes a new one.
+final class HTTP2Lane {
+    /// A connection idle for longer begins again with one request: it may have died without a word.
+    static let restMilliseconds: Int64 = 60_000
+    /// A connection that lets nothing begin for this long, with nothing in flight and requests waiting, is replaced.
+    static let fullMilliseconds: Int64 = 2_000
+    private static let longestSleep: Int64 = 60_000
+
+    private let settings: LaneSettings
+    private let mailbox: LaneMailbox
+    private let poll: EventPoll
+    private let desk: PageDesk<RequestTemplate>
+    private let origin: Origin
+    private let timeout: Int64
+    private let path = DevicePath()
+    /// A look-up that outlived its attempt: the next one waits for it too.
+    private var lookup: AddressLookup?
+    private var attempt: ConnectionAttempt?
+    private var active: HTTP2Connection?
+    private var retired: [HTTP2Connection] = []
+    private var delay = ReconnectDelay()
+    /// Since when requests wait for a connection with nothing in flight.
+    private var fullSince: Int64?
+    private var now: Int64 = 0
+
+    init(_ settings: LaneSettings, _ mailbox: LaneMailbox, _ poll: EventPoll) {
+        self.settings = settings
+        self.mailbox = mailbox
+        self.poll = poll
+        let origin = Origin(settings.origin)
+        self.origin = origin
+        timeout = settings.requestTimeout
+        desk = PageDesk(settings) { push, token in
+            RequestTemplate(
+                authority: origin.authority,
+                fields: [(name: "authorization", value: "bearer \(token.jwt)")] + push.fields,
+                body: push.payload)
+        }
+    }
+
+    /// Blocks until the mailbox is closing and nothing is in flight.
+    func run() {
+        _ = poll.add(mailbox.descriptor, .read)
+        while true {
+            now = monotonicMilliseconds()
+            desk.now = now
+            desk.receive(mailbox.take())
+            let hasMore = work()
+            if desk.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty { break }
+            sleep(hasMore ? 0 : untilNextTimer())
+        }
+        attempt = nil
+        active?.leave(now: now)
+        active = nil
+        poll.remove(mailbox.descriptor)
+        mailbox.end()
+    }
+
+    /// True when there is more to read at once.
+    private func work() -> Bool {
+        var hasMore = false
+        for connection in retired { hasMore = read(connection) || hasMore }
+        if let active { hasMore = read(active) || hasMore }
+        advanceAttempt()
+        fill()
+        if let active { write(active) }
+        for connection in retired { write(connection) }
+        dropRetired()
+        return hasMore
+    }
+
+    // MARK: Answers in
+
+    /// True when there is more to read at once.
+    private func read(_ connection: HTTP2Connection) -> Bool {
+        do throws(ConnectionEnd) {
+            if connection.isReadable {
+                connection.isReadable = try connection.read(now: now)
+                drain(connection)
+            }
+            try keepAlive(connection)
+            return connection.isReadable
+        } catch {
+            lose(connection, error.words)
+            return false
+        }
+    }
+
+    /// What has ended goes to the desk.
+    private func drain(_ connection: HTTP2Connection) {
+        while let (ended, request) = connection.nextEnded() {
+            switch RequestFate(ended) {
+            case .answered(let status): answered(request, ended, status, connection)
+            case .unprocessed: unprocessed(request, connection)
+            case .unconnected(let cause), .unknown(let cause):
+                desk.unanswered(request, cause, mayHaveBeenDelivered: true)
+                // One silent stream among others that are answered is no fault of the connection.
+                if ended.end == .late, now - connection.lastAnswer >= timeout / 2 {
+                    retire(connection, "no answers")
+                }
+            }
+            connection.release(ended.slot)
+        }
+        if let goaway = connection.session.goaway, connection === active {
+            retire(connection, "GOAWAY \(goaway.errorCode) \(goaway.text)")
+        }
+    }
+
+    private func answered(
+        _ request: HTTP2Request, _ ended: EndedStream, _ status: Int, _ connection: HTTP2Connection
+    ) {
+        connection.allowance.answered(
+            isAuthenticated: status != 403, isLate: now - ended.startedAt > timeout / 4,
+            serverLimit: connection.session.serverLimit)
+        connection.lastAnswer = now
+        connection.answers += 1
+        if connection.answers == ReconnectDelay.provenAnswers { delay.proved() }
+        guard status != 200 else { return request.job.accept() }
+        let rejection = Rejection(
+            status: status, body: connection.session.withAnswer(ended.slot, AnswerBody.init),
+            retryAfter: connection.session.retryAfter(ended.slot))
+        settings.logger.debug(
+            "rejected",
+            metadata: [
+                "reason": "\(rejection.reason.wire)", "apns_id": "\(connection.session.apnsID(ended.slot) ?? "")",
+            ])
+        if desk.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
+    }
+
+    private func unprocessed(_ request: HTTP2Request, _ connection: HTTP2Connection) {
+        if connection === active, connection.session.goaway == nil,
+            !connection.allowance.refused(serverLimit: connection.session.serverLimit)
+        {
+            retire(connection, "refuses every stream")
+        }
+        desk.unprocessed(request)
+    }
+
+    /// Deadlines and PINGs.
+    private func keepAlive(_ connection: HTTP2Connection) throws(ConnectionEnd) {
+        do throws(NGHTTP2Error) {
+            try connection.endLate(now: now)
+            drain(connection)
+            switch connection.liveness.action(now: now, isWaiting: connection.inFlight > 0) {
+            case .ping: try connection.session.ping()
+            case .retire: retire(connection, "silent")
+            case nil: break
+            }
+        } catch {
+            throw ConnectionEnd(words: error.description)
+        }
+        if let since = connection.blockedSince, now - since >= timeout {
+            throw ConnectionEnd(words: "nothing can be written")
+        }
+    }
+
+    // MARK: Requests out
+
+    /// Hands over as much as the connection allows.
+    private func fill() {
+        guard !desk.isEmpty else {
+            fullSince = nil
+            return
+        }
+        replaceFullConnection()
+        guard let connection = active else { return beginAttempt() }
+        if now - max(connection.lastUse, connection.lastAnswer) > Self.restMilliseconds, connection.inFlight == 0 {
+            connection.allowance.rested()
+        }
+        guard connection.hasRoom else { return }
+        guard desk.refreshToken() else { return desk.failAll(.connectionFailed) }
+        connection.lastUse = now
+        do throws(NGHTTP2Error) {
+            while connection.hasRoom, let request = desk.next() {
+                let isTaken: Bool
+                do throws(NGHTTP2Error) {
+                    isTaken = try connection.hand(request, path, now: now)
+                } catch {
+                    desk.putBack(request)
+                    throw error
+                }
+                guard isTaken else {
+                    desk.putBack(request)
+                    break
+                }
+            }
+        } catch {
+            lose(connection, error.description)
+        }
+    }
+
+    private func write(_ connection: HTTP2Connection) {
+        do throws(ConnectionEnd) {
+            try connection.flush(now: now)
+        } catch {
+            lose(connection, error.words)
+        }
+    }
+
+    /// A server that allows no stream at all is left for another connection.
+    private func replaceFullConnection() {
+        guard let active, active.inFlight == 0, !active.hasRoom else {
+            fullSince = nil
+            return
+        }
+        guard let since = fullSince else {
+            fullSince = now
+            return
+        }
+        if now - since > Self.fullMilliseconds { retire(active, "takes no requests") }
+    }
+
+    // MARK: Connections
+
+    private func beginAttempt() {
+        guard attempt == nil, now >= delay.notBefore else { return }
+        let lookup = lookup ?? AddressLookup(host: origin.host, port: origin.port) { [mailbox] in mailbox.wake() }
+        self.lookup = lookup
+        attempt = ConnectionAttempt(
+            origin, caFile: settings.caFile, lookup: lookup, poll: poll, timeout: timeout, now: now)
+        advanceAttempt()
+    }
+
+    private func advanceAttempt() {
+        guard let attempt else { return }
+        let step = attempt.advance(now: now)
+        // Names are looked up anew for each connection.
+        if lookup?.result != nil { lookup = nil }
+        switch step {
+        case .waiting: return
+        case .failed(let cause, let words): failed(cause, words)
+        case .ready(let wire):
+            self.attempt = nil
+            do {
+                active = try HTTP2Connection(
+                    wire, poll, maximumStreams: settings.maximumStreams, timeout: timeout, now: now)
+            } catch {
+                poll.remove(wire.socket.descriptor)
+                failed(.connectionFailed, error.description)
+            }
+        }
+    }
+
+    /// No connection can be made: so it would go for all that waits, which comes back at once to be retried with backoff
+    /// by whoever sent it.
+    private func failed(_ cause: NoAnswer.Cause, _ words: String) {
+        attempt = nil
+        settings.logger.warning(
+            "no connection to APNs",
+            metadata: ["origin": "\(settings.origin)", "cause": "\(cause.rawValue)", "error": "\(words)"])
+        delay.failed(now: now, jitter: .random(in: 0...1))
+        desk.failAll(cause)
+    }
+
+    /// No more requests for this connection. It is dropped when its last one has ended.
+    private func retire(_ connection: HTTP2Connection, _ why: String) {
+        guard connection === active else { return }
+        active = nil
+        retired.append(connection)
+        replaced(connection, why)
+    }
+
+    /// The connection has ended: what is in flight is lost, or was never sent.
+    private func lose(_ connection: HTTP2Connection, _ why: String) {
+        let wasActive = connection === active
+        if wasActive { active = nil }
+        retired.removeAll { $0 === connection }
+        connection.session.endAll()
+        drain(connection)
+        if wasActive { replaced(connection, why) }
+    }
+
+    private func replaced(_ connection: HTTP2Connection, _ why: String) {
+        fullSince = nil
+        if connection.answers < ReconnectDelay.provenAnswers { delay.failed(now: now, jitter: .random(in: 0...1)) }
+        settings.logger.debug(
+            "connection retired",
+            metadata: ["why": "\(why)", "answers": "\(connection.answers)", "in_flight": "\(connection.inFlight)"])
+    }
+
+    private func dropRetired() {
+        guard !retired.isEmpty else { return }
+        for connection in retired where connection.inFlight == 0 { connection.leave(now: now) }
+        retired.removeAll { $0.inFlight == 0 }
+    }
+
+    // MARK: Sleep
+
+    /// Until a socket is ready, something is posted, or `milliseconds` have passed.
+    private func sleep(_ milliseconds: Int64) {
+        poll.wait(milliseconds: Int32(clamping: milliseconds)) { descriptor in
+            if let active, active.descriptor == descriptor { active.isReadable = true }
+            for connection in retired where connection.descriptor == descriptor { connection.isReadable = true }
+        }
+    }
+
+    private func untilNextTimer() -> Int64 {
+        var due = now + Self.longestSleep
+        for connection in retired + (active.map { [$0] } ?? []) {
+            due = min(due, connection.liveness.next(isWaiting: connection.inFlight > 0))
+            if let deadline = connection.nextDeadline { due = min(due, deadline) }
+            if let blocked = connection.blockedSince { due = min(due, blocked + timeout) }
+        }
+        if let attempt {
+            due = min(due, attempt.nextDeadline)
+        } else if !desk.isEmpty {
+            due = min(due, active == nil ? delay.notBefore : now + Self.fullMilliseconds / 4)
+        }
+        return max(0, due - now)
+    }
+}

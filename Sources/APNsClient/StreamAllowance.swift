@@ -1,0 +1,39 @@
+/// How many requests one connection may have in flight where the server's limit is known (SETTINGS): one until an answer
+/// has shown that the provider token is good, as APNs wants it; one more with each answer, so that the first second of a
+/// connection that breaks at once costs little; fewer while answers come late or streams are refused.
+struct StreamAllowance: Sendable, Hashable {
+    /// Late answers close places no further than this: enough to keep a lane busy, few enough to be answered in time.
+    static let leastForLateness = 100
+
+    let maximum: Int
+    /// What we allow ourselves.
+    private(set) var own = 1
+
+    init(maximum: Int) { self.maximum = max(1, maximum) }
+
+    func size(serverLimit: Int) -> Int { min(own, serverLimit) }
+
+    /// An answer has come. One that our credentials spoilt (403) opens nothing. One that took a good part of its deadline
+    /// closes a place: more in flight than this machine or the server gets through only ends in timeouts, and a request
+    /// that timed out may be delivered twice.
+    mutating func answered(isAuthenticated: Bool, isLate: Bool, serverLimit: Int) {
+        guard isAuthenticated else { return }
+        if isLate {
+            let size = max(1, size(serverLimit: serverLimit))
+            own = max(min(size, Self.leastForLateness), size - 1)
+        } else if own < min(maximum, serverLimit) {
+            own += 1
+        }
+    }
+
+    /// The server refused a stream that its limit allowed: one place fewer. False when there was only one: the connection
+    /// is of no use.
+    mutating func refused(serverLimit: Int) -> Bool {
+        let size = size(serverLimit: serverLimit)
+        own = max(1, size - 1)
+        return size > 1
+    }
+
+    /// The connection has rested so long that it may be dead: begin with one request.
+    mutating func rested() { own = 1 }
+}

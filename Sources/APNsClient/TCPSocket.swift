@@ -1,0 +1,51 @@
+internal import Glibc
+
+/// A TCP socket that does not block. Closed in `deinit`; whoever polls it stops first.
+final class TCPSocket {
+    let descriptor: Int32
+
+    /// Begins to connect. `timeout`: milliseconds after which bytes that the peer has not acknowledged end the
+    /// connection. Throws the system's words.
+    init(connectingTo address: SocketAddress, timeout: Int32) throws(SocketFailure) {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        descriptor = socket(address.family, type, 0)
+        guard descriptor >= 0 else { throw SocketFailure(errno) }
+        // What is written is a whole batch: nothing is gained by waiting for more.
+        set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, timeout)
+        set(SOL_SOCKET, SO_KEEPALIVE, 1)
+        let code = address.bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return EINVAL }
+            return connect(descriptor, start, socklen_t(bytes.count)) == 0 ? 0 : errno
+        }
+        guard code == 0 || code == EINPROGRESS else { throw SocketFailure(code) }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// Whether it is connected; false while it tries. Once the descriptor is writable.
+    func isConnected() throws(SocketFailure) -> Bool {
+        var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        guard poll(&state, 1, 0) == 1 else { return false }
+        var code: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 else { throw SocketFailure(errno) }
+        guard code == 0 else { throw SocketFailure(code) }
+        return true
+    }
+
+    private func set(_ level: Int32, _ option: Int32, _ value: Int32) {
+        var value = value
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+}
+
+/// The system's words on why there is no connection.
+struct SocketFailure: Error, Hashable, CustomStringConvertible {
+    let code: Int32
+
+    init(_ code: Int32) { self.code = code }
+
+    var isRetriable: Bool { true }
+    var description: String { String(cString: strerror(code)) }
+}

@@ -1,0 +1,136 @@
+internal import CNGHTTP2
+
+// nghttp2 calls these inside `nghttp2_session_mem_recv`, `…_mem_send` and `…_del`, on the session's thread. `user_data` is
+// the `SessionState`, which outlives nghttp2's session; a stream's user data is its `StreamState` in there. None of them
+// may throw, block, or call into the session but to look a stream up.
+
+func setCallbacks(_ callbacks: OpaquePointer) {
+    nghttp2_session_callbacks_set_send_data_callback(callbacks, sendBody)
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, receiveField)
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, receiveBody)
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, receiveFrame)
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, closeStream)
+}
+
+private func sessionState(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<SessionState>? {
+    context?.assumingMemoryBound(to: SessionState.self)
+}
+
+private func streamState(_ session: OpaquePointer?, _ id: Int32) -> UnsafeMutablePointer<StreamState>? {
+    nghttp2_session_get_stream_user_data(session, id)?.assumingMemoryBound(to: StreamState.self)
+}
+
+/// How much of the body the next DATA frame takes: `sendBody` writes it.
+func readBody(
+    _: OpaquePointer?, _: Int32, _: UnsafeMutablePointer<UInt8>?, room: Int, flags: UnsafeMutablePointer<UInt32>?,
+    source: UnsafeMutablePointer<nghttp2_data_source>?, _: UnsafeMutableRawPointer?
+) -> Int {
+    guard let stream = source?.pointee.ptr?.assumingMemoryBound(to: StreamState.self),
+        let template = stream.pointee.template, let flags
+    else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
+    let left = template._withUnsafeGuaranteedRef { $0.bodyCount } - stream.pointee.bodySent
+    let count = min(room, left)
+    flags.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
+    if count == left { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+    return count
+}
+
+/// Writes a DATA frame, header and body, into the output.
+private func sendBody(
+    _: OpaquePointer?, _: UnsafeMutablePointer<nghttp2_frame>?, header: UnsafePointer<UInt8>?, count: Int,
+    source: UnsafeMutablePointer<nghttp2_data_source>?, context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let state = sessionState(context), let header,
+        let stream = source?.pointee.ptr?.assumingMemoryBound(to: StreamState.self),
+        let template = stream.pointee.template
+    else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
+    state.pointee.output.append(header, 9)
+    template._withUnsafeGuaranteedRef {
+        state.pointee.output.append($0.body + stream.pointee.bodySent, count)
+    }
+    stream.pointee.bodySent += count
+    return 0
+}
+
+/// One field of an answer.
+private func receiveField(
+    _ session: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, name: UnsafePointer<UInt8>?, nameCount: Int,
+    value: UnsafePointer<UInt8>?, valueCount: Int, _: UInt8, context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let state = sessionState(context), let frame, let name, let value else { return 0 }
+    let id = cnghttp2_frame_header(frame).pointee.stream_id
+    if id != state.pointee.readingID || state.pointee.reading == nil {
+        state.pointee.reading = streamState(session, id)
+        state.pointee.readingID = id
+    }
+    guard let stream = state.pointee.reading else { return 0 }
+    stream.pointee.fieldBytes += nameCount + valueCount + 32
+    guard stream.pointee.fieldBytes <= ClientSession.answerFieldsLimit else {
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+    }
+    if name[0] == UInt8(ascii: ":") {
+        // `:status`, the only one that begins so in an answer; three digits, nghttp2 has checked.
+        guard valueCount == 3 else { return 0 }
+        stream.pointee.status = (0..<3).reduce(0) { $0 * 10 + Int32(value[$1]) - 48 }
+    } else if stream.pointee.status != 200 {
+        let field = UnsafeBufferPointer(start: name, count: nameCount)
+        if field.elementsEqual("apns-id".utf8) {
+            stream.pointee.keep(id: value, count: valueCount)
+        } else if field.elementsEqual("retry-after".utf8) {
+            let text = String(decoding: UnsafeBufferPointer(start: value, count: valueCount), as: UTF8.self)
+            stream.pointee.retryAfter = max(-1, Int32(text) ?? -1)
+        }
+    }
+    return 0
+}
+
+private func receiveBody(
+    _ session: OpaquePointer?, _: UInt8, id: Int32, bytes: UnsafePointer<UInt8>?, count: Int,
+    _: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let stream = streamState(session, id), let bytes, stream.pointee.status != 200 else { return 0 }
+    stream.pointee.keep(answer: bytes, count: count)
+    return 0
+}
+
+/// A whole frame has come; those of the connection are noted.
+private func receiveFrame(
+    _: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let state = sessionState(context), let frame else { return 0 }
+    let header = cnghttp2_frame_header(frame).pointee
+    let isAcknowledgement = header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+    switch UInt32(header.type) {
+    case NGHTTP2_SETTINGS.rawValue where !isAcknowledgement: state.pointee.settingsChanges += 1
+    case NGHTTP2_PING.rawValue where isAcknowledgement: state.pointee.pongs += 1
+    case NGHTTP2_GOAWAY.rawValue:
+        let goaway = cnghttp2_frame_goaway(frame).pointee
+        let text = UnsafeBufferPointer(start: goaway.opaque_data, count: min(256, goaway.opaque_data_len))
+        state.pointee.goaway = Goaway(
+            lastStreamID: goaway.last_stream_id, errorCode: goaway.error_code,
+            text: String(decoding: text, as: UTF8.self))
+    default: break
+    }
+    return 0
+}
+
+/// A stream has closed: answered, reset by either side, refused, or (in `nghttp2_session_del`) forgotten.
+private func closeStream(
+    _ session: OpaquePointer?, id: Int32, code: UInt32, context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let state = sessionState(context), !state.pointee.isEnding, let stream = streamState(session, id) else {
+        return 0
+    }
+    let end: StreamEnd =
+        if stream.pointee.isLate {
+            .late
+        } else if code == NGHTTP2_NO_ERROR.rawValue {
+            .complete
+        } else if code == NGHTTP2_REFUSED_STREAM.rawValue {
+            .unprocessed
+        } else {
+            .reset(code)
+        }
+    state.pointee.end(stream, end)
+    return 0
+}

@@ -1,0 +1,244 @@
+internal import CNGHTTP2
+internal import Glibc
+
+/// The client's half of one HTTP/2 connection: bytes in, bytes out, no socket and no clock. Requests are POSTs made from
+/// a template and a path; per request nothing is allocated but what nghttp2 allocates. HPACK is nghttp2's: fields that
+/// repeat are sent as one byte from the dynamic table, but for `authorization`, which nghttp2 never puts there, and the
+/// path, which never repeats.
+///
+/// Belongs to the thread that made it. Order of destruction: nghttp2's session, which points into the templates and has
+/// `state` as its user data, then `state`.
+public final class ClientSession {
+    /// Output beyond this waits until the server has taken some: no request is begun meanwhile.
+    public static let outputLimit = 256 << 10
+    /// Bytes of fields in one answer, counted as RFC 9113 does; more ends the stream. APNs's answers have about 100.
+    static let answerFieldsLimit = 16 << 10
+
+    private let session: OpaquePointer
+    private let state: UnsafeMutablePointer<SessionState>
+    private let thread = pthread_self()
+
+    /// `capacity`: the most requests in flight at once, whatever the server allows.
+    public init(capacity: Int) throws(NGHTTP2Error) {
+        state = .allocate(capacity: 1)
+        state.initialize(to: SessionState(capacity: capacity))
+        do {
+            session = try Self.makeSession(state)
+        } catch {
+            Self.free(state)
+            throw error
+        }
+    }
+
+    deinit {
+        state.pointee.isEnding = true
+        nghttp2_session_del(session)
+        Self.free(state)
+    }
+
+    private static func free(_ state: UnsafeMutablePointer<SessionState>) {
+        state.pointee.deallocate()
+        state.deinitialize(count: 1)
+        state.deallocate()
+    }
+
+    private static func makeSession(_ state: UnsafeMutablePointer<SessionState>) throws(NGHTTP2Error) -> OpaquePointer {
+        var callbacks: OpaquePointer?
+        guard nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks else {
+            throw .unavailable(operation: "session_callbacks_new")
+        }
+        defer { nghttp2_session_callbacks_del(callbacks) }
+        setCallbacks(callbacks)
+        var option: OpaquePointer?
+        guard nghttp2_option_new(&option) == 0, let option else { throw .unavailable(operation: "option_new") }
+        defer { nghttp2_option_del(option) }
+        // Until the server says otherwise; APNs says 1.
+        nghttp2_option_set_peer_max_concurrent_streams(option, 1)
+        var session: OpaquePointer?
+        var code = nghttp2_session_client_new2(&session, callbacks, state, option)
+        guard code == 0, let session else { throw NGHTTP2Error("session_client_new", code) }
+        let settings = [
+            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: UInt32(answerFieldsLimit)),
+        ]
+        code = nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count)
+        guard code == 0 else {
+            nghttp2_session_del(session)
+            throw NGHTTP2Error("submit_settings", code)
+        }
+        return session
+    }
+
+    // MARK: State
+
+    /// Requests whose stream is open.
+    public var inFlight: Int { state.pointee.inFlight }
+    /// SETTINGS_MAX_CONCURRENT_STREAMS: the newest the server has sent, 1 before the first.
+    public var serverLimit: Int {
+        Int(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+    }
+    /// SETTINGS frames received.
+    public var settingsChanges: Int { state.pointee.settingsChanges }
+    /// The server's newest GOAWAY.
+    public var goaway: Goaway? { state.pointee.goaway }
+    /// Answers to our PINGs.
+    public var pongs: Int { state.pointee.pongs }
+    /// Both sides are done: nothing is left to read or write.
+    public var isFinished: Bool {
+        nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+            && state.pointee.output.count == 0
+    }
+
+    // MARK: Requests
+
+    /// Begins a request and returns its slot; nil when no stream can be opened now: all slots or the server's streams are
+    /// in use, the output is full, or the connection takes no more. `now` comes back with the end.
+    public func submit(
+        _ template: RequestTemplate, path: UnsafeBufferPointer<UInt8>, now: Int64
+    ) throws(NGHTTP2Error) -> Int? {
+        guard !state.pointee.isEnding, state.pointee.freeCount > 0, state.pointee.output.count < Self.outputLimit,
+            state.pointee.inFlight < serverLimit, nghttp2_session_check_request_allowed(session) != 0
+        else { return nil }
+        let slot = Int(state.pointee.free[state.pointee.freeCount - 1])
+        let stream = state.pointee.streams + slot
+        // nghttp2 copies the path and the array, and points to the other fields' bytes until the frame is encoded; the
+        // body is read until the stream ends. The retained template keeps both.
+        template.path.pointee.value = UnsafeMutablePointer(mutating: path.baseAddress)
+        template.path.pointee.valuelen = path.count
+        var body = nghttp2_data_provider()
+        body.source.ptr = UnsafeMutableRawPointer(stream)
+        body.read_callback = readBody
+        let id = nghttp2_submit_request(session, nil, template.fields, template.count, &body, stream)
+        guard id > 0 else {
+            // Ids are used up: the connection takes no more.
+            guard id != NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue else { return nil }
+            throw NGHTTP2Error("submit_request", id)
+        }
+        state.pointee.freeCount -= 1
+        state.pointee.inFlight += 1
+        stream.pointee.begin(
+            id: id, template: .passRetained(template), position: state.pointee.output.position, startedAt: now)
+        try encode()
+        return slot
+    }
+
+    /// One request that has ended; its slot stays taken, and its answer readable, until `release`.
+    public func nextEnded() -> EndedStream? {
+        guard state.pointee.endedCount > 0 else { return nil }
+        let ended = state.pointee.ended[state.pointee.endedFirst]
+        state.pointee.endedCount -= 1
+        state.pointee.endedFirst += 1
+        if state.pointee.endedFirst == state.pointee.capacity { state.pointee.endedFirst = 0 }
+        return ended
+    }
+
+    /// The body of the answer, its first 1,024 bytes; empty with a status of 200.
+    public func withAnswer<Value>(_ slot: Int, _ read: (UnsafeRawBufferPointer) -> Value) -> Value {
+        let stream = state.pointee.streams + slot
+        return read(UnsafeRawBufferPointer(start: stream.pointee.answer, count: stream.pointee.answerCount))
+    }
+
+    /// `retry-after` of an answer other than 200, in seconds.
+    public func retryAfter(_ slot: Int) -> Int? {
+        let seconds = state.pointee.streams[slot].retryAfter
+        return seconds < 0 ? nil : Int(seconds)
+    }
+
+    /// `apns-id` of an answer other than 200.
+    public func apnsID(_ slot: Int) -> String? {
+        let stream = state.pointee.streams + slot
+        guard let answer = stream.pointee.answer, stream.pointee.idCount > 0 else { return nil }
+        return String(
+            decoding: UnsafeBufferPointer(start: answer + StreamState.answerCapacity, count: stream.pointee.idCount),
+            as: UTF8.self)
+    }
+
+    /// Frees the slot of a request that has ended.
+    public func release(_ slot: Int) {
+        let stream = state.pointee.streams + slot
+        precondition(stream.pointee.id == 0, "the request of this slot has not ended")
+        stream.pointee.template?.release()
+        stream.pointee.template = nil
+        state.pointee.free[state.pointee.freeCount] = Int32(slot)
+        state.pointee.freeCount += 1
+    }
+
+    /// Resets what was started at `time` or before, and tells when the oldest of the rest was started; nil when none is
+    /// in flight.
+    public func endLate(startedBy time: Int64) throws(NGHTTP2Error) -> Int64? {
+        var oldest: Int64?
+        for slot in 0..<state.pointee.capacity where state.pointee.streams[slot].id != 0 {
+            let stream = state.pointee.streams + slot
+            if stream.pointee.startedAt > time {
+                oldest = min(oldest ?? .max, stream.pointee.startedAt)
+            } else if !stream.pointee.isLate {
+                stream.pointee.isLate = true
+                let code = nghttp2_submit_rst_stream(
+                    session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.pointee.id, NGHTTP2_CANCEL.rawValue)
+                guard code == 0 else { throw NGHTTP2Error("submit_rst_stream", code) }
+            }
+        }
+        try encode()
+        return oldest
+    }
+
+    /// The connection is gone: ends every stream, as `.unprocessed` where not a byte of it was taken from the output.
+    /// Nothing can be sent or received from here on.
+    public func endAll() {
+        for slot in 0..<state.pointee.capacity where state.pointee.streams[slot].id != 0 {
+            let stream = state.pointee.streams + slot
+            let isUnsent = stream.pointee.position >= state.pointee.output.taken
+            state.pointee.end(stream, isUnsent ? .unprocessed : stream.pointee.isLate ? .late : .lost)
+        }
+        state.pointee.isEnding = true
+    }
+
+    // MARK: The connection
+
+    public func ping() throws(NGHTTP2Error) {
+        let code = nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+        guard code == 0 else { throw NGHTTP2Error("submit_ping", code) }
+        try encode()
+    }
+
+    /// Says GOAWAY: we open no more streams.
+    public func leave() throws(NGHTTP2Error) {
+        let code = nghttp2_submit_goaway(
+            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, NGHTTP2_NO_ERROR.rawValue, nil, 0)
+        guard code == 0 else { throw NGHTTP2Error("submit_goaway", code) }
+        try encode()
+    }
+
+    /// Takes bytes of the server; calls back into `state` only. What it answers lies in the output.
+    public func receive(_ bytes: UnsafeRawBufferPointer) throws(NGHTTP2Error) {
+        precondition(pthread_equal(thread, pthread_self()) != 0, "a session belongs to the thread that made it")
+        guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
+        guard !state.pointee.isEnding else { return }
+        let count = nghttp2_session_mem_recv(session, start, bytes.count)
+        guard count >= 0 else { throw NGHTTP2Error("session_mem_recv", Int32(count)) }
+        try encode()
+    }
+
+    /// Lends the bytes that wait to be sent; `send` tells how many it took.
+    public func withOutput<Failure: Error>(
+        _ send: (UnsafeRawBufferPointer) throws(Failure) -> Int
+    ) throws(Failure) {
+        guard state.pointee.output.count > 0 else { return }
+        state.pointee.output.take(try send(state.pointee.output.bytes))
+    }
+
+    public var hasOutput: Bool { state.pointee.output.count > 0 }
+
+    /// Lets nghttp2 write its frames into the output: all of them, unless the output is full.
+    public func encode() throws(NGHTTP2Error) {
+        while !state.pointee.isEnding, state.pointee.output.count < Self.outputLimit {
+            var bytes: UnsafePointer<UInt8>?
+            let count = nghttp2_session_mem_send(session, &bytes)
+            guard count >= 0 else { throw NGHTTP2Error("session_mem_send", Int32(count)) }
+            guard count > 0, let bytes else { return }
+            // nghttp2's buffer is good until its next call.
+            state.pointee.output.append(bytes, count)
+        }
+    }
+}

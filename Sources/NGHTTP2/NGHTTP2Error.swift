@@ -1,0 +1,25 @@
+internal import CNGHTTP2
+
+/// nghttp2 could not do what it was asked to. What becomes of a request is an `EndedStream` instead.
+public enum NGHTTP2Error: Error, Sendable, Hashable, CustomStringConvertible {
+    case unavailable(operation: String)
+    /// nghttp2's code and its words.
+    case failed(operation: String, code: Int32, words: String)
+
+    init(_ operation: String, _ code: Int32) {
+        self =
+            code == NGHTTP2_ERR_NOMEM.rawValue
+            ? .unavailable(operation: operation)
+            : .failed(operation: operation, code: code, words: String(cString: nghttp2_strerror(code)))
+    }
+
+    /// The connection is of no more use, but another one may be.
+    public var isRetriable: Bool { true }
+
+    public var description: String {
+        switch self {
+        case .unavailable(let operation): "nghttp2: \(operation) failed: out of memory"
+        case .failed(let operation, let code, let words): "nghttp2: \(operation) failed: \(words) (\(code))"
+        }
+    }
+}

@@ -1,0 +1,67 @@
+internal import CNGHTTP2
+
+/// What any number of requests have in common: all fields but `:path`, in the form that nghttp2 takes, and the body.
+/// Making a request copies nothing of it but the path. Belongs to one thread.
+public final class RequestTemplate {
+    /// `:method`, `:scheme`, `:authority`, `:path`, then the rest; the path's value is set for each request.
+    let fields: UnsafeMutablePointer<nghttp2_nv>
+    let count: Int
+    let path: UnsafeMutablePointer<nghttp2_nv>
+    let body: UnsafeMutablePointer<UInt8>
+    let bodyCount: Int
+    /// The names' and values' bytes, which `fields` points into: all of one life, freed together.
+    private let text: UnsafeMutablePointer<UInt8>
+
+    /// A POST. Nil for a field that HTTP/2 cannot hold: names are lowercase tokens, values have no line breaks.
+    public init?(authority: String, fields others: [(name: String, value: String)], body source: [UInt8]) {
+        guard others.allSatisfy({ Self.isSafe(name: $0.name, value: $0.value) }),
+            Self.isSafe(name: "host", value: authority)
+        else { return nil }
+        let all = [(":method", "POST"), (":scheme", "https"), (":authority", authority), (":path", "")] + others
+        text = .allocate(capacity: all.reduce(1) { $0 + $1.0.utf8.count + $1.1.utf8.count })
+        fields = .allocate(capacity: all.count)
+        count = all.count
+        path = fields + 3
+        var end = text
+        func put(_ string: String) -> (start: UnsafeMutablePointer<UInt8>, count: Int) {
+            let start = end
+            for byte in string.utf8 {
+                end.initialize(to: byte)
+                end += 1
+            }
+            return (start, end - start)
+        }
+        for (index, field) in all.enumerated() {
+            let name = put(field.0)
+            let value = put(field.1)
+            (fields + index).initialize(
+                to: nghttp2_nv(
+                    name: name.start, value: value.start, namelen: name.count, valuelen: value.count,
+                    flags: cnghttp2_no_copy()))
+        }
+        // nghttp2 copies the path, which may wait for its turn while the next one is written.
+        path.pointee.flags = cnghttp2_no_copy_of_name()
+        body = .allocate(capacity: max(1, source.count))
+        body.initialize(from: source, count: source.count)
+        bodyCount = source.count
+    }
+
+    deinit {
+        fields.deallocate()
+        text.deallocate()
+        body.deallocate()
+    }
+
+    /// Whether HTTP/2 can hold the field as it is (RFC 9113, 8.2.1).
+    public static func isSafe(name: String, value: String) -> Bool {
+        let isToken = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+            default: false
+            }
+        }
+        let isPlain = value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+        let edges = [value.utf8.first, value.utf8.last]
+        return isToken && !name.isEmpty && isPlain && !edges.contains(0x20) && !edges.contains(0x09)
+    }
+}

@@ -1,0 +1,116 @@
+/// What C's callbacks of one session read and write, at an address of its own: nghttp2's user data. Owned by the
+/// `ClientSession`, used by its thread alone.
+struct SessionState {
+    /// All places, `capacity` of them.
+    let streams: UnsafeMutablePointer<StreamState>
+    let capacity: Int
+    /// A stack of the places that are free.
+    let free: UnsafeMutablePointer<Int32>
+    var freeCount: Int
+    /// A ring of `capacity`: filled by callbacks, drained by `ClientSession.nextEnded`.
+    let ended: UnsafeMutablePointer<EndedStream>
+    var endedFirst = 0
+    var endedCount = 0
+
+    var inFlight = 0
+    var output = OutputBuffer()
+    /// The stream whose answer's fields are being read, so that each field need not look it up.
+    var reading: UnsafeMutablePointer<StreamState>?
+    var readingID: Int32 = 0
+
+    var goaway: Goaway?
+    var pongs = 0
+    var settingsChanges = 0
+    /// Ends a session's streams: what nghttp2 closes from now on is lost, not answered.
+    var isEnding = false
+
+    init(capacity: Int) {
+        self.capacity = capacity
+        streams = .allocate(capacity: capacity)
+        streams.initialize(repeating: StreamState(), count: capacity)
+        free = .allocate(capacity: capacity)
+        for index in 0..<capacity { (free + index).initialize(to: Int32(capacity - 1 - index)) }
+        freeCount = capacity
+        ended = .allocate(capacity: capacity)
+    }
+
+    /// After nghttp2's session is gone: it points into the templates.
+    func deallocate() {
+        for index in 0..<capacity {
+            streams[index].template?.release()
+            streams[index].answer?.deallocate()
+        }
+        streams.deallocate()
+        free.deallocate()
+        ended.deallocate()
+        output.deallocate()
+    }
+
+    /// A stream has closed. Each place is in `ended` at most once before it is released, so there is room.
+    mutating func end(_ stream: UnsafeMutablePointer<StreamState>, _ end: StreamEnd) {
+        if reading == stream { reading = nil }
+        readingID = 0
+        var place = endedFirst + endedCount
+        if place >= capacity { place -= capacity }
+        (ended + place).initialize(
+            to: EndedStream(
+                slot: stream - streams, status: Int(stream.pointee.status), end: end,
+                startedAt: stream.pointee.startedAt))
+        endedCount += 1
+        inFlight -= 1
+        stream.pointee.id = 0
+    }
+}
+
+/// Bytes on their way to the server: written at the end, taken from the start.
+struct OutputBuffer {
+    private var memory: UnsafeMutablePointer<UInt8>
+    private var capacity: Int
+    private var start = 0
+    private var end = 0
+    /// Bytes ever taken.
+    private(set) var taken = 0
+
+    init() {
+        capacity = 64 << 10
+        memory = .allocate(capacity: capacity)
+    }
+
+    func deallocate() { memory.deallocate() }
+
+    var count: Int { end - start }
+    /// Bytes ever written: the position of the next one.
+    var position: Int { taken + count }
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory + start, count: count) }
+
+    mutating func append(_ bytes: UnsafePointer<UInt8>, _ count: Int) {
+        reserve(count)
+        (memory + end).update(from: bytes, count: count)
+        end += count
+    }
+
+    /// Room for `count` more, by moving what is left to the front or by doubling.
+    private mutating func reserve(_ count: Int) {
+        guard end + count > capacity else { return }
+        if self.count + count <= capacity / 2 {
+            memory.update(from: memory + start, count: self.count)
+        } else {
+            while self.count + count > capacity { capacity *= 2 }
+            let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+            larger.update(from: memory + start, count: self.count)
+            memory.deallocate()
+            memory = larger
+        }
+        end -= start
+        start = 0
+    }
+
+    mutating func take(_ count: Int) {
+        start += count
+        taken += count
+        if start == end {
+            start = 0
+            end = 0
+        }
+    }
+}

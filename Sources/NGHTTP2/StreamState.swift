@@ -1,0 +1,67 @@
+/// One request's place in a `ClientSession`: made once, used again and again. The session's memory; C's callbacks get
+/// its address as the stream's user data.
+struct StreamState {
+    /// Longest answer kept; the rest is dropped. APNs's answers are below 200 bytes.
+    static let answerCapacity = 1_024
+    /// `apns-id` is a UUID.
+    static let idCapacity = 36
+
+    /// 0 = free.
+    var id: Int32 = 0
+    var status: Int32 = 0
+    /// Held from `submit` to `release`: nghttp2 points into it until the request is sent.
+    var template: Unmanaged<RequestTemplate>?
+    /// Bytes of the body that have been written.
+    var bodySent = 0
+    /// Position in the session's output at which the request begins.
+    var position = 0
+    var startedAt: Int64 = 0
+    /// We have reset it.
+    var isLate = false
+    /// Bytes of the answer's fields as RFC 9113 counts them.
+    var fieldBytes = 0
+    /// Seconds; -1 = none.
+    var retryAfter: Int32 = -1
+    /// Made with the first answer that has something to keep, then kept with the place.
+    var answer: UnsafeMutablePointer<UInt8>?
+    var answerCount = 0
+    /// Valid with a status other than 200: the first bytes of `answer`'s memory beyond `answerCapacity`.
+    var idCount = 0
+
+    mutating func begin(
+        id: Int32, template: Unmanaged<RequestTemplate>, position: Int, startedAt: Int64
+    ) {
+        self.id = id
+        self.template = template
+        self.position = position
+        self.startedAt = startedAt
+        status = 0
+        bodySent = 0
+        isLate = false
+        fieldBytes = 0
+        retryAfter = -1
+        answerCount = 0
+        idCount = 0
+    }
+
+    /// The memory for an answer: body first, then the id.
+    mutating func answerMemory() -> UnsafeMutablePointer<UInt8> {
+        if let answer { return answer }
+        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.answerCapacity + Self.idCapacity)
+        answer = memory
+        return memory
+    }
+
+    mutating func keep(answer bytes: UnsafePointer<UInt8>, count: Int) {
+        let kept = min(count, Self.answerCapacity - answerCount)
+        guard kept > 0 else { return }
+        (answerMemory() + answerCount).update(from: bytes, count: kept)
+        answerCount += kept
+    }
+
+    mutating func keep(id bytes: UnsafePointer<UInt8>, count: Int) {
+        guard count <= Self.idCapacity else { return }
+        (answerMemory() + Self.answerCapacity).update(from: bytes, count: count)
+        idCount = count
+    }
+}

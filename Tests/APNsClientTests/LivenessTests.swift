@@ -1,0 +1,60 @@
+import Testing
+
+@testable import APNsClient
+
+@Suite struct LivenessTests {
+    /// So that expectations can call what changes it.
+    private final class Subject {
+        var value = Liveness(timeout: 10_000, now: 1_000)
+        func next(isWaiting: Bool) -> Int64 { value.next(isWaiting: isWaiting) }
+        func action(now: Int64, isWaiting: Bool) -> Liveness.Action? { value.action(now: now, isWaiting: isWaiting) }
+        func heard(now: Int64) { value.heard(now: now) }
+        func began(now: Int64) { value.began(now: now) }
+    }
+
+    private let liveness = Subject()
+
+    @Test func aQuietConnectionIsAskedNowAndThen() {
+        let due = 1_000 + Liveness.quietMilliseconds
+        #expect(liveness.next(isWaiting: false) == due)
+        #expect(liveness.action(now: due - 1, isWaiting: false) == nil)
+        #expect(liveness.action(now: due, isWaiting: false) == .ping)
+        liveness.heard(now: due + 40)
+        #expect(liveness.action(now: due + 10_000, isWaiting: false) == nil)
+        #expect(liveness.next(isWaiting: false) == due + 40 + Liveness.quietMilliseconds)
+    }
+
+    @Test func aQuietConnectionThatDoesNotAnswerIsGivenUp() {
+        let due = 1_000 + Liveness.quietMilliseconds
+        #expect(liveness.action(now: due, isWaiting: false) == .ping)
+        #expect(liveness.action(now: due + 9_999, isWaiting: false) == nil)
+        #expect(liveness.action(now: due + 10_000, isWaiting: false) == .retire)
+    }
+
+    @Test func silenceWhileRequestsWaitIsLookedIntoLongBeforeTheirDeadline() {
+        #expect(liveness.action(now: 3_499, isWaiting: true) == nil)
+        #expect(liveness.action(now: 3_500, isWaiting: true) == .ping)
+        #expect(liveness.action(now: 5_999, isWaiting: true) == nil)
+        #expect(liveness.action(now: 6_000, isWaiting: true) == .retire)
+    }
+
+    @Test func anythingHeardMeansThatItLives() {
+        #expect(liveness.action(now: 3_500, isWaiting: true) == .ping)
+        liveness.heard(now: 3_600)
+        #expect(liveness.action(now: 6_000, isWaiting: true) == nil)
+        #expect(liveness.action(now: 6_100, isWaiting: true) == .ping)
+    }
+
+    @Test func silenceBeforeTheFirstRequestIsNotHeldAgainstTheConnection() {
+        liveness.began(now: 200_000)
+        #expect(liveness.action(now: 200_000, isWaiting: true) == nil)
+        #expect(liveness.next(isWaiting: true) == 202_500)
+    }
+
+    @Test func aRequestDoesNotExcuseAPingWithoutAnAnswer() {
+        let due = 1_000 + Liveness.quietMilliseconds
+        #expect(liveness.action(now: due, isWaiting: false) == .ping)
+        liveness.began(now: due + 5_000)
+        #expect(liveness.action(now: due + 5_000, isWaiting: true) == .retire)
+    }
+}

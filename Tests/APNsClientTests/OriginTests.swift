@@ -1,0 +1,26 @@
+import Testing
+
+@testable import APNsClient
+
+@Suite struct OriginTests {
+    @Test(arguments: [
+        ("https://api.push.apple.com", "api.push.apple.com", 443, "api.push.apple.com"),
+        ("https://api.push.apple.com:443", "api.push.apple.com", 443, "api.push.apple.com"),
+        ("https://api.push.apple.com:2197", "api.push.apple.com", 2197, "api.push.apple.com:2197"),
+        ("https://127.0.0.1:8443", "127.0.0.1", 8443, "127.0.0.1:8443"),
+        ("https://[::1]:8443", "::1", 8443, "[::1]:8443"), ("https://[::1]", "::1", 443, "[::1]"),
+    ])
+    func anOriginIsTakenApart(_ text: String, _ host: String, _ port: Int, _ authority: String) {
+        #expect(APNsConfiguration.isOrigin(text))
+        let origin = Origin(text)
+        #expect(origin.host == host)
+        #expect(Int(origin.port) == port)
+        #expect(origin.authority == authority)
+    }
+
+    @Test func eachAddressHasItsShareOfTheTime() {
+        #expect(ConnectionAttempt.share(of: 10_000, among: 4) == 2_500)
+        #expect(ConnectionAttempt.share(of: 10_000, among: 1) == 10_000)
+        #expect(ConnectionAttempt.share(of: 0, among: 3) == 1)
+    }
+}
