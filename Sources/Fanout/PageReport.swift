@@ -15,8 +15,17 @@ struct PageReport {
         case retry(due: Int64, attempts: Int)
     }
 
-    /// Every entry that is not delivered, by index.
-    private(set) var exceptions: [(index: Int, decision: Decision)] = []
+    struct Exception {
+        var index: Int
+        var decision: Decision
+        /// As `errors` counts it.
+        var reason: String
+        /// It is tried again though it may have arrived.
+        var mayBeDuplicate = false
+    }
+
+    /// Every entry that is not delivered, by index, with the answer's name.
+    private(set) var exceptions: [Exception] = []
     private(set) var delivered = 0
     private(set) var retries = 0
     private(set) var duplicatesPossible = 0
@@ -50,13 +59,15 @@ struct PageReport {
                 return due > deadline ? .expired : .retry(due: due, attempts: attempts)
             }
             let decision: Decision
+            var reason = ""
+            var mayBeDuplicate = false
             switch exception.outcome {
             case .accepted:
                 decision = .delivered
                 delivered += 1
                 isAnswered = true
             case .unanswered(let noAnswer):
-                errors[noAnswer.cause.rawValue, default: 0] += 1
+                reason = noAnswer.cause.rawValue
                 switch noAnswer.cause {
                 case .connectionFailed, .tls:
                     unsent += 1
@@ -69,16 +80,16 @@ struct PageReport {
                 case .timeout, .connectionLost:
                     decision = again(
                         attempts: attempts, after: backoff.delay(afterAttempts: attempts, fraction: random()))
-                    if case .retry = decision, noAnswer.mayHaveBeenDelivered { duplicatesPossible += 1 }
+                    if case .retry = decision, noAnswer.mayHaveBeenDelivered { mayBeDuplicate = true }
                 }
             case .rejected(let rejection):
                 isAnswered = true
-                errors[rejection.reason.wire, default: 0] += 1
+                reason = rejection.reason.wire
                 func prune(_ since: Int64?) -> Decision {
                     .dead(
                         Prune(
                             channel: Array(page.channel(exception.index)), token: Array(page.token(exception.index)),
-                            deadSince: since))
+                            deadSince: since, reason: rejection.reason.wire))
                 }
                 switch rejection.verdict {
                 case .pruneToken: decision = prune(nil)
@@ -99,8 +110,12 @@ struct PageReport {
                 }
             }
             if decision == .delivered { continue }
+            errors[reason, default: 0] += 1
             if case .retry = decision { retries += 1 }
-            exceptions.append((exception.index, decision))
+            if mayBeDuplicate { duplicatesPossible += 1 }
+            exceptions.append(
+                Exception(
+                    index: exception.index, decision: decision, reason: reason, mayBeDuplicate: mayBeDuplicate))
         }
         isUnsent = unsent > 0 && unsent == page.count
         // One connection of several failed: its tokens wait, the app goes on.

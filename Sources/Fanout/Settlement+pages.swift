@@ -3,77 +3,80 @@ import Store
 
 extension Settlement {
     /// A page read from the registry: its tokens are counted for the first time.
-    init(firstAttempt page: TokenPage, _ report: PageReport, range: Range<ScanPosition>) {
+    /// - Parameter endedAt: when an `end` was delivered (epoch ms): its tokens are owed their removal. Nil for other events.
+    init(firstAttempt page: TokenPage, _ report: PageReport, endedAt: Int64?, range: Range<ScanPosition>) {
         self.init(range: range)
         targets = page.count
-        adopt(report)
-        count(.delivered, report.delivered)
-        for (index, decision) in report.exceptions {
-            switch decision {
-            case .delivered: break
-            case .failed: count(.failed)
-            case .expired: count(.expired)
-            case .dead(let prune): owe(prune)
-            case .retry(let due, let attempts): retry(page.waiting(index, attempts: attempts), due: due)
-            }
-        }
-    }
-
-    /// A page of tokens that waited for their retry; they stay in the push's retry set until this is written.
-    init(retried page: TokenPage, _ report: PageReport) {
-        self.init()
-        adopt(report)
-        let exceptions = Dictionary(uniqueKeysWithValues: report.exceptions)
-        for index in page.entries.indices {
-            let before = page.waiting(index, attempts: Int(page.entries[index].attempt))
-            switch exceptions[index] ?? .delivered {
-            case .delivered: finish(before, as: .delivered)
-            case .failed: finish(before, as: .failed)
-            case .expired: finish(before, as: .expired)
-            case .dead(let prune): owe(before, prune)
-            case .retry(let due, let attempts): postpone(before, as: page.waiting(index, attempts: attempts), due: due)
-            }
-        }
-    }
-
-    /// A page that is not sent: every token of it ends the same way.
-    init(unsent page: TokenPage, as field: SettledField, range: Range<ScanPosition>) {
-        self.init(range: range)
-        targets = page.count
-        count(field, page.count)
-    }
-
-    private mutating func adopt(_ report: PageReport) {
         retries = report.retries
         duplicatesPossible = report.duplicatesPossible
         errors = report.errors
         stop = report.stop
+        for exception in report.exceptions {
+            switch exception.decision {
+            case .delivered: break
+            case .failed: count(.failed)
+            case .expired: count(.expired)
+            case .dead(let prune): owe(prune)
+            case .retry(let due, let attempts): retry(page.channel(exception.index), due: due, attempts: attempts)
+            }
+        }
+        guard let endedAt else {
+            count(.delivered, report.delivered)
+            return
+        }
+        let exceptions = Set(report.exceptions.map(\.index))
+        for index in page.entries.indices where !exceptions.contains(index) {
+            owe(
+                Prune(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: endedAt))
+        }
+    }
+
+    /// Tokens that are not sent: each of them ends the same way.
+    init(unsent count: Int, as field: SettledField, range: Range<ScanPosition>) {
+        self.init(range: range)
+        targets = count
+        self.count(field, count)
+    }
+}
+
+extension RetrySettlement {
+    /// A page of waiting channels, all with the same push first in line.
+    init(_ waiting: [WaitingChannel], _ report: PageReport, endedAt: Int64?) {
+        self.init()
+        let exceptions = Dictionary(uniqueKeysWithValues: report.exceptions.map { ($0.index, $0) })
+        for (index, channel) in waiting.enumerated() {
+            guard let exception = exceptions[index] else {
+                if let endedAt, let token = channel.token {
+                    owe(channel, Prune(channel: channel.channel, token: token, endedAt: endedAt))
+                } else {
+                    finish(channel, as: .delivered)
+                }
+                continue
+            }
+            switch exception.decision {
+            case .delivered: finish(channel, as: .delivered)
+            case .failed: finish(channel, as: .failed, reason: exception.reason)
+            case .expired: finish(channel, as: .expired, reason: exception.reason)
+            case .dead(let prune): owe(channel, prune)
+            case .retry(let due, let attempts):
+                postpone(
+                    channel, due: due, attempts: attempts, reason: exception.reason,
+                    mayBeDuplicate: exception.mayBeDuplicate)
+            }
+        }
+        if let stop = report.stop, let push = waiting.first?.push { self.stop(push, reason: stop) }
     }
 }
 
 extension TokenPage {
-    /// The entry as it lies in a push's retry set.
-    func waiting(_ index: Int, attempts: Int) -> RetryToken {
-        RetryToken(
-            channel: Array(channel(index)), token: Array(token(index)), registeredAt: entries[index].registeredAt,
-            attempts: attempts)
-    }
-
-    init(_ tokens: [RetryToken]) {
-        self.init(reservingEntries: tokens.count, bytes: tokens.reduce(0) { $0 + $1.channel.count + $1.token.count })
-        for token in tokens {
+    /// Waiting channels with the tokens they have now; each must have one.
+    init(_ waiting: [WaitingChannel]) {
+        self.init(
+            reservingEntries: waiting.count,
+            bytes: waiting.reduce(0) { $0 + $1.channel.count + ($1.token?.count ?? 0) })
+        for one in waiting {
             append(
-                channel: token.channel, token: token.token, registeredAt: token.registeredAt, attempt: token.attempts)
-        }
-    }
-}
-
-extension Settlement {
-    /// A page of tokens that waited for their retry and are not sent any more.
-    init(retried page: TokenPage, endingAs field: SettledField) {
-        self.init()
-        for index in page.entries.indices {
-            finish(page.waiting(index, attempts: Int(page.entries[index].attempt)), as: field)
+                channel: one.channel, token: one.token ?? [], registeredAt: one.registeredAt, attempt: one.attempts)
         }
     }
 }

@@ -5,8 +5,8 @@ import Logging
 import Store
 import Synchronization
 
-/// One shard of one push on its way through the registry: page after page is read, filtered, sent and settled, several at a
-/// time. Memory is bounded by `openPages` pages, whatever the shard's size.
+/// One shard of one push on its way through the registry, or the catch-up behind its shards: page after page is read,
+/// filtered, sent and settled, several at a time. Memory is bounded by `openPages` pages, whatever the shard's size.
 ///
 /// Killed at any point, it is resumed from the last settled page by whoever claims the entry; pages in flight are sent again.
 struct Sweep: Sendable {
@@ -18,12 +18,20 @@ struct Sweep: Sendable {
         case interrupted(rest: Duration)
     }
 
-    private let sweeper: Sweeper
+    /// A page on its way, with the channels in the audience that wait for an older push.
+    struct Page: Sendable {
+        var tokens = TokenPage()
+        var held: [[UInt8]] = []
+        /// Of a catch-up.
+        var arrivals: [CatchUpArrival] = []
+        var isEmpty: Bool { tokens.isEmpty && held.isEmpty && arrivals.isEmpty }
+    }
+
+    let sweeper: Sweeper
+    let claim: Claim
+    let held: HeldLease
+    let log: Logger
     private let app: WorkerApp
-    private let claim: Claim
-    private let held: HeldLease
-    private let log: Logger
-    private let item: WorkItem
     private let push: PreparedPush
     private let deadline: Int64
     private let state = Progress()
@@ -32,7 +40,7 @@ struct Sweep: Sendable {
     private final class Progress: Sendable {
         struct Values { var leftovers: Leftovers?; var isOver = false; var isLost = false; var rest: Duration? }
         let values = Mutex(Values())
-        var goesOn: Bool { values.withLock { !$0.isOver && !$0.isLost && $0.rest == nil } }
+        var goesOn: Bool { values.withLock { $0.leftovers == nil && !$0.isOver && !$0.isLost && $0.rest == nil } }
     }
 
     init(_ sweeper: Sweeper, _ app: WorkerApp, _ claim: Claim, _ held: HeldLease, _ log: Logger) {
@@ -41,20 +49,32 @@ struct Sweep: Sendable {
         self.claim = claim
         self.held = held
         self.log = log
-        let lease = claim.lease
-        item = WorkItem(
-            app: lease.app, name: lease.name, push: lease.push, priority: claim.record.priority, part: lease.part)
         push = claim.record.prepared(bundleID: app.bundleID)
         deadline = claim.record.deadline(defaultLife: sweeper.options.defaultLife)
     }
 
+    var lease: Lease { claim.lease }
+
     func run() async -> End {
-        if claim.isTakenOver { try? await sweeper.applyOwedPrunes(item, log) }
+        if claim.owesRemovals {
+            // Before anything is read: a token whose `end` was delivered gets nothing more.
+            let applied: Void? = await held.whileLive(log) { () async throws(StoreError) in
+                try await sweeper.applyOwed(lease.app, lease.name)
+            }
+            if applied == nil { return .lost }
+        }
         if claim.record.state.isFinal { state.values.withLock { $0.isOver = true } }
-        await pages()
-        if state.values.withLock({ $0.isOver }) {
+        if claim.isPoison {
+            log.error(
+                "a task that owner after owner died or slept over is given up", metadata: ["part": "\(lease.part)"])
+            await close(stop: "PoisonTask")
+        } else {
+            switch lease.part {
+            case .catchUp: await catchUp()
+            default: await pages()
+            }
             // Failed or cancelled: nobody reads the rest, and the name is free for its next push.
-            await settle(Settlement(range: claim.lease.bounds), prunes: [])
+            if state.values.withLock({ $0.isOver && $0.leftovers == nil }) { await close() }
         }
         let (leftovers, isLost, rest) = state.values.withLock { ($0.leftovers, $0.isLost, $0.rest) }
         if isLost { return .lost }
@@ -63,8 +83,14 @@ struct Sweep: Sendable {
         return held.isLive ? .interrupted(rest: .zero) : .lost
     }
 
+    private func close(stop: String? = nil) async {
+        var settlement = Settlement(range: lease.bounds)
+        settlement.stop = stop
+        await settle(settlement)
+    }
+
     private func pages() async {
-        let end = claim.lease.bounds.upperBound
+        let end = lease.bounds.upperBound
         var ahead = claim.ahead[...]
         var position = claim.position
         // Pages that the audience leaves empty are settled together with the next one that it does not.
@@ -79,9 +105,7 @@ struct Sweep: Sendable {
                     continue
                 }
                 let limit = ahead.first?.lowerBound ?? end
-                guard let (page, next) = await read(from: position, to: limit) else {
-                    return state.values.withLock { $0.isLost = true }
-                }
+                guard let (page, next) = await read(from: position, to: limit) else { return lose() }
                 position = next
                 if page.isEmpty, position < limit { continue }
                 let range = unsettled..<position
@@ -97,46 +121,80 @@ struct Sweep: Sendable {
         }
     }
 
-    private var mayGoOn: Bool { state.goesOn && held.isLive && !sweeper.drain.isOn }
+    var mayGoOn: Bool { state.goesOn && held.isLive && !sweeper.drain.isOn }
+    func lose() { state.values.withLock { $0.isLost = true } }
 
     /// The next page in the audience; nil when Redis did not give it.
-    private func read(from position: ScanPosition, to limit: ScanPosition) async -> (TokenPage, ScanPosition)? {
+    private func read(from position: ScanPosition, to limit: ScanPosition) async -> (Page, ScanPosition)? {
         await held.whileLive(log) { () async throws(StoreError) in
-            let (page, next) = try await sweeper.store.registry.page(
-                item.app, item.name, from: position, to: limit, limit: sweeper.options.pageSize)
-            return (try await sweeper.store.channels.filter(item.app, page, claim.record.audience), next)
+            while true {
+                let (tokens, next, signs) = try await sweeper.store.registry.markedPage(
+                    lease.app, lease.name, from: position, to: limit, limit: sweeper.options.pageSize)
+                if let page = try await sorted(tokens, signs, setAside: .catchingUp) { return (page, next) }
+            }
         }
     }
 
-    private func send(_ page: TokenPage, _ range: Range<ScanPosition>) async {
-        if page.isEmpty { return await settle(Settlement(range: range), prunes: []) }
-        if Clocks.now() >= deadline {
-            return await settle(Settlement(unsent: page, as: .expired, range: range), prunes: [])
+    /// Who of a page is in the audience, and which of them wait for an older push; without those that have `setAside`.
+    /// Nil: the page has to be read again.
+    func sorted(
+        _ tokens: TokenPage, _ signs: MarkSigns, setAside: Marks.Mark?
+    ) async throws(StoreError) -> Page? {
+        let audience = try await sweeper.store.channels.filter(lease.app, tokens, claim.record.audience)
+        guard let marks = try await sweeper.store.registry.marks(lease.app, lease.name, audience, signs) else {
+            return nil
         }
-        let outcome = await app.transport.send(page, push)
-        let report = sweeper.judge(page, outcome, item.app, claim.record, deadline)
-        if let rest = await sweeper.rest(item.app, report, log) { state.values.withLock { $0.rest = rest } }
-        if report.isUnsent {
-            // Nothing left this machine: the page is read again when the app is back, or by another worker when this one
-            // drains. A transport that gives pages back for no reason is not asked again at once.
-            let pause: Duration = sweeper.drain.isOn ? .zero : .seconds(1)
-            state.values.withLock { $0.rest = $0.rest ?? pause }
-            return
-        }
-        await settle(Settlement(firstAttempt: page, report, range: range), prunes: report.prunes)
+        if marks.isEmpty { return Page(tokens: audience) }
+        func isHere(_ index: Int) -> Bool { setAside.map { !marks[index].contains($0) } ?? true }
+        return Page(
+            tokens: audience.filtered { isHere($0) && !marks[$0].contains(.waiting) },
+            held: (0..<audience.count).filter { isHere($0) && marks[$0].contains(.waiting) }
+                .map { Array(audience.channel($0)) })
     }
 
-    private func settle(_ settlement: Settlement, prunes: [Prune]) async {
+    /// Sends a page and settles it.
+    func send(_ page: Page, _ range: Range<ScanPosition>) async {
+        var settlement: Settlement
+        if page.tokens.isEmpty, page.held.isEmpty {
+            settlement = Settlement(range: range)
+        } else if sweeper.store.time.now() >= deadline {
+            settlement = Settlement(unsent: page.tokens.count + page.held.count, as: .expired, range: range)
+        } else {
+            settlement = Settlement(range: range)
+            if !page.tokens.isEmpty {
+                // It may have taken long to come to this, and a process may have slept: nothing is sent on a lost lease.
+                guard held.isLive else { return lose() }
+                let outcome = await app.transport.send(page.tokens, push)
+                let report = sweeper.judge(page.tokens, outcome, lease.app, claim.record, deadline)
+                if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
+                if report.isUnsent {
+                    // Nothing left this machine: the page is read again when the app is back, or by another worker when
+                    // this one drains. A transport that gives pages back for no reason is not asked again at once.
+                    let pause: Duration = sweeper.drain.isOn ? .zero : .seconds(1)
+                    state.values.withLock { $0.rest = $0.rest ?? pause }
+                    return
+                }
+                settlement = Settlement(
+                    firstAttempt: page.tokens, report,
+                    endedAt: claim.record.event == .end ? sweeper.store.time.now() : nil,
+                    range: range)
+            }
+            for channel in page.held { settlement.hold(channel, mostAttempts: sweeper.options.backoff.attempts / 2) }
+        }
+        for arrival in page.arrivals { settlement.caught(arrival) }
+        await settle(settlement)
+    }
+
+    func settle(_ settlement: Settlement) async {
         let settled = await held.whileLive(log) { () async throws(StoreError) in
-            try await sweeper.store.sweeps.settle(
-                item.app, item.name, item.push, lease: claim.lease, for: sweeper.options.claimAfter, settlement)
+            try await sweeper.store.sweeps.settle(lease, for: sweeper.options.claimAfter, settlement)
         }
         switch settled {
         case nil, .stale, .gone:
             held.lose()
-            state.values.withLock { $0.isLost = true }
+            lose()
         case .ok(let pushState, let isFinished, let leftovers):
-            sweeper.meters.settled(item.app, settlement)
+            sweeper.meters.settled(lease.app, settlement)
             state.values.withLock { values in
                 if isFinished {
                     values.leftovers = leftovers
@@ -145,11 +203,14 @@ struct Sweep: Sendable {
                 }
             }
             let seenTo: Void? = await held.whileLive(log) { () async throws(StoreError) in
-                if let first = leftovers.firstRetry, !isFinished { try await sweeper.scheduleRetries(item, first) }
-                try await sweeper.apply(prunes, item, log)
+                if settlement.leavesWaiting, let first = leftovers.firstRetry, !isFinished {
+                    try await sweeper.scheduleRetries(lease.app, lease.name, claim.record.priority, first)
+                }
+                try await sweeper.apply(
+                    settlement.owed.map { OwedPrune(push: lease.push, prune: $0) }, lease.app, lease.name)
             }
             // The entry stays pending then, and whoever claims it finds what is left.
-            if seenTo == nil { state.values.withLock { $0.isLost = true } }
+            if seenTo == nil { lose() }
         }
     }
 }
@@ -163,7 +224,7 @@ extension HeldLease {
             let asked = Clocks.sinceBoot()
             do throws(StoreError) {
                 let value = try await body()
-                if value is Settled { extend(askedAt: asked) }
+                if value is Settled || value is RetrySettled { extend(askedAt: asked) }
                 return value
             } catch {
                 guard error.isPassing else {
@@ -183,11 +244,5 @@ extension PushRecord {
     func prepared(bundleID: String) -> PreparedPush {
         PreparedPush(
             headers: PushHeaders(bundleID: bundleID, priority: priority, expiration: expiry), payload: payload)
-    }
-}
-
-extension PageReport {
-    var prunes: [Prune] {
-        exceptions.compactMap { if case .dead(let prune) = $0.decision { prune } else { nil } }
     }
 }

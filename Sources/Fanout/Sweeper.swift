@@ -33,12 +33,12 @@ struct Sweeper: Sendable {
         log[metadataKey: "push"] = "\(entry.item.push)"
         do throws(StoreError) {
             if let rest = gates.rest(of: entry.item.app, now: Clocks.sinceBoot()) {
-                try await store.queue.schedule(entry.item, due: Clocks.now() + rest.milliseconds)
+                try await store.queue.schedule(entry.item, due: store.time.now() + rest.milliseconds)
                 return .acknowledge
             }
             switch entry.item.part {
             case .name, .reconcile: return try await name(entry, log)
-            case .shard: return try await shard(entry, log)
+            case .shard, .catchUp: return try await part(entry.item, isClaimed: entry.isClaimed, log)
             case .retries: return try await retries(entry, log)
             }
         } catch {
@@ -53,7 +53,7 @@ struct Sweeper: Sendable {
         let asked = Clocks.sinceBoot()
         let (begun, push) = try await store.sweeps.begin(
             item.app, item.name, hint: item.push, owner: owner, lease: options.claimAfter,
-            minInterval: options.minInterval)
+            minInterval: options.minInterval, mostLapses: options.maxClaims)
         if entry.isClaimed, push != item.push || !begun.isClaimed { try await seeToLeftovers(item, log) }
         switch begun {
         case .idle:
@@ -69,6 +69,12 @@ struct Sweeper: Sendable {
             return .acknowledge
         case .planned:
             if item.part == .reconcile { try await putBackShards(item, push) }
+            return .acknowledge
+        case .catchUp:
+            // Under an entry that names its push, for the same reason as below.
+            try await store.queue.add([
+                WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: .catchUp)
+            ])
             return .acknowledge
         case .plan(let record, let shards):
             // Dying after `add` leaves shards that are added once more: a shard that is done or held turns them away.
@@ -89,29 +95,31 @@ struct Sweeper: Sendable {
             ])
             return .acknowledge
         case .claimed(let claim):
-            return try await sweep(item, claim, asked: asked, log)
+            return try await sweep(item, claim, asked: asked, isClaimed: entry.isClaimed, log)
         }
     }
 
     /// A claimed entry may belong to a push whose last page was settled by a worker that died before it was done with it.
     private func seeToLeftovers(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
-        try await finish(item, try await store.sweeps.leftovers(item.app, item.name, item.push), log)
+        _ = try await finish(item, try await store.sweeps.leftovers(item.app, item.name), isClaimed: true, log)
     }
 
-    private func shard(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
+    /// A shard, or the catch-up.
+    private func part(_ item: WorkItem, isClaimed: Bool, _ log: Logger) async throws(StoreError) -> Disposition {
         let asked = Clocks.sinceBoot()
-        switch try await store.sweeps.claim(entry.item, owner: owner, lease: options.claimAfter) {
+        switch try await store.sweeps.claim(
+            item, owner: owner, lease: options.claimAfter, mostLapses: options.maxClaims)
+        {
         case .gone: return .acknowledge
-        case .held: return .leave
-        case .done(let leftovers):
-            try await finish(entry.item, leftovers, log)
-            return .acknowledge
-        case .claimed(let claim): return try await sweep(entry.item, claim, asked: asked, log)
+        // Whoever holds a catch-up does so under an entry of its own; a claimed one may be that.
+        case .held: return item.part == .catchUp && !isClaimed ? .acknowledge : .leave
+        case .done(let leftovers): return try await finish(item, leftovers, isClaimed: isClaimed, log)
+        case .claimed(let claim): return try await sweep(item, claim, asked: asked, isClaimed: isClaimed, log)
         }
     }
 
     private func sweep(
-        _ item: WorkItem, _ claim: Claim, asked: Int64, _ log: Logger
+        _ item: WorkItem, _ claim: Claim, asked: Int64, isClaimed: Bool, _ log: Logger
     ) async throws(StoreError) -> Disposition {
         guard let app = apps[item.app] else { return .leave }
         let held = HeldLease(askedAt: asked, duration: options.claimAfter)
@@ -121,14 +129,13 @@ struct Sweeper: Sendable {
         leases.release(claim.lease)
         switch end {
         case .finished(let leftovers):
-            try await finish(item, leftovers, log)
-            return .acknowledge
+            return try await finish(item, leftovers, isClaimed: isClaimed, log)
         case .lost:
             return .leave
         case .interrupted(let rest):
             // In this order: should the worker die in between, the entry comes back by itself.
             if rest > .zero {
-                try await store.queue.schedule(item, due: Clocks.now() + rest.milliseconds)
+                try await store.queue.schedule(item, due: store.time.now() + rest.milliseconds)
             }
             _ = try await store.sweeps.renew(claim.lease, for: .zero)
             if rest == .zero { try await store.queue.add([item]) }
@@ -136,24 +143,33 @@ struct Sweeper: Sendable {
         }
     }
 
-    /// Sees to what is left behind a settled shard; each step may be repeated.
-    func finish(_ item: WorkItem, _ leftovers: Leftovers, _ log: Logger) async throws(StoreError) {
-        if leftovers.owesPrunes { try await applyOwedPrunes(item, log) }
-        if let first = leftovers.firstRetry { try await scheduleRetries(item, first) }
+    /// Sees to what is left behind a finished part; each step may be repeated. The catch-up is swept at once, in the place
+    /// and under the entry of the part that was the last.
+    func finish(
+        _ item: WorkItem, _ leftovers: Leftovers, isClaimed: Bool, _ log: Logger
+    ) async throws(StoreError) -> Disposition {
+        if leftovers.owesRemovals { try await applyOwed(item.app, item.name) }
+        if let first = leftovers.firstRetry { try await scheduleRetries(item.app, item.name, item.priority, first) }
+        if leftovers.catchUpWaits, item.part != .catchUp {
+            var tail = item
+            tail.part = .catchUp
+            return try await part(tail, isClaimed: isClaimed, log)
+        }
         if leftovers.nameWaits {
             // Its own push, while other shards of it are under way, has entries already.
             guard let (push, priority) = try await store.queue.firstUnswept(item.app, item.name), push != item.push
-            else { return }
+            else { return .acknowledge }
             try await store.queue.add([
                 WorkItem(app: item.app, name: item.name, push: push, priority: priority, part: .name)
             ])
         }
+        return .acknowledge
     }
 
-    func scheduleRetries(_ item: WorkItem, _ due: Int64) async throws(StoreError) {
-        var retries = item
-        retries.part = .retries
-        try await store.queue.schedule(retries, due: due)
+    func scheduleRetries(
+        _ app: AppKey, _ name: ActivityName, _ priority: PushPriority, _ due: Int64
+    ) async throws(StoreError) {
+        try await store.queue.schedule(.retries(app, name, priority), due: due)
     }
 
     /// Shards of the active push that no stream and no worker holds any more; only an emptied stream can have lost them.
@@ -164,32 +180,34 @@ struct Sweeper: Sendable {
             lost.map { WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: $0) })
     }
 
-    // MARK: Prunes
+    // MARK: Removals
 
-    func applyOwedPrunes(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
-        try await apply(try await store.sweeps.owedPrunes(item.app, item.name, item.push), item, log)
+    func applyOwed(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+        try await store.sweeps.eachOwed(app, name) { owed throws(StoreError) in try await apply(owed, app, name) }
     }
 
-    /// Applies prunes to the registry and strikes them off. Repeatable: the registry knows what it pruned, the ledger counts
-    /// what it still owed. In parts, since what the dead owed may be many pages.
-    func apply(_ prunes: [Prune], _ item: WorkItem, _ log: Logger) async throws(StoreError) {
-        for start in stride(from: 0, to: prunes.count, by: 1_000) {
-            try await applyPart(Array(prunes[start..<min(start + 1_000, prunes.count)]), item)
-        }
-    }
-
-    private func applyPart(_ prunes: [Prune], _ item: WorkItem) async throws(StoreError) {
-        let results = try await store.registry.prune(item.app, item.name, prunes)
-        var settlement = Settlement()
-        for (prune, result) in zip(prunes, results) {
-            switch result {
-            case .pruned: settlement.strike(prune, as: .pruned)
-            case .newer: settlement.strike(prune, as: .failed)
-            case .gone: settlement.strike(prune, as: .skipped)
+    /// Applies removals to the registry and strikes them off. Repeatable: the registry knows what it removed, each is
+    /// counted by the one call that strikes it.
+    func apply(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+        for start in stride(from: 0, to: owed.count, by: 1_000) {
+            let part = owed[start..<min(start + 1_000, owed.count)]
+            let results = try await store.registry.prune(app, name, part.map(\.prune))
+            let struck = zip(part, results).map { (owed: $0, as: Self.outcome($0.prune, $1)) }
+            let (counted, firstRetry) = try await store.sweeps.strike(app, name, struck)
+            meters.struck(app, counted)
+            // What waited behind an `end` is free now.
+            if let firstRetry, part.contains(where: \.prune.hasEnded) {
+                try await scheduleRetries(app, name, .high, firstRetry)
             }
         }
-        let settled = try await store.sweeps.settle(
-            item.app, item.name, item.push, lease: nil, for: options.claimAfter, settlement)
-        if case .ok(_, _, let leftovers) = settled { meters.pruned(item.app, leftovers.pruned) }
+    }
+
+    private static func outcome(_ prune: Prune, _ result: PruneResult) -> SettledField {
+        if prune.hasEnded { return .delivered }
+        return switch result {
+        case .pruned: .pruned
+        case .newer: .failed
+        case .gone: .skipped
+        }
     }
 }

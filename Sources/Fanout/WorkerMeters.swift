@@ -30,14 +30,22 @@ struct WorkerMeters: Sendable {
     }
 
     func settled(_ app: AppKey, _ settlement: Settlement) {
-        for (field, number) in settlement.counts.merging(settlement.finished, uniquingKeysWith: +) where number > 0 {
-            outcomes[app]?[field]?.increment(by: number)
-        }
-        if settlement.retries > 0 { attempts[app]?.retries.increment(by: settlement.retries) }
-        if settlement.duplicatesPossible > 0 { attempts[app]?.duplicates.increment(by: settlement.duplicatesPossible) }
+        struck(app, settlement.counts)
+        attempted(app, settlement.retries, settlement.duplicatesPossible)
     }
 
-    func pruned(_ app: AppKey, _ number: Int) {
-        if number > 0 { outcomes[app]?[.pruned]?.increment(by: number) }
+    func settled(_ app: AppKey, _ settlement: RetrySettlement) {
+        struck(app, settlement.finished)
+        attempted(app, settlement.retries, settlement.duplicatesPossible)
+    }
+
+    /// Tokens by how they ended.
+    func struck(_ app: AppKey, _ counted: [SettledField: Int]) {
+        for (field, number) in counted where number > 0 { outcomes[app]?[field]?.increment(by: number) }
+    }
+
+    private func attempted(_ app: AppKey, _ retries: Int, _ duplicates: Int) {
+        if retries > 0 { attempts[app]?.retries.increment(by: retries) }
+        if duplicates > 0 { attempts[app]?.duplicates.increment(by: duplicates) }
     }
 }

@@ -25,6 +25,8 @@ public struct WorkerOptions: Sendable {
     public var concurrency = 48
     /// How long a lease holds and an entry may lie untouched before another worker takes it over.
     public var claimAfter: Duration = .seconds(10)
+    /// Owners of a part that may die or fall asleep over it in a row, without progress, before it is given up.
+    public var maxClaims = 8
     public var drainTimeout: Duration = .seconds(25)
     /// A push without an expiry is tried for this long after its acceptance.
     public var defaultLife: Duration = .seconds(3_600)

@@ -18,19 +18,26 @@ public struct Keyspace: Sendable {
         return text.replacing("%", with: "%25").replacing("{", with: "%7B").replacing("}", with: "%7D")
     }
 
-    /// Name meta: `seq` `ts` `last` `all` `ended` `active` `woken` `paced`.
+    /// Name meta: `seq` `ts` `last` `ended` `active` `catch` `arrivals` `cut` `woken` `paced`.
     func name(_ tag: String) -> String { "\(prefix):n:\(tag)" }
     /// The name's pushes that no sweep has finished, by sequence.
     func unswept(_ tag: String) -> String { "\(prefix):q:\(tag)" }
     /// One push: record and ledger.
     func push(_ tag: String, _ id: PushID) -> String { pushPrefix(tag) + id.description }
     func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
-    /// Its shards: epoch, owner, deadline, position of each.
-    func tasks(_ tag: String, _ id: PushID) -> String { "\(prefix):w:\(tag):\(id)" }
-    /// Its tokens that wait for another attempt, by due time.
-    func retries(_ tag: String, _ id: PushID) -> String { "\(prefix):r:\(tag):\(id)" }
-    /// Prunes that were decided and not yet applied.
-    func owed(_ tag: String, _ id: PushID) -> String { "\(prefix):o:\(tag):\(id)" }
+    /// Its shards: epoch, owner, deadline, position of each; and how much of it waits or is owed.
+    func tasks(_ tag: String, _ id: PushID) -> String { tasksPrefix(tag) + id.description }
+    func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }
+    /// Channels that wait for an attempt, by due time.
+    func retries(_ tag: String) -> String { "\(prefix):r:\(tag)" }
+    /// What each of them is still owed.
+    func waiting(_ tag: String) -> String { "\(prefix):h:\(tag)" }
+    /// The lease on them.
+    func retryLease(_ tag: String) -> String { "\(prefix):l:\(tag)" }
+    /// Channels that registered a token behind the sweep that runs.
+    func catchUp(_ tag: String) -> String { "\(prefix):k:\(tag)" }
+    /// Removals that were decided and not yet applied to the registry.
+    func owed(_ tag: String) -> String { "\(prefix):o:\(tag)" }
     /// Bucket 0 of the name's tokens.
     func root(_ tag: String) -> String { "\(prefix):b:\(tag)" }
 

@@ -1,8 +1,9 @@
 import Redis
 
-/// The scripts of `Lua/`, embedded at build time. The number in a file's name is how many keys it declares.
+/// The scripts of `Lua/`, embedded at build time. The number in a file's name is how many keys it declares; `shared-endings`
+/// is put before those that use it.
 enum Lua {
-    static let registrySet = script("registry-set-3", PackageResources.registry_set_3_lua)
+    static let registrySet = script("registry-set-5", PackageResources.registry_set_5_lua)
     static let registryRemove = script("registry-remove-2", PackageResources.registry_remove_2_lua)
     static let registryPrune = script("registry-prune-2", PackageResources.registry_prune_2_lua)
     static let registrySplit = script("registry-split-4", PackageResources.registry_split_4_lua)
@@ -11,12 +12,15 @@ enum Lua {
     static let channelConfirm = script("channel-confirm-1", PackageResources.channel_confirm_1_lua)
     static let channelStartToken = script("channel-start-token-1", PackageResources.channel_start_token_1_lua)
     static let pushAccept = script("push-accept-3", PackageResources.push_accept_3_lua)
-    static let pushBegin = script("push-begin-5", PackageResources.push_begin_5_lua)
-    static let pushCancel = script("push-cancel-5", PackageResources.push_cancel_5_lua)
-    static let taskClaim = script("task-claim-5", PackageResources.task_claim_5_lua)
+    static let pushBegin = sharing("push-begin-7", PackageResources.push_begin_7_lua)
+    static let pushCancel = sharing("push-cancel-3", PackageResources.push_cancel_3_lua)
+    static let taskClaim = sharing("task-claim-5", PackageResources.task_claim_5_lua)
     static let taskPlanned = script("task-planned-1", PackageResources.task_planned_1_lua)
     static let taskRenew = script("task-renew-1", PackageResources.task_renew_1_lua)
-    static let taskSettle = script("task-settle-6", PackageResources.task_settle_6_lua)
+    static let taskSettle = sharing("task-settle-8", PackageResources.task_settle_8_lua)
+    static let retryClaim = sharing("retry-claim-3", PackageResources.retry_claim_3_lua)
+    static let retrySettle = sharing("retry-settle-4", PackageResources.retry_settle_4_lua)
+    static let owedStrike = sharing("owed-strike-4", PackageResources.owed_strike_4_lua)
     static let queueDue = script("queue-due-2", PackageResources.queue_due_2_lua)
     static let guardCount = script("guard-count-1", PackageResources.guard_count_1_lua)
     static let quarantineForget = script("quarantine-forget-1", PackageResources.quarantine_forget_1_lua)
@@ -44,6 +48,9 @@ enum Lua {
         taskPlanned,
         taskRenew,
         taskSettle,
+        retryClaim,
+        retrySettle,
+        owedStrike,
         queueDue,
         queueForget,
         guardCount,
@@ -58,5 +65,10 @@ enum Lua {
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript {
         RedisScript(name: name, source: String(decoding: source, as: UTF8.self))
+    }
+
+    /// Redis has no libraries of functions before version 7: what scripts share is put before each of them.
+    private static func sharing(_ name: String, _ source: [UInt8]) -> RedisScript {
+        script(name, PackageResources.shared_endings_lua + source)
     }
 }

@@ -182,8 +182,7 @@ public struct Pushes: Sendable {
             RedisCommand(
                 Lua.pushCancel,
                 keys: [
-                    .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, id)),
-                    .string(keys.retries(tag, id)), .string(keys.tasks(tag, id)),
+                    .string(keys.unswept(tag)), .string(keys.push(tag, id)), .string(keys.tasks(tag, id)),
                 ],
                 arguments: [.string(id.description), now.map { .int($0) } ?? ""])
         ])

@@ -8,7 +8,8 @@ struct RegistryPlace: Sendable {
     let tag: String
 }
 
-/// One channel's change, to be run by a script with KEYS root, bucket (and the name's meta) and ARGV count, channel, `arguments`.
+/// One channel's change, to be run by a script with KEYS root, bucket (and those of a
+/// registration) and ARGV count, channel, `arguments`.
 struct BucketChange: Sendable {
     /// Fields beyond which a bucket is divided. Reading is cheapest with large buckets, writing with small ones; the
     /// compact encoding is searched from its start.
@@ -32,11 +33,16 @@ extension Registry {
     /// Runs a script for each change and gives its numbers, in order. Changes made under an outdated count were refused by
     /// the script and are run again, still in order; buckets that became too full are divided before the next batch.
     func apply(
-        _ script: RedisScript, _ changes: [BucketChange], in place: RegistryPlace, namesMeta: Bool = false
+        _ script: RedisScript, _ changes: [BucketChange], in place: RegistryPlace, isRegistration: Bool = false
     ) async throws(StoreError) -> [Int] {
         var answers = [Int](repeating: 0, count: changes.count)
         let root = RedisArgument.string(keys.root(place.tag))
-        let meta: [RedisArgument] = namesMeta ? [.string(keys.name(place.tag))] : []
+        // Whom a sweep that runs has to catch up with, and attempts under way at the token before.
+        let more: [RedisArgument] =
+            isRegistration
+            ? [
+                .string(keys.name(place.tag)), .string(keys.waiting(place.tag)), .string(keys.catchUp(place.tag)),
+            ] : []
         var start = 0
         while start < changes.count {
             // A small name's first batches are small too, so that no bucket holds much more than twice the threshold.
@@ -56,7 +62,7 @@ extension Registry {
                     let bucket = key.map { count.bucket(of: $0.hash(changes[index].channel)) } ?? 0
                     commands.append(
                         RedisCommand(
-                            script, keys: [root, .string(keys.bucket(place.tag, bucket))] + meta,
+                            script, keys: [root, .string(keys.bucket(place.tag, bucket))] + more,
                             arguments: [.string(count.stored), .bytes(changes[index].channel)]
                                 + changes[index].arguments))
                 }

@@ -58,8 +58,18 @@ extension Registry {
     public func page(
         _ app: AppKey, _ name: ActivityName, from position: ScanPosition, to end: ScanPosition, limit: Int
     ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition) {
+        let (page, next, _) = try await markedPage(app, name, from: position, to: end, limit: limit)
+        return (page, next)
+    }
+
+    /// The same, with the signs of what may stand in the way of sending to some of them; asked for in the same round trip.
+    public func markedPage(
+        _ app: AppKey, _ name: ActivityName, from position: ScanPosition, to end: ScanPosition, limit: Int
+    ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition, signs: MarkSigns) {
         let place = place(app, name)
         let now = clock()
+        var signs = MarkSigns()
+        let first = position.rawValue
         let limit = max(limit, 1)
         let end = min(end, .end).rawValue
         var position = position.rawValue
@@ -68,22 +78,24 @@ extension Registry {
         while position < end, page.count < limit {
             let before = page.count
             let step = try await read(
-                place, from: position, end: end, tokens: limit - page.count, density: density, now: now, into: &page)
+                place, from: position, end: end, tokens: limit - page.count, density: density, now: now, into: &page,
+                signs: &signs, isFirst: position == first)
             density = Double(page.count - before) / Double(max(step.buckets.count, 1))
             position = min(step.positions.upperBound, end)
         }
-        return (page, ScanPosition(position))
+        return (page, ScanPosition(position), signs)
     }
 
     private func read(
         _ place: RegistryPlace, from position: UInt64, end: UInt64, tokens: Int, density: Double, now: Int64,
-        into page: inout TokenPage
+        into page: inout TokenPage, signs: inout MarkSigns, isFirst: Bool
     ) async throws(StoreError) -> ScanStep {
+        let marks = MarkSigns.commands(keys, place.tag)
         let root = RedisArgument.string(keys.root(place.tag))
         for _ in 0..<Self.countAttempts {
             let known = memory.count(place.key)
             let step = ScanStep(known, from: position, end: end, tokens: tokens, density: density)
-            var commands = [RedisCommand("HGET", [root, "n"])]
+            var commands = [RedisCommand("HGET", [root, "n"])] + marks
             for bucket in step.buckets {
                 commands.append(RedisCommand("HGETALL", [.string(keys.bucket(place.tag, bucket))]))
             }
@@ -98,7 +110,8 @@ extension Registry {
             // Not at a class's edge: the name had more buckets once and shrank by expiring, or the range is narrower.
             let isPartial = position > step.positions.lowerBound || end < step.positions.upperBound
             let filter = isPartial ? (key: try await hashKey(for: count), range: position..<end) : nil
-            for (bucket, reply) in zip(step.buckets, replies.dropFirst()) where bucket < count.buckets {
+            try signs.add(replies[1...marks.count], isFirst: isFirst)
+            for (bucket, reply) in zip(step.buckets, replies.dropFirst(1 + marks.count)) where bucket < count.buckets {
                 try collect(reply, filter: filter, now: now, into: &page)
             }
             return step

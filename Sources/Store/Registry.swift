@@ -48,7 +48,7 @@ public struct Registry: Sendable {
             sources.append(index)
         }
         var results = [RegistrationResult](repeating: .stale, count: registrations.count)
-        let answers = try await apply(Lua.registrySet, changes, in: place, namesMeta: true)
+        let answers = try await apply(Lua.registrySet, changes, in: place, isRegistration: true)
         for (source, answer) in zip(sources, answers) where answer != 0 { results[source] = .stored }
         if answers.contains(where: { $0 != 0 }) { try await list(place, now: now) }
         return results
@@ -77,7 +77,8 @@ public struct Registry: Sendable {
         let now = clock()
         let changes = prunes.map { prune in
             let since: RedisArgument = prune.deadSince.map { .int(RegistryRecord.stamp(min($0, now))) } ?? ""
-            return BucketChange(channel: prune.channel, arguments: [.bytes(prune.token), since])
+            return BucketChange(
+                channel: prune.channel, arguments: [.bytes(prune.token), since, prune.hasEnded ? "1" : "0"])
         }
         return try await apply(Lua.registryPrune, changes, in: place(app, name)).map { answer in
             switch answer {

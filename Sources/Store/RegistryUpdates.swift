@@ -45,17 +45,28 @@ public enum RegistrationResult: Sendable, Hashable {
     case stale
 }
 
-/// A token that APNs called dead, in its stored forms.
+/// A token that is to be taken out of a name, in its stored form: APNs called it dead, or its activity has ended.
 public struct Prune: Sendable, Hashable {
     public var channel: [UInt8]
     public var token: [UInt8]
-    /// A 410's timestamp (epoch ms): prune only a registration from before it. Nil for a 400.
+    /// A 410's timestamp (epoch ms): prune only a registration from before it. Nil for a 400. When `hasEnded`, the time of
+    /// the end's delivery: the token goes whenever it was registered, and is not taken back in by what is older.
     public var deadSince: Int64?
+    /// Its `end` was delivered.
+    public var hasEnded = false
+    /// APNs's word for it, for people.
+    public var reason = ""
 
-    public init(channel: [UInt8], token: [UInt8], deadSince: Int64?) {
+    public init(channel: [UInt8], token: [UInt8], deadSince: Int64?, reason: String = "") {
         self.channel = channel
         self.token = token
         self.deadSince = deadSince
+        self.reason = reason
+    }
+
+    public init(channel: [UInt8], token: [UInt8], endedAt: Int64) {
+        self.init(channel: channel, token: token, deadSince: endedAt)
+        hasEnded = true
     }
 }
 

@@ -1,4 +1,4 @@
-import LiveActivity
+public import LiveActivity
 import Redis
 
 /// The ledger's fields that a target can end in.
@@ -8,71 +8,50 @@ public enum SettledField: String, Sendable, Hashable, CaseIterable {
 
 /// What one page comes to, to be settled in one script. Built by the worker from the page's outcomes.
 public struct Settlement: Sendable {
-    /// The page's place in its shard; nil for retries and for prunes that were applied later.
-    public var range: Range<ScanPosition>?
-    /// Tokens read for the first time.
+    /// The page's place in its shard; of a catch-up, its number.
+    public var range: Range<ScanPosition>
+    /// Tokens read for the first time, but for those that are held.
     public var targets = 0
     public var counts: [SettledField: Int] = [:]
-    /// Retried tokens by how they end. The script counts each of them itself, and only if it was still waiting.
-    public private(set) var finished: [SettledField: Int] = [:]
     public var retries = 0
     public var duplicatesPossible = 0
     /// Answers other than 200, by reason.
     public var errors: [String: Int] = [:]
     /// Stops the push early, for this reason.
     public var stop: String?
+    /// Removals that the page decides on: whoever settles applies them next.
+    public private(set) var owed: [Prune] = []
+    /// Channels of the page now wait: whoever settles sees to it that somebody comes back for them.
+    public private(set) var leavesWaiting = false
     private(set) var operations: [RedisArgument] = []
-    /// Prunes in `operations`, which whoever settles applies next.
-    private(set) var prunes = 0
 
-    public init(range: Range<ScanPosition>? = nil) { self.range = range }
+    public init(range: Range<ScanPosition>) { self.range = range }
 
     public mutating func count(_ field: SettledField, _ number: Int = 1) { counts[field, default: 0] += number }
     public mutating func count(error reason: String) { errors[reason, default: 0] += 1 }
 
-    /// A token of the page that is dead: its prune is owed until it has been applied and struck off.
+    /// A token of the page that is dead, or was delivered its `end`: counted when its removal has been applied and struck off.
     public mutating func owe(_ prune: Prune) {
-        operations += ["owe", .bytes(prune.channel), .bytes(prune.storedValue)]
-        prunes += 1
+        operations += ["owe", .bytes(prune.storedField), .bytes(prune.storedValue)]
+        owed.append(prune)
     }
 
-    /// A token of the page that is tried again at `due` (epoch ms).
-    public mutating func retry(_ token: RetryToken, due: Int64) {
-        operations += ["retry", .int(due), .bytes(token.member)]
+    /// A channel of the page that is tried again at `due` (epoch ms).
+    public mutating func retry(_ channel: some Collection<UInt8>, due: Int64, attempts: Int) {
+        operations += ["retry", .bytes(Array(channel)), .int(due), .int(attempts)]
+        leavesWaiting = true
     }
 
-    /// A token that waited for its retry is finished.
-    public mutating func finish(_ token: RetryToken, as field: SettledField) {
-        finished[field, default: 0] += 1
-        operations += ["settle", .bytes(token.member), .string(field.rawValue)]
+    /// A channel in the audience that waits for an older push: this one joins the line. The older one's attempts count
+    /// against it up to `mostAttempts`, should it take that one's place.
+    public mutating func hold(_ channel: some Collection<UInt8>, mostAttempts: Int) {
+        operations += ["hold", .bytes(Array(channel)), .int(mostAttempts)]
+        leavesWaiting = true
     }
 
-    /// A member of the retry set that cannot be read: nothing can be sent to it.
-    mutating func discard(retry member: ArraySlice<UInt8>) {
-        operations += ["settle", .bytes(Array(member)), .string(SettledField.failed.rawValue)]
-        count(error: "UnreadableRetry")
-    }
-
-    /// An owed prune that cannot be read: nothing can be pruned by it.
-    mutating func discard(pruneOf channel: ArraySlice<UInt8>) {
-        operations += ["strike", .bytes(Array(channel)), .string(SettledField.failed.rawValue)]
-        count(error: "UnreadablePrune")
-    }
-
-    /// A token that waited for its retry waits again.
-    public mutating func postpone(_ token: RetryToken, as next: RetryToken, due: Int64) {
-        operations += ["again", .bytes(token.member), .int(due), .bytes(next.member)]
-    }
-
-    /// A token that waited for its retry is dead.
-    public mutating func owe(_ token: RetryToken, _ prune: Prune) {
-        operations += ["dead", .bytes(token.member), .bytes(prune.channel), .bytes(prune.storedValue)]
-        prunes += 1
-    }
-
-    /// An owed prune was applied: the token counts as pruned, or as failed where the registration is newer.
-    public mutating func strike(_ prune: Prune, as field: SettledField) {
-        operations += ["strike", .bytes(prune.channel), .string(field.rawValue)]
+    /// A channel of the catch-up was seen to, as it was at that arrival.
+    public mutating func caught(_ arrival: CatchUpArrival) {
+        operations += ["caught", .bytes(arrival.channel), .int(arrival.order)]
     }
 
     var arguments: [RedisArgument] {
@@ -89,61 +68,57 @@ public struct Settlement: Sendable {
     }
 }
 
-/// A token that waits for another attempt, as it lies in a push's retry set.
-public struct RetryToken: Sendable, Hashable {
-    public var channel: [UInt8]
-    public var token: [UInt8]
-    public var registeredAt: Int64
-    /// Attempts made so far.
-    public var attempts: Int
+/// What attempts at waiting channels come to. Each of its parts is written only while its push is still first in the
+/// channel's line, so it may be repeated.
+public struct RetrySettlement: Sendable {
+    /// How channels end, for metrics; the script counts each for its push.
+    public private(set) var finished: [SettledField: Int] = [:]
+    public private(set) var retries = 0
+    public private(set) var duplicatesPossible = 0
+    public private(set) var owed: [OwedPrune] = []
+    private(set) var arguments: [RedisArgument] = []
 
-    public init(channel: [UInt8], token: [UInt8], registeredAt: Int64, attempts: Int) {
-        self.channel = channel
-        self.token = token
-        self.registeredAt = registeredAt
-        self.attempts = attempts
+    public init() {}
+
+    private func first(_ word: RedisArgument, _ waiting: WaitingChannel) -> [RedisArgument] {
+        [word, .bytes(waiting.channel), .bytes(waiting.push.uuid.bytes), .bytes(waiting.seen)]
     }
 
-    /// attempts, 2 bytes ‖ registration, 8 ‖ channel's length, 2 ‖ channel ‖ token; numbers big-endian.
-    var member: [UInt8] {
-        bigEndian(UInt16(clamping: attempts)) + bigEndian(UInt64(bitPattern: registeredAt))
-            + bigEndian(UInt16(channel.count))
-            + channel + token
+    /// `reason` is counted too, unless it is empty.
+    public mutating func finish(_ waiting: WaitingChannel, as field: SettledField, reason: String = "") {
+        finished[field, default: 0] += 1
+        arguments += first("pop", waiting) + [.string(field.rawValue), .string(reason)]
     }
 
-    init?(member: ArraySlice<UInt8>) {
-        var rest = member
-        guard let attempts = rest.takeBigEndian(UInt16.self), let registered = rest.takeBigEndian(UInt64.self),
-            let length = rest.takeBigEndian(UInt16.self), (1...ChannelID.maximumBytes + 2).contains(Int(length)),
-            (1...PushToken.maximumBytes).contains(rest.count - Int(length))
-        else { return nil }
-        self.init(
-            channel: Array(rest.prefix(Int(length))), token: Array(rest.dropFirst(Int(length))),
-            registeredAt: Int64(bitPattern: registered), attempts: Int(attempts))
+    /// Its push is over, and has counted the channel: only the line moves up.
+    public mutating func drop(_ waiting: WaitingChannel) {
+        arguments += first("pop", waiting) + [.string(SettledField.skipped.rawValue), ""]
     }
-}
 
-extension Prune {
-    /// The 410's timestamp, 8 bytes big-endian, 0 for none ‖ token.
-    var storedValue: [UInt8] { bigEndian(UInt64(bitPattern: deadSince ?? 0)) + token }
-
-    init?(channel: ArraySlice<UInt8>, storedValue: ArraySlice<UInt8>) {
-        var rest = storedValue
-        guard let since = rest.takeBigEndian(UInt64.self), !rest.isEmpty else { return nil }
-        self.init(channel: Array(channel), token: Array(rest), deadSince: since == 0 ? nil : Int64(bitPattern: since))
+    /// Tried again at `due` (epoch ms).
+    public mutating func postpone(
+        _ waiting: WaitingChannel, due: Int64, attempts: Int, reason: String, mayBeDuplicate: Bool
+    ) {
+        retries += 1
+        if mayBeDuplicate { duplicatesPossible += 1 }
+        arguments +=
+            first("again", waiting) + [.int(due), .int(attempts), .string(reason), mayBeDuplicate ? "1" : "0"]
     }
-}
 
-func bigEndian(_ number: some FixedWidthInteger & UnsignedInteger) -> [UInt8] {
-    stride(from: number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
-}
-
-extension ArraySlice<UInt8> {
-    /// Takes a big-endian number off the front; nil, and nothing taken, if there are too few bytes.
-    mutating func takeBigEndian<T: FixedWidthInteger & UnsignedInteger>(_: T.Type) -> T? {
-        let size = T.bitWidth / 8
-        guard count >= size else { return nil }
-        defer { removeFirst(size) }
-        return prefix(size).reduce(0) { $0 << 8 | T($1) }
+    /// The token is dead, or was delivered its `end`.
+    public mutating func owe(_ waiting: WaitingChannel, _ prune: Prune) {
+        owed.append(OwedPrune(push: waiting.push, prune: prune))
+        arguments += first(prune.hasEnded ? "end" : "owe", waiting) + [.bytes(prune.token), .bytes(prune.storedValue)]
+        if !prune.hasEnded { arguments.append(.string(prune.reason)) }
     }
+
+    /// Stops a push early: nothing of it is sent any more.
+    public mutating func stop(_ push: PushID, reason: String) {
+        arguments += ["stop", .bytes(push.uuid.bytes), .string(reason)]
+    }
+
+    /// A line that nobody can read.
+    mutating func discard(_ channel: [UInt8]) { arguments += ["void", .bytes(channel)] }
+
+    public var isEmpty: Bool { arguments.isEmpty }
 }

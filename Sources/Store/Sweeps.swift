@@ -1,7 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// A worker's hold on one shard of a push. Only the latest epoch of a shard can settle.
+/// A worker's hold on one part of a push, or on a name's waiting channels. Only its latest epoch can settle.
 public struct Lease: Sendable, Hashable {
     public let app: AppKey
     public let name: ActivityName
@@ -10,7 +10,7 @@ public struct Lease: Sendable, Hashable {
     public let owner: String
     let epoch: Int
 
-    /// The part of the name's tokens that it covers; empty for retries.
+    /// The part of the name's tokens that it covers; empty for what is no shard.
     public var bounds: Range<ScanPosition> {
         guard case .shard(let index, let count) = part else { return .start ..< .start }
         let width = ScanPosition.end.rawValue / UInt64(count)
@@ -26,8 +26,11 @@ public struct Claim: Sendable {
     public var position: ScanPosition
     /// Ranges behind `position` that are settled too, ascending.
     public var ahead: [Range<ScanPosition>]
-    /// Somebody held the shard before, and may not have applied the prunes it owed.
-    public var isTakenOver: Bool
+    /// Removals may be owed that have to be applied before a page is read: those of pushes before it, so that nothing is
+    /// sent to a token whose `end` was delivered, and those of an owner before.
+    public var owesRemovals: Bool
+    /// So many owners in a row died or fell asleep over it that it is not to be tried once more.
+    public var isPoison: Bool
 }
 
 public enum Begun: Sendable {
@@ -35,6 +38,8 @@ public enum Begun: Sendable {
     case idle
     /// Its shards are in the stream already.
     case planned
+    /// Its shards are finished; the catch-up behind them waits for somebody to claim it.
+    case catchUp
     /// Put these shards into the stream, then call `markPlanned`.
     case plan(PushRecord, shards: Int)
     /// Another worker has it.
@@ -54,30 +59,33 @@ public enum ClaimResult: Sendable {
     case claimed(Claim)
 }
 
-/// What is still to be seen to after a shard is settled: each of it is repeatable.
+/// What is still to be seen to after a page is settled: each of it is repeatable.
 public struct Leftovers: Sendable, Hashable {
     /// Other pushes of the name wait to be taken up.
     public var nameWaits: Bool
-    /// When the first retry is due, epoch ms.
+    /// When the name's first waiting channel is due, epoch ms.
     public var firstRetry: Int64?
-    /// Prunes are owed that whoever settles does not know of: a worker before it decided on them, or one beside it.
-    public var owesPrunes: Bool
-    /// Owed prunes that this call struck off as pruned: each is in exactly one call's number.
-    public var pruned = 0
+    /// Removals are owed that whoever settles does not know of.
+    public var owesRemovals: Bool
+    /// The shards of the push are finished, the catch-up behind them is not.
+    public var catchUpWaits = false
 }
 
 public enum Settled: Sendable {
     /// The lease is another's: nothing was written, begin nothing more.
     case stale
     case gone
-    case ok(state: PushState, shardFinished: Bool, Leftovers)
+    case ok(state: PushState, isFinished: Bool, Leftovers)
 }
 
-/// The sweeps of pushes over their names: begin, claim, settle. Each call is one script on the name's slot.
+/// The sweeps of pushes over their names, and what waits behind them: begin, claim, settle. Each call is one script on the
+/// name's slot.
 public struct Sweeps: Sendable {
     /// Buckets (about 90 tokens each) to a shard, at the least: below twice that, a push is one shard.
     static let bucketsPerShard = 16
     static let mostShards = 64
+    /// Owners of a part that may die or fall asleep over it in a row.
+    public static let mostLapses = 8
 
     let redis: RedisClient
     let keys: Keyspace
@@ -86,7 +94,7 @@ public struct Sweeps: Sendable {
     /// `minInterval` is the least time between two alert-free updates that may be replaced; 0 = off.
     public func begin(
         _ app: AppKey, _ name: ActivityName, hint: PushID, owner: String, lease: Duration,
-        minInterval: Duration = .zero
+        minInterval: Duration = .zero, mostLapses: Int = Sweeps.mostLapses
     ) async throws(StoreError) -> (begun: Begun, push: PushID) {
         let tag = keys.tag(app, name)
         var push = hint
@@ -97,12 +105,14 @@ public struct Sweeps: Sendable {
                     Lua.pushBegin,
                     keys: [
                         .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, push)),
-                        .string(keys.tasks(tag, push)), .string(keys.root(tag)),
+                        .string(keys.tasks(tag, push)), .string(keys.root(tag)), .string(keys.catchUp(tag)),
+                        .string(keys.owed(tag)),
                     ],
                     arguments: [
                         .string(push.description), .string(owner), .int(lease.milliseconds), .int(Self.bucketsPerShard),
                         .int(Self.mostShards), .int(Pushes.retention.milliseconds), .int(minInterval.milliseconds),
                         .string(keys.pushPrefix(tag)),
+                        .bytes(push.uuid.bytes), .int(mostLapses),
                     ])
             ])[0]
             let word = try redisErrors { () throws(RedisError) in try reply[0].string() }
@@ -113,6 +123,7 @@ public struct Sweeps: Sendable {
             case "paced":
                 let left = try redisErrors { () throws(RedisError) in try reply[1].integer() }
                 return (.paced(.milliseconds(left)), push)
+            case "tail": return (.catchUp, push)
             case "gone": continue
             case "other":
                 guard let other = PushID(try redisErrors { () throws(RedisError) in try reply[1].string() }) else {
@@ -137,17 +148,21 @@ public struct Sweeps: Sendable {
         _ = try await redis.run([RedisCommand(Lua.taskPlanned, keys: [.string(tasks)])])
     }
 
-    public func claim(_ item: WorkItem, owner: String, lease: Duration) async throws(StoreError) -> ClaimResult {
+    /// Takes a shard, or the catch-up behind the shards.
+    public func claim(
+        _ item: WorkItem, owner: String, lease: Duration, mostLapses: Int = Sweeps.mostLapses
+    ) async throws(StoreError) -> ClaimResult {
         let tag = keys.tag(item.app, item.name)
         let reply = try await redis.run([
             RedisCommand(
                 Lua.taskClaim,
                 keys: [
                     .string(keys.push(tag, item.push)), .string(keys.tasks(tag, item.push)),
-                    .string(keys.retries(tag, item.push)), .string(keys.owed(tag, item.push)),
-                    .string(keys.unswept(tag)),
+                    .string(keys.retries(tag)), .string(keys.owed(tag)), .string(keys.unswept(tag)),
                 ],
-                arguments: [.string(item.part.text), .string(owner), .int(lease.milliseconds)])
+                arguments: [
+                    .string(item.part.text), .string(owner), .int(lease.milliseconds), .int(mostLapses),
+                ])
         ])[0]
         let word = try redisErrors { () throws(RedisError) in try reply[0].string() }
         switch word {
@@ -158,7 +173,7 @@ public struct Sweeps: Sendable {
                 try redisErrors { () throws(RedisError) in
                     Leftovers(
                         nameWaits: try reply[1].integer() > 0, firstRetry: try reply[2].optionalTime(),
-                        owesPrunes: try reply[3].integer() > 0)
+                        owesRemovals: try reply[3].integer() > 0, catchUpWaits: try reply[4].integer() == 1)
                 })
         case "claimed":
             return .claimed(try claim(item.app, item.name, item.push, item.part, owner, reply))
@@ -168,9 +183,11 @@ public struct Sweeps: Sendable {
 
     /// Prolongs a lease; false when it is another's by now. Zero gives it back: it cannot be prolonged any more.
     public func renew(_ lease: Lease, for duration: Duration) async throws(StoreError) -> Bool {
+        let tag = keys.tag(lease.app, lease.name)
+        let key = lease.part == .retries ? keys.retryLease(tag) : keys.tasks(tag, lease.push)
         let reply = try await redis.run([
             RedisCommand(
-                Lua.taskRenew, keys: [.string(keys.tasks(keys.tag(lease.app, lease.name), lease.push))],
+                Lua.taskRenew, keys: [.string(key)],
                 arguments: [
                     .string(lease.part.text), .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds),
                 ])
@@ -178,26 +195,26 @@ public struct Sweeps: Sendable {
         return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
     }
 
-    /// Settles a page, or retries, or prunes that were applied. Without a lease nothing but strikes may be in it.
+    /// Settles a page of a shard, or of the catch-up.
     public func settle(
-        _ app: AppKey, _ name: ActivityName, _ push: PushID, lease: Lease?, for duration: Duration,
-        _ settlement: Settlement
+        _ lease: Lease, for duration: Duration, _ settlement: Settlement
     ) async throws(StoreError) -> Settled {
-        let tag = keys.tag(app, name)
-        let bounds = lease?.bounds ?? .start ..< .start
-        let range = settlement.range ?? bounds.lowerBound..<bounds.lowerBound
+        let tag = keys.tag(lease.app, lease.name)
+        let (push, bounds, range) = (lease.push, lease.bounds, settlement.range)
         let header: [RedisArgument] = [
-            .string(push.description), .string(lease?.part.text ?? ""), .string(lease?.owner ?? ""),
-            .int(lease?.epoch ?? 0),
-            .int(duration.milliseconds), .int(range.lowerBound.rawValue), .int(range.upperBound.rawValue),
-            .int(bounds.lowerBound.rawValue), .int(bounds.upperBound.rawValue), .string(settlement.stop ?? ""),
+            .string(push.description), .bytes(push.uuid.bytes), .string(lease.part.text), .string(lease.owner),
+            .int(lease.epoch), .int(duration.milliseconds), .int(range.lowerBound.rawValue),
+            .int(range.upperBound.rawValue), .int(bounds.lowerBound.rawValue), .int(bounds.upperBound.rawValue),
+            .string(settlement.stop ?? ""), .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
+            .int(Pushes.retention.milliseconds),
         ]
         let reply = try await redis.run([
             RedisCommand(
                 Lua.taskSettle,
                 keys: [
                     .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, push)),
-                    .string(keys.tasks(tag, push)), .string(keys.retries(tag, push)), .string(keys.owed(tag, push)),
+                    .string(keys.tasks(tag, push)), .string(keys.retries(tag)), .string(keys.waiting(tag)),
+                    .string(keys.catchUp(tag)), .string(keys.owed(tag)),
                 ],
                 arguments: header + settlement.arguments)
         ])[0]
@@ -210,87 +227,28 @@ public struct Sweeps: Sendable {
                     throw .unexpectedReply("task-settle answered an unknown state")
                 }
                 return .ok(
-                    state: state, shardFinished: try reply[2].integer() == 1,
+                    state: state, isFinished: try reply[2].integer() == 1,
                     Leftovers(
                         nameWaits: try reply[3].integer() > 0, firstRetry: try reply[4].optionalTime(),
-                        owesPrunes: try reply[5].integer() > settlement.prunes, pruned: try reply[6].integer()))
+                        owesRemovals: try reply[5].integer() > 0, catchUpWaits: try reply[6].integer() == 1))
             case let word: throw .unexpectedReply("task-settle answered \(word)")
             }
         }
     }
 
-    /// The tokens of a push whose retry is due, at most `limit`; they stay in the set until they are settled. What cannot be
-    /// read is counted as failed and taken out, so that it does not stand before the others for ever.
-    public func dueRetries(_ lease: Lease, now: Int64, limit: Int) async throws(StoreError) -> [RetryToken] {
-        let key = keys.retries(keys.tag(lease.app, lease.name), lease.push)
-        let reply = try await redis.run([
-            RedisCommand("ZRANGEBYSCORE", [.string(key), "-inf", .int(now), "LIMIT", "0", .int(limit)])
-        ])[0]
-        var unreadable = Settlement()
-        let tokens = try redisErrors { () throws(RedisError) in
-            var tokens: [RetryToken] = []
-            for item in try reply.array() {
-                let member = try item.bytes()
-                if let token = RetryToken(member: member) {
-                    tokens.append(token)
-                } else {
-                    unreadable.discard(retry: member)
-                }
-            }
-            return tokens
-        }
-        try await settle(lease.app, lease.name, lease.push, unreadable)
-        return tokens
-    }
-
-    /// Prunes that were decided and not struck off; what cannot be read is counted as failed and struck off.
-    public func owedPrunes(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) -> [Prune] {
-        let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.owed(keys.tag(app, name), push))])])[0]
-        var unreadable = Settlement()
-        let prunes = try redisErrors { () throws(RedisError) in
-            let items = try reply.array()
-            var prunes: [Prune] = []
-            for index in stride(from: 0, to: items.count - 1, by: 2) {
-                let channel = try items[index].bytes()
-                if let prune = Prune(channel: channel, storedValue: try items[index + 1].bytes()) {
-                    prunes.append(prune)
-                } else {
-                    unreadable.discard(pruneOf: channel)
-                }
-            }
-            return prunes
-        }
-        try await settle(app, name, push, unreadable)
-        return prunes
-    }
-
-    /// What could not be read: without a lease, since each is counted once whoever counts it.
-    private func settle(
-        _ app: AppKey, _ name: ActivityName, _ push: PushID, _ unreadable: Settlement
-    ) async throws(StoreError) {
-        if unreadable.errors.isEmpty { return }
-        _ = try await settle(app, name, push, lease: nil, for: .zero, unreadable)
-    }
-
-    /// The sequence number of the name's newest push to everyone: a supersedable push before it has nothing left to say.
-    public func newestForAll(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Int {
-        let reply = try await redis.run([RedisCommand("HGET", [.string(keys.name(keys.tag(app, name))), "all"])])[0]
-        return try redisErrors { () throws(RedisError) in reply.isNil ? 0 : Int(try reply.string()) ?? 0 }
-    }
-
-    /// What a push may still need after its shards: for an entry that came back from a worker that died.
-    public func leftovers(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) -> Leftovers {
+    /// What a name may still need: for an entry that came back from a worker that died.
+    public func leftovers(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Leftovers {
         let tag = keys.tag(app, name)
         let replies = try await redis.run([
             RedisCommand("ZCARD", [.string(keys.unswept(tag))]),
-            RedisCommand("ZRANGE", [.string(keys.retries(tag, push)), "0", "0", "WITHSCORES"]),
-            RedisCommand("HLEN", [.string(keys.owed(tag, push))]),
+            RedisCommand("ZRANGE", [.string(keys.retries(tag)), "0", "0", "WITHSCORES"]),
+            RedisCommand("HLEN", [.string(keys.owed(tag))]),
         ])
         return try redisErrors { () throws(RedisError) in
             Leftovers(
                 nameWaits: try replies[0].integer() > 0,
                 firstRetry: replies[1].count == 2 ? try replies[1][1].optionalTime() : nil,
-                owesPrunes: try replies[2].integer() > 0)
+                owesRemovals: try replies[2].integer() > 0)
         }
     }
 
@@ -317,12 +275,15 @@ public struct Sweeps: Sendable {
         return try PushRecord(id: push, fields)
     }
 
-    /// From `{'claimed', epoch, position, ahead, record}`.
+    /// From `{'claimed', epoch, position, ahead, record, removals that other pushes owe, poison}`.
     private func claim(
         _ app: AppKey, _ name: ActivityName, _ push: PushID, _ part: WorkItem.Part, _ owner: String, _ reply: RedisReply
     ) throws(StoreError) -> Claim {
         let (epoch, position, ahead) = try redisErrors { () throws(RedisError) in
             (try reply[1].integer(), UInt64(try reply[2].string()) ?? 0, try reply[3].string())
+        }
+        let (othersOwe, isPoison) = try redisErrors { () throws(RedisError) in
+            (try reply[5].integer() > 0, try reply[6].integer() == 1)
         }
         let lease = Lease(app: app, name: name, push: push, part: part, owner: owner, epoch: epoch)
         let ranges = ahead.split(separator: ",").compactMap { text -> Range<ScanPosition>? in
@@ -333,13 +294,6 @@ public struct Sweeps: Sendable {
         return Claim(
             lease: lease, record: try record(push, reply[4]),
             position: max(ScanPosition(position), lease.bounds.lowerBound),
-            ahead: ranges, isTakenOver: epoch > 1)
-    }
-}
-
-extension RedisReply {
-    /// A score as text, '' for none. Epoch ms; what is no time stands for one that never comes.
-    fileprivate func optionalTime() throws(RedisError) -> Int64? {
-        Double(try string()).map { Int64(exactly: $0.rounded()) ?? .max }
+            ahead: ranges, owesRemovals: othersOwe || epoch > 1, isPoison: isPoison)
     }
 }

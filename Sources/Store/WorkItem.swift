@@ -19,7 +19,9 @@ public struct WorkItem: Sendable, Hashable {
         case reconcile
         /// One shard of a push that was cut into `count`, a power of two.
         case shard(index: Int, count: Int)
-        /// The push's retries that are due.
+        /// The catch-up behind a push's shards: channels that registered while they were swept.
+        case catchUp
+        /// The name's waiting channels that are due, of whatever pushes.
         case retries
     }
 
@@ -37,6 +39,11 @@ public struct WorkItem: Sendable, Hashable {
         self.part = part
     }
 
+    /// One entry for all that waits under a name; it names no push.
+    public static func retries(_ app: AppKey, _ name: ActivityName, _ priority: PushPriority) -> WorkItem {
+        WorkItem(app: app, name: name, push: .none, priority: priority, part: .retries)
+    }
+
     public var stream: WorkStream {
         switch (part, priority) {
         case (.shard, .high): .shardsHigh
@@ -47,13 +54,19 @@ public struct WorkItem: Sendable, Hashable {
     }
 }
 
+extension PushID {
+    /// Stands where an entry or a lease is of no push.
+    static let none = PushID(UUIDBytes(high: 0, low: 0))
+}
+
 extension WorkItem.Part {
-    /// `name`, `reconcile`, `3/8`, `r`: also the shard's name in a push's tasks.
+    /// `name`, `reconcile`, `3/8`, `c`, `r`: also the shard's name in a push's tasks.
     var text: String {
         switch self {
         case .name: "name"
         case .reconcile: "reconcile"
         case .shard(let index, let count): "\(index)/\(count)"
+        case .catchUp: "c"
         case .retries: "r"
         }
     }
@@ -62,6 +75,7 @@ extension WorkItem.Part {
         switch text {
         case "name": self = .name
         case "reconcile": self = .reconcile
+        case "c": self = .catchUp
         case "r": self = .retries
         default:
             let parts = text.split(separator: "/").compactMap { Int($0) }

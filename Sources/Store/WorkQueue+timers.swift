@@ -73,7 +73,11 @@ extension WorkQueue {
                 continue
             }
             let first: (push: PushID, priority: PushPriority)?
-            do throws(StoreError) { first = try await firstUnswept(app, name) } catch {
+            let due: Int64?
+            do throws(StoreError) {
+                first = try await firstUnswept(app, name)
+                due = first == nil ? try await firstDue(app, name) : nil
+            } catch {
                 if error.isPassing { throw error }
                 // A name whose keys cannot be read must not keep those behind it asleep.
                 _ = try await redis.run([RedisCommand("ZADD", [.string(keys.open), "XX", .int(now), .string(route)])])
@@ -85,6 +89,10 @@ extension WorkQueue {
                     RedisCommand("ZADD", [.string(keys.open), "XX", .int(now), .string(route)]),
                 ])
                 woken += 1
+            } else if let due {
+                // Channels wait, and whoever put them in line may have died before the timer was set.
+                try await schedule(.retries(app, name, .high), due: due)
+                _ = try await redis.run([RedisCommand("ZADD", [.string(keys.open), "XX", .int(now), .string(route)])])
             } else {
                 // Only if nothing was published in between: a publish sets the time before it commits.
                 _ = try await redis.run([
@@ -108,6 +116,19 @@ extension WorkQueue {
         let priority = try await redis.run([RedisCommand("HGET", [.string(keys.push(tag, push)), "prio"])])[0]
         let number = try redisErrors { () throws(RedisError) in priority.isNil ? nil : Int(try priority.string()) }
         return (push, number.flatMap(PushPriority.init(rawValue:)) ?? .high)
+    }
+
+    /// When the name's first waiting channel is due, epoch ms; now when removals are owed.
+    private func firstDue(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Int64? {
+        let tag = keys.tag(app, name)
+        let replies = try await redis.run([
+            RedisCommand("ZRANGE", [.string(keys.retries(tag)), "0", "0", "WITHSCORES"]),
+            RedisCommand("EXISTS", [.string(keys.owed(tag))]),
+        ])
+        return try redisErrors { () throws(RedisError) in
+            if try replies[1].integer() == 1 { return 0 }
+            return replies[0].count == 2 ? try replies[0][1].optionalTime() : nil
+        }
     }
 
     public func depth(_ apps: [AppKey]) async throws(StoreError) -> [QueueDepth] {

@@ -143,8 +143,7 @@ extension WorkerFixture {
                 var settlement = Settlement(range: claim.position..<next)
                 settlement.targets = page.count
                 settlement.count(.delivered, page.count)
-                _ = try await store.sweeps.settle(
-                    app, item.name, claim.lease.push, lease: claim.lease, for: .seconds(1), settlement)
+                _ = try await store.sweeps.settle(claim.lease, for: .seconds(1), settlement)
             } catch {
                 try? await Task.sleep(for: .milliseconds(100))
             }

@@ -35,31 +35,24 @@ import Testing
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<2)
         let id = try await fixture.publish()
-        let tokens = (0..<2).map { number in
-            RetryToken(
-                channel: channels[number].stored, token: [0, 0, 0, UInt8(number)],
-                registeredAt: nowMilliseconds() - 60_000,
-                attempts: 1)
-        }
+        let sweeps = fixture.store.sweeps
         // A worker that swept, settled one of two retries as dead, and died before it pruned.
-        let (begun, _) = try await fixture.store.sweeps.begin(
-            fixture.app, fixture.name, hint: id, owner: "dead", lease: .seconds(10))
-        guard case .claimed(let claim) = begun else { throw WorkerFixtureError(description: "\(begun)") }
+        let claim = try await fixture.claimed(id)
         var page = Settlement(range: claim.lease.bounds)
         page.targets = 2
-        for token in tokens { page.retry(token, due: nowMilliseconds()) }
-        _ = try await fixture.store.sweeps.settle(
-            fixture.app, fixture.name, id, lease: claim.lease, for: .seconds(10), page)
-        let item = WorkItem(app: fixture.app, name: fixture.name, push: id, priority: .high, part: .retries)
+        for channel in channels { page.retry(channel.stored, due: nowMilliseconds(), attempts: 1) }
+        _ = try await sweeps.settle(claim.lease, for: .seconds(10), page)
         guard
-            case .claimed(let retries) = try await fixture.store.sweeps.claim(
-                item, owner: "dead", lease: .milliseconds(1))
+            case .claimed(let lease, _, _) = try await sweeps.claimRetries(
+                fixture.app, fixture.name, owner: "dead", lease: .seconds(1))
         else { throw WorkerFixtureError(description: "retries not claimed") }
-        var dead = Settlement()
-        dead.owe(tokens[0], Prune(channel: tokens[0].channel, token: tokens[0].token, deadSince: nil))
-        _ = try await fixture.store.sweeps.settle(
-            fixture.app, fixture.name, id, lease: retries.lease, for: .milliseconds(1), dead)
-        try await fixture.store.queue.schedule(item, due: nowMilliseconds())
+        let due = try await sweeps.dueChannels(
+            lease, fixture.store.registry, now: nowMilliseconds(), limit: 10
+        ).filter { $0.channel == channels[0].stored }
+        var dead = RetrySettlement()
+        dead.owe(try #require(due.first), Prune(channel: channels[0].stored, token: [0, 0, 0, 0], deadSince: nil))
+        _ = try await sweeps.settle(lease, for: .milliseconds(1), dead)
+        try await fixture.store.queue.schedule(.retries(fixture.app, fixture.name, .high), due: nowMilliseconds())
 
         let ledger = try await fixture.withWorker(ScriptedTransport()) { try await fixture.finished(id) }
         #expect(ledger.state == .done && ledger.delivered == 1 && ledger.pruned == 1)

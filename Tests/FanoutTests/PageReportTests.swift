@@ -30,12 +30,14 @@ import Testing
     }
 
     @Test func deadTokensOweAPruneWithTheTimeOfTheirDeath() {
-        let prune = Prune(channel: [1], token: [2], deadSince: nil)
-        #expect(decision(400, "BadDeviceToken") == .dead(prune))
-        #expect(decision(400, "DeviceTokenNotForTopic") == .dead(prune))
-        let since = Prune(channel: [1], token: [2], deadSince: 1_794_000_000_000)
-        #expect(decision(410, "Unregistered", timestamp: 1_794_000_000_000) == .dead(since))
-        #expect(decision(410, "ExpiredToken") == .dead(Prune(channel: [1], token: [2], deadSince: Self.now)))
+        func prune(_ reason: String, _ since: Int64?) -> PageReport.Decision {
+            .dead(Prune(channel: [1], token: [2], deadSince: since, reason: reason))
+        }
+        #expect(decision(400, "BadDeviceToken") == prune("BadDeviceToken", nil))
+        #expect(decision(400, "DeviceTokenNotForTopic") == prune("DeviceTokenNotForTopic", nil))
+        #expect(
+            decision(410, "Unregistered", timestamp: 1_794_000_000_000) == prune("Unregistered", 1_794_000_000_000))
+        #expect(decision(410, "ExpiredToken") == prune("ExpiredToken", Self.now))
     }
 
     @Test func nothingIsPrunedOnAWordThatDoesNotBelongToItsStatus() {

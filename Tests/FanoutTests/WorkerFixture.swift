@@ -86,6 +86,13 @@ struct WorkerFixture {
         return value
     }
 
+    /// A shard of the push, in the hand of a worker that is not there any more.
+    func claimed(_ id: PushID, owner: String = "dead", lease: Duration = .seconds(10)) async throws -> Claim {
+        let (begun, _) = try await store.sweeps.begin(app, name, hint: id, owner: owner, lease: lease)
+        guard case .claimed(let claim) = begun else { throw WorkerFixtureError(description: "\(begun)") }
+        return claim
+    }
+
     /// The ledger once the push is final. Bounded: a push that never ends fails its test.
     func finished(_ id: PushID) async throws -> Ledger {
         for _ in 0..<1_500 {

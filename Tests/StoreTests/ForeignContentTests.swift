@@ -6,34 +6,26 @@ import Testing
 
 /// Bytes in Redis that Lamplighter did not write stop one thing, not everything that stands behind it.
 @Suite struct ForeignContentTests {
-    @Test func aRetryThatNobodyCanReadDoesNotHoldUpTheOthers() async throws {
+    @Test func aLineThatNobodyCanReadDoesNotHoldUpTheOthers() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
-        let claim = try await fixture.claimed("match-1", id)
-        let good = RetryToken(channel: [1, 2], token: [3, 4], registeredAt: 1_795_000_000_000, attempts: 1)
-        var settlement = Settlement(range: claim.lease.bounds)
-        settlement.targets = 1
-        settlement.retry(good, due: 5_000)
-        _ = try await fixture.settle(claim, settlement)
-        let key = RedisArgument.string(
-            fixture.store.keys.retries(fixture.store.keys.tag(fixture.app, claim.lease.name), id))
-        let enormous = RetryToken(
-            channel: [1], token: [UInt8](repeating: 7, count: 70_000), registeredAt: 0, attempts: 1
-        ).member
-        try await fixture.store.redis.send(RedisCommand("ZADD", [key, "1", "short", "2", .bytes(enormous)]))
-        let lease = try await fixture.claimRetries("match-1", id)
-        let due = try await fixture.store.sweeps.dueRetries(lease.lease, now: 5_000, limit: 10)
-        #expect(due == [good])
-        try await fixture.store.redis.send(RedisCommand("ZADD", [key, "inf", "endless"]))
-        var done = Settlement()
-        done.finish(good, as: .delivered)
-        guard case .ok(_, _, let leftovers) = try await fixture.settle(lease, done) else {
-            throw Unexpected(what: "settled")
-        }
-        #expect(leftovers.firstRetry != nil, "and no number in Redis ends the process")
+        try await fixture.retry(try await fixture.claimed("match-1", id), [[1, 2]], due: 5_000)
+        let keys = fixture.store.keys
+        let tag = keys.tag(fixture.app, try ActivityName("match-1"))
+        let times = RedisArgument.string(keys.retries(tag))
+        try await fixture.store.redis.send(RedisCommand("ZADD", [times, "1", "lineless", "2", "short"]))
+        try await fixture.store.redis.send(RedisCommand("HSET", [.string(keys.waiting(tag)), "short", "line"]))
+        let lease = try await fixture.claimRetries("match-1")
+        #expect(try await fixture.due(lease, now: 5_000).map(\.channel) == [[1, 2]])
+        #expect(try await fixture.firstRetry("match-1") == 5_000)
+        try await fixture.store.redis.send(RedisCommand("ZADD", [times, "inf", "endless"]))
+        let due = try await fixture.due(lease, now: 5_000)
+        try await fixture.settle(lease) { $0.finish(due[0], as: .delivered) }
+        #expect(try await fixture.firstRetry("match-1") == .max, "and no number in Redis ends the process")
+        #expect(try await fixture.ledger(id).state == .done)
     }
 
-    @Test func aPruneThatNobodyCanReadIsStruckOff() async throws {
+    @Test func aRemovalThatNobodyCanReadIsForgotten() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let claim = try await fixture.claimed("match-1", id)
@@ -42,15 +34,14 @@ import Testing
         settlement.targets = 1
         settlement.owe(prune)
         _ = try await fixture.settle(claim, settlement)
-        let key = RedisArgument.string(
-            fixture.store.keys.owed(fixture.store.keys.tag(fixture.app, claim.lease.name), id))
+        let key = RedisArgument.string(fixture.store.keys.owed(fixture.store.keys.tag(fixture.app, claim.lease.name)))
         try await fixture.store.redis.send(RedisCommand("HSET", [key, "channel", "?"]))
-        #expect(try await fixture.store.sweeps.owedPrunes(fixture.app, claim.lease.name, id) == [prune])
-        var strike = Settlement()
-        strike.strike(prune, as: .pruned)
-        _ = try await fixture.store.sweeps.settle(
-            fixture.app, claim.lease.name, id, lease: nil, for: fixture.lease, strike)
+        let owed = try await fixture.owed("match-1")
+        #expect(owed.map(\.prune) == [prune])
+        _ = try await fixture.store.sweeps.strike(
+            fixture.app, claim.lease.name, owed.map { (owed: $0, as: .pruned) })
         #expect(try await fixture.ledger(id).state == .done)
+        #expect(try await fixture.owed("match-1").isEmpty)
     }
 
     @Test func anEntryThatNobodyCanReadComesBackToBeDropped() async throws {

@@ -74,33 +74,19 @@ import Testing
         #expect(try await fixture.store.queue.moveDue([fixture.app], now: 2_000, limit: 10).moved == 1)
     }
 
-    @Test func aPushThatIsCancelledBeforeItsSweepLeavesEarlierRetriesAlone() async throws {
+    @Test func takingAPushUpSaysWhatThoseBeforeItOwe() async throws {
         let fixture = try await PushFixture.start()
-        let name = try ActivityName("match-1")
-        _ = try await fixture.deliver(
-            try await fixture.claimed("match-1", try await fixture.accepted("match-1")), targets: 0)
-        let next = try await fixture.accepted("match-1")
-        #expect(try await fixture.store.sweeps.newestForAll(fixture.app, name) == 1, "it may still be cancelled")
-        _ = try await fixture.store.pushes.cancel(fixture.app, next, now: 1_795_000_005_000)
-        #expect(try await fixture.store.sweeps.newestForAll(fixture.app, name) == 1)
-        _ = try await fixture.claimed("match-1", try await fixture.accepted("match-1"))
-        #expect(try await fixture.store.sweeps.newestForAll(fixture.app, name) == 3)
-    }
-
-    @Test func settlingSaysWhatAnotherLeftOwing() async throws {
-        let fixture = try await PushFixture.start()
-        let claim = try await fixture.claimed("match-1", try await fixture.accepted("match-1"))
-        var first = Settlement(range: .start ..< .share(100))
-        first.targets = 1
-        first.owe(Prune(channel: [1, 2], token: [3], deadSince: nil))
-        guard case .ok(_, false, let own) = try await fixture.settle(claim, first) else {
-            throw Unexpected(what: "first")
+        let claim = try await fixture.claimed(
+            "match-1", try await fixture.accepted("match-1", event: .end, audience: .channel(.random())))
+        #expect(!claim.owesRemovals)
+        var settlement = Settlement(range: claim.lease.bounds)
+        settlement.targets = 1
+        settlement.owe(Prune(channel: [1, 2], token: [3], endedAt: 1_795_000_000_123))
+        guard case .ok(_, true, let leftovers) = try await fixture.settle(claim, settlement) else {
+            throw Unexpected(what: "not settled")
         }
-        #expect(!own.owesPrunes, "its own prunes the caller knows")
-        let rest = Settlement(range: .share(100) ..< .end)
-        guard case .ok(_, true, let leftovers) = try await fixture.settle(claim, rest) else {
-            throw Unexpected(what: "rest")
-        }
-        #expect(leftovers.owesPrunes)
+        #expect(!leftovers.owesRemovals, "its own the caller knows")
+        _ = try await fixture.accepted("match-1")
+        #expect(try await fixture.claimed("match-1").owesRemovals, "its worker may have died before it applied them")
     }
 }

@@ -1,6 +1,7 @@
 import LiveActivity
 import Logging
 import Redis
+import Synchronization
 import TestSupport
 
 @testable import Store
@@ -66,8 +67,7 @@ struct PushFixture {
     }
 
     func settle(_ claim: Claim, _ settlement: Settlement) async throws -> Settled {
-        try await store.sweeps.settle(
-            app, claim.lease.name, claim.lease.push, lease: claim.lease, for: lease, settlement)
+        try await store.sweeps.settle(claim.lease, for: lease, settlement)
     }
 
     /// Settles the whole shard as delivered.
@@ -76,6 +76,53 @@ struct PushFixture {
         settlement.targets = targets
         settlement.count(.delivered, targets)
         return try await settle(claim, settlement)
+    }
+
+    /// Settles the whole shard with each of the channels waiting for another attempt.
+    func retry(_ claim: Claim, _ channels: [[UInt8]], due: Int64, attempts: Int = 1) async throws {
+        var settlement = Settlement(range: claim.lease.bounds)
+        settlement.targets = channels.count
+        for channel in channels { settlement.retry(channel, due: due, attempts: attempts) }
+        _ = try await settle(claim, settlement)
+    }
+
+    /// Settles the whole shard with each of the channels held behind an older push.
+    func hold(_ claim: Claim, _ channels: [[UInt8]]) async throws {
+        var settlement = Settlement(range: claim.lease.bounds)
+        for channel in channels { settlement.hold(channel, mostAttempts: 4) }
+        _ = try await settle(claim, settlement)
+    }
+
+    /// The lease on the name's waiting channels.
+    func claimRetries(_ name: String, owner: String = "w1", for duration: Duration? = nil) async throws -> Lease {
+        let claim = try await store.sweeps.claimRetries(
+            app, try ActivityName(name), owner: owner, lease: duration ?? lease)
+        guard case .claimed(let lease, _, _) = claim else { throw Unexpected(what: "\(claim)") }
+        return lease
+    }
+
+    func due(_ lease: Lease, now: Int64 = .max / 2) async throws -> [WaitingChannel] {
+        try await store.sweeps.dueChannels(lease, store.registry, now: now, limit: 100)
+    }
+
+    func settle(_ lease: Lease, _ body: (inout RetrySettlement) -> Void) async throws {
+        var settlement = RetrySettlement()
+        body(&settlement)
+        let settled = try await store.sweeps.settle(lease, for: self.lease, settlement)
+        guard case .ok = settled else { throw Unexpected(what: "\(settled)") }
+    }
+
+    /// Removals that are owed.
+    func owed(_ name: String) async throws -> [OwedPrune] {
+        let found = Mutex<[OwedPrune]>([])
+        try await store.sweeps.eachOwed(app, try ActivityName(name)) { part throws(StoreError) in
+            found.withLock { $0 += part }
+        }
+        return found.withLock { $0 }
+    }
+
+    func firstRetry(_ name: String) async throws -> Int64? {
+        try await store.sweeps.leftovers(app, try ActivityName(name)).firstRetry
     }
 
     func ledger(_ id: PushID) async throws -> Ledger {

@@ -36,12 +36,16 @@ import Testing
             let bucket = RedisArgument.string(fixture.keys.bucket(fixture.tag, 1))
             let value = RedisArgument.bytes(record(0, 1, rest: [9]))
             let calls: [(RedisScript, [RedisArgument], [RedisArgument])] = [
-                (Lua.registrySet, [root, bucket, "ll:n:{app:match-42}"], [channel, value, 1, 1_000, 128]),
+                (
+                    Lua.registrySet,
+                    [root, bucket, "ll:n:{app:match-42}", "ll:h:{app:match-42}", "ll:k:{app:match-42}"],
+                    [channel, value, 1, 1_000, 128]
+                ),
                 (
                     Lua.registryRemove, [root, bucket],
                     [channel, .bytes(record(1, 1, rest: [0, 0, 0, 0, 0])), 1_000, 128]
                 ),
-                (Lua.registryPrune, [root, bucket], [channel, "t", ""]),
+                (Lua.registryPrune, [root, bucket], [channel, "t", "", "0"]),
                 (
                     Lua.registrySplit, [root, bucket, root, "ll:b:{app:match-42}:2"],
                     ["3:x", 2, 4, "key", 128, 0, 0, 0]

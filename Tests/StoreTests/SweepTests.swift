@@ -16,7 +16,7 @@ import Testing
             Issue.record("\(settled)")
             return
         }
-        #expect(leftovers == Leftovers(nameWaits: false, firstRetry: nil, owesPrunes: false))
+        #expect(leftovers == Leftovers(nameWaits: false, firstRetry: nil, owesRemovals: false))
         let ledger = try await fixture.ledger(id)
         #expect(ledger.expanded && ledger.targets == 3 && ledger.delivered == 3 && ledger.pending == 0)
         #expect(ledger.finishedAt != nil)
@@ -113,7 +113,8 @@ import Testing
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let claim = try await fixture.claimed("match-1", id)
-        let prune = Prune(channel: [1, 2, 0, 255], token: [9, 0, 9], deadSince: 1_795_000_000_123)
+        let prune = Prune(
+            channel: [1, 2, 0, 255], token: [9, 0, 9], deadSince: 1_795_000_000_123, reason: "Unregistered")
         var settlement = Settlement(range: claim.lease.bounds)
         settlement.targets = 1
         settlement.count(error: "Unregistered")
@@ -123,55 +124,15 @@ import Testing
             return
         }
         #expect(try await fixture.ledger(id).pending == 1)
-        let owed = try await fixture.store.sweeps.owedPrunes(fixture.app, claim.lease.name, id)
-        #expect(owed == [prune])
-        for struck in [1, 0] {
-            var strike = Settlement()
-            strike.strike(prune, as: .pruned)
-            let settled = try await fixture.store.sweeps.settle(
-                fixture.app, claim.lease.name, id, lease: nil, for: fixture.lease, strike)
-            guard case .ok(_, _, let leftovers) = settled else {
-                Issue.record("\(settled)")
-                return
-            }
-            #expect(leftovers.pruned == struck, "two workers may strike it: one of them counts it")
+        let owed = try await fixture.owed("match-1")
+        #expect(owed == [OwedPrune(push: id, prune: prune)])
+        for struck in [1, nil] as [Int?] {
+            let (counted, _) = try await fixture.store.sweeps.strike(
+                fixture.app, claim.lease.name, owed.map { (owed: $0, as: .pruned) })
+            #expect(counted[.pruned] == struck, "two workers may strike it: one of them counts it")
         }
         let ledger = try await fixture.ledger(id)
         #expect(ledger.state == .done && ledger.pruned == 1 && ledger.errors == ["Unregistered": 1])
-    }
-
-    @Test func aRetriedTokenWaitsInRedisAndCountsOnce() async throws {
-        let fixture = try await PushFixture.start()
-        let id = try await fixture.accepted("match-1")
-        let claim = try await fixture.claimed("match-1", id)
-        let token = RetryToken(channel: [1, 2], token: [3, 4], registeredAt: 1_795_000_000_000, attempts: 1)
-        var settlement = Settlement(range: claim.lease.bounds)
-        settlement.targets = 1
-        settlement.retry(token, due: 5_000)
-        guard case .ok(.sending, true, let leftovers) = try await fixture.settle(claim, settlement) else {
-            Issue.record("done while a token waits")
-            return
-        }
-        #expect(leftovers.firstRetry == 5_000)
-        let lease = try await fixture.claimRetries("match-1", id)
-        #expect(try await fixture.store.sweeps.dueRetries(lease.lease, now: 4_999, limit: 10).isEmpty)
-        #expect(try await fixture.store.sweeps.dueRetries(lease.lease, now: 5_000, limit: 10) == [token])
-        var next = token
-        next.attempts = 2
-        var again = Settlement()
-        again.postpone(token, as: next, due: 9_000)
-        guard case .ok(_, _, let waiting) = try await fixture.settle(lease, again) else {
-            Issue.record("not settled")
-            return
-        }
-        #expect(waiting.firstRetry == 9_000)
-        for _ in 0..<2 {
-            var done = Settlement()
-            done.finish(next, as: .delivered)
-            _ = try await fixture.settle(lease, done)
-        }
-        let ledger = try await fixture.ledger(id)
-        #expect(ledger.state == .done && ledger.delivered == 1 && ledger.targets == 1)
     }
 
     @Test func aPushThatStopsEarlyFailsWhatWaitsAndFreesTheName() async throws {
@@ -183,7 +144,7 @@ import Testing
         settlement.targets = 2
         settlement.count(.failed)
         settlement.count(error: "BadTopic")
-        settlement.retry(RetryToken(channel: [1], token: [2], registeredAt: 3, attempts: 1), due: 5_000)
+        settlement.retry([1], due: 5_000, attempts: 1)
         settlement.stop = "BadTopic"
         guard case .ok(.failed, false, _) = try await fixture.settle(claim, settlement) else {
             Issue.record("not stopped")
@@ -203,7 +164,7 @@ import Testing
         var settlement = Settlement(range: .start ..< .share(10))
         settlement.targets = 2
         settlement.count(.delivered)
-        settlement.retry(RetryToken(channel: [1], token: [2], registeredAt: 3, attempts: 1), due: 5_000)
+        settlement.retry([1], due: 5_000, attempts: 1)
         _ = try await fixture.settle(claim, settlement)
         let ledger = try await fixture.store.pushes.cancel(fixture.app, id, now: 1_795_000_005_000)
         #expect(ledger?.state == .cancelled && ledger?.delivered == 1 && ledger?.skipped == 1)
@@ -224,9 +185,7 @@ extension PushFixture {
         try await claim(name, id, .shard(index: index, count: count))
     }
 
-    func claimRetries(_ name: String, _ id: PushID) async throws -> Claim { try await claim(name, id, .retries) }
-
-    private func claim(_ name: String, _ id: PushID, _ part: WorkItem.Part) async throws -> Claim {
+    func claim(_ name: String, _ id: PushID, _ part: WorkItem.Part) async throws -> Claim {
         let item = WorkItem(app: app, name: try ActivityName(name), push: id, priority: .high, part: part)
         let result = try await store.sweeps.claim(item, owner: "w1", lease: lease)
         guard case .claimed(let claim) = result else { throw Unexpected(what: "\(result)") }

@@ -6,6 +6,8 @@
 -- ARGV[2] channel, stored form
 -- ARGV[3] the dead token
 -- ARGV[4] when APNs knew it dead, ms since 2020 (only a registration from before is pruned); empty = whenever registered
+-- ARGV[5] 1: its activity ended then; it is taken out whenever it was registered, and not taken back in but by a
+--         registration later than both
 -- Returns 0 gone (not tracked, or removed); 1 pruned, now or before; 2 newer (another token, or registered since); or
 -- {the right count}: nothing was done.
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
@@ -30,13 +32,17 @@ local old = redis.call('HGET', KEYS[2], ARGV[2])
 if not old then return 0 end
 local flags = string.byte(old) or 0
 local marked = bit.band(flags, 8) ~= 0
-local since = tonumber(ARGV[4])
+local since, ended = tonumber(ARGV[4]), ARGV[5] == '1'
 if bit.band(flags, 1) == 0 then
     local token_at = marked and 22 or 13
     if #old < token_at then return 0 end
     if string.sub(old, token_at) ~= ARGV[3] then return 2 end
     local registered = time(old, 2)
-    if since and registered >= since then return 2 end
+    if ended then
+        since = math.max(since or 0, registered)
+    elseif since and registered >= since then
+        return 2
+    end
     redis.call('HSET', KEYS[2], ARGV[2],
         '\5' .. time_bytes(since or registered) .. '\0\0' .. token_hash() .. string.sub(old, 2, 6))
     return 1

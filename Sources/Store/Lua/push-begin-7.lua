@@ -1,15 +1,16 @@
 -- Takes up a name's oldest unswept push, or says what to do instead. Its first caller fixes the number of shards; a push of
 -- one shard is claimed in the same step, so that a small audience costs one round trip.
--- KEYS  1 n  2 q  3 p  4 w (tasks, hash)  5 b (the registry's bucket 0)
+-- KEYS  1 n  2 q  3 p  4 w (tasks, hash)  5 b (the registry's bucket 0)  6 k (catch-up, zset)  7 o (removals owed)
 -- ARGV  1 push id  2 owner  3 lease ms  4 buckets a shard  5 most shards  6 retention ms  7 least ms between updates; 0 = off
---       8 the p keys' common prefix
+--       8 the p keys' common prefix  9 push id, 16 bytes  10 most lapses in a row without progress
 -- Returns {'idle'}: nothing waits.  {'other', id}: that push goes first; call again with its keys.
 --         {'gone', waiting}: the record has expired; it was struck from the queue.
 --         {'paced', ms left}: it may be replaced until then; put an entry for the name into the timer.
 --         {'planned', waiting}: taken up already, its shards are in the stream.
 --         {'plan', shards, record}: put the shards into the stream, then set w's `planned`.
---         {'held', ms left}: another worker has the only shard.
---         {'claimed', epoch, position, ahead, record}: the caller has shard 0/1.
+--         {'tail', waiting}: its shards are finished; the catch-up behind them is to be claimed.
+--         {'held', ms left}: another worker has the only shard, or the catch-up.
+--         {'claimed', epoch, position, ahead, record, removals that other pushes owe, poison 0|1}: the caller has shard 0/1.
 -- A lease is an epoch, an owner and a deadline on Redis's own clock; only the latest epoch can settle.
 local id = ARGV[1]
 local active = redis.call('HGET', KEYS[1], 'active')
@@ -22,11 +23,11 @@ end
 local record = redis.call('HGETALL', KEYS[3])
 if #record == 0 then
     redis.call('ZREM', KEYS[2], id)
-    redis.call('HDEL', KEYS[1], 'active')
+    redis.call('HDEL', KEYS[1], 'active', 'catch')
+    redis.call('DEL', KEYS[6])
     return {'gone', redis.call('ZCARD', KEYS[2])}
 end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = redis_now()
 local interval = tonumber(ARGV[7])
 local update = redis.call('HMGET', KEYS[3], 'seq', 'sup', 'expiry', 'stale')
 if not active and interval > 0 and update[2] == '1' then
@@ -53,13 +54,13 @@ if not active and interval > 0 and update[2] == '1' then
     end
 end
 if not active then
-    redis.call('HSET', KEYS[1], 'active', id)
+    -- From here on, who begins to follow or gets another token is noted in k (registry-set): the sweep may be past it.
+    redis.call('HSET', KEYS[1], 'active', id, 'catch', ARGV[9])
+    redis.call('DEL', KEYS[6])
     redis.call('HSET', KEYS[3], 'state', 'sending')
-    -- Only now does it replace the retries of pushes before it: until here it could be cancelled or superseded.
-    local push = redis.call('HMGET', KEYS[3], 'aud', 'seq')
-    if push[1] == '*' then redis.call('HSET', KEYS[1], 'all', push[2]) end
 end
-local task = redis.call('HMGET', KEYS[4], 'shards', 'planned', '0/1:e', '0/1:d', '0/1:p', '0/1:a')
+local task = redis.call('HMGET', KEYS[4], 'shards', 'planned', '0/1:e', '0/1:d', '0/1:p', '0/1:a', 'left', '0/1:o', '0/1:c',
+    'owed')
 local shards = tonumber(task[1])
 if not shards then
     -- `<buckets>:<fingerprint of the hash key>`, absent for one bucket; only a matter of size here.
@@ -69,11 +70,19 @@ if not shards then
     redis.call('HSET', KEYS[4], 'shards', shards, 'left', shards)
     redis.call('PEXPIRE', KEYS[4], ARGV[6])
 end
+if task[7] == '0' then
+    local left = tonumber(redis.call('HGET', KEYS[4], 'c:d') or 0) - now
+    if left > 0 then return {'held', left} end
+    return {'tail', redis.call('ZCARD', KEYS[2])}
+end
 if shards > 1 then
     if task[2] then return {'planned', redis.call('ZCARD', KEYS[2])} end
     return {'plan', shards, record}
 end
 if task[4] and tonumber(task[4]) > now then return {'held', tonumber(task[4]) - now} end
-local epoch = tonumber(task[3] or '0') + 1
-redis.call('HSET', KEYS[4], '0/1:e', epoch, '0/1:o', ARGV[2], '0/1:d', string.format('%.0f', now + ARGV[3]))
-return {'claimed', epoch, task[5] or '0', task[6] or '', record}
+local epoch, lapses = tonumber(task[3] or 0) + 1, tonumber(task[9] or 0)
+-- A lease that was given back has no owner.
+if task[8] and task[8] ~= '' then lapses = lapses + 1 end
+redis.call('HSET', KEYS[4], '0/1:e', epoch, '0/1:o', ARGV[2], '0/1:d', string.format('%.0f', now + ARGV[3]), '0/1:c', lapses)
+return {'claimed', epoch, task[5] or '0', task[6] or '', record, redis.call('HLEN', KEYS[7]) - tonumber(task[10] or 0),
+    lapses > tonumber(ARGV[10]) and 1 or 0}

@@ -1,0 +1,128 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+import Logging
+import Store
+import Synchronization
+
+/// The waiting channels of a name that are due, sent page by page, several at a time: of each channel the push that is
+/// first in its line, to the token that it has now. What waits longer stays in Redis. Channels stay in line until they are
+/// settled, so nothing is lost if the worker dies.
+struct RetryRun: Sendable {
+    private let sweeper: Sweeper
+    private let app: WorkerApp
+    private let lease: Lease
+    private let held: HeldLease
+    private let isPoison: Bool
+    private let log: Logger
+    private let state = Progress()
+
+    private final class Progress: Sendable {
+        struct Values { var inHand: Set<[UInt8]> = []; var rest: Duration?; var isLost = false }
+        let values = Mutex(Values())
+        var goesOn: Bool { values.withLock { !$0.isLost && $0.rest == nil } }
+    }
+
+    init(
+        _ sweeper: Sweeper, _ app: WorkerApp, _ lease: Lease, _ held: HeldLease, isPoison: Bool, _ log: Logger
+    ) {
+        self.sweeper = sweeper
+        self.app = app
+        self.lease = lease
+        self.held = held
+        self.isPoison = isPoison
+        self.log = log
+    }
+
+    /// How long the app rests, if an answer halted it.
+    var rest: Duration? { state.values.withLock { $0.rest } }
+    private var mayGoOn: Bool { state.goesOn && held.isLive && !sweeper.drain.isOn }
+
+    /// False when something could not be settled: the lease is another's, or Redis was away for as long as it held.
+    func run() async throws(StoreError) -> Bool {
+        var found = true
+        while found, mayGoOn {
+            found = false
+            let due: Result<Void, StoreError> = await withTaskGroup { group in
+                let open = Slots(sweeper.options.openPages)
+                do throws(StoreError) {
+                    while mayGoOn {
+                        let pages = try await pages()
+                        if pages.isEmpty { break }
+                        found = true
+                        for page in pages {
+                            await open.take()
+                            guard mayGoOn else { break }
+                            group.addTask {
+                                await send(page.channels, page.record)
+                                state.values.withLock { $0.inHand.subtract(page.channels.map(\.channel)) }
+                                open.give()
+                            }
+                        }
+                    }
+                    return .success(())
+                } catch {
+                    return .failure(error)
+                }
+            }
+            try due.get()
+        }
+        return state.values.withLock { !$0.isLost }
+    }
+
+    /// Due channels that are not in hand, by the push that is first in their line.
+    private func pages() async throws(StoreError) -> [(channels: [WaitingChannel], record: PushRecord?)] {
+        let inHand = state.values.withLock { $0.inHand }
+        let due = try await sweeper.store.sweeps.dueChannels(
+            lease, sweeper.store.registry, now: sweeper.store.time.now(), limit: sweeper.options.pageSize + inHand.count
+        ).filter { !inHand.contains($0.channel) }
+        if due.isEmpty { return [] }
+        let records = try await sweeper.store.sweeps.records(lease.app, lease.name, Set(due.map(\.push)))
+        state.values.withLock { $0.inHand.formUnion(due.map(\.channel)) }
+        return Dictionary(grouping: due, by: \.push).map { (channels: $0.value, record: records[$0.key]) }
+    }
+
+    private func send(_ waiting: [WaitingChannel], _ record: PushRecord?) async {
+        var gone = RetrySettlement()
+        guard let record, !record.state.isFinal else {
+            for channel in waiting { gone.drop(channel) }
+            return await settle(gone)
+        }
+        if isPoison {
+            for channel in waiting { gone.finish(channel, as: .failed, reason: "PoisonTask") }
+            return await settle(gone)
+        }
+        let deadline = record.deadline(defaultLife: sweeper.options.defaultLife)
+        if sweeper.store.time.now() >= deadline {
+            for channel in waiting { gone.finish(channel, as: .expired) }
+            return await settle(gone)
+        }
+        for channel in waiting where channel.token == nil { gone.finish(channel, as: .skipped) }
+        if !gone.isEmpty { await settle(gone) }
+        let waiting = waiting.filter { $0.token != nil }
+        if waiting.isEmpty { return }
+        guard mayGoOn else { return }
+        let page = TokenPage(waiting)
+        let outcome = await app.transport.send(page, record.prepared(bundleID: app.bundleID))
+        let report = sweeper.judge(page, outcome, lease.app, record, deadline)
+        if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
+        if report.isUnsent {
+            let pause: Duration = sweeper.drain.isOn ? .zero : .seconds(1)
+            return state.values.withLock { $0.rest = $0.rest ?? pause }
+        }
+        await settle(RetrySettlement(waiting, report, endedAt: record.event == .end ? sweeper.store.time.now() : nil))
+    }
+
+    /// Repeated while the lease holds: what was sent must not be sent again because Redis was away for a moment.
+    private func settle(_ settlement: RetrySettlement) async {
+        let settled = await held.whileLive(log) { () async throws(StoreError) in
+            try await sweeper.store.sweeps.settle(lease, for: sweeper.options.claimAfter, settlement)
+        }
+        guard case .ok = settled else { return state.values.withLock { $0.isLost = true } }
+        sweeper.meters.settled(lease.app, settlement)
+        let applied: Void? = await held.whileLive(log) { () async throws(StoreError) in
+            try await sweeper.apply(settlement.owed, lease.app, lease.name)
+        }
+        if applied == nil { state.values.withLock { $0.isLost = true } }
+    }
+}

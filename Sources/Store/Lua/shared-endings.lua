@@ -1,0 +1,54 @@
+-- Put before scripts that end pushes or their waiting places (Lua.swift): what an ending means, said once.
+-- p is a push's record, w its tasks; w's `wait` counts its places in the name's lists of waiting channels, `owed` the
+-- removals it decided that are not struck off. Ids are 16 bytes in lists and text in keys.
+local function id_text(raw)
+    local hex = string.gsub(raw, '.', function(c) return string.format('%02x', string.byte(c)) end)
+    return string.format('%s-%s-%s-%s-%s', string.sub(hex, 1, 8), string.sub(hex, 9, 12), string.sub(hex, 13, 16),
+        string.sub(hex, 17, 20), string.sub(hex, 21))
+end
+
+-- A push is over when its sweep is, and nothing of it waits or is owed. Answers its state.
+local function finish(p, w, now)
+    local push = redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired')
+    local open = redis.call('HMGET', w, 'wait', 'owed')
+    if push[2] ~= '1' or tonumber(open[1] or 0) > 0 or tonumber(open[2] or 0) > 0 then return push[1] end
+    if push[1] == 'queued' or push[1] == 'sending' then
+        push[1] = push[4] and push[4] == push[3] and 'expired' or 'done'
+        redis.call('HSET', p, 'state', push[1], 'finished', now)
+    end
+    redis.call('DEL', w)
+    return push[1]
+end
+
+-- Stops a push: its waiting places are counted at once. What is left of them in the lists counts nothing any more.
+local function stop(p, w, state, now)
+    redis.call('HSET', p, 'state', state, 'finished', now)
+    local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
+    if waiting > 0 then
+        redis.call('HINCRBY', p, state == 'failed' and 'failed' or 'skipped', waiting)
+        redis.call('HSET', w, 'wait', 0)
+    end
+end
+
+-- One waiting place of a push ends as `field`, for a reason that is counted too, or ''. False: the push is over (stopped,
+-- cancelled, expired) and has counted it.
+local function leave(p, w, field, reason, now)
+    local state = redis.call('HGET', p, 'state')
+    if state ~= 'sending' and state ~= 'queued' then return false end
+    redis.call('HINCRBY', p, field, 1)
+    if reason ~= '' then redis.call('HINCRBY', p, 'e:' .. reason, 1) end
+    redis.call('HINCRBY', w, 'wait', -1)
+    finish(p, w, now)
+    return true
+end
+
+-- Attempts of a list's first push, and a count of the channel's registrations, which tells a sender that the token it
+-- had read is not the channel's any more.
+local function header(attempts, registrations)
+    return string.char(math.floor(attempts / 256), attempts % 256, registrations)
+end
+
+local function redis_now()
+    local time = redis.call('TIME')
+    return time[1] * 1000 + math.floor(time[2] / 1000)
+end

@@ -1,0 +1,157 @@
+-- Settles one page in one step: counters, checkpoint, lease, places in the lists of waiting channels, removals owed, early
+-- stop, the end of the sweep and of the push. Repeating it counts nothing twice.
+-- KEYS  1 n  2 q  3 p  4 w  5 r  6 h  7 k  8 o
+-- ARGV  1 push id  2 the same, 16 bytes  3 shard, or 'c' for the catch-up behind the shards  4 owner  5 epoch  6 lease ms
+--       7 first position of the page (for 'c' its number)  8 position behind it  9 first position of the shard
+--       10 end of the shard  11 reason to stop the push early, or ''  12 the p keys' common prefix  13 the w keys'
+--       14 retention ms
+--       then a list of operations, each with its arguments:
+--         'add' field n                counters of tokens that this page read
+--         'owe' channel-and-token value  a removal owed to the registry; counted when it is struck
+--         'retry' channel due attempts   a token of the page to try again; counted as read by 'add'
+--         'hold' channel attempts        the channel waits for an older push: this one joins its list (counted here); of
+--                                        the attempts of a push that it replaces so many at most are held against it
+--         'caught' channel arrival       a channel of the catch-up was seen to, unless it registered once more
+-- Returns {'stale'}: the lease is another's; nothing was written.  {'gone'}: no such push any more.
+--         {'ok', state, part finished 0|1, unswept pushes of the name, the name's first due ms or '', removals that other
+--          pushes owe, catch-up waits 0|1}
+-- If the worker dies before this call, the page is read and sent again by whoever claims the shard; after it, never.
+local id, raw, s = ARGV[1], ARGV[2], ARGV[3]
+local n, q, p, w, r, h, k, o = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local state = redis.call('HGET', p, 'state')
+if not state then return {'gone'} end
+local time = redis_now()
+local now = string.format('%.0f', time)
+local task = redis.call('HMGET', w, s .. ':e', s .. ':o', s .. ':p', s .. ':a', s .. ':f')
+if task[1] ~= ARGV[5] or task[2] ~= ARGV[4] then return {'stale'} end
+redis.call('HSET', w, s .. ':d', string.format('%.0f', time + ARGV[6]))
+
+-- The checkpoint: `p` is the position up to which all is settled; pages settled ahead of it wait in `a` as from-to pairs.
+-- A page that lies in it was settled before by a call whose answer was lost: then nothing is counted again.
+local from, to = tonumber(ARGV[7]), tonumber(ARGV[8])
+local position, ahead = math.max(tonumber(task[3] or '0'), tonumber(ARGV[9])), {}
+for a, b in string.gmatch(task[4] or '', '(%d+)-(%d+)') do ahead[#ahead + 1] = {tonumber(a), tonumber(b)} end
+local repeated = from < to and to <= position
+for _, range in ipairs(ahead) do repeated = repeated or (range[1] <= from and to <= range[2]) end
+
+local stopped = state == 'failed' or state == 'cancelled'
+local mostWaiting = 64
+
+-- A place for this push at the end of the channel's list. A supersedable push that stands last there is replaced: the
+-- channel's due time stays, so that a back-off or Retry-After outlives it.
+local function wait(channel, due, attempts, isCounted)
+    -- What waits is sent to the token that the channel will have then: nothing is left to catch up with.
+    redis.call('ZREM', k, channel)
+    local list = redis.call('HGET', h, channel)
+    if list and #list >= 19 and string.sub(list, -16) == raw then
+        if isCounted then redis.call('HINCRBY', p, 'skipped', 1) end
+        return
+    end
+    if not isCounted then redis.call('HINCRBY', p, 'targets', 1) end
+    if stopped then
+        redis.call('HINCRBY', p, state == 'failed' and 'failed' or 'skipped', 1)
+        return
+    end
+    redis.call('HINCRBY', w, 'wait', 1)
+    if not list or #list < 19 then
+        redis.call('HSET', h, channel, header(due and attempts or 0, 0) .. raw)
+        redis.call('ZADD', r, due or now, channel)
+        redis.call('PEXPIRE', h, ARGV[14])
+        redis.call('PEXPIRE', r, ARGV[14])
+        return
+    end
+    local last = id_text(string.sub(list, -16))
+    local other = redis.call('HMGET', ARGV[12] .. last, 'sup', 'state')
+    if other[1] == '1' or not other[2] then
+        leave(ARGV[12] .. last, ARGV[13] .. last, 'superseded', '', now)
+        list = string.sub(list, 1, -17)
+        if #list == 3 then
+            local before = string.byte(list) * 256 + string.byte(list, 2)
+            list = header(math.min(before, tonumber(attempts)), string.byte(list, 3))
+        end
+    elseif #list >= 3 + 16 * mostWaiting then
+        -- The oldest but the first is given up, unless it is an end: what is newest is worth most.
+        for at = 20, #list, 16 do
+            local old = id_text(string.sub(list, at, at + 15))
+            if redis.call('HGET', ARGV[12] .. old, 'event') ~= 'end' then
+                leave(ARGV[12] .. old, ARGV[13] .. old, 'failed', 'TooManyWaiting', now)
+                list = string.sub(list, 1, at - 1) .. string.sub(list, at + 16)
+                break
+            end
+        end
+    end
+    redis.call('HSET', h, channel, list .. raw)
+end
+
+local i = repeated and #ARGV + 1 or 15
+while i <= #ARGV do
+    local op, a, b, c = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+    if op == 'add' then
+        redis.call('HINCRBY', p, a, b)
+        i = i + 3
+    elseif op == 'owe' then
+        if redis.call('HSET', o, raw .. a, b) == 1 then redis.call('HINCRBY', w, 'owed', 1) end
+        redis.call('PEXPIRE', o, ARGV[14])
+        i = i + 3
+    elseif op == 'retry' then
+        wait(a, b, c, true)
+        i = i + 4
+    elseif op == 'hold' then
+        wait(a, nil, b, false)
+        i = i + 3
+    elseif op == 'caught' then
+        if redis.call('ZSCORE', k, a) == b then redis.call('ZREM', k, a) end
+        i = i + 3
+    else
+        return redis.error_reply('ERR task-settle: unknown operation')
+    end
+end
+
+if ARGV[11] ~= '' and not stopped then
+    state, stopped = 'failed', true
+    stop(p, w, state, now)
+    redis.call('HSET', p, 'stopped', ARGV[11])
+end
+
+ahead[#ahead + 1] = {from, to}
+table.sort(ahead, function(x, y) return x[1] < y[1] end)
+local rest = {}
+for _, range in ipairs(ahead) do
+    local before = rest[#rest]
+    if range[1] <= position then
+        position = math.max(position, range[2])
+    elseif before and range[1] <= before[2] then
+        before[2] = math.max(before[2], range[2])
+    else
+        rest[#rest + 1] = {range[1], range[2]}
+    end
+end
+for index, range in ipairs(rest) do rest[index] = string.format('%.0f-%.0f', range[1], range[2]) end
+redis.call('HSET', w, s .. ':p', string.format('%.0f', position), s .. ':a', table.concat(rest, ','))
+if from < to and not repeated then redis.call('HDEL', w, s .. ':c') end
+
+local finished, tail = 0, 0
+if s ~= 'c' and position >= tonumber(ARGV[10]) then
+    finished = 1
+    if not task[5] then
+        redis.call('HSET', w, s .. ':f', 1)
+        redis.call('HINCRBY', w, 'left', -1)
+    end
+end
+if redis.call('HGET', w, 'left') == '0' and redis.call('HGET', p, 'expanded') ~= '1' then
+    if stopped or redis.call('EXISTS', k) == 0 then
+        redis.call('HSET', p, 'expanded', 1)
+        redis.call('DEL', k)
+        redis.call('ZREM', q, id)
+        if redis.call('HGET', n, 'active') == id then redis.call('HDEL', n, 'active', 'catch') end
+        finished = 1
+    else
+        tail = 1
+        -- Who registers on and on must not keep the next push waiting for ever: its sweep will find them.
+        if s == 'c' and position >= 16 and redis.call('ZCARD', q) > 1 then redis.call('HDEL', n, 'catch') end
+    end
+end
+local owed = tonumber(redis.call('HGET', w, 'owed') or 0)
+state = finish(p, w, now)
+local first = redis.call('ZRANGE', r, 0, 0, 'WITHSCORES')[2] or ''
+return {'ok', state, finished, redis.call('ZCARD', q), first, redis.call('HLEN', o) - owed, tail}

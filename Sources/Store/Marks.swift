@@ -1,0 +1,97 @@
+public import LiveActivity
+import Redis
+
+/// What stands in the way of sending to channels of a page at once. All reasons are asked for together and in one place:
+/// a reason is a key of the name's slot, usually absent, with the channels as its fields or members.
+public struct Marks: Sendable {
+    public enum Mark: Sendable, Hashable, CaseIterable {
+        /// Waits for an older push: this one joins its line.
+        case waiting
+        /// Registered while the sweep ran: the catch-up behind its shards has it.
+        case catchingUp
+    }
+
+    private var marks: [Int: Set<Mark>] = [:]
+
+    /// The marks of a page's entry.
+    public subscript(index: Int) -> Set<Mark> { marks[index] ?? [] }
+    public var isEmpty: Bool { marks.isEmpty }
+
+    mutating func insert(_ mark: Mark, _ index: Int) { marks[index, default: []].insert(mark) }
+}
+
+extension Marks.Mark {
+    func key(_ keys: Keyspace, _ tag: String) -> RedisArgument {
+        switch self {
+        case .waiting: .string(keys.waiting(tag))
+        case .catchingUp: .string(keys.catchUp(tag))
+        }
+    }
+
+    /// Asks for all channels at once; nil stands for one without the mark.
+    func command(_ keys: Keyspace, _ tag: String, _ channels: [RedisArgument]) -> RedisCommand {
+        switch self {
+        case .waiting: RedisCommand("HMGET", [key(keys, tag)] + channels)
+        case .catchingUp: RedisCommand("ZMSCORE", [key(keys, tag)] + channels)
+        }
+    }
+}
+
+/// Which marks there were under a name when a page was read.
+public struct MarkSigns: Sendable {
+    var present: Set<Marks.Mark> = []
+    /// Counts channels that were set free after their `end`: changed, the page may hold one that is untracked by now.
+    var cut: ArraySlice<UInt8>?
+
+    public var isEmpty: Bool { present.isEmpty }
+
+    static func commands(_ keys: Keyspace, _ tag: String) -> [RedisCommand] {
+        Marks.Mark.allCases.map { RedisCommand("EXISTS", [$0.key(keys, tag)]) } + [cutCommand(keys, tag)]
+    }
+
+    static func cutCommand(_ keys: Keyspace, _ tag: String) -> RedisCommand {
+        RedisCommand("HGET", [.string(keys.name(tag)), "cut"])
+    }
+
+    /// Of several reads: what any of them found, and the first one's count.
+    mutating func add(_ replies: ArraySlice<RedisReply>, isFirst: Bool) throws(StoreError) {
+        try redisErrors { () throws(RedisError) in
+            for (mark, reply) in zip(Marks.Mark.allCases, replies) where try reply.integer() == 1 {
+                present.insert(mark)
+            }
+            if isFirst, let last = replies.last { cut = try last.optionalBytes() }
+        }
+    }
+}
+
+extension Registry {
+    /// The marks of a page's channels: one round trip, none if there were no signs of any. Nil when a channel of it may
+    /// have been set free after its `end` since the page was read: read it again.
+    public func marks(
+        _ app: AppKey, _ name: ActivityName, _ page: TokenPage, _ signs: MarkSigns
+    ) async throws(StoreError) -> Marks? {
+        var marks = Marks()
+        if signs.isEmpty || page.isEmpty { return marks }
+        let tag = keys.tag(app, name)
+        let channels = (0..<page.count).map { RedisArgument.bytes(page.channel($0)) }
+        let asked = Marks.Mark.allCases.filter { signs.present.contains($0) }
+        let commands = asked.map { $0.command(keys, tag, channels) } + [MarkSigns.cutCommand(keys, tag)]
+        let replies: [RedisReply]
+        do throws(RedisError) { replies = try await redis.transaction(commands) } catch { throw .redis(error) }
+        return try redisErrors { () throws(RedisError) in
+            for reply in replies { if let error = reply.error { throw error } }
+            guard replies.count == commands.count, try replies[asked.count].optionalBytes() == signs.cut else {
+                return nil
+            }
+            for (mark, reply) in zip(asked, replies) {
+                guard reply.count == page.count else { throw .unexpectedReply("marks of another length") }
+                for index in 0..<page.count where !reply[index].isNil { marks.insert(mark, index) }
+            }
+            return marks
+        }
+    }
+}
+
+extension RedisReply {
+    fileprivate func optionalBytes() throws(RedisError) -> ArraySlice<UInt8>? { isNil ? nil : try bytes() }
+}

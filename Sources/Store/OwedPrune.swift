@@ -1,0 +1,122 @@
+public import LiveActivity
+import Redis
+
+/// A removal that was decided for a push, until it has been applied to the registry and struck off.
+public struct OwedPrune: Sendable, Hashable {
+    public var push: PushID
+    public var prune: Prune
+
+    public init(push: PushID, prune: Prune) {
+        self.push = push
+        self.prune = prune
+    }
+
+    /// push 16 ‖ channel's length 2 ‖ channel ‖ token
+    var field: [UInt8] { push.uuid.bytes + prune.storedField }
+
+    init?(field: ArraySlice<UInt8>, value: ArraySlice<UInt8>) {
+        var rest = field.dropFirst(16)
+        guard let id = UUIDBytes(bytes: field.prefix(16)), let length = rest.takeBigEndian(UInt16.self),
+            length > 0, rest.count > Int(length)
+        else { return nil }
+        var tail = value
+        guard let kind = tail.popFirst(), let since = tail.takeBigEndian(UInt64.self) else { return nil }
+        push = PushID(id)
+        prune = Prune(
+            channel: Array(rest.prefix(Int(length))), token: Array(rest.dropFirst(Int(length))),
+            deadSince: since == 0 ? nil : Int64(bitPattern: since), reason: String(decoding: tail, as: UTF8.self))
+        switch kind {
+        case UInt8(ascii: "d"): break
+        case UInt8(ascii: "e"): prune.hasEnded = true
+        default: return nil
+        }
+    }
+}
+
+extension Prune {
+    /// channel's length 2, big-endian ‖ channel ‖ token
+    var storedField: [UInt8] { bigEndian(UInt16(clamping: channel.count)) + channel + token }
+    /// `d` dead or `e` ended ‖ its time, epoch ms, 8 bytes big-endian, 0 for none ‖ APNs's reason
+    var storedValue: [UInt8] {
+        [UInt8(ascii: hasEnded ? "e" : "d")] + bigEndian(UInt64(bitPattern: deadSince ?? 0)) + Array(reason.utf8)
+    }
+}
+
+extension Sweeps {
+    /// Removals that were decided and not struck off, a part of them at a time: `body` strikes them.
+    public func eachOwed(
+        _ app: AppKey, _ name: ActivityName, _ body: ([OwedPrune]) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        let key = RedisArgument.string(keys.owed(keys.tag(app, name)))
+        var cursor = "0"
+        repeat {
+            let reply = try await redis.run([RedisCommand("HSCAN", [key, .string(cursor), "COUNT", "1000"])])[0]
+            var owed: [OwedPrune] = []
+            var unreadable: [RedisArgument] = []
+            try redisErrors { () throws(RedisError) in
+                cursor = try reply[0].string()
+                let items = try reply[1].array()
+                for index in stride(from: 0, to: items.count - 1, by: 2) {
+                    let field = try items[index].bytes()
+                    if let one = OwedPrune(field: field, value: try items[index + 1].bytes()) {
+                        owed.append(one)
+                    } else {
+                        unreadable.append(.bytes(Array(field)))
+                    }
+                }
+            }
+            // Nothing can be pruned by them, and no version of Lamplighter counted them.
+            if !unreadable.isEmpty { _ = try await redis.run([RedisCommand("HDEL", [key] + unreadable)]) }
+            if !owed.isEmpty { try await body(owed) }
+        } while cursor != "0"
+    }
+
+    /// Strikes removals off that were applied, and counts each as it came out; one that was struck before counts nothing.
+    /// Gives what this call counted, and when the name's first waiting channel is due (epoch ms): an `end` that is struck
+    /// frees the channel for what waits behind it.
+    public func strike(
+        _ app: AppKey, _ name: ActivityName, _ struck: [(owed: OwedPrune, as: SettledField)]
+    ) async throws(StoreError) -> (counted: [SettledField: Int], firstRetry: Int64?) {
+        let tag = keys.tag(app, name)
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.owedStrike,
+                keys: [
+                    .string(keys.owed(tag)), .string(keys.waiting(tag)), .string(keys.retries(tag)),
+                    .string(keys.name(tag)),
+                ],
+                arguments: [.string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag))]
+                    + struck.flatMap { [.bytes($0.owed.field), .string($0.as.rawValue)] })
+        ])[0]
+        return try redisErrors { () throws(RedisError) in
+            let answers = try reply.array()
+            guard answers.count == struck.count + 1 else { throw .unexpectedReply("owed-strike of another length") }
+            var counted: [SettledField: Int] = [:]
+            for (one, answer) in zip(struck, answers.dropFirst()) where try answer.integer() == 1 {
+                counted[one.as, default: 0] += 1
+            }
+            return (counted, try answers[0].optionalTime())
+        }
+    }
+}
+
+func bigEndian(_ number: some FixedWidthInteger & UnsignedInteger) -> [UInt8] {
+    stride(from: number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
+}
+
+extension ArraySlice<UInt8> {
+    /// Takes a big-endian number off the front; nil, and nothing taken, if there are too few bytes.
+    mutating func takeBigEndian<T: FixedWidthInteger & UnsignedInteger>(_: T.Type) -> T? {
+        let size = T.bitWidth / 8
+        guard count >= size else { return nil }
+        defer { removeFirst(size) }
+        return prefix(size).reduce(0) { $0 << 8 | T($1) }
+    }
+}
+
+extension RedisReply {
+    /// A score as text, '' for none. Epoch ms; what is no time stands for one that never comes.
+    func optionalTime() throws(RedisError) -> Int64? {
+        Double(try string()).map { Int64(exactly: $0.rounded()) ?? .max }
+    }
+}

@@ -1,0 +1,82 @@
+public import LiveActivity
+import Redis
+
+extension Registry {
+    /// What a channel is sent to under a name.
+    struct Entry: Sendable, Hashable {
+        var token: [UInt8]
+        /// Epoch ms.
+        var registeredAt: Int64
+    }
+
+    /// The entries of channels, in order; nil for one that is not tracked, or whose registration's life is over. One round
+    /// trip, in which `more` is read at the same moment.
+    func lookup(
+        _ place: RegistryPlace, _ channels: [[UInt8]], and more: [RedisCommand] = []
+    ) async throws(StoreError) -> (entries: [Entry?], more: [RedisReply]) {
+        let now = clock()
+        for _ in 0..<Self.countAttempts {
+            let count = memory.count(place.key)
+            let key = count == .one ? nil : try await hashKey(for: count)
+            var places: [Int: [Int]] = [:]
+            for (index, channel) in channels.enumerated() {
+                places[key.map { count.bucket(of: $0.hash(channel)) } ?? 0, default: []].append(index)
+            }
+            let buckets = places.map { (bucket: $0.key, indices: $0.value) }
+            let commands =
+                [RedisCommand("HGET", [.string(keys.root(place.tag)), "n"])] + more
+                + buckets.map { bucket, indices in
+                    RedisCommand(
+                        "HMGET",
+                        [.string(keys.bucket(place.tag, bucket))] + indices.map { .bytes(channels[$0]) })
+                }
+            let replies: [RedisReply]
+            do throws(RedisError) { replies = try await redis.transaction(commands) } catch { throw .redis(error) }
+            guard replies.count == commands.count else {
+                throw .redis(.unexpectedReply("a transaction of another length"))
+            }
+            let found = try bucketCount(replies[0])
+            guard found == count else {
+                memory.remember(place.key, found)
+                continue
+            }
+            var entries = [Entry?](repeating: nil, count: channels.count)
+            for ((_, indices), reply) in zip(buckets, replies.dropFirst(1 + more.count)) {
+                try read(reply, indices, now: now, into: &entries)
+            }
+            return (entries, Array(replies[1..<1 + more.count]))
+        }
+        throw .corrupt("bucket count, which does not stand still")
+    }
+
+    private func read(
+        _ reply: RedisReply, _ indices: [Int], now: Int64, into entries: inout [Entry?]
+    ) throws(StoreError) {
+        try redisErrors { () throws(RedisError) in
+            if let error = reply.error { throw error }
+            guard reply.count == indices.count else { throw .unexpectedReply("HMGET of another length") }
+            for (position, index) in indices.enumerated() where !reply[position].isNil {
+                let value = try reply[position].bytes()
+                if case .live(let tokenOffset, let registeredAt) = RegistryRecord.read(value, now: now) {
+                    entries[index] = Entry(token: Array(value.dropFirst(tokenOffset)), registeredAt: registeredAt)
+                }
+            }
+        }
+    }
+
+    /// Of these channels those that are tracked, with the tokens they have now. One round trip.
+    public func lookup(
+        _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]]
+    ) async throws(StoreError) -> (page: TokenPage, signs: MarkSigns) {
+        let place = place(app, name)
+        let (entries, replies) = try await lookup(place, channels, and: MarkSigns.commands(keys, place.tag))
+        var signs = MarkSigns()
+        try signs.add(replies[...], isFirst: true)
+        var page = TokenPage(reservingEntries: channels.count, bytes: channels.count * 100)
+        for (channel, entry) in zip(channels, entries) {
+            guard let entry else { continue }
+            page.append(channel: channel, token: entry.token, registeredAt: entry.registeredAt)
+        }
+        return (page, signs)
+    }
+}

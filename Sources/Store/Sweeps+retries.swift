@@ -1,0 +1,157 @@
+public import LiveActivity
+import Redis
+
+/// A channel that waits, with the push that is first in its line and what it would be sent to now.
+public struct WaitingChannel: Sendable, Hashable {
+    public var channel: [UInt8]
+    public var push: PushID
+    /// Attempts of that push at it so far.
+    public var attempts: Int
+    /// Nil: it does not follow the name any more.
+    public var token: [UInt8]?
+    /// Epoch ms.
+    public var registeredAt: Int64
+    /// The line's header when the token was looked up: settling compares it.
+    let seen: [UInt8]
+
+    /// A line: attempts of its first push 2, registrations of the channel since it waits 1, push ids 16 each.
+    init?(channel: [UInt8], line: ArraySlice<UInt8>, token: [UInt8]?, registeredAt: Int64) {
+        var rest = line
+        guard line.count >= 19, (line.count - 3).isMultiple(of: 16), let attempts = rest.takeBigEndian(UInt16.self),
+            let id = UUIDBytes(bytes: line.dropFirst(3).prefix(16))
+        else { return nil }
+        self.channel = channel
+        push = PushID(id)
+        self.attempts = Int(attempts)
+        self.token = token
+        self.registeredAt = registeredAt
+        seen = Array(line.prefix(3))
+    }
+}
+
+public enum RetryClaim: Sendable {
+    /// Nothing waits.
+    case idle
+    case held(Duration)
+    /// `isPoison`: so many owners in a row died or fell asleep over it that what is due is not to be sent once more.
+    case claimed(Lease, owesRemovals: Bool, isPoison: Bool)
+}
+
+public enum RetrySettled: Sendable {
+    /// The lease is another's: nothing was written, begin nothing more.
+    case stale
+    case ok
+}
+
+extension Sweeps {
+    /// Takes a name's waiting channels: one worker at a time sends to them.
+    public func claimRetries(
+        _ app: AppKey, _ name: ActivityName, owner: String, lease: Duration, mostLapses: Int = Sweeps.mostLapses
+    ) async throws(StoreError) -> RetryClaim {
+        let tag = keys.tag(app, name)
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.retryClaim,
+                keys: [.string(keys.retryLease(tag)), .string(keys.retries(tag)), .string(keys.owed(tag))],
+                arguments: [
+                    .string(owner), .int(lease.milliseconds), .int(Pushes.retention.milliseconds), .int(mostLapses),
+                ])
+        ])[0]
+        return try redisErrors { () throws(RedisError) in
+            switch try reply[0].string() {
+            case "idle": return .idle
+            case "held": return .held(.milliseconds(try reply[1].integer()))
+            case "claimed":
+                return .claimed(
+                    Lease(
+                        app: app, name: name, push: .none, part: .retries, owner: owner,
+                        epoch: try reply[1].integer()),
+                    owesRemovals: try reply[2].integer() > 0, isPoison: try reply[3].integer() == 1)
+            case let word: throw .unexpectedReply("retry-claim answered \(word)")
+            }
+        }
+    }
+
+    /// Channels whose attempt is due, at most `limit`; they stay in line until they are settled. Lines that cannot be read
+    /// are taken out, so that they do not stand before the others for ever. `registry`: where their tokens are looked up,
+    /// at the same moment as the lines are read.
+    public func dueChannels(
+        _ lease: Lease, _ registry: Registry, now: Int64, limit: Int
+    ) async throws(StoreError) -> [WaitingChannel] {
+        let tag = keys.tag(lease.app, lease.name)
+        let reply = try await redis.run([
+            RedisCommand(
+                "ZRANGEBYSCORE", [.string(keys.retries(tag)), "-inf", .int(now), "LIMIT", "0", .int(limit)])
+        ])[0]
+        let channels = try redisErrors { () throws(RedisError) in
+            try reply.array().map { item throws(RedisError) in Array(try item.bytes()) }
+        }
+        if channels.isEmpty { return [] }
+        let lines = RedisCommand("HMGET", [.string(keys.waiting(tag))] + channels.map { .bytes($0) })
+        let (entries, replies) = try await registry.lookup(
+            registry.place(lease.app, lease.name), channels, and: [lines])
+        var unreadable = RetrySettlement()
+        let due = try redisErrors { () throws(RedisError) in
+            if let error = replies[0].error { throw error }
+            guard replies[0].count == channels.count else { throw .unexpectedReply("HMGET of another length") }
+            var due: [WaitingChannel] = []
+            for (index, channel) in channels.enumerated() {
+                let line = replies[0][index]
+                let entry = entries[index]
+                if !line.isNil,
+                    let waiting = WaitingChannel(
+                        channel: channel, line: try line.bytes(), token: entry?.token,
+                        registeredAt: entry?.registeredAt ?? 0)
+                {
+                    due.append(waiting)
+                } else {
+                    unreadable.discard(channel)
+                }
+            }
+            return due
+        }
+        if !unreadable.isEmpty { _ = try await settle(lease, for: .seconds(10), unreadable) }
+        return due
+    }
+
+    public func settle(
+        _ lease: Lease, for duration: Duration, _ settlement: RetrySettlement
+    ) async throws(StoreError) -> RetrySettled {
+        let tag = keys.tag(lease.app, lease.name)
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.retrySettle,
+                keys: [
+                    .string(keys.retryLease(tag)), .string(keys.retries(tag)), .string(keys.waiting(tag)),
+                    .string(keys.owed(tag)),
+                ],
+                arguments: [
+                    .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds),
+                    .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
+                    .int(Pushes.retention.milliseconds),
+                ] + settlement.arguments)
+        ])[0]
+        return try redisErrors { () throws(RedisError) in
+            switch try reply[0].string() {
+            case "stale": .stale
+            case "ok": .ok
+            case let word: throw .unexpectedReply("retry-settle answered \(word)")
+            }
+        }
+    }
+
+    /// The records of pushes; those that have expired are left out.
+    public func records(
+        _ app: AppKey, _ name: ActivityName, _ pushes: Set<PushID>
+    ) async throws(StoreError) -> [PushID: PushRecord] {
+        let tag = keys.tag(app, name)
+        let ids = Array(pushes)
+        let replies = try await redis.run(ids.map { RedisCommand("HGETALL", [.string(keys.push(tag, $0))]) })
+        var records: [PushID: PushRecord] = [:]
+        for (id, reply) in zip(ids, replies) {
+            let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+            if !fields.isEmpty { records[id] = try? PushRecord(id: id, fields) }
+        }
+        return records
+    }
+}
