@@ -109,8 +109,8 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "Store", "Settings", "Redis", "Curl", "OpenSSL",
-                "PrometheusText", "LiveActivity", arguments, logging, metrics, lifecycle,
+                "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Store", "Settings", "Redis", "Curl",
+                "OpenSSL", "PrometheusText", "LiveActivity", arguments, logging, metrics, lifecycle,
             ]
         ),
         .executableTarget(name: "lamplighter", dependencies: ["Commands", "CThreadSanitizer"]),
@@ -157,6 +157,13 @@ let package = Package(
             name: "FanoutTests",
             dependencies: [
                 "Fanout", "Store", "Redis", "APNsClient", "APNsWire", "LiveActivity", "TestSupport", logging, lifecycle,
+            ]
+        ),
+        .testTarget(
+            name: "BroadcastTests",
+            dependencies: [
+                "Fanout", "Store", "Redis", "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "TestSupport",
+                logging,
             ]
         ),
         .testTarget(

@@ -9,8 +9,11 @@ public final class BroadcastSender: Sendable {
     private let lane: LanePool
 
     /// `configuration.origin` is the push service's; `lanes` does not matter.
-    public init(configuration: APNsConfiguration, logger: Logger) throws(APNsClientError) {
-        let settings = try LaneSettings(configuration, logger)
+    public convenience init(configuration: APNsConfiguration, logger: Logger) throws(APNsClientError) {
+        try self.init(try LaneSettings(configuration, logger))
+    }
+
+    init(_ settings: LaneSettings) throws(APNsClientError) {
         lane = try LanePool(1, name: "apns-broadcast") { mailbox in { Lane(settings, mailbox).run() } }
     }
 

@@ -1,4 +1,5 @@
 import APNsClient
+import APNsWire
 import ArgumentParser
 import Fanout
 import Foundation
@@ -36,7 +37,8 @@ struct WorkCommand: AsyncParsableCommand {
         let served = try zip(apps, configurations).map { app, configuration in
             WorkerApp(
                 key: app.key, bundleID: try app.required(.bundleID),
-                transport: try CurlTransport(configuration: configuration, logger: logger))
+                transport: try CurlTransport(configuration: configuration, logger: logger),
+                broadcasts: try Self.broadcasts(app, configuration, logger))
         }
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
@@ -65,6 +67,20 @@ struct WorkCommand: AsyncParsableCommand {
             share: settings.pruneGuard.share, answers: settings.pruneGuard.answers, window: Int((seconds + 59) / 60))
         options.minInterval = settings.pacingMinInterval
         return options
+    }
+
+    private static func broadcasts(
+        _ app: AppSettings, _ configuration: APNsConfiguration, _ logger: Logger
+    ) throws -> BroadcastService {
+        let client = try BroadcastClient(
+            configuration: configuration, manageOrigin: app.manageOrigin, bundleID: try app.required(.bundleID),
+            logger: logger)
+        return BroadcastService(
+            send: { await client.sender.send($0) },
+            create: { (storage) async throws(ChannelError) in try await client.channels.create(storage) },
+            delete: { (channel) async throws(ChannelError) in try await client.channels.delete(channel) },
+            list: { () async throws(ChannelError) in try await client.channels.list() },
+            close: { await client.sender.close() })
     }
 
     /// The key file is read and checked here, so that a wrong one ends the process and not the first push.

@@ -11,6 +11,7 @@ struct Timers: Sendable {
     let pools: [Pool]
     let leases: LeaseKeeper
     let drain: Drain
+    let channels: ChannelKeeper
     let logger: Logger
 
     /// Keeps what is in hand, until cancelled: longer than all else, since pages in flight are settled under these leases.
@@ -36,6 +37,7 @@ struct Timers: Sendable {
                 let schedules = ScheduleTimer(store: store, apps: apps, logger: logger)
                 await every(ScheduleTimer.interval) { await schedules.run() }
             }
+            group.addTask { await every(ChannelKeeper.interval) { await channels.tick() } }
             group.addTask {
                 await every(.seconds(10)) {
                     await quietly { () async throws(StoreError) in

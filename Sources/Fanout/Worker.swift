@@ -45,9 +45,12 @@ public struct Worker: Service {
             guard await prepare(keys, drain) else { return }
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
+                let channels = ChannelKeeper(
+                    store: store, apps: Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) }), owner: consumer,
+                    logger: logger)
                 let timers = Timers(
                     store: store, apps: keys, options: options, pools: pools, leases: leases, drain: drain,
-                    logger: logger)
+                    channels: channels, logger: logger)
                 group.addTask { await timers.keepInHand(consumer: consumer) }
                 await withDiscardingTaskGroup { work in
                     work.addTask { await timers.run(consumer: consumer) }
@@ -55,7 +58,10 @@ public struct Worker: Service {
                 }
                 group.cancelAll()
             }
-            for app in apps { await app.transport.close() }
+            for app in apps {
+                await app.transport.close()
+                await app.broadcasts?.close()
+            }
             for pool in pools { pool.close() }
             try? await store.queue.leave(keys, consumer: consumer)
             logger.notice("drained: everything begun is settled or handed back")

@@ -6,11 +6,16 @@ public struct WorkerApp: Sendable {
     public var key: AppKey
     public var bundleID: String
     public var transport: any PushTransport
+    /// Nil: this worker makes no broadcast channels for the app and sends to none.
+    public var broadcasts: BroadcastService?
 
-    public init(key: AppKey, bundleID: String, transport: any PushTransport) {
+    public init(
+        key: AppKey, bundleID: String, transport: any PushTransport, broadcasts: BroadcastService? = nil
+    ) {
         self.key = key
         self.bundleID = bundleID
         self.transport = transport
+        self.broadcasts = broadcasts
     }
 }
 

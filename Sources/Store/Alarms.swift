@@ -14,6 +14,8 @@ public struct Alarm: Sendable, Hashable {
         case manyUnregistered = "many_unregistered"
         /// The second APNs environment of an app refuses what the first one takes.
         case otherEnvironment = "other_environment"
+        /// APNs makes or deletes no broadcast channels for the app.
+        case broadcast
     }
 
     public var app: AppKey

@@ -25,6 +25,15 @@ enum Lua {
     static let guardCount = script("guard-count-1", PackageResources.guard_count_1_lua)
     static let quarantineForget = script("quarantine-forget-1", PackageResources.quarantine_forget_1_lua)
     static let alarmRaise = script("alarm-raise-1", PackageResources.alarm_raise_1_lua)
+    static let broadcastWant = script("broadcast-want-1", PackageResources.broadcast_want_1_lua)
+    static let broadcastLive = script("broadcast-live-1", PackageResources.broadcast_live_1_lua)
+    static let broadcastDiscard = script("broadcast-discard-2", PackageResources.broadcast_discard_2_lua)
+    static let broadcastRetire = script("broadcast-retire-1", PackageResources.broadcast_retire_1_lua)
+    static let broadcastGone = script("broadcast-gone-1", PackageResources.broadcast_gone_1_lua)
+    static let broadcastFail = script("broadcast-fail-1", PackageResources.broadcast_fail_1_lua)
+    static let broadcastLease = script("broadcast-lease-1", PackageResources.broadcast_lease_1_lua)
+    static let broadcastIntend = script("broadcast-intend-2", PackageResources.broadcast_intend_2_lua)
+    static let broadcastForeign = script("broadcast-foreign-2", PackageResources.broadcast_foreign_2_lua)
     static let queueForget = script("queue-forget-1", PackageResources.queue_forget_1_lua)
     static let scheduleCreate = script("schedule-create-1", PackageResources.schedule_create_1_lua)
     static let scheduleQueue = script("schedule-queue-1", PackageResources.schedule_queue_1_lua)
@@ -61,6 +70,15 @@ enum Lua {
         scheduleDue,
         scheduleTake,
         scheduleSettle,
+        broadcastWant,
+        broadcastLive,
+        broadcastDiscard,
+        broadcastRetire,
+        broadcastGone,
+        broadcastFail,
+        broadcastLease,
+        broadcastIntend,
+        broadcastForeign,
     ]
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript {

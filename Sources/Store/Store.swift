@@ -16,6 +16,7 @@ public struct Store: Sendable {
     public let deadLetters: DeadLetters
     /// What registrations and due times are dated by.
     public let time: ServerTime
+    public let broadcasts: Broadcasts
     let keys: Keyspace
 
     /// Connects with the first command. `replicas`: what acceptance waits for; nil = for the primary alone.
@@ -44,6 +45,7 @@ public struct Store: Sendable {
         answers = Answers(redis: redis, keys: keys)
         quarantine = Quarantine(redis: redis, keys: keys, registry: registry, alarms: alarms, clock: clock)
         deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)
+        broadcasts = Broadcasts(redis: redis, keys: keys)
     }
 
     /// All scripts, to be given to `RedisClient`.

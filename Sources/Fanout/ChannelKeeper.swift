@@ -1,0 +1,223 @@
+import APNsWire
+import LiveActivity
+import Logging
+import Store
+
+/// Makes and deletes broadcast channels at APNs as names want them. Every worker does so by the clock; one at a time for an
+/// app has the lease. Killed at any point, the next holder finishes or undoes what was begun: a channel that was made and
+/// noted is given to its name, one that only APNs's list shows is deleted.
+struct ChannelKeeper: Sendable {
+    let store: Store
+    let apps: [AppKey: WorkerApp]
+    let owner: String
+    let logger: Logger
+    /// Milliseconds that tests are ahead of Redis's time.
+    var ahead: Int64 = 0
+
+    static let interval: Duration = .milliseconds(500)
+    /// Longer than the two requests that lie between two renewals may take.
+    static let lease: Duration = .seconds(60)
+    /// Names of one turn.
+    static let turn = 64
+    private static let backoff = Backoff()
+    /// After a refusal that only an operator can end, such as FeatureNotEnabled.
+    private static let restAfterRefusal: Duration = .seconds(300)
+
+    /// Epoch milliseconds.
+    func clock() -> Int64 { store.time.now() + ahead }
+
+    /// One turn: what is due now. Errors of Redis end it; what was due still is.
+    func tick() async {
+        do throws(StoreError) {
+            var due: [AppKey: [ActivityName]] = [:]
+            for (app, name) in try await store.broadcasts.due(now: clock(), limit: Self.turn) {
+                due[app, default: []].append(name)
+            }
+            for (key, names) in due {
+                guard let app = apps[key], let channels = app.broadcasts else { continue }
+                try await work(Turn(keeper: self, app: app.key, channels: channels), names)
+            }
+        } catch {
+            logger.debug("channels: Redis is away: \(error)")
+        }
+    }
+
+    private func work(_ turn: Turn, _ names: [ActivityName]) async throws(StoreError) {
+        guard let lease = try await store.broadcasts.claim(turn.app, owner: owner, for: Self.lease) else { return }
+        if let unfinished = lease.unfinished {
+            if let error = try await turn.finish(unfinished, lease) {
+                logger.warning("a channel's creation cannot be looked into yet: \(error)", metadata: turn.metadata)
+                // Nothing of this app until it can: the next creation would hide the lost one.
+                for name in names { try await store.broadcasts.take(turn.app, name, until: clock() + 5_000) }
+                _ = try await store.broadcasts.renew(lease, for: .zero)
+                return
+            }
+        }
+        var known: KnownChannels?
+        for name in names {
+            guard try await store.broadcasts.renew(lease, for: Self.lease) else { return }
+            let until = clock() + Self.lease.milliseconds
+            try await store.broadcasts.take(turn.app, name, until: until)
+            switch try await turn.attend(name, lease, &known) {
+            case .done: try await store.broadcasts.done(turn.app, name, takenUntil: until)
+            case .later(let at): try await store.broadcasts.take(turn.app, name, until: at)
+            case .failed(let error): try await note(error, turn, name)
+            case .unknown(let error):
+                try await note(error, turn, name)
+                _ = try await store.broadcasts.renew(lease, for: .zero)
+                return
+            case .lost: return
+            }
+        }
+        _ = try await store.broadcasts.renew(lease, for: .zero)
+    }
+
+    private func note(_ error: ChannelError, _ turn: Turn, _ name: ActivityName) async throws(StoreError) {
+        let attempts = try await store.broadcasts.failed(turn.app, name, error.description)
+        var metadata = turn.metadata
+        metadata["name"] = "\(name)"
+        logger.warning("\(error)", metadata: metadata)
+        var delay = Self.restAfterRefusal
+        if error.isRetriable {
+            delay = Self.backoff.delay(afterAttempts: max(1, attempts), fraction: .random(in: 0.5..<1))
+        } else {
+            let now = clock()
+            try await store.alarms.raise(Alarm(app: turn.app, kind: .broadcast, reason: "\(error)", since: now))
+        }
+        try await store.broadcasts.take(turn.app, name, until: clock() + delay.milliseconds)
+    }
+}
+
+/// The app's channels at APNs, as they were at the beginning of a turn.
+struct KnownChannels: Sendable {
+    var count: Int
+}
+
+/// What one holder of an app's lease does.
+struct Turn: Sendable {
+    enum Outcome: Sendable {
+        case done
+        /// Epoch milliseconds.
+        case later(Int64)
+        case failed(ChannelError)
+        /// A channel may have been made that nobody knows.
+        case unknown(ChannelError)
+        /// The lease is another's.
+        case lost
+    }
+
+    let keeper: ChannelKeeper
+    let app: AppKey
+    let channels: BroadcastService
+
+    private var store: Broadcasts { keeper.store.broadcasts }
+    private func clock() -> Int64 { keeper.clock() }
+    var metadata: Logger.Metadata { ["app": "\(app)"] }
+
+    func attend(
+        _ name: ActivityName, _ lease: BroadcastLease, _ known: inout KnownChannels?
+    ) async throws(StoreError) -> Outcome {
+        guard let channel = try await store.channel(app, name) else { return .done }
+        switch channel.state {
+        case .wanted: return try await create(name, channel.storage, lease, &known)
+        case .deleting: return try await delete(name, channel.id)
+        case .live:
+            guard let deleteAt = channel.deleteAt else { return .done }
+            switch try await store.discardEnded(app, name, now: clock()) {
+            case .none: return .done
+            case .stays: return deleteAt > clock() ? .later(deleteAt) : .done
+            case .deleting: return try await delete(name, channel.id)
+            }
+        }
+    }
+
+    private func create(
+        _ name: ActivityName, _ storage: BroadcastStorage, _ lease: BroadcastLease, _ known: inout KnownChannels?
+    ) async throws(StoreError) -> Outcome {
+        if known == nil {
+            let all: [BroadcastChannelID]
+            do throws(ChannelError) { all = try await channels.list() } catch { return .failed(error) }
+            guard try await noteForeign(all, lease) else { return .lost }
+            known = KnownChannels(count: all.count)
+        }
+        guard known?.count ?? 0 < ChannelRequest.maximumChannels else { return .failed(.full(storage)) }
+        guard try await store.intend(lease, name, for: ChannelKeeper.lease) else { return .lost }
+        let id: BroadcastChannelID
+        do throws(ChannelError) {
+            id = try await channels.create(storage)
+        } catch {
+            if error.mayHaveHappened { return .unknown(error) }
+            guard try await store.forget(lease, for: ChannelKeeper.lease) else { return .lost }
+            return .failed(error)
+        }
+        known?.count += 1
+        guard try await store.made(lease, name, id, for: ChannelKeeper.lease) else {
+            // Whoever has the lease now knows nothing of it.
+            try? await channels.delete(id)
+            return .lost
+        }
+        if let error = try await give(id, to: name) { return .failed(error) }
+        return try await store.forget(lease, for: ChannelKeeper.lease) ? .done : .lost
+    }
+
+    private func noteForeign(
+        _ all: [BroadcastChannelID], _ lease: BroadcastLease
+    ) async throws(StoreError) -> Bool {
+        let own = Set(try await store.list(app).map(\.id))
+        return try await store.noteForeign(lease, all.filter { !own.contains($0) })
+    }
+
+    /// A channel that has been made becomes its name's; if the name does not want it any more, it is deleted.
+    private func give(_ id: BroadcastChannelID, to name: ActivityName) async throws(StoreError) -> ChannelError? {
+        if try await store.live(app, name, id, now: clock()) {
+            keeper.logger.info("broadcast channel made", metadata: metadata.merging(["name": "\(name)"]) { $1 })
+            try await keeper.store.alarms.clear(app, .broadcast)
+            return nil
+        }
+        return try await remove(id)
+    }
+
+    private func delete(_ name: ActivityName, _ id: BroadcastChannelID?) async throws(StoreError) -> Outcome {
+        guard let id else { return .done }
+        if let error = try await remove(id, strike: false) { return .failed(error) }
+        _ = try await store.gone(app, name, id, now: clock())
+        keeper.logger.info("broadcast channel deleted", metadata: metadata.merging(["name": "\(name)"]) { $1 })
+        return .done
+    }
+
+    private func remove(_ id: BroadcastChannelID, strike: Bool = true) async throws(StoreError) -> ChannelError? {
+        do throws(ChannelError) {
+            try await channels.delete(id)
+        } catch {
+            guard error.reason == .channelNotRegistered else { return error }
+        }
+        if strike { try await store.strike(app, id) }
+        return nil
+    }
+
+    /// What a holder before left when it died over a creation. An error: nothing is known yet, and the intent stays.
+    func finish(
+        _ unfinished: BroadcastLease.Creation, _ lease: BroadcastLease
+    ) async throws(StoreError) -> ChannelError? {
+        if let id = unfinished.id {
+            if let error = try await give(id, to: unfinished.name) { return error }
+        } else {
+            let all: [BroadcastChannelID]
+            do throws(ChannelError) { all = try await channels.list() } catch { return error }
+            let own = Set(try await store.list(app).map(\.id))
+            let foreign = try await store.foreign(app)
+            let orphans = all.filter { !own.contains($0) && !foreign.contains($0) }
+            // More than one can only mean that others make channels for this app too: theirs are not ours to delete.
+            if orphans.count == 1 {
+                if let error = try await remove(orphans[0]) { return error }
+                keeper.logger.notice("an orphaned broadcast channel was deleted", metadata: metadata)
+            } else if orphans.count > 1 {
+                keeper.logger.warning(
+                    "a broadcast channel may have been orphaned; others make channels for this app too",
+                    metadata: metadata.merging(["unknown_channels": "\(orphans.count)"]) { $1 })
+            }
+        }
+        _ = try await store.forget(lease, for: ChannelKeeper.lease)
+        return nil
+    }
+}

@@ -1,0 +1,213 @@
+public import LiveActivity
+import Redis
+
+/// The right to make and delete an app's channels, until it lapses on Redis's clock.
+public struct BroadcastLease: Sendable, Hashable {
+    public var app: AppKey
+    public var epoch: Int
+    /// Set when the holder before died over a creation: for which name, and the channel if it is known.
+    public var unfinished: Creation?
+
+    public struct Creation: Sendable, Hashable {
+        public var name: ActivityName
+        public var id: BroadcastChannelID?
+
+        public init(name: ActivityName, id: BroadcastChannelID?) {
+            self.name = name
+            self.id = id
+        }
+    }
+}
+
+/// What a worker does with channels. Order of writes in a creation, and what a death leaves:
+///
+/// 1. `noteForeign`, `intend` (nothing, or a creation that was not begun)
+/// 2. APNs makes the channel (one that the app's list shows beside ours and the foreign ones)
+/// 3. `made` (a channel in the index whose name does not know it)
+/// 4. `live` (a finished creation that is still noted as intended)
+/// 5. `forget`
+///
+/// Whoever claims the lease next finds the intent and finishes or undoes it.
+extension Broadcasts {
+    public enum Discard: String, Sendable, Hashable {
+        case none = ""
+        case stays = "live"
+        case deleting
+    }
+
+    public enum Gone: String, Sendable, Hashable {
+        case notThisNames = ""
+        case deleted
+        /// Another one is to be made.
+        case wanted
+    }
+
+    /// Names with work that is due, at most `limit`. They stay in the set.
+    public func due(now: Int64, limit: Int) async throws(StoreError) -> [(app: AppKey, name: ActivityName)] {
+        let reply = try await redis.run([
+            RedisCommand(
+                "ZRANGEBYSCORE", [.string(keys.broadcastTimers), "-inf", .int(now), "LIMIT", "0", .int(limit)])
+        ])[0]
+        let routes = try redisErrors { () throws(RedisError) in
+            try reply.array().map { (route) throws(RedisError) in try route.string() }
+        }
+        return routes.compactMap { WorkQueue.appAndName($0).map { (app: $0.0, name: $0.1) } }
+    }
+
+    /// Puts the work on a name off to `at`; returns what `done` must be told. The record is read after this: who changes it
+    /// sets the timer afterwards, so that no change is overlooked.
+    public func take(_ app: AppKey, _ name: ActivityName, until at: Int64) async throws(StoreError) {
+        try await wake(app, name, at: at)
+    }
+
+    /// Nothing is left to do for the name, unless the timer was set since `take`.
+    public func done(_ app: AppKey, _ name: ActivityName, takenUntil at: Int64) async throws(StoreError) {
+        _ = try await redis.run([
+            RedisCommand(
+                Lua.queueForget, keys: [.string(keys.broadcastTimers)],
+                arguments: [.string(WorkQueue.route(app, name)), .string("\(at)")])
+        ])
+    }
+
+    /// Nil: another process has it.
+    public func claim(
+        _ app: AppKey, owner: String, for duration: Duration
+    ) async throws(StoreError) -> BroadcastLease? {
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.broadcastLease, keys: [.string(keys.broadcastLease(app))],
+                arguments: [.string(owner), .int(duration.milliseconds)])
+        ])[0]
+        return try redisErrors { () throws(RedisError) in
+            guard try reply[0].string() == "claimed" else { return nil }
+            let id = try reply[3].string()
+            let unfinished = (try? ActivityName(try reply[2].string()))
+                .map { BroadcastLease.Creation(name: $0, id: try? BroadcastChannelID(id)) }
+            return BroadcastLease(app: app, epoch: try reply[1].integer(), unfinished: unfinished)
+        }
+    }
+
+    /// False, here and below: the lease is another's; nothing was changed.
+    public func renew(_ lease: BroadcastLease, for duration: Duration) async throws(StoreError) -> Bool {
+        try await step(lease, duration, "keep")
+    }
+
+    public func intend(
+        _ lease: BroadcastLease, _ name: ActivityName, for duration: Duration
+    ) async throws(StoreError) -> Bool {
+        try await step(lease, duration, "intend", name)
+    }
+
+    public func made(
+        _ lease: BroadcastLease, _ name: ActivityName, _ id: BroadcastChannelID, for duration: Duration
+    ) async throws(StoreError) -> Bool {
+        try await step(lease, duration, "made", name, id)
+    }
+
+    public func forget(_ lease: BroadcastLease, for duration: Duration) async throws(StoreError) -> Bool {
+        try await step(lease, duration, "forget")
+    }
+
+    public func noteForeign(
+        _ lease: BroadcastLease, _ ids: [BroadcastChannelID]
+    ) async throws(StoreError) -> Bool {
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.broadcastForeign,
+                keys: [.string(keys.broadcastLease(lease.app)), .string(keys.broadcastForeign(lease.app))],
+                arguments: [.int(lease.epoch)] + ids.map { .string($0.rawValue) })
+        ])[0]
+        return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+    }
+
+    public func foreign(_ app: AppKey) async throws(StoreError) -> Set<BroadcastChannelID> {
+        let reply = try await redis.run([RedisCommand("SMEMBERS", [.string(keys.broadcastForeign(app))])])[0]
+        let ids = try redisErrors { () throws(RedisError) in
+            try reply.array().map { (id) throws(RedisError) in try id.string() }
+        }
+        return Set(ids.compactMap { try? BroadcastChannelID($0) })
+    }
+
+    private func step(
+        _ lease: BroadcastLease, _ duration: Duration, _ step: String, _ name: ActivityName? = nil,
+        _ id: BroadcastChannelID? = nil
+    ) async throws(StoreError) -> Bool {
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.broadcastIntend,
+                keys: [.string(keys.broadcastLease(lease.app)), .string(keys.broadcastIndex(lease.app))],
+                arguments: [
+                    .int(lease.epoch), .int(duration.milliseconds), .string(step), .string(name?.rawValue ?? ""),
+                    .string(id?.rawValue ?? ""),
+                ])
+        ])[0]
+        return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+    }
+
+    // MARK: The name's record
+
+    /// False: the name does not want it any more.
+    public func live(
+        _ app: AppKey, _ name: ActivityName, _ id: BroadcastChannelID, now: Int64
+    ) async throws(StoreError) -> Bool {
+        let reply = try await run(Lua.broadcastLive, app, name, [.string(id.rawValue), .int(now)])
+        return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+    }
+
+    /// `because`: `now`, or `ended` (only if the time has come and the name has not begun anew).
+    func discard(
+        _ app: AppKey, _ name: ActivityName, because: String, now: Int64
+    ) async throws(StoreError) -> Discard {
+        let tag = keys.tag(app, name)
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.broadcastDiscard, keys: [.string(keys.broadcast(tag)), .string(keys.name(tag))],
+                arguments: [.string(because), .int(now)])
+        ])[0]
+        let text = try redisErrors { () throws(RedisError) in try reply.string() }
+        guard let discard = Discard(rawValue: text) else { throw .corrupt("broadcast-discard") }
+        return discard
+    }
+
+    public func discardEnded(_ app: AppKey, _ name: ActivityName, now: Int64) async throws(StoreError) -> Discard {
+        try await discard(app, name, because: "ended", now: now)
+    }
+
+    /// The name has ended: its channel is deleted at `at` (epoch ms), unless the name begins anew before.
+    public func retire(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
+        let reply = try await run(Lua.broadcastRetire, app, name, [.int(at)])
+        let hasChannel = try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+        if hasChannel { try await wake(app, name, at: at) }
+    }
+
+    /// APNs does not know the channel, or has deleted it: index and record follow.
+    public func gone(
+        _ app: AppKey, _ name: ActivityName, _ id: BroadcastChannelID, now: Int64
+    ) async throws(StoreError) -> Gone {
+        let reply = try await run(Lua.broadcastGone, app, name, [.string(id.rawValue), .int(now)])
+        let text = try redisErrors { () throws(RedisError) in try reply.string() }
+        // Last: while the record names it, it is counted.
+        try await strike(app, id)
+        if text == Gone.wanted.rawValue { try await wake(app, name, at: now) }
+        return Gone(rawValue: text) ?? .notThisNames
+    }
+
+    /// A channel that no name owns is no more.
+    public func strike(_ app: AppKey, _ id: BroadcastChannelID) async throws(StoreError) {
+        _ = try await redis.run([RedisCommand("HDEL", [.string(keys.broadcastIndex(app)), .string(id.rawValue)])])
+    }
+
+    /// Attempts in a row that have failed.
+    public func failed(_ app: AppKey, _ name: ActivityName, _ words: String) async throws(StoreError) -> Int {
+        let reply = try await run(Lua.broadcastFail, app, name, [.string(words)])
+        return try redisErrors { () throws(RedisError) in try reply.integer() }
+    }
+
+    private func run(
+        _ script: RedisScript, _ app: AppKey, _ name: ActivityName, _ arguments: [RedisArgument]
+    ) async throws(StoreError) -> RedisReply {
+        try await redis.run([
+            RedisCommand(script, keys: [.string(keys.broadcast(keys.tag(app, name)))], arguments: arguments)
+        ])[0]
+    }
+}

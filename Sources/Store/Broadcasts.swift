@@ -1,0 +1,115 @@
+public import LiveActivity
+import Redis
+
+public enum BroadcastState: String, Sendable, Hashable, CaseIterable {
+    /// A worker is to make it; `error` says why it has not succeeded so far.
+    case wanted
+    case live
+    /// A worker is to delete it at APNs.
+    case deleting
+}
+
+/// A name's broadcast channel.
+public struct BroadcastChannel: Sendable, Hashable {
+    public var state: BroadcastState
+    public var storage: BroadcastStorage
+    /// While `live` and `deleting`.
+    public var id: BroadcastChannelID?
+    /// Epoch milliseconds; of the creation at APNs.
+    public var createdAt: Int64?
+    /// Epoch milliseconds, once the name has ended.
+    public var deleteAt: Int64?
+    /// What the last attempt at the work failed with.
+    public var error: String?
+
+    public init(
+        state: BroadcastState, storage: BroadcastStorage, id: BroadcastChannelID? = nil, createdAt: Int64? = nil,
+        deleteAt: Int64? = nil, error: String? = nil
+    ) {
+        self.state = state
+        self.storage = storage
+        self.id = id
+        self.createdAt = createdAt
+        self.deleteAt = deleteAt
+        self.error = error
+    }
+}
+
+/// Broadcast channels that names own. What is wanted stands on the name's slot and in a timer set; workers make it so at
+/// APNs, one at a time for an app, under a lease (`Broadcasts+work.swift`).
+public struct Broadcasts: Sendable {
+    let redis: RedisClient
+    let keys: Keyspace
+
+    /// Asks for a channel and wakes a worker. What the name has stays, also with another storage than this: the caller
+    /// compares. Safe to repeat; nobody else makes up for a death between record and timer.
+    public func want(
+        _ app: AppKey, _ name: ActivityName, _ storage: BroadcastStorage, now: Int64
+    ) async throws(StoreError) -> BroadcastChannel {
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.broadcastWant, keys: [.string(keys.broadcast(keys.tag(app, name)))],
+                arguments: [.string(storage.rawValue), .int(now)])
+        ])[0]
+        let state = try redisErrors { () throws(RedisError) in try reply[0].string() }
+        if state == BroadcastState.wanted.rawValue { try await wake(app, name, at: now) }
+        guard let channel = try await channel(app, name) else {
+            // Deleted this moment.
+            return BroadcastChannel(state: .deleting, storage: storage)
+        }
+        return channel
+    }
+
+    /// Gives the name's channel up and wakes a worker to delete it at APNs. False: it has none.
+    public func discard(_ app: AppKey, _ name: ActivityName, now: Int64) async throws(StoreError) -> Bool {
+        guard try await channel(app, name) != nil else { return false }
+        if try await discard(app, name, because: "now", now: now) == .deleting { try await wake(app, name, at: now) }
+        return true
+    }
+
+    public func channel(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> BroadcastChannel? {
+        let key = RedisArgument.string(keys.broadcast(keys.tag(app, name)))
+        let reply = try await redis.run([RedisCommand("HGETALL", [key])])[0]
+        let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+        return fields.isEmpty ? nil : try BroadcastChannel(fields)
+    }
+
+    /// How many channels the app has at APNs, as far as is known here.
+    public func count(_ app: AppKey) async throws(StoreError) -> (own: Int, foreign: Int) {
+        let replies = try await redis.run([
+            RedisCommand("HLEN", [.string(keys.broadcastIndex(app))]),
+            RedisCommand("SCARD", [.string(keys.broadcastForeign(app))]),
+        ])
+        return try redisErrors { () throws(RedisError) in (try replies[0].integer(), try replies[1].integer()) }
+    }
+
+    /// Every channel that this app's names own, by name. At most 10,000, in one reply.
+    public func list(_ app: AppKey) async throws(StoreError) -> [(name: ActivityName, id: BroadcastChannelID)] {
+        let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.broadcastIndex(app))])])[0]
+        let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+        return fields.pairs.compactMap { id, name in
+            guard let id = try? BroadcastChannelID(id), let name = try? ActivityName(name) else { return nil }
+            return (name: name, id: id)
+        }
+        .sorted { ($0.name.rawValue, $0.id.rawValue) < ($1.name.rawValue, $1.id.rawValue) }
+    }
+
+    /// Work on a name's channel is due at `at` (epoch ms): sooner or later than it stood.
+    func wake(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
+        _ = try await redis.run([
+            RedisCommand("ZADD", [.string(keys.broadcastTimers), .int(at), .string(WorkQueue.route(app, name))])
+        ])
+    }
+}
+
+extension BroadcastChannel {
+    init(_ fields: StoredHash) throws(StoreError) {
+        guard let state = fields.text("state").flatMap(BroadcastState.init(rawValue:)),
+            let storage = fields.text("storage").flatMap(BroadcastStorage.init(rawValue:))
+        else { throw .corrupt("broadcast channel") }
+        self.init(
+            state: state, storage: storage, id: fields.text("id").flatMap { try? BroadcastChannelID($0) },
+            createdAt: fields.number("created").map(Int64.init), deleteAt: fields.number("delete_at").map(Int64.init),
+            error: fields.text("error"))
+    }
+}

@@ -1,0 +1,14 @@
+import LiveActivity
+
+extension Keyspace {
+    /// A name's broadcast channel, on the name's slot.
+    func broadcast(_ tag: String) -> String { "\(prefix):bc:\(tag)" }
+    /// The app's channels: id → name. Their number is counted against APNs's 10,000.
+    func broadcastIndex(_ app: AppKey) -> String { "\(prefix):bcn:{\(app)}" }
+    /// Who may make and delete channels now, and what is being made.
+    func broadcastLease(_ app: AppKey) -> String { "\(prefix):bcl:{\(app)}" }
+    /// Channels of the app at APNs that are not ours.
+    func broadcastForeign(_ app: AppKey) -> String { "\(prefix):bcf:{\(app)}" }
+    /// Names whose channel is to be made or deleted, by time (ms).
+    var broadcastTimers: String { "\(prefix):{q}:bc" }
+}

@@ -1,0 +1,11 @@
+-- A channel has been made for a name that wanted one.
+-- KEYS  1 bc
+-- ARGV  1 channel id  2 now ms
+-- Returns 1: it is the name's (also when this is said again).  0: the name does not want it any more, or has another; the
+--         caller deletes it.
+local known = redis.call('HMGET', KEYS[1], 'state', 'id')
+if known[1] == 'live' and known[2] == ARGV[1] then return 1 end
+if known[1] ~= 'wanted' then return 0 end
+redis.call('HSET', KEYS[1], 'state', 'live', 'id', ARGV[1], 'since', ARGV[2], 'created', ARGV[2])
+redis.call('HDEL', KEYS[1], 'error', 'attempts')
+return 1

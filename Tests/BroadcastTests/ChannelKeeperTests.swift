@@ -1,0 +1,250 @@
+import APNsClient
+import APNsSimulator
+import APNsWire
+import LiveActivity
+import Store
+import Testing
+
+@testable import Fanout
+
+/// Names get the channels they want and lose those they do not, whatever dies in between.
+@Suite(.timeLimit(.minutes(2)), .serialized)
+struct ChannelKeeperTests {
+    @Test func aNameGetsItsChannel() async throws {
+        try await Stage.run { it in
+            let name = try it.name()
+            let asked = try await it.store.broadcasts.want(it.app, name, .newest, now: it.now)
+            #expect(asked == BroadcastChannel(state: .wanted, storage: .newest))
+            await it.keeper().tick()
+            let channel = try #require(try await it.channel(name))
+            #expect(channel.state == .live && channel.storage == .newest && channel.createdAt != nil)
+            #expect(it.atAPNs == [channel.id?.rawValue])
+            #expect(it.simulator.channels().first?.storesNewest == true)
+            let listed = try await it.store.broadcasts.list(it.app)
+            #expect(listed.map(\.name) == [name] && listed.map(\.id) == [channel.id])
+            #expect(try await it.store.broadcasts.count(it.app) == (own: 1, foreign: 0))
+
+            // Asked for again, also with another storage, it stays; nothing is left to do.
+            let again = try await it.store.broadcasts.want(it.app, name, .none, now: it.now)
+            #expect(again == channel)
+            await it.keeper(later: .seconds(600)).tick()
+            #expect(it.simulator.snapshot().broadcasts.created == 1)
+            #expect(try await it.store.broadcasts.due(now: .max, limit: 10).isEmpty)
+        }
+    }
+
+    /// Three workers look after the same twenty names at once.
+    @Test func twoWorkersDoNotMakeTwo() async throws {
+        try await Stage.run { it in
+            for number in 0..<20 { try await it.want(try it.name("match-\(number)")) }
+            for _ in 0..<50 where it.atAPNs.count < 20 {
+                await withDiscardingTaskGroup { group in
+                    for worker in ["one", "two", "three"] { group.addTask { await it.keeper(worker).tick() } }
+                }
+            }
+            #expect(it.simulator.snapshot().broadcasts.created == 20)
+            let listed = try await it.store.broadcasts.list(it.app)
+            #expect(Set(listed.map(\.name)).count == 20 && Set(listed.map(\.id.rawValue)) == Set(it.atAPNs))
+        }
+    }
+
+    @Test func aChannelThatIsGivenUpIsDeleted() async throws {
+        try await Stage.run { it in
+            let (name, other) = (try it.name(), try it.name("match-43"))
+            try await it.want(name)
+            try await it.want(other)
+            await it.keeper().tick()
+            #expect(try await it.store.broadcasts.discard(it.app, name, now: it.now))
+            #expect(try await it.channel(name)?.state == .deleting)
+            await it.keeper().tick()
+            #expect(try await it.channel(name) == nil)
+            #expect(it.atAPNs == [try await it.channel(other)?.id?.rawValue])
+            #expect(try await it.store.broadcasts.count(it.app).own == 1)
+            #expect(try await !it.store.broadcasts.discard(it.app, name, now: it.now))
+
+            // Given up before it was made.
+            try await it.want(name)
+            #expect(try await it.store.broadcasts.discard(it.app, name, now: it.now))
+            await it.keeper().tick()
+            #expect(it.simulator.snapshot().broadcasts.created == 2)
+            #expect(try await it.store.broadcasts.due(now: .max, limit: 10).isEmpty)
+        }
+    }
+
+    /// The answer to a creation is lost, or its worker dies before it is noted: APNs has a channel that nobody knows. It is
+    /// found by the list; a channel that others made stays.
+    @Test func anOrphanIsDeletedAndOnlyThat() async throws {
+        try await Stage.run { it in
+            let foreign = try await it.manager.create(.none)
+            let name = try it.name()
+            try await it.want(name)
+            await loseCreation(it)
+            let waiting = try #require(try await it.channel(name))
+            #expect(waiting.state == .wanted && waiting.error?.contains("could not be asked to make a channel") == true)
+            #expect(it.atAPNs.count == 2)
+
+            await it.keeper("two", later: .seconds(600)).tick()
+            let channel = try #require(try await it.channel(name))
+            #expect(channel.state == .live && channel.error == nil)
+            #expect(Set(it.atAPNs) == [foreign.rawValue, channel.id?.rawValue])
+            #expect(it.simulator.snapshot().broadcasts.deleted == 1)
+            #expect(try await it.store.broadcasts.count(it.app) == (own: 1, foreign: 1))
+        }
+    }
+
+    /// The list is answered, the creation is carried out and not answered.
+    private func loseCreation(_ it: Stage) async {
+        var service = it.service
+        let create = service.create
+        service.create = { (storage) async throws(ChannelError) in
+            var faults = it.simulator.faults
+            faults.manageLoseNext = 1
+            try? it.simulator.setFaults(faults)
+            return try await create(storage)
+        }
+        let app = WorkerApp(key: it.app, bundleID: Stage.bundleID, transport: NoTransport(), broadcasts: service)
+        await ChannelKeeper(store: it.store, apps: [it.app: app], owner: "one", logger: it.logger).tick()
+    }
+
+    /// Killed between noting the channel and giving it to its name.
+    @Test func aChannelThatWasMadeIsGivenToItsName() async throws {
+        try await Stage.run { it in
+            let name = try it.name()
+            try await it.want(name)
+            let lease = try #require(try await it.store.broadcasts.claim(it.app, owner: "dead", for: .zero))
+            #expect(try await it.store.broadcasts.noteForeign(lease, []))
+            #expect(try await it.store.broadcasts.intend(lease, name, for: .zero))
+            let id = try await it.manager.create(.none)
+            #expect(try await it.store.broadcasts.made(lease, name, id, for: .zero))
+
+            await it.keeper().tick()
+            #expect(try await it.channel(name)?.id == id)
+            #expect(it.atAPNs == [id.rawValue])
+
+            // Who had the lease before can change nothing any more.
+            #expect(try await !it.store.broadcasts.intend(lease, name, for: .zero))
+            #expect(try await !it.store.broadcasts.made(lease, name, id, for: .zero))
+            #expect(try await !it.store.broadcasts.noteForeign(lease, []))
+        }
+    }
+
+    /// The same, but meanwhile the name was given up.
+    @Test func aChannelThatNobodyWantsAnyMoreIsDeleted() async throws {
+        try await Stage.run { it in
+            let (name, other) = (try it.name(), try it.name("match-43"))
+            let lease = try #require(try await it.store.broadcasts.claim(it.app, owner: "dead", for: .zero))
+            #expect(try await it.store.broadcasts.intend(lease, name, for: .zero))
+            #expect(try await it.store.broadcasts.made(lease, name, try await it.manager.create(.none), for: .zero))
+            try await it.want(other)
+            await it.keeper().tick()
+            #expect(it.atAPNs == [try await it.channel(other)?.id?.rawValue])
+            #expect(try await it.store.broadcasts.count(it.app).own == 1)
+        }
+    }
+
+    @Test func oneLeaseAtATime() async throws {
+        try await Stage.run { it in
+            let lease = try #require(try await it.store.broadcasts.claim(it.app, owner: "one", for: .seconds(60)))
+            #expect(try await it.store.broadcasts.claim(it.app, owner: "two", for: .seconds(60)) == nil)
+            #expect(try await it.store.broadcasts.renew(lease, for: .zero))
+            let next = try await it.store.broadcasts.claim(it.app, owner: "two", for: .seconds(60))
+            #expect(next?.epoch == lease.epoch + 1 && next?.unfinished == nil)
+            #expect(try await !it.store.broadcasts.renew(lease, for: .seconds(60)))
+        }
+    }
+
+    /// After the end a channel lives on for a while; a name that begins anew keeps it.
+    @Test func anEndedNamesChannelIsDeletedInTime() async throws {
+        try await Stage.run { it in
+            let name = try it.name()
+            try await it.want(name)
+            await it.keeper().tick()
+            let id = try #require(try await it.channel(name)?.id)
+            try await end(it, name)
+            try await it.store.broadcasts.retire(it.app, name, at: it.now + 60_000)
+            await it.keeper().tick()
+            #expect(try await it.channel(name)?.deleteAt != nil && it.atAPNs == [id.rawValue])
+
+            // A device follows: the name goes on.
+            let registration = Registration(
+                channel: try ChannelID("c1"), token: try PushToken(hex: String(repeating: "ab", count: 32)),
+                registeredAt: it.now)
+            _ = try await it.store.registry.track(it.app, name, [registration])
+            await it.keeper(later: .seconds(61)).tick()
+            #expect(
+                try await it.channel(name)
+                    == BroadcastChannel(
+                        state: .live, storage: .none, id: id, createdAt: try await it.channel(name)?.createdAt))
+
+            try await end(it, name)
+            try await it.store.broadcasts.retire(it.app, name, at: it.now + 60_000)
+            await it.keeper(later: .seconds(61)).tick()
+            #expect(try await it.channel(name) == nil && it.atAPNs.isEmpty)
+        }
+    }
+
+    private func end(_ it: Stage, _ name: ActivityName) async throws {
+        let publish = Publish(name: name, event: .end, audience: .all)
+        let payload = Payload(publish, timestamp: Int(it.now / 1_000)).bytes
+        let accepted = try await it.store.pushes.accept(
+            it.app, publish, id: .random(), payload: payload, timestampOffset: Payload.timestampOffset,
+            now: it.now - 1_000)
+        guard case .accepted = accepted else {
+            Issue.record("\(accepted)")
+            return
+        }
+    }
+
+    /// APNs does not know the channel any more: the name gets another one.
+    @Test func aLostChannelIsMadeAnew() async throws {
+        try await Stage.run { it in
+            let name = try it.name()
+            try await it.want(name, .newest)
+            await it.keeper().tick()
+            let first = try #require(try await it.channel(name)?.id)
+            #expect(it.simulator.deleteChannel(first.rawValue))
+            #expect(try await it.store.broadcasts.gone(it.app, name, first, now: it.now) == .wanted)
+            // Told twice, by two broadcasts.
+            #expect(try await it.store.broadcasts.gone(it.app, name, first, now: it.now) == .notThisNames)
+            await it.keeper().tick()
+            let second = try #require(try await it.channel(name))
+            #expect(second.state == .live && second.storage == .newest && second.id != first)
+            #expect(it.atAPNs == [second.id?.rawValue])
+        }
+    }
+
+    @Test func whatApnsRefusesIsShownAndTriedAgain() async throws {
+        try await Stage.run(server: { $0.channelLimit = 1 }) { it in
+            let name = try it.name()
+            try await it.want(name)
+            try it.set { $0.manageRejections = ["FeatureNotEnabled": 1] }
+            await it.keeper().tick()
+            #expect(try await it.channel(name)?.error?.contains("FeatureNotEnabled; switch on") == true)
+            #expect(try await it.store.alarms.list([it.app]).map(\.kind) == [.broadcast])
+            // It rests for minutes …
+            await it.keeper(later: .seconds(60)).tick()
+            #expect(it.simulator.snapshot().broadcasts.manageRequests == 1)
+            // … unless it is asked for again.
+            try it.set { _ in }
+            try await it.want(name)
+            await it.keeper().tick()
+            #expect(try await it.channel(name)?.state == .live)
+            #expect(try await it.store.alarms.list([it.app]).isEmpty)
+
+            let full = try it.name("match-43")
+            try await it.want(full)
+            await it.keeper().tick()
+            #expect(try await it.channel(full)?.error?.contains("CannotCreateChannelConfig") == true)
+            // A creation that was refused leaves nothing to look into.
+            #expect(try await it.store.broadcasts.claim(it.app, owner: "x", for: .zero)?.unfinished == nil)
+
+            try it.set { $0.manageRejections = ["ServiceUnavailable": 1] }
+            #expect(try await it.store.broadcasts.discard(it.app, name, now: it.now))
+            await it.keeper().tick()
+            #expect(try await it.channel(name)?.state == .deleting)
+            try it.set { _ in }
+            await it.keeper(later: .seconds(60)).tick()
+            #expect(try await it.channel(name) == nil && it.atAPNs.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import APNsClient
+import APNsSimulator
+import APNsWire
+import Foundation
+import LiveActivity
+import Logging
+import Redis
+import Store
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+/// A Redis, a simulated APNs and one app between them.
+struct Stage: Sendable {
+    static let bundleID = "com.example.scores"
+
+    let app: AppKey
+    let store: Store
+    let simulator: APNsSimulator
+    let manager: ChannelManager
+    let sender: BroadcastSender
+    let logger: Logger
+
+    static func run(
+        server: (inout SimulatorConfiguration) -> Void = { _ in }, _ body: (Stage) async throws -> Void
+    ) async throws {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let directory = FileManager.default.temporaryDirectory.path + "/broadcast-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let redis = try await RedisServer.start()
+        defer { redis.stop() }
+        let connections = RedisClient(url: redis.url, scripts: Store.scripts, logger: logger)
+        var configuration = SimulatorConfiguration(certificateDirectory: directory)
+        server(&configuration)
+        let simulator = try await APNsSimulator.start(configuration, logger: logger)
+        let key = try #require(simulator.keys.first)
+        guard case .file(let path) = key.material else { throw CocoaError(.fileNoSuchFile) }
+        let apns = APNsConfiguration(
+            origin: simulator.url, teamID: key.teamID, keyID: key.keyID,
+            keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: path))), caFile: simulator.caFile,
+            requestTimeout: .seconds(60))
+        let client = try BroadcastClient(
+            configuration: apns, manageOrigin: try #require(simulator.manageURL), bundleID: bundleID, logger: logger)
+        let stage = Stage(
+            app: try AppKey("app"), store: Store(redis: connections), simulator: simulator, manager: client.channels,
+            sender: client.sender, logger: logger)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(stage)) } catch { result = .failure(error) }
+        await client.sender.close()
+        await simulator.stop()
+        await connections.close()
+        try result.get()
+    }
+
+    var service: BroadcastService {
+        BroadcastService(
+            send: { await sender.send($0) },
+            create: { (storage) async throws(ChannelError) in try await manager.create(storage) },
+            delete: { (id) async throws(ChannelError) in try await manager.delete(id) },
+            list: { () async throws(ChannelError) in try await manager.list() }, close: {})
+    }
+
+    /// One worker's keeper, `later` than now.
+    func keeper(_ owner: String = "one", later: Duration = .zero) -> ChannelKeeper {
+        let app = WorkerApp(key: app, bundleID: Self.bundleID, transport: NoTransport(), broadcasts: service)
+        var keeper = ChannelKeeper(store: store, apps: [self.app: app], owner: owner, logger: logger)
+        keeper.ahead = later.milliseconds
+        return keeper
+    }
+
+    var now: Int64 { store.time.now() }
+
+    func name(_ text: String = "match-42") throws -> ActivityName { try ActivityName(text) }
+
+    func want(_ name: ActivityName, _ storage: BroadcastStorage = .none) async throws {
+        _ = try await store.broadcasts.want(app, name, storage, now: now)
+    }
+
+    func channel(_ name: ActivityName) async throws -> BroadcastChannel? {
+        try await store.broadcasts.channel(app, name)
+    }
+
+    /// Ids of the channels that APNs has.
+    var atAPNs: [String] { simulator.channels().filter { $0.deletedAt == nil }.map(\.id) }
+
+    func set(_ change: (inout Faults) -> Void) throws {
+        var faults = Faults()
+        change(&faults)
+        try simulator.setFaults(faults)
+    }
+}
+
+/// Nothing here goes to tokens.
+struct NoTransport: PushTransport {
+    var load: Int { 0 }
+    func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome { PageOutcome(accepted: page.count) }
+    func close() async {}
+}
