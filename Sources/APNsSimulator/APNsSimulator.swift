@@ -68,7 +68,8 @@ public final class APNsSimulator: Service {
     ) async throws(SimulatorError) -> APNsSimulator {
         try configuration.validate()
         let certificates = try Certificates.prepare(
-            directory: configuration.certificateDirectory, host: configuration.host)
+            directory: configuration.certificateDirectory, host: configuration.host,
+            life: configuration.certificateLife)
         var keys = configuration.keys
         if keys.isEmpty {
             keys = [
@@ -147,11 +148,18 @@ public final class APNsSimulator: Service {
     private static func prepareConnection(
         _ channel: any Channel, _ service: ConnectionHandler.Service, _ shared: Shared, _ tls: NIOSSLContext
     ) throws {
-        if shared.judge.withLock({ $0.faults.refuseConnections }) {
+        let (isRefused, isSilent) = shared.judge.withLock {
+            ($0.faults.refuseConnections, $0.faults.silence == .beforeTLS)
+        }
+        if isRefused {
             channel.close(promise: nil)
             return
         }
-        shared.remember(channel)
+        if isSilent {
+            shared.remember(channel)
+            return
+        }
+        shared.rememberConnection(channel)
         let socket = Socket()
         try channel.pipeline.syncOperations.addHandlers([
             socket, NIOSSLServerHandler(context: tls),
@@ -172,9 +180,30 @@ public final class APNsSimulator: Service {
 
     // MARK: Life
 
-    /// Until graceful shutdown or cancellation, then `stop()`.
+    /// Until graceful shutdown or cancellation, then `leave()` or `stop()`.
     public func run() async throws {
-        try? await gracefulShutdown()
+        do {
+            try await gracefulShutdown()
+            await leave()
+        } catch {
+            await stop()
+        }
+    }
+
+    /// As APNs does before a server goes: GOAWAY on every connection, what has arrived is answered, then `stop()`. Answers
+    /// that take longer than `limit` are lost.
+    public func leave(within limit: Duration = .seconds(3)) async {
+        for listener in listeners.prefix(1) { try? await listener.close() }
+        let connections = shared.connections.withLock { Array($0.values) }
+        for connection in connections { connection.pipeline.fireUserInboundEventTriggered(ServerLeaves()) }
+        await withTaskGroup { group in
+            group.addTask { for connection in connections { try? await connection.closeFuture.get() } }
+            group.addTask { try? await Task.sleep(for: limit) }
+            await group.next()
+            // A future that never comes cannot be cancelled: closing makes it come.
+            for connection in connections { connection.close(mode: .all, promise: nil) }
+            group.cancelAll()
+        }
         await stop()
     }
 

@@ -22,7 +22,10 @@ struct Certificates {
     /// Below this a CA is replaced.
     private static let minimumRemaining = 30 * day
 
-    static func prepare(directory: String, host: String) throws(SimulatorError) -> Certificates {
+    /// `life`: seconds until the server's certificate expires.
+    static func prepare(directory: String, host: String, life: Int = 365 * 86_400) throws(SimulatorError)
+        -> Certificates
+    {
         try Files.makeDirectory(directory)
         let lock = try Files.lock("\(directory)/.lock")
         defer { Files.unlock(lock) }
@@ -38,7 +41,7 @@ struct Certificates {
             }
             guard let authority else { throw SimulatorError.files(path: caFile, "no certificate") }
             let key = P256.Signing.PrivateKey()
-            let leaf = try makeLeaf(for: key.publicKey, host: host, authority)
+            let leaf = try makeLeaf(for: key.publicKey, host: host, life: life, authority)
             let providerKeyFile = "\(directory)/AuthKey_\(simulatorKeyID).p8"
             if Files.read(providerKeyFile) == nil {
                 try Files.write(providerKeyFile, P256.Signing.PrivateKey().pemRepresentation, mode: 0o600)
@@ -85,14 +88,15 @@ struct Certificates {
         return (certificate, key)
     }
 
-    private static func makeLeaf(for key: P256.Signing.PublicKey, host: String, _ authority: Authority) throws
-        -> Certificate
-    {
+    private static func makeLeaf(
+        for key: P256.Signing.PublicKey, host: String, life: Int, _ authority: Authority
+    ) throws -> Certificate {
         let subject = try DistinguishedName { CommonName("Lamplighter APNs simulator") }
         let authorityID = try authority.certificate.extensions.subjectKeyIdentifier?.keyIdentifier
         return try Certificate(
             version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(key),
-            notValidBefore: Date(timeIntervalSinceNow: -day), notValidAfter: Date(timeIntervalSinceNow: 365 * day),
+            notValidBefore: Date(timeIntervalSinceNow: min(0, Double(life)) - day),
+            notValidAfter: Date(timeIntervalSinceNow: Double(life)),
             issuer: authority.certificate.subject, subject: subject, signatureAlgorithm: .ecdsaWithSHA256,
             extensions: try Certificate.Extensions {
                 Critical(BasicConstraints.notCertificateAuthority)

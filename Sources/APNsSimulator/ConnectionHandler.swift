@@ -16,6 +16,9 @@ final class Socket: ChannelInboundHandler {
     func close() { context?.close(promise: nil) }
 }
 
+/// To every connection: the server goes.
+struct ServerLeaves {}
+
 /// One connection on its event loop, from the end of the TLS handshake until it closes. It moves bytes and time; what
 /// happens is decided by `HTTP2Session` (frames) and `Judge` (requests). Answers of one read leave in one write.
 final class ConnectionHandler: ChannelInboundHandler {
@@ -38,6 +41,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// input makes the kernel send RST, which can destroy a GOAWAY on its way.
     private static let graceAfterDrain: Int64 = 1_000
     private static let graceAfterAbruptEnd: Int64 = 50
+    private static let graceAfterLeaving: Int64 = 200
 
     /// Which of Apple's hosts the listener stands for.
     enum Service {
@@ -54,6 +58,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var facts = ConnectionFacts()
     private var phase = Phase.handshake
     private var raised = false
+    private var isLeaving = false
     /// The limit to come back to after a rejection lowered it.
     private var streams: Int
     private var flushIsScheduled = false
@@ -69,10 +74,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) {
         guard service == .push else { return }
         facts.port = UInt16(clamping: context.channel.remoteAddress?.port ?? 0)
-        shared.judge.withLock {
-            $0.record.totals.connections += 1
-            $0.record.totals.openConnections += 1
-        }
+        facts.number = shared.judge.withLock { $0.connect() }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -86,6 +88,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ServerLeaves { return leave(context) }
         guard case .handshakeCompleted(let protocolName)? = event as? TLSUserEvent else {
             context.fireUserInboundEventTriggered(event)
             return
@@ -96,7 +99,34 @@ final class ConnectionHandler: ChannelInboundHandler {
             return
         }
         phase = .open
-        flush(context)
+        switch service == .push ? shared.judge.withLock({ $0.greet() }) : .serve {
+        case .serve: flush(context)
+        case .silence: freeze(context)
+        case .close:
+            phase = .closed
+            socket.close()
+        case .goaway(let reason):
+            goaway(lastStream: 0, .noError, reason: reason, context)
+            flush(context)
+            closeIfDrained(context)
+        }
+    }
+
+    private func leave(_ context: ChannelHandlerContext) {
+        isLeaving = true
+        switch phase {
+        case .handshake: context.close(promise: nil)
+        case .open:
+            goaway(lastStream: session.lastStream, .noError, reason: "Shutdown", context)
+            flush(context)
+            closeIfDrained(context)
+        case .draining, .frozen, .lingering, .closed: break
+        }
+    }
+
+    private func freeze(_ context: ChannelHandlerContext) {
+        phase = .frozen
+        context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -166,7 +196,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         facts.requests += 1
         let (number, inFlight, now) = (facts.requests, session.streams.count, shared.now)
         let orders = shared.judge.withLock {
-            $0.arrive(stream.head, number: number, inFlight: inFlight, now: now)
+            $0.arrive(stream.head, number: number, inFlight: inFlight, connection: facts.number, now: now)
         }
         if let streams = orders.streams {
             self.streams = streams
@@ -183,8 +213,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             return
         case .freeze?:
             flush(context)
-            phase = .frozen
-            context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
+            freeze(context)
             return
         case .goaway(.abrupt, let reason)?:
             goaway(lastStream: facts.lastProcessed, .noError, reason: reason, context)
@@ -308,7 +337,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func closeIfDrained(_ context: ChannelHandlerContext) {
         guard phase == .draining, session.streams.isEmpty else { return }
-        end(context, after: Self.graceAfterDrain)
+        end(context, after: isLeaving ? Self.graceAfterLeaving : Self.graceAfterDrain)
     }
 
     private func end(_ context: ChannelHandlerContext, after milliseconds: Int64) {

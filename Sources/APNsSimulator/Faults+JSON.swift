@@ -38,6 +38,7 @@ extension Faults: Decodable {
         case resetShare = "reset_share"
         case resetCode = "reset_code"
         case resetDelivers = "reset_delivers"
+        case stallTokens = "stall_tokens"
         case stallShare = "stall_share"
         case stallDelivers = "stall_delivers"
         case broadcastRejections = "broadcast_rejections"
@@ -50,6 +51,9 @@ extension Faults: Decodable {
         case goawayReason = "goaway_reason"
         case closeAfter = "close_after"
         case refuseConnections = "refuse_connections"
+        case silence
+        case slowEvery = "slow_every"
+        case slowLatency = "slow_latency_ms"
         case settings
         case settingsDropOnRejection = "settings_drop_on_rejection"
     }
@@ -74,6 +78,7 @@ extension Faults: Decodable {
         try read(&resetShare, .resetShare)
         try read(&resetCode, .resetCode)
         try read(&resetDelivers, .resetDelivers)
+        try read(&stallTokens, .stallTokens)
         try read(&stallShare, .stallShare)
         try read(&stallDelivers, .stallDelivers)
         try read(&broadcastRejections, .broadcastRejections)
@@ -86,6 +91,9 @@ extension Faults: Decodable {
         try read(&goawayReason, .goawayReason)
         closeAfter = try values.decodeIfPresent(Int.self, forKey: .closeAfter)
         try read(&refuseConnections, .refuseConnections)
+        silence = try values.decodeIfPresent(Silence.self, forKey: .silence)
+        slowEvery = try values.decodeIfPresent(Int.self, forKey: .slowEvery)
+        try read(&slowLatency, .slowLatency)
         try read(&settings, .settings)
         try read(&settingsDropOnRejection, .settingsDropOnRejection)
     }

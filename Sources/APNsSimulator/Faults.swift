@@ -31,6 +31,8 @@ public struct Faults: Sendable, Hashable, Encodable {
     public var resetShare = 0.0
     public var resetCode = ResetCode.internalError
     public var resetDelivers = false
+    /// Tokens, by lowercase hex that they begin with, whose requests never get an answer.
+    public var stallTokens: [String] = []
     /// Share of requests that never get an answer, and whether the device got the push.
     public var stallShare = 0.0
     public var stallDelivers = false
@@ -48,15 +50,21 @@ public struct Faults: Sendable, Hashable, Encodable {
     public var stallAfter: Int?
     /// After N requests the whole connection freezes: nothing is read, answered or acknowledged, and it stays open.
     public var freezeAfter: Int?
-    /// GOAWAY at the Nth request.
+    /// GOAWAY at the Nth request; 0 = as soon as the connection stands, with nothing processed.
     public var goawayAfter: Int?
     public var goawayMode = GoawayMode.graceful
     /// `reason` in the GOAWAY's JSON.
     public var goawayReason = "Shutdown"
-    /// The TCP connection closes at the Nth request, with nothing said; requests in flight are lost.
+    /// The TCP connection closes at the Nth request, with nothing said; requests in flight are lost. 0 = as soon as it
+    /// stands.
     public var closeAfter: Int?
     /// New connections are closed before TLS begins.
     public var refuseConnections = false
+    /// New connections are taken and then nothing is said on them.
+    public var silence: Silence?
+    /// Every Nth connection, the first among them, answers so many milliseconds later.
+    public var slowEvery: Int?
+    public var slowLatency = 0.0
     /// SETTINGS_MAX_CONCURRENT_STREAMS at the Nth request of a connection.
     public var settings: [SettingsChange] = []
     /// Field: a rejection lowers the limit to 1, the next acceptance restores it.
@@ -96,6 +104,14 @@ public enum GoawayMode: String, Sendable, Hashable, Codable {
     case graceful
     /// Last stream id = the newest answered request: all in flight were not processed; the connection closes at once.
     case abrupt
+}
+
+/// How far a new connection comes.
+public enum Silence: String, Sendable, Hashable, Codable {
+    /// TCP connects, and no TLS handshake is answered.
+    case beforeTLS = "before_tls"
+    /// TLS stands, and no frame of HTTP/2 ever comes.
+    case beforeHTTP2 = "before_http2"
 }
 
 public enum ResetCode: String, Sendable, Hashable, Codable {

@@ -28,8 +28,16 @@ struct Orders: Sendable, Equatable {
     var retryAfter: Int?
 }
 
+/// What a connection does when its TLS stands.
+enum Greeting: Sendable, Equatable {
+    case serve, silence, close
+    case goaway(reason: String)
+}
+
 /// What APNs knows of one connection.
 struct ConnectionFacts: Sendable {
+    /// Of all connections, from 1.
+    var number = 0
     /// Requests read to their end.
     var requests = 0
     /// The highest stream whose request was looked at.
@@ -64,6 +72,8 @@ struct Judge: Sendable {
     private var nextPhase = 0
     private var startedAt: Int
     private var presentedByKey: [Int: PresentedTokens] = [:]
+    /// All that were seen, for `record.totals.providerTokens`.
+    private var seenTokens: Set<String> = []
     var messageNumber: UInt64 = 0
 
     init(configuration: SimulatorConfiguration, keys: [ProviderTokens.Key], now: Int) {
@@ -92,6 +102,7 @@ struct Judge: Sendable {
         record.totals.openConnections = connections
         record.totals.inFlight = inFlight
         channels.forgetReceived()
+        seenTokens = []
         startedAt = now
         nextPhase = 0
         if scenario != nil {
@@ -127,9 +138,23 @@ struct Judge: Sendable {
         }
     }
 
+    /// A connection has been made; its number.
+    mutating func connect() -> Int {
+        record.totals.connections += 1
+        record.totals.openConnections += 1
+        return record.totals.connections
+    }
+
+    /// Its TLS stands.
+    func greet() -> Greeting {
+        if faults.closeAfter == 0 { return .close }
+        if faults.goawayAfter == 0 { return .goaway(reason: faults.goawayReason) }
+        return faults.silence == .beforeHTTP2 ? .silence : .serve
+    }
+
     /// A request has been read to its end, as the `number`th of its connection, `inFlight` of which now wait for an
-    /// answer. `now`: milliseconds since 1970.
-    mutating func arrive(_ head: RequestHead, number: Int, inFlight: Int, now: Int) -> Orders {
+    /// answer. `connection`: that one's number; `now`: milliseconds since 1970.
+    mutating func arrive(_ head: RequestHead, number: Int, inFlight: Int, connection: Int = 0, now: Int) -> Orders {
         if scenario != nil { advanceScenario(now: now) }
         record.arrive(inFlight: inFlight, isBroadcast: head.isBroadcast, now: now)
         var orders = Orders()
@@ -148,6 +173,11 @@ struct Judge: Sendable {
             let drawn = Draw.latency(
                 seed: configuration.seed, Draw.hash(head.path.utf8), attempt: record.totals.requests)
             orders.latency = faults.latency + faults.latencyJitter * drawn
+        }
+        if let every = faults.slowEvery, (connection - 1).isMultiple(of: every) { orders.latency += faults.slowLatency }
+        if !faults.stallTokens.isEmpty {
+            let hex = head.path.utf8.dropFirst("/3/device/".utf8.count)
+            orders.stalls = orders.stalls || faults.stallTokens.contains { hex.starts(with: $0.utf8) }
         }
         return orders
     }
@@ -250,6 +280,9 @@ struct Judge: Sendable {
                 return .invalidProviderToken
             }
             token = verified
+            if seenTokens.count < 10_000, seenTokens.insert(verified.text).inserted {
+                record.totals.providerTokens += 1
+            }
         }
         if faults.expireNext > 0 {
             faults.expireNext -= 1

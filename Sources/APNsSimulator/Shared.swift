@@ -8,6 +8,8 @@ final class Shared: Sendable {
     let configuration: SimulatorConfiguration
     let judge: Mutex<Judge>
     let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+    /// Those of them that speak APNs.
+    let connections = Mutex<[ObjectIdentifier: any Channel]>([:])
     let logger: Logger
     /// Bodies of answers without a timestamp, made once.
     let bodies: [Reason: [UInt8]]
@@ -36,6 +38,14 @@ extension Shared {
         let id = ObjectIdentifier(channel)
         channels.withLock { $0[id] = channel }
         channel.closeFuture.whenComplete { _ in self.channels.withLock { $0[id] = nil } }
+    }
+
+    /// The same, for a connection to APNs: `leave()` takes leave of these.
+    func rememberConnection(_ channel: any Channel) {
+        remember(channel)
+        let id = ObjectIdentifier(channel)
+        connections.withLock { $0[id] = channel }
+        channel.closeFuture.whenComplete { _ in self.connections.withLock { $0[id] = nil } }
     }
 
     func report(_ hex: String) -> TokenReport? {

@@ -64,7 +64,16 @@ extension Faults {
             try need(isHex, "dead_tokens[\(index)].prefix", "is not lowercase hex")
             if let reason = token.reason { try need(dead.contains(reason), "dead_tokens[\(index)].reason", deadText) }
         }
-        for (field, value) in [("latency_ms", latency), ("latency_jitter_ms", latencyJitter)] {
+        for (index, prefix) in stallTokens.enumerated() {
+            let isHex =
+                !prefix.isEmpty && prefix.utf8.allSatisfy { Hexadecimal.nibble($0) != nil && !(65...70).contains($0) }
+            try need(isHex, "stall_tokens[\(index)]", "is not lowercase hex")
+        }
+        if let slowEvery { try need(slowEvery >= 1, "slow_every", "\(slowEvery) is not 1 or more") }
+        let times = [
+            ("latency_ms", latency), ("latency_jitter_ms", latencyJitter), ("slow_latency_ms", slowLatency),
+        ]
+        for (field, value) in times {
             try need((0...3_600_000).contains(value), field, "\(value) is not 0 to 3600000 milliseconds")
         }
         let counts = [

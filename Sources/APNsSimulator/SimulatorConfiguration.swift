@@ -14,6 +14,8 @@ public struct SimulatorConfiguration: Sendable, Hashable {
     /// Receives `ca.pem` (for a client's `ca_file`), the private keys (mode 0600), and a provider key when `keys` is
     /// empty. Made if missing; a CA found there that is still valid is used again.
     public var certificateDirectory: String
+    /// Seconds until the server's certificate expires, from the start; 0 or less = it has expired.
+    public var certificateLife = 365 * 86_400
     /// Who may send. Empty: one key is made in `certificateDirectory` (`APNsSimulator.keys` tells which).
     public var keys: [ProviderKey] = []
     /// `SETTINGS_MAX_CONCURRENT_STREAMS` of a new connection.

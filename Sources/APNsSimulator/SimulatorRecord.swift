@@ -33,6 +33,8 @@ public struct SimulatorRecord: Sendable, Hashable, Codable {
     public var goaways = 0
     /// GOAWAYs and refusals because a client passed its stream limit (among `goaways` and `unprocessed` too).
     public var excessStreams = 0
+    /// Different provider tokens whose signature was good, over all connections.
+    public var providerTokens = 0
     public var connections = 0
     public var openConnections = 0
     public var inFlight = 0
@@ -62,6 +64,7 @@ public struct SimulatorRecord: Sendable, Hashable, Codable {
         case ignoredByDevice = "ignored_by_device"
         case acceptedUnanswered = "accepted_unanswered"
         case excessStreams = "excess_streams"
+        case providerTokens = "provider_tokens"
         case openConnections = "open_connections"
         case inFlight = "in_flight"
         case maximumInFlight = "maximum_in_flight"

@@ -1,0 +1,126 @@
+import Curl
+import Foundation
+import NIOCore
+import Testing
+
+@testable import APNsSimulator
+
+/// Connections that go wrong before their first request, and a server that goes.
+@Suite(.timeLimit(.minutes(2)))
+struct ConnectionFaultTests {
+    @Test func aConnectionThatClosesAsSoonAsItStands() async throws {
+        try await SimulatorFixture.run({ $0.faults.closeAfter = 0 }) { fixture async throws in
+            // The end may come before the client's first frame is out.
+            if let connection = try? await RawConnection.open(fixture.simulator) {
+                #expect(await connection.remaining().isEmpty)
+            }
+            #expect(fixture.simulator.snapshot().requests == 0)
+            try fixture.simulator.setFaults(Faults())
+            #expect(try await fixture.push().status == 200)
+        }
+    }
+
+    @Test func goawayBeforeAnythingWasProcessed() async throws {
+        try await SimulatorFixture.run({ $0.faults.goawayAfter = 0 }) { fixture async throws in
+            let connection = try await RawConnection.open(fixture.simulator)
+            let goaway = try await connection.goaway()
+            #expect(goaway.lastStream == 0 && goaway.code == 0)
+            try await connection.push(0, headers: fixture.headers())
+            #expect(await connection.remaining().allSatisfy { $0.stream == 0 })
+            let record = fixture.simulator.snapshot()
+            #expect(record.goaways == 1 && record.requests == 0 && record.unprocessed <= 1)
+        }
+    }
+
+    @Test(arguments: [Silence.beforeTLS, .beforeHTTP2]) func silence(_ silence: Silence) async throws {
+        try await SimulatorFixture.run({ $0.faults.silence = silence }) { fixture async throws in
+            await #expect(throws: HTTPFailure.self) { try await fixture.push(timeout: .milliseconds(300)) }
+            #expect(fixture.simulator.snapshot().requests == 0)
+            try fixture.simulator.setFaults(Faults())
+            #expect(try await fixture.push().status == 200)
+        }
+    }
+
+    @Test func everyNthConnectionIsSlow() async throws {
+        try await SimulatorFixture.run({
+            $0.faults.slowEvery = 2
+            $0.faults.slowLatency = 300
+        }) { fixture async throws in
+            for isSlow in [true, false, true] {
+                let start = ContinuousClock.now
+                #expect(try await fixture.push().status == 200)
+                if isSlow { #expect(ContinuousClock.now - start >= .milliseconds(300)) }
+            }
+        }
+    }
+
+    @Test func tokensThatNeverGetAnAnswer() async throws {
+        try await SimulatorFixture.run({ $0.faults.stallTokens = ["0000000000000001"] }) { fixture async throws in
+            let connection = try await RawConnection.open(fixture.simulator)
+            for number in [0, 1, 2] {
+                try await connection.push(number, headers: fixture.headers())
+                if number != 1 { #expect(try await connection.answer(stream: number).status == 200) }
+            }
+            #expect(fixture.simulator.snapshot().stalled == 1)
+            await connection.close()
+        }
+    }
+
+    @Test func aCertificateThatHasExpired() async throws {
+        try await SimulatorFixture.run({ $0.certificateLife = -3_600 }) { fixture async throws in
+            do {
+                _ = try await fixture.push()
+                Issue.record("an expired certificate was taken")
+            } catch let error as HTTPFailure {
+                #expect(error.kind == .tls)
+            }
+        }
+    }
+
+    @Test func differentProviderTokensAreCounted() async throws {
+        try await SimulatorFixture.run { fixture async throws in
+            let now = Int(Date().timeIntervalSince1970)
+            for age in [0, 1, 0, 1] {
+                let token = age == 0 ? fixture.providerToken : try fixture.jwt(iat: "\(now - 1)")
+                #expect(try await fixture.push(headers: fixture.headers(jwt: token)).status == 200)
+            }
+            // Each signature is another token, even for the same second.
+            #expect(fixture.simulator.snapshot().providerTokens == 3)
+        }
+    }
+
+    // MARK: The server goes
+
+    @Test func leavingTellsEveryConnectionAndAnswersWhatHasArrived() async throws {
+        try await SimulatorFixture.run { fixture async throws in
+            let idle = try await RawConnection.open(fixture.simulator)
+            try await idle.push(0, headers: fixture.headers())
+            #expect(try await idle.answer(stream: 0).status == 200)
+            var faults = Faults()
+            faults.latency = 300
+            try fixture.simulator.setFaults(faults)
+            let busy = try await RawConnection.open(fixture.simulator)
+            try await busy.push(0, headers: fixture.headers())
+            while fixture.simulator.snapshot().inFlight == 0 { await Task.yield() }
+            async let leaving: Void = fixture.simulator.leave()
+            let goaway = try await idle.goaway()
+            #expect(goaway.lastStream == 1 && goaway.code == 0 && goaway.text == #"{"reason":"Shutdown"}"#)
+            #expect(try await busy.goaway().lastStream == 1)
+            #expect(try await busy.answer(stream: 0).status == 200)
+            #expect(await busy.remaining().isEmpty)
+            await leaving
+            #expect(fixture.simulator.snapshot().goaways == 2)
+            await #expect(throws: (any Error).self) { try await fixture.push() }
+        }
+    }
+
+    @Test func leavingDoesNotWaitForEver() async throws {
+        try await SimulatorFixture.run({ $0.faults.stallAfter = 0 }) { fixture async throws in
+            let connection = try await RawConnection.open(fixture.simulator)
+            try await connection.push(0, headers: fixture.headers())
+            while fixture.simulator.snapshot().requests == 0 { await Task.yield() }
+            await fixture.simulator.leave(within: .milliseconds(100))
+            #expect(await connection.remaining().allSatisfy { $0.type != FrameType.headers.rawValue })
+        }
+    }
+}
