@@ -156,7 +156,8 @@ let package = Package(
         .testTarget(
             name: "FanoutTests",
             dependencies: [
-                "Fanout", "Store", "Redis", "APNsClient", "APNsWire", "LiveActivity", "TestSupport", logging, lifecycle,
+                "Fanout", "Store", "Redis", "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "TestSupport",
+                logging, lifecycle,
             ]
         ),
         .testTarget(

@@ -20,6 +20,11 @@ extension APNsConfiguration {
         }
     }
 
+    /// Checks all, and gives the source of the provider tokens that the transport's lanes share.
+    func providerTokens() throws(APNsClientError) -> ProviderTokenSource {
+        ProviderTokenSource(keyID: keyID, teamID: teamID, key: try check(), share: share)
+    }
+
     /// `https://host[:port]`: the path belongs to the request, and a user name would go to the server.
     static func isOrigin(_ origin: String) -> Bool {
         guard origin.hasPrefix("https://") else { return false }

@@ -14,10 +14,13 @@ public struct APNsConfiguration: Sendable {
     public var maximumStreams: Int
     /// From handing one request over to having its answer; also of making a connection.
     public var requestTimeout: Duration
+    /// Through which processes agree on one provider token; nil: this one signs for itself.
+    public var share: (any ProviderTokenShare)?
 
     public init(
         origin: String, teamID: String, keyID: String, keyPEM: [UInt8], caFile: String? = nil, lanes: Int = 1,
-        maximumStreams: Int = 1_000, requestTimeout: Duration = .seconds(10)
+        maximumStreams: Int = 1_000, requestTimeout: Duration = .seconds(10),
+        share: (any ProviderTokenShare)? = nil
     ) {
         self.origin = origin
         self.teamID = teamID
@@ -27,5 +30,6 @@ public struct APNsConfiguration: Sendable {
         self.lanes = lanes
         self.maximumStreams = maximumStreams
         self.requestTimeout = requestTimeout
+        self.share = share
     }
 }

@@ -1,6 +1,7 @@
 public import APNsWire
 internal import Curl
 public import LiveActivity
+internal import OpenSSL
 internal import StrictJSON
 
 /// Makes, reads, lists and deletes one app's broadcast channels at Apple's management service. Each call is a connection
@@ -14,10 +15,9 @@ public struct ChannelManager: Sendable {
 
     /// `configuration.origin` is the management's, not the push service's.
     public init(configuration: APNsConfiguration, bundleID: String) throws(APNsClientError) {
-        let key = try configuration.check()
         self.init(
             configuration, bundleID: bundleID,
-            tokens: ProviderTokenSource(keyID: configuration.keyID, teamID: configuration.teamID, key: key))
+            tokens: try configuration.providerTokens())
     }
 
     init(_ configuration: APNsConfiguration, bundleID: String, tokens: ProviderTokenSource) {
@@ -65,12 +65,16 @@ public struct ChannelManager: Sendable {
 
     private func send(_ request: ChannelRequest) async throws(ChannelError) -> HTTPResponse {
         let token: ProviderToken
-        do { token = try tokens.current() } catch { throw .unsigned("\(error)") }
+        do { token = try await tokens.waiting { (source) throws(SigningKeyError) in try source.current() } } catch {
+            throw .unsigned("\(error)")
+        }
         let response = try await exchange(request, token)
         guard response.status != request.status else { return response }
         let rejection = Self.rejection(response)
         guard rejection.verdict == .renewProviderToken,
-            let renewed = try? tokens.renew(ifCurrent: token)
+            let renewed = try? await tokens.waiting({ (source) throws(SigningKeyError) in
+                try source.renew(ifCurrent: token)
+            })
         else { throw .rejected(request, rejection) }
         let second = try await exchange(request, renewed)
         guard second.status == request.status else { throw .rejected(request, Self.rejection(second)) }

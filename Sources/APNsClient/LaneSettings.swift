@@ -15,12 +15,11 @@ struct LaneSettings: Sendable {
 
     /// Throws when the configuration cannot send: a key that is none, a CA file without a certificate, …
     init(_ configuration: APNsConfiguration, _ logger: Logger) throws(APNsClientError) {
-        let key = try configuration.check()
         origin = configuration.origin
         caFile = configuration.caFile
         requestTimeout = max(1, Int64(configuration.requestTimeout / .milliseconds(1)))
         maximumStreams = configuration.maximumStreams
-        tokens = ProviderTokenSource(keyID: configuration.keyID, teamID: configuration.teamID, key: key)
+        tokens = try configuration.providerTokens()
         self.logger = logger
     }
 }

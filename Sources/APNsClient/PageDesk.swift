@@ -132,6 +132,7 @@ final class PageDesk<Form> {
         case .retryOnFreshConnection:
             request.job.record(request.index, .rejected(rejection))
             return true
+        case .retry where rejection.reason == .known(.tooManyProviderTokenUpdates): fallBack(request, rejection)
         case .pruneToken, .pruneIfOlder, .retry, .recreateChannel:
             request.job.record(request.index, .rejected(rejection))
         }
@@ -170,6 +171,17 @@ final class PageDesk<Form> {
             settings.logger.error("no provider token could be signed", metadata: ["error": "\(error)"])
         }
         condemn(request, rejection)
+    }
+
+    /// The newest provider token is one too many: the one before serves, as long as it is good.
+    private func fallBack(_ request: LaneRequest<Form>, _ rejection: Rejection) {
+        let place = request.tokenNumber - firstToken
+        guard !request.hasRenewed, tokens.indices.contains(place),
+            settings.tokens.fallBack(from: tokens[place]) != nil, refreshToken()
+        else { return request.job.record(request.index, .rejected(rejection)) }
+        var request = request
+        request.hasRenewed = true
+        sendAgain(request, orElse: .rejected(rejection))
     }
 
     /// Queues a request that is safe to repeat; gives it up as `outcome` when it has been tried for two deadlines, or

@@ -2,12 +2,17 @@ internal import LiveActivity
 internal import OpenSSL
 
 /// The JWT that stands for one team at APNs. Its text is a credential: it goes into one header and nowhere else.
-struct ProviderToken: Sendable, Hashable, CustomStringConvertible {
-    let jwt: String
+public struct ProviderToken: Sendable, Hashable, CustomStringConvertible {
+    public let jwt: String
     /// `iat`: epoch seconds.
-    let issuedAt: Int
+    public let issuedAt: Int
 
-    var description: String { "provider token issued at \(issuedAt)" }
+    public init(jwt: String, issuedAt: Int) {
+        self.jwt = jwt
+        self.issuedAt = issuedAt
+    }
+
+    public var description: String { "provider token issued at \(issuedAt)" }
 }
 
 extension ProviderToken {
@@ -17,8 +22,7 @@ extension ProviderToken {
         let header = Base64.encodeURL(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8)
         let claims = Base64.encodeURL(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8)
         let signature = try key.es256(Array("\(header).\(claims)".utf8))
-        jwt = "\(header).\(claims).\(Base64.encodeURL(signature))"
-        self.issuedAt = issuedAt
+        self.init(jwt: "\(header).\(claims).\(Base64.encodeURL(signature))", issuedAt: issuedAt)
     }
 }
 
@@ -28,6 +32,8 @@ struct RenewalRule: Sendable, Hashable {
     /// Leaves ten minutes for clocks that differ, and for requests that wait in a queue with their header made.
     static let renewalAge = 50 * 60
     static let minimumAge = 20 * 60
+    /// So long a token may still be used when its successor is refused as one too many.
+    static let lastAge = 58 * 60
     /// A token from the future is refused by APNs; a clock set back by more than this is not jitter.
     static let clockTolerance = 60
 

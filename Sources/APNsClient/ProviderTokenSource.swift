@@ -1,57 +1,157 @@
+internal import Dispatch
 internal import Glibc
 internal import OpenSSL
 internal import Synchronization
 
-/// The provider token of one app, shared by all its lanes: signed when due, kept in between. A lane asks once per
-/// wake-up, not per request.
+/// The provider token of one app, used by all its lanes: signed when due, kept in between, shared with other processes
+/// where there is a share. A lane asks once per wake-up, not per request.
+///
+/// Its calls block the caller, a lane's thread, while the share is asked: for at most `patience`, about once an hour.
+/// Where Redis is silent for so long, workers can settle nothing either. They are not for the cooperative pool, whose threads the share's answer needs.
 final class ProviderTokenSource: Sendable {
     private struct State {
         var rule = RenewalRule()
         var token: ProviderToken?
+        /// The one before, while it may still be good.
+        var previous: ProviderToken?
+        /// A new token that APNs called one too many: the one before serves until then (epoch seconds).
+        var postponed: (token: ProviderToken, until: Int)?
     }
 
     private let keyID: String
     private let teamID: String
     private let key: P256SigningKey
+    private let share: (any ProviderTokenShare)?
+    /// How long its answer is waited for.
+    private let patience: Duration
+    /// Names the key to the share.
+    private let identity: String
     /// Epoch seconds.
     private let now: @Sendable () -> Int
     private let state = Mutex(State())
 
     init(
-        keyID: String, teamID: String, key: P256SigningKey, now: @escaping @Sendable () -> Int = { time(nil) }
+        keyID: String, teamID: String, key: P256SigningKey, share: (any ProviderTokenShare)? = nil,
+        patience: Duration = .seconds(5), now: @escaping @Sendable () -> Int = { time(nil) }
     ) {
         self.keyID = keyID
         self.teamID = teamID
         self.key = key
+        self.share = share
+        self.patience = patience
         self.now = now
+        identity = "\(teamID).\(keyID).\((try? key.fingerprint()) ?? "")"
     }
 
     /// The token to send with. Signing takes some 30 µs, under the lock, so that no two lanes sign at once.
     func current() throws(SigningKeyError) -> ProviderToken {
         let now = now()
         return try state.withLock { state throws(SigningKeyError) in
+            if let postponed = state.postponed {
+                if let token = state.token, now < postponed.until { return token }
+                state.postponed = nil
+                adopt(&state, postponed.token, afterRejection: false)
+            }
             if let token = state.token, !state.rule.isDue(now: now) { return token }
-            return try issue(&state, now, afterRejection: false)
+            let own = try sign(now)
+            let token: ProviderToken
+            if case .use(let shared) = ask(own, refused: nil, now), isGood(shared, now) {
+                token = shared
+            } else {
+                token = own
+            }
+            state.previous = state.token
+            adopt(&state, token, afterRejection: false)
+            return token
         }
     }
 
-    /// APNs has called `rejected` expired. The token to repeat with: a new one, or the current one when another lane has
-    /// renewed meanwhile; nil when the rule allows none.
+    /// APNs has called `rejected` expired. The token to repeat with: a new one, or the current one when another lane or
+    /// another process has renewed meanwhile; nil when the rule allows none.
     func renew(ifCurrent rejected: ProviderToken) throws(SigningKeyError) -> ProviderToken? {
         let now = now()
         return try state.withLock { state throws(SigningKeyError) in
             if let token = state.token, token != rejected { return token }
-            guard state.rule.mayFollowRejection(now: now) else { return nil }
-            return try issue(&state, now, afterRejection: true)
+            let own = state.rule.mayFollowRejection(now: now) ? try sign(now) : nil
+            let token: ProviderToken?
+            switch ask(own, refused: rejected, now) {
+            case .use(let shared) where isGood(shared, now): token = shared
+            case .none: token = nil
+            case .use, .unavailable: token = own
+            }
+            guard let token else { return nil }
+            state.previous = nil
+            state.postponed = nil
+            adopt(&state, token, afterRejection: true)
+            return token
         }
     }
 
-    private func issue(
-        _ state: inout State, _ now: Int, afterRejection: Bool
-    ) throws(SigningKeyError) -> ProviderToken {
-        let token = try ProviderToken(keyID: keyID, teamID: teamID, issuedAt: now, key: key)
+    /// For callers on the cooperative pool: the calls above, on a thread that may wait.
+    func waiting<Value: Sendable>(
+        _ call: @escaping @Sendable (ProviderTokenSource) throws(SigningKeyError) -> Value
+    ) async throws(SigningKeyError) -> Value {
+        let result: Result<Value, SigningKeyError> = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: Result { () throws(SigningKeyError) in try call(self) })
+            }
+        }
+        return try result.get()
+    }
+
+    /// APNs has answered TooManyProviderTokenUpdates to `rejected`. The token to repeat with: the one before, as long as
+    /// it is good; nil when there is none, and the requests have to wait.
+    func fallBack(from rejected: ProviderToken) -> ProviderToken? {
+        let now = now()
+        return state.withLock { state in
+            if let token = state.token, token != rejected { return token }
+            guard let previous = state.previous, now - previous.issuedAt < RenewalRule.lastAge else { return nil }
+            state.postponed = (rejected, until: previous.issuedAt + RenewalRule.lastAge)
+            state.previous = nil
+            adopt(&state, previous, afterRejection: false)
+            return previous
+        }
+    }
+
+    private func adopt(_ state: inout State, _ token: ProviderToken, afterRejection: Bool) {
         state.token = token
-        state.rule.didIssue(at: now, afterRejection: afterRejection)
-        return token
+        state.rule.didIssue(at: token.issuedAt, afterRejection: afterRejection)
+    }
+
+    private func sign(_ now: Int) throws(SigningKeyError) -> ProviderToken {
+        try ProviderToken(keyID: keyID, teamID: teamID, issuedAt: now, key: key)
+    }
+
+    /// Whether another process's token is good by this one's clock.
+    private func isGood(_ token: ProviderToken, _ now: Int) -> Bool {
+        var rule = RenewalRule()
+        rule.didIssue(at: token.issuedAt, afterRejection: false)
+        return !rule.isDue(now: now)
+    }
+
+    private func ask(_ candidate: ProviderToken?, refused: ProviderToken?, _ now: Int) -> ProviderTokenAgreement {
+        guard let share else { return .unavailable }
+        let reply = Reply()
+        let key = identity
+        Task { reply.give(await share.agree(key: key, candidate: candidate, refused: refused, now: now)) }
+        return reply.wait(patience)
+    }
+
+    /// Hands an answer from a task to the thread that waits for it.
+    private final class Reply: Sendable {
+        private let value = Mutex(ProviderTokenAgreement.unavailable)
+        private let given = DispatchSemaphore(value: 0)
+
+        func give(_ agreement: ProviderTokenAgreement) {
+            value.withLock { $0 = agreement }
+            given.signal()
+        }
+
+        /// `unavailable` when none has come in time.
+        func wait(_ limit: Duration) -> ProviderTokenAgreement {
+            let milliseconds = Int(limit / .milliseconds(1))
+            guard given.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return .unavailable }
+            return value.withLock { $0 }
+        }
     }
 }

@@ -43,3 +43,8 @@ static inline int copenssl_set_server_name(SSL *ssl, const char *name) {
 static inline int copenssl_is_unexpected_end(unsigned long code) {
     return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
 }
+
+/* OPENSSL_free is a macro that adds file and line. Frees what i2d_ functions allocated. */
+static inline void copenssl_free(void *memory) {
+    OPENSSL_free(memory);
+}

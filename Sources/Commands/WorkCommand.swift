@@ -34,19 +34,22 @@ struct WorkCommand: AsyncParsableCommand {
         let logger = global.logger("worker", settings)
         let apps = try settings.requiredApps()
         let configurations = try apps.map { try Self.configuration($0, settings) }
+        let client = RedisInspection.client(settings, logger: logger)
+        let store = Store(redis: client, prefix: settings.redisPrefix)
+        // Before Redis is waited for: a configuration that cannot send ends the process at once.
         let served = try zip(apps, configurations).map { app, configuration in
-            WorkerApp(
+            var configuration = configuration
+            configuration.share = FleetProviderTokens(store, app: app.key)
+            return WorkerApp(
                 key: app.key, bundleID: try app.required(.bundleID),
                 transport: try CurlTransport(configuration: configuration, logger: logger),
                 broadcasts: try Self.broadcasts(app, configuration, logger))
         }
-        let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, logger: logger)
         // Before the worker is made: it takes its counters from there.
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
-        let store = Store(redis: client, prefix: settings.redisPrefix)
         let service = Worker(store: store, apps: served, options: Self.options(settings), logger: logger)
         let totals = WorkerTotals(registry: registry, logger: logger)
         try await ServiceRun.run([totals, service], within: settings.worker.drainTimeout, logger: logger)

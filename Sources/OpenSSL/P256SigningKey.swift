@@ -73,6 +73,17 @@ public final class P256SigningKey: Sendable {
         return UnsafeRawBufferPointer(start: bytes, count: count).map { $0 }
     }
 
+    /// 16 hex digits of SHA-256 over the public half: tells keys apart where a name is needed, and is no secret.
+    public func fingerprint() throws(SigningKeyError) -> String {
+        var der: UnsafeMutablePointer<UInt8>?
+        let length = i2d_PUBKEY(key, &der)
+        guard length > 0, let der else { throw .failed(openSSLWords()) }
+        defer { copenssl_free(der) }
+        var digest = [UInt8](repeating: 0, count: 32)
+        guard EVP_Digest(der, Int(length), &digest, nil, EVP_sha256(), nil) == 1 else { throw .failed(openSSLWords()) }
+        return digest.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
     private static func read(_ pem: [UInt8]) throws(SigningKeyError) -> OpaquePointer {
         guard !pem.isEmpty else { throw .unreadable("the file is empty") }
         guard let label = PEMLabel.first(in: pem) else { throw .unreadable("no PEM block was found") }

@@ -45,6 +45,8 @@ public struct Keyspace: Sendable {
     func index(_ id: PushID) -> String { "\(prefix):i:{\(id)}" }
     func idempotency(_ app: AppKey, _ key: String) -> String { "\(prefix):idem:{\(app):\(Self.escaped(key))}" }
     func alarm(_ app: AppKey) -> String { "\(prefix):alarm:{\(app)}" }
+    /// The provider token that an app's workers share; `key` names the signing key.
+    func providerToken(_ app: AppKey, _ key: String) -> String { "\(prefix):jwt:{\(app):\(Self.escaped(key))}" }
 
     /// All streams and timers share one slot: a blocking read may name many streams only there.
     func stream(_ app: AppKey, _ kind: WorkStream) -> String { "\(prefix):{q}:\(app):\(kind.rawValue)" }

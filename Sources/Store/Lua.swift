@@ -40,6 +40,7 @@ enum Lua {
     static let scheduleDue = script("schedule-due-1", PackageResources.schedule_due_1_lua)
     static let scheduleTake = script("schedule-take-1", PackageResources.schedule_take_1_lua)
     static let scheduleSettle = script("schedule-settle-1", PackageResources.schedule_settle_1_lua)
+    static let providerToken = script("provider-token-1", PackageResources.provider_token_1_lua)
 
     static let all: [RedisScript] = [
         registrySet,
@@ -79,6 +80,7 @@ enum Lua {
         broadcastLease,
         broadcastIntend,
         broadcastForeign,
+        providerToken,
     ]
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript {

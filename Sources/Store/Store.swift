@@ -14,6 +14,7 @@ public struct Store: Sendable {
     public let answers: Answers
     public let quarantine: Quarantine
     public let deadLetters: DeadLetters
+    public let providerTokens: ProviderTokens
     /// What registrations and due times are dated by.
     public let time: ServerTime
     public let broadcasts: Broadcasts
@@ -46,6 +47,7 @@ public struct Store: Sendable {
         quarantine = Quarantine(redis: redis, keys: keys, registry: registry, alarms: alarms, clock: clock)
         deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)
         broadcasts = Broadcasts(redis: redis, keys: keys)
+        providerTokens = ProviderTokens(redis: redis, keys: keys)
     }
 
     /// All scripts, to be given to `RedisClient`.

@@ -1,0 +1,31 @@
+public import APNsClient
+public import LiveActivity
+public import Store
+
+/// One app's provider token, agreed on through Redis by all workers. Without Redis each goes on by itself.
+public struct FleetProviderTokens: ProviderTokenShare {
+    let tokens: ProviderTokens
+    let app: AppKey
+
+    public init(_ store: Store, app: AppKey) {
+        tokens = store.providerTokens
+        self.app = app
+    }
+
+    public func agree(
+        key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int
+    ) async -> ProviderTokenAgreement {
+        do throws(StoreError) {
+            let agreed = try await tokens.agree(
+                app, key: key, candidate: candidate.map(ProviderTokens.Token.init),
+                refused: refused.map(ProviderTokens.Token.init), now: now)
+            return agreed.map { .use(ProviderToken(jwt: $0.jwt, issuedAt: $0.issuedAt)) } ?? .none
+        } catch {
+            return .unavailable
+        }
+    }
+}
+
+extension ProviderTokens.Token {
+    fileprivate init(_ token: ProviderToken) { self.init(jwt: token.jwt, issuedAt: token.issuedAt) }
+}

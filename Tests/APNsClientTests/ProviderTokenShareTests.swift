@@ -1,0 +1,151 @@
+import Foundation
+import OpenSSL
+import Synchronization
+import Testing
+
+@testable import APNsClient
+
+/// What a process does with the word of the others on which provider token to use.
+@Suite struct ProviderTokenShareTests {
+    private let key: P256SigningKey
+
+    init() throws { key = try P256SigningKey(pem: P256SigningKey.generatePEM()) }
+
+    private func source(
+        _ share: any ProviderTokenShare, patience: Duration = .seconds(60)
+    ) -> ProviderTokenSource {
+        ProviderTokenSource(keyID: "ABC1234567", teamID: "TEAM123456", key: key, share: share, patience: patience) {
+            1_000_000
+        }
+    }
+
+    @Test func theTokenOfTheOthersIsUsed() async throws {
+        let theirs = ProviderToken(jwt: "theirs", issuedAt: 999_000)
+        let share = ScriptedShare { _, _ in .use(theirs) }
+        let source = source(share)
+        for _ in 0..<3 { #expect(try await onThread { try source.current() } == theirs) }
+        let asked = share.questions
+        #expect(asked.count == 1, "once an hour, not once a page")
+        #expect(asked.first?.candidate?.issuedAt == 1_000_000 && asked.first?.refused == nil)
+        let identity = try #require(asked.first?.key)
+        #expect(identity.hasPrefix("TEAM123456.ABC1234567.") && identity.count == 22 + 16)
+    }
+
+    @Test func keysAreToldApartByTheirPublicHalf() throws {
+        let other = try P256SigningKey(pem: P256SigningKey.generatePEM())
+        #expect(try key.fingerprint() == key.fingerprint())
+        #expect(try key.fingerprint() != other.fingerprint())
+    }
+
+    @Test(arguments: [1_000_000 - 50 * 60, 1_000_000 + 61])
+    func aTokenThatIsNotGoodByThisClockIsNotUsed(issuedAt: Int) async throws {
+        let share = ScriptedShare { _, _ in .use(ProviderToken(jwt: "theirs", issuedAt: issuedAt)) }
+        let source = source(share)
+        #expect(try await onThread { try source.current() }.issuedAt == 1_000_000)
+    }
+
+    @Test func whereNobodyCanBeAskedEachSignsForItself() async throws {
+        let source = source(ScriptedShare { _, _ in .unavailable })
+        let own = try await onThread { try source.current() }
+        #expect(own.issuedAt == 1_000_000)
+        let next = try await onThread { try source.renew(ifCurrent: own) }
+        #expect(next != nil && next != own)
+    }
+
+    @Test func anAnswerThatDoesNotComeIsNotWaitedForForEver() async throws {
+        let source = source(SilentShare(), patience: .milliseconds(50))
+        #expect(try await onThread { try source.current() }.issuedAt == 1_000_000)
+    }
+
+    @Test func ofARefusedTokenTheOthersAreToldAndTheirsIsTaken() async throws {
+        let theirs = ProviderToken(jwt: "theirs", issuedAt: 1_000_000)
+        let share = ScriptedShare { candidate, refused in refused == nil ? .use(candidate!) : .use(theirs) }
+        let source = source(share)
+        let own = try await onThread { try source.current() }
+        #expect(try await onThread { try source.renew(ifCurrent: own) } == theirs)
+        #expect(share.questions.last?.refused == own)
+        #expect(try await onThread { try source.renew(ifCurrent: own) } == theirs, "known by now")
+        #expect(share.questions.count == 2)
+        #expect(try await onThread { try source.renew(ifCurrent: theirs) } == nil || share.questions.count == 3)
+        #expect(share.questions.last?.candidate == nil, "no second one within twenty minutes, unless another made it")
+    }
+
+    @Test func whenItIsTooEarlyForAnotherThereIsNone() async throws {
+        let share = ScriptedShare { candidate, refused in refused == nil ? .use(candidate!) : .none }
+        let source = source(share)
+        let own = try await onThread { try source.current() }
+        #expect(try await onThread { try source.renew(ifCurrent: own) } == nil)
+        #expect(try await onThread { try source.current() } == own)
+    }
+
+    // MARK: One renewal too many
+
+    @Test func aNewTokenThatIsOneTooManyWaitsForTheOldOnesEnd() throws {
+        let now = Clock(1_000_000)
+        let source = ProviderTokenSource(keyID: "K", teamID: "T", key: key) { now.value }
+        let old = try source.current()
+        #expect(source.fallBack(from: old) == nil, "there is none before it")
+        now.value += 50 * 60
+        let new = try source.current()
+        #expect(new != old)
+        #expect(source.fallBack(from: new) == old)
+        #expect(source.fallBack(from: new) == old, "other lanes' answers come later")
+        #expect(try source.current() == old)
+        now.value += 8 * 60 - 1
+        #expect(try source.current() == old)
+        now.value += 1
+        #expect(try source.current() == new, "before the old one is an hour old")
+    }
+}
+
+/// Lanes' threads may be blocked, the pool's may not.
+private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+    }
+}
+
+private final class Clock: Sendable {
+    private let time: Mutex<Int>
+    init(_ now: Int) { time = Mutex(now) }
+    var value: Int {
+        get { time.withLock { $0 } }
+        set { time.withLock { $0 = newValue } }
+    }
+}
+
+private final class ScriptedShare: ProviderTokenShare {
+    struct Question: Sendable {
+        var key: String
+        var candidate: ProviderToken?
+        var refused: ProviderToken?
+    }
+
+    private let asked = Mutex<[Question]>([])
+    private let answer: @Sendable (_ candidate: ProviderToken?, _ refused: ProviderToken?) -> ProviderTokenAgreement
+
+    init(
+        _ answer: @escaping @Sendable (_ candidate: ProviderToken?, _ refused: ProviderToken?) -> ProviderTokenAgreement
+    ) {
+        self.answer = answer
+    }
+
+    var questions: [Question] { asked.withLock { $0 } }
+
+    func agree(
+        key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int
+    ) async -> ProviderTokenAgreement {
+        asked.withLock { $0.append(Question(key: key, candidate: candidate, refused: refused)) }
+        return answer(candidate, refused)
+    }
+}
+
+/// Redis that is stopped: nobody answers.
+private struct SilentShare: ProviderTokenShare {
+    func agree(
+        key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int
+    ) async -> ProviderTokenAgreement {
+        try? await Task.sleep(for: .seconds(3))
+        return .use(ProviderToken(jwt: "late", issuedAt: now))
+    }
+}

@@ -1,0 +1,90 @@
+import LiveActivity
+import Redis
+import Testing
+
+@testable import Store
+
+/// One provider token for all workers of an app. Times are seconds since 1970 on the workers' clocks.
+@Suite struct ProviderTokensTests {
+    typealias Token = ProviderTokens.Token
+
+    private static let start = 1_795_000_000
+
+    /// A worker that has just signed a token by its own clock.
+    private func agree(
+        _ fixture: PushFixture, _ jwt: String?, at now: Int, refused: String? = nil, key: String = "TEAM.KEY.1f"
+    ) async throws -> String? {
+        try await fixture.store.providerTokens.agree(
+            fixture.app, key: key, candidate: jwt.map { Token(jwt: $0, issuedAt: now) },
+            refused: refused.map { Token(jwt: $0, issuedAt: 0) }, now: now)?.jwt
+    }
+
+    @Test("Ten workers that start within forty minutes send with one token")
+    func shared() async throws {
+        let fixture = try await PushFixture.start()
+        var used: Set<String?> = []
+        for worker in 0..<10 {
+            used.insert(try await agree(fixture, "jwt-\(worker)", at: Self.start + worker * 239))
+        }
+        #expect(used == ["jwt-0"])
+        let later = try await fixture.store.providerTokens.agree(
+            fixture.app, key: "TEAM.KEY.1f", candidate: nil, refused: nil, now: Self.start + 2_000)
+        #expect(later == Token(jwt: "jwt-0", issuedAt: Self.start), "with the time it was issued")
+    }
+
+    @Test("A token of forty minutes is replaced by the first who asks, for all")
+    func replaced() async throws {
+        let fixture = try await PushFixture.start()
+        #expect(try await agree(fixture, "old", at: Self.start) == "old")
+        #expect(try await agree(fixture, "early", at: Self.start + 2_399) == "old")
+        #expect(try await agree(fixture, "new", at: Self.start + 2_400) == "new")
+        #expect(try await agree(fixture, "late", at: Self.start + 2_401) == "new")
+    }
+
+    @Test("Of all who are told that the token has expired, the first replaces it and the others take the new one")
+    func refused() async throws {
+        let fixture = try await PushFixture.start()
+        #expect(try await agree(fixture, "a", at: Self.start) == "a")
+        #expect(try await agree(fixture, "b", at: Self.start + 60, refused: "a") == "b")
+        for worker in 0..<9 {
+            #expect(try await agree(fixture, "c\(worker)", at: Self.start + 61, refused: "a") == "b")
+        }
+    }
+
+    @Test("A replacement that is refused as well stays for twenty minutes, whoever asks")
+    func refusedTwice() async throws {
+        let fixture = try await PushFixture.start()
+        _ = try await agree(fixture, "a", at: Self.start)
+        _ = try await agree(fixture, "b", at: Self.start + 60, refused: "a")
+        #expect(try await agree(fixture, "c", at: Self.start + 61, refused: "b") == nil)
+        #expect(try await agree(fixture, "c", at: Self.start + 60 + 1_199, refused: "b") == nil)
+        #expect(try await agree(fixture, nil, at: Self.start + 60 + 1_200, refused: "b") == nil, "none may be made")
+        #expect(try await agree(fixture, "c", at: Self.start + 60 + 1_200, refused: "b") == "c")
+    }
+
+    @Test("A worker whose clock runs far ahead does not give its token to the others")
+    func wrongClock() async throws {
+        let fixture = try await PushFixture.start()
+        #expect(try await agree(fixture, "ahead", at: Self.start + 3_600) == "ahead")
+        #expect(try await agree(fixture, "right", at: Self.start) == "right")
+        #expect(try await agree(fixture, "near", at: Self.start - 60) == "right")
+    }
+
+    @Test("Apps and keys have tokens of their own, and a token lies in Redis for less than an hour")
+    func apart() async throws {
+        let fixture = try await PushFixture.start()
+        #expect(try await agree(fixture, "a", at: Self.start) == "a")
+        #expect(try await agree(fixture, "b", at: Self.start, key: "TEAM.OTHER.2e") == "b")
+        let other = try await fixture.store.providerTokens.agree(
+            try AppKey("bank"), key: "TEAM.KEY.1f", candidate: Token(jwt: "c", issuedAt: Self.start), refused: nil,
+            now: Self.start)
+        #expect(other?.jwt == "c")
+        let life = try await fixture.store.redis.send(RedisCommand("PTTL", ["ll:jwt:{shop:TEAM.KEY.1f}"])).integer()
+        #expect((1...55 * 60_000).contains(life))
+    }
+
+    @Test("A token describes itself without the credential")
+    func silent() {
+        #expect("\(Token(jwt: "secret", issuedAt: 5))" == "provider token issued at 5")
+    }
+}
