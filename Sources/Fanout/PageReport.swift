@@ -34,7 +34,8 @@ struct PageReport {
     private(set) var stop: String?
     /// Halt the app: its credentials do not work, or its server cannot be reached.
     private(set) var halt: Halt?
-    /// Not one request of the page left this machine: nothing needs to be settled, the page can be read again.
+    /// Not one request of the page left this machine, or APNs refused the credentials of all: nothing needs to be settled,
+    /// the page can be read again.
     private(set) var isUnsent = false
 
     /// - Parameters:
@@ -99,6 +100,7 @@ struct PageReport {
                     stop = stop ?? rejection.reason.wire
                     decision = .failed
                 case .haltApp, .renewProviderToken:
+                    unsent += 1
                     let refused = Halt(cause: .credentials, reason: rejection.reason.wire)
                     halt = refused
                     decision = again(attempts: attempts - 1, after: rest(refused) * (1 + random()))

@@ -32,10 +32,15 @@ public struct Worker: Service {
         let keys = apps.map(\.key)
         let drain = Drain()
         let leases = LeaseKeeper()
+        let gates = AppGates()
+        let gated = apps.map { app in
+            var gated = app
+            gated.transport = GatedTransport(transport: app.transport, app: app.key, gates: gates)
+            return (app.key, gated)
+        }
         let sweeper = Sweeper(
-            store: store, apps: Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) }), options: options,
-            owner: consumer, gates: AppGates(), leases: leases, drain: drain, meters: WorkerMeters(keys), logger: logger
-        )
+            store: store, apps: Dictionary(uniqueKeysWithValues: gated), options: options, owner: consumer,
+            gates: gates, leases: leases, drain: drain, meters: WorkerMeters(keys), logger: logger)
         let pools = WorkStream.allCases.map { stream in
             Pool(
                 stream, keys, reader: store.reader(), sweeper: sweeper,
@@ -43,6 +48,7 @@ public struct Worker: Service {
         }
         await withTaskCancellationOrGracefulShutdownHandler {
             guard await prepare(keys, drain) else { return }
+            await inheritHalts(keys, gates)
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
                 let channels = ChannelKeeper(
@@ -80,6 +86,17 @@ public struct Worker: Service {
         case .namesLow: max(1, concurrency / 4)
         case .shardsHigh: 3
         case .shardsLow: 1
+        }
+    }
+
+    /// An app whose credentials were refused before this worker came begins with a probe: a fleet that is restarted with
+    /// the same wrong key asks once a worker, and one with the right key takes the alarm back with its first push.
+    private func inheritHalts(_ keys: [AppKey], _ gates: AppGates) async {
+        guard let alarms = try? await store.alarms.list(keys) else { return }
+        for alarm in alarms {
+            if let cause = Halt.Cause(rawValue: alarm.kind.rawValue) {
+                gates.inherit(alarm.app, Halt(cause: cause, reason: alarm.reason))
+            }
         }
     }
 

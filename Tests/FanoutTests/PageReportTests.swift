@@ -59,7 +59,17 @@ import Testing
         #expect(
             report.exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 0),
             "no attempt of the token's")
-        #expect(!report.isUnsent)
+        #expect(report.isUnsent, "a page refused whole is read again when the app is back: no thousand retries")
+    }
+
+    @Test func aPageThatTheCredentialsFailedInTheMiddleOfIsSettled() {
+        var page = TokenPage()
+        for token in 0..<2 { page.append(channel: [1], token: [UInt8(token)], registeredAt: 0) }
+        let refused = PushOutcome.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken)))
+        let report = PageReport(
+            page, PageOutcome(accepted: 1, exceptions: [.init(index: 1, outcome: refused)]), now: 0, deadline: 60_000,
+            triesOnce: false, backoff: Backoff(), rest: { _ in .seconds(1) }, random: { 0.5 })
+        #expect(!report.isUnsent && report.halt?.cause == .credentials && report.delivered == 1)
     }
 
     @Test func aPageThatNeverLeftNeedsNoSettling() {
@@ -128,29 +138,5 @@ import Testing
         #expect(backoff.delay(afterAttempts: 1_000, fraction: 0.5) == .seconds(30))
         #expect(backoff.delay(afterAttempts: 1, fraction: 0, retryAfter: 1_000_000) == .seconds(3_600))
         #expect(backoff.delay(afterAttempts: 1, fraction: 0, retryAfter: -5) == .zero)
-    }
-}
-
-@Suite struct AppGatesTests {
-    let app = try! AppKey("shop")
-    let halt = Halt(cause: .credentials, reason: "InvalidProviderToken")
-
-    @Test func anAppRestsLongerEachTimeAndOpensWithTheFirstPageThatPasses() {
-        let gates = AppGates()
-        #expect(gates.rest(of: app, now: 0) == nil)
-        #expect(gates.close(app, halt, now: 0))
-        #expect(gates.rest(of: app, now: 5_000) == .seconds(10))
-        #expect(!gates.close(app, halt, now: 5_000), "other pages of the same moment say nothing new")
-        #expect(gates.rest(of: app, now: 15_000) == nil)
-        #expect(gates.close(app, halt, now: 15_000))
-        #expect(gates.rest(of: app, now: 15_000) == .seconds(30))
-        #expect(gates.open(app) == halt)
-        #expect(gates.open(app) == nil)
-        #expect(gates.rest(of: app, now: 15_000) == nil)
-    }
-
-    @Test func noRestIsForEver() {
-        #expect(AppGates.rest(halt, inARow: 1_000) == .seconds(300))
-        #expect(AppGates.rest(Halt(cause: .unreachable, reason: "ConnectionFailed"), inARow: 1_000) == .seconds(30))
     }
 }

@@ -1,0 +1,55 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+
+/// An app's transport behind its gate. While the gate is half open one request at a time is the probe: not a page of a
+/// thousand, which wrong credentials would turn away whole.
+struct GatedTransport: PushTransport {
+    let transport: any PushTransport
+    let app: AppKey
+    let gates: AppGates
+
+    var load: Int { transport.load }
+
+    func close() async { await transport.close() }
+
+    func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome {
+        guard !page.isEmpty else { return PageOutcome() }
+        switch await gates.admit(app, now: Clocks.sinceBoot()) {
+        case .send: return await transport.send(page, push)
+        case .refused(let outcome): return PageOutcome(all: page, outcome)
+        case .probe: return await probe(page, push)
+        }
+    }
+
+    private func probe(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome {
+        var outcome = await transport.send(page.filtered { $0 == 0 }, push)
+        let answer = outcome.exceptions.first?.outcome ?? .accepted
+        guard !answer.haltsApp else {
+            gates.probed(app, hasPassed: false)
+            return PageOutcome(all: page, answer)
+        }
+        gates.probed(app, hasPassed: true)
+        guard page.count > 1 else { return outcome }
+        let rest = await transport.send(page.filtered { $0 > 0 }, push)
+        outcome.accepted += rest.accepted
+        outcome.duplicatesPossible += rest.duplicatesPossible
+        outcome.exceptions += rest.exceptions.map { .init(index: $0.index + 1, outcome: $0.outcome) }
+        return outcome
+    }
+}
+
+extension PushOutcome {
+    /// The answer speaks of the app's credentials, or of a server that cannot be reached: nothing of the page would pass.
+    var haltsApp: Bool {
+        switch self {
+        case .accepted: false
+        case .rejected(let rejection):
+            switch rejection.verdict {
+            case .haltApp, .renewProviderToken: true
+            default: false
+            }
+        case .unanswered(let noAnswer): noAnswer.cause == .connectionFailed || noAnswer.cause == .tls
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+import Synchronization
+import Testing
+
+@testable import Fanout
+
+@Suite struct AppGatesTests {
+    let app = try! AppKey("shop")
+    let halt = Halt(cause: .credentials, reason: "InvalidProviderToken")
+    let refused = PushOutcome.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken)))
+
+    @Test func anAppRestsLongerEachTimeAndOpensWithTheFirstPageThatPasses() {
+        let gates = AppGates()
+        #expect(gates.rest(of: app, now: 0) == nil)
+        #expect(gates.close(app, halt, now: 0))
+        #expect(gates.rest(of: app, now: 5_000) == .seconds(10))
+        #expect(!gates.close(app, halt, now: 5_000), "other pages of the same moment say nothing new")
+        #expect(gates.rest(of: app, now: 15_000) == nil)
+        #expect(gates.close(app, halt, now: 15_000))
+        #expect(gates.rest(of: app, now: 15_000) == .seconds(30))
+        #expect(gates.open(app) == halt)
+        #expect(gates.open(app) == nil)
+        #expect(gates.rest(of: app, now: 15_000) == nil)
+    }
+
+    @Test func noRestIsForEver() {
+        #expect(AppGates.rest(halt, inARow: 1_000) == .seconds(60))
+        #expect(AppGates.rest(Halt(cause: .unreachable, reason: "ConnectionFailed"), inARow: 1_000) == .seconds(30))
+    }
+
+    @Test func oneEntryAtATimePassesAHalfOpenGate() {
+        let gates = AppGates()
+        _ = gates.close(app, halt, now: 0)
+        #expect(gates.rest(of: app, now: 15_000) == nil)
+        #expect(gates.rest(of: app, now: 15_000) == .seconds(2))
+        #expect(gates.rest(of: app, now: 17_000) == nil, "the one before had nothing to send")
+        _ = gates.open(app)
+        #expect(gates.rest(of: app, now: 17_000) == nil)
+    }
+
+    @Test func aHaltThatAnotherWorkerLeftBehindBeginsHalfOpen() async {
+        let gates = AppGates()
+        gates.inherit(app, halt)
+        #expect(gates.rest(of: app, now: 1) == nil)
+        guard case .probe = await gates.admit(app, now: 1) else {
+            Issue.record("no probe")
+            return
+        }
+        gates.probed(app, hasPassed: true)
+        #expect(gates.open(app) == halt, "the alarm is taken back")
+    }
+
+    @Test func whileAnAppRestsItsPagesAreAnsweredWithoutBeingSent() async {
+        let gates = AppGates()
+        _ = gates.close(app, halt, now: 0)
+        guard case .refused(let outcome) = await gates.admit(app, now: 1) else {
+            Issue.record("admitted")
+            return
+        }
+        #expect(outcome == refused)
+    }
+
+    // MARK: The probe
+
+    private func page(_ count: Int) -> TokenPage {
+        var page = TokenPage()
+        for number in 0..<count {
+            page.append(channel: [1], token: [UInt8(number >> 8), UInt8(number & 0xFF)], registeredAt: 0)
+        }
+        return page
+    }
+
+    private let push = PreparedPush(
+        headers: PushHeaders(bundleID: "com.example.shop", priority: .high, expiration: 0), payload: [])
+
+    @Test func wrongCredentialsCostOneRequestHoweverManyPagesWait() async {
+        let gates = AppGates()
+        let wire = ScriptedTransport { [refused] _, _ in refused }
+        let transport = GatedTransport(transport: wire, app: app, gates: gates)
+        gates.inherit(app, halt)
+        wire.hold()
+        await withTaskGroup { group in
+            for _ in 0..<4 { group.addTask { await transport.send(page(1_000), push) } }
+            while wire.held == 0 { await Task.yield() }
+            wire.letGo()
+            for await outcome in group { #expect(outcome == PageOutcome(all: page(1_000), refused)) }
+        }
+        #expect(wire.total == 1)
+        #expect(gates.close(app, halt, now: Clocks.sinceBoot()), "the refusal says for how long")
+    }
+
+    @Test func theFirstAnswerThatIsNoRefusalLetsAllThatWaitsGo() async {
+        let gates = AppGates()
+        let dead = PushOutcome.rejected(Rejection(status: 410, reason: .known(.unregistered), timestamp: 5))
+        let wire = ScriptedTransport { token, _ in token == [0, 0] || token == [0, 7] ? dead : .accepted }
+        let transport = GatedTransport(transport: wire, app: app, gates: gates)
+        gates.inherit(app, halt)
+        wire.hold()
+        await withTaskGroup { group in
+            for _ in 0..<3 { group.addTask { await transport.send(page(100), push) } }
+            while wire.held == 0 { await Task.yield() }
+            #expect(wire.held == 1, "the others wait for the probe")
+            wire.letGo()
+            let expected = PageOutcome(
+                accepted: 98, exceptions: [.init(index: 0, outcome: dead), .init(index: 7, outcome: dead)])
+            for await outcome in group { #expect(outcome == expected) }
+        }
+        #expect(gates.rest(of: app, now: Clocks.sinceBoot()) == nil)
+    }
+}
