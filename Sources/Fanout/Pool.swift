@@ -4,20 +4,24 @@ import ServiceLifecycle
 import Store
 
 /// The readers and places of one kind of stream: entries are asked for only while there is a place for them, so what this
-/// worker cannot begin stays in the stream for others.
+/// worker cannot begin stays in the stream for others. An app that floods the stream, or whose APNs is slow, fills its own
+/// places and is not read for until one is free; the others are.
 struct Pool: Sendable {
     let stream: WorkStream
     private let apps: [AppKey]
     private let reader: WorkReader
     private let sweeper: Sweeper
-    private let slots: Slots
+    private let places: Places
 
-    init(_ stream: WorkStream, _ apps: [AppKey], reader: WorkReader, sweeper: Sweeper, slots: Slots) {
+    /// How long a read waits that leaves apps out whose places are taken: they may have one again soon.
+    private static let shortRead = Duration.milliseconds(5)
+
+    init(_ stream: WorkStream, _ apps: [AppKey], reader: WorkReader, sweeper: Sweeper, places: Places) {
         self.stream = stream
         self.apps = apps
         self.reader = reader
         self.sweeper = sweeper
-        self.slots = slots
+        self.places = places
     }
 
     /// Reads until the drain begins; returns when everything it took is seen to.
@@ -27,14 +31,15 @@ struct Pool: Sendable {
             while !sweeper.drain.isOn {
                 // Nothing is asked for before there is a place. It is not kept while the read waits: where there is only one,
                 // the entries of the dead would never get it. What finds it taken waits in line.
-                await slots.take()
-                slots.give()
+                await places.untilOpen()
                 if sweeper.drain.isOn { break }
-                // Redis counts for each app by itself.
-                let count = max(1, min(64, slots.free) / max(1, apps.count))
+                let open = apps.map { (app: $0, places: places.open(for: $0)) }.filter { $0.places > 0 }
+                // Redis counts for each app by itself, so none is asked for more than the least has room for.
+                guard let count = open.map(\.places).min() else { continue }
                 do throws(StoreError) {
                     let found = try await reader.read(
-                        stream, apps, consumer: consumer, count: count, block: .seconds(5))
+                        stream, open.map(\.app), consumer: consumer, count: max(1, min(64, count) / open.count),
+                        block: open.count == apps.count ? .seconds(5) : Self.shortRead)
                     if failures > 0 { sweeper.logger.notice("Redis answers again", metadata: ["stream": "\(stream)"]) }
                     failures = 0
                     await dispatch(found, in: &group)
@@ -54,10 +59,12 @@ struct Pool: Sendable {
 
     /// Takes entries over that other workers have left, as far as there are places.
     func claim(consumer: String, idle: Duration, in group: inout DiscardingTaskGroup) async {
-        for app in apps where !sweeper.drain.isOn && slots.free > 0 {
+        for app in apps where !sweeper.drain.isOn {
+            let open = places.open(for: app)
+            guard open > 0 else { continue }
             do throws(StoreError) {
                 let found = try await sweeper.store.queue.claim(
-                    stream, app, consumer: consumer, idle: idle, count: min(16, slots.free))
+                    stream, app, consumer: consumer, idle: idle, count: min(16, open))
                 if !found.entries.isEmpty {
                     sweeper.logger.info("took over work", metadata: ["entries": "\(found.entries.count)"])
                 }
@@ -76,26 +83,32 @@ struct Pool: Sendable {
             try? await sweeper.store.queue.acknowledge(stream, found.unreadable)
         }
         let read = Clocks.sinceBoot()
-        for var entry in found.entries {
-            await slots.take()
-            // Another worker may have taken it over while it stood in line here: it is not this one's to acknowledge unseen.
-            if Clocks.sinceBoot() - read > sweeper.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
-            guard sweeper.leases.take(entry) else {
-                slots.give()
-                continue
-            }
-            group.addTask { [entry] in
-                if await sweeper.handle(entry) == .acknowledge {
-                    do throws(StoreError) {
-                        try await sweeper.store.queue.acknowledge(stream, [(entry.item.app, entry.id)])
-                    } catch {
-                        sweeper.logger.debug("an entry will be looked at again: \(error)")
-                    }
-                }
-                sweeper.leases.putDown(entry)
-                slots.give()
+        for entry in found.entries {
+            let app = entry.item.app
+            let hasPlace = places.takeIfOpen(app)
+            group.addTask {
+                // A claim was faster: it stands in line with its app's, and holds up no other app's.
+                if !hasPlace { await places.take(app) }
+                await handle(entry, readAt: read)
+                places.give(app)
             }
         }
+    }
+
+    /// To its end, under a place. `readAt` on the boot clock.
+    private func handle(_ entry: WorkEntry, readAt: Int64) async {
+        var entry = entry
+        // Another worker may have taken it over while it stood in line here: it is not this one's to acknowledge unseen.
+        if Clocks.sinceBoot() - readAt > sweeper.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
+        guard sweeper.leases.take(entry) else { return }
+        if await sweeper.handle(entry) == .acknowledge {
+            do throws(StoreError) {
+                try await sweeper.store.queue.acknowledge(stream, [(entry.item.app, entry.id)])
+            } catch {
+                sweeper.logger.debug("an entry will be looked at again: \(error)")
+            }
+        }
+        sweeper.leases.putDown(entry)
     }
 
     func interrupt() async { await reader.interrupt() }

@@ -44,7 +44,7 @@ public struct Worker: Service {
         let pools = WorkStream.allCases.map { stream in
             Pool(
                 stream, keys, reader: store.reader(), sweeper: sweeper,
-                slots: Slots(Self.places(stream, options.concurrency)))
+                places: Places(Self.places(stream, options.concurrency), keys))
         }
         await withTaskCancellationOrGracefulShutdownHandler {
             guard await prepare(keys, drain) else { return }
@@ -79,7 +79,7 @@ public struct Worker: Service {
         }
     }
 
-    /// How many entries of a stream are in hand at once. Priority 5 has a share of its own, a quarter of that of 10.
+    /// How many entries of a stream are in hand at once, of all apps together. Priority 5 has a share of its own, a quarter of that of 10.
     static func places(_ stream: WorkStream, _ concurrency: Int) -> Int {
         switch stream {
         case .namesHigh: max(2, concurrency)

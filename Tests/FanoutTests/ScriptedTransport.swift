@@ -10,8 +10,10 @@ final class ScriptedTransport: PushTransport {
     private struct State {
         var sent: [[UInt8]: [PreparedPush]] = [:]
         var total = 0
-        var isHeld = false
+        /// Pages with such a token are held back.
+        var isHeld: (@Sendable (_ token: [UInt8]) -> Bool)?
         var waiting: [CheckedContinuation<Void, Never>] = []
+        var holders: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var arrivals: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
     private let state = Mutex(State())
@@ -23,7 +25,7 @@ final class ScriptedTransport: PushTransport {
     func close() async {}
 
     func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome {
-        await passGate()
+        await passGate(page)
         var outcome = PageOutcome()
         let arrived = state.withLock { state in
             for index in page.entries.indices {
@@ -64,24 +66,44 @@ final class ScriptedTransport: PushTransport {
     /// Pages that are held back.
     var held: Int { state.withLock { $0.waiting.count } }
 
-    /// Holds pages back until `letGo`: what is in flight when a worker is asked to stop.
-    func hold() { state.withLock { $0.isHeld = true } }
+    /// Returns when `pages` are held back.
+    func holding(pages: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.waiting.count >= pages { return true }
+                state.holders.append((pages, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Holds pages back until `letGo`, all or those with such a token: what is in flight when a worker is asked to stop.
+    func hold(_ isHeld: @escaping @Sendable (_ token: [UInt8]) -> Bool = { _ in true }) {
+        state.withLock { $0.isHeld = isHeld }
+    }
     func letGo() {
         let waiting = state.withLock { state in
-            state.isHeld = false
+            state.isHeld = nil
             defer { state.waiting = [] }
             return state.waiting
         }
         for continuation in waiting { continuation.resume() }
     }
 
-    private func passGate() async {
+    private func passGate(_ page: TokenPage) async {
         await withCheckedContinuation { continuation in
-            let mayPass = state.withLock { state in
-                if state.isHeld { state.waiting.append(continuation) }
-                return !state.isHeld
+            let (mayPass, informed) = state.withLock { state in
+                guard let isHeld = state.isHeld, page.entries.indices.contains(where: { isHeld(Array(page.token($0))) })
+                else { return (true, [CheckedContinuation<Void, Never>]()) }
+                state.waiting.append(continuation)
+                let count = state.waiting.count
+                let informed = state.holders.filter { $0.count <= count }.map(\.continuation)
+                state.holders.removeAll { $0.count <= count }
+                return (false, informed)
             }
             if mayPass { continuation.resume() }
+            for waiting in informed { waiting.resume() }
         }
     }
 }

@@ -16,8 +16,9 @@ struct WorkerFixture {
     let name = try! ActivityName("match-1")
     static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 
-    static func start() async throws -> WorkerFixture {
-        let server = try await RedisServer.start(append: true)
+    /// `extra`: further options of redis-server.
+    static func start(extra: [String] = []) async throws -> WorkerFixture {
+        let server = try await RedisServer.start(append: true, extra: extra)
         return WorkerFixture(
             server: server, store: Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: logger)))
     }
@@ -94,7 +95,8 @@ struct WorkerFixture {
     }
 
     /// The ledger once the push is final. Bounded: a push that never ends fails its test.
-    func finished(_ id: PushID) async throws -> Ledger {
+    func finished(_ id: PushID, of app: AppKey? = nil) async throws -> Ledger {
+        let app = app ?? self.app
         for _ in 0..<1_500 {
             if let ledger = try await store.pushes.ledger(app, id), ledger.state.isFinal { return ledger }
             try await Task.sleep(for: .milliseconds(20))

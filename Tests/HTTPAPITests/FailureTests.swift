@@ -39,6 +39,10 @@ import Testing
             let reply = try await gateway.publish(publishText())
             #expect(reply.status == 503)
             #expect(reply.header("retry-after") != nil)
+            gateway.server.signal(SIGCONT)
+            var status = 0
+            for _ in 0..<100 where status != 202 { status = try await gateway.publish(publishText()).status }
+            #expect(status == 202)
         }
     }
 
@@ -92,6 +96,86 @@ import Testing
             try await gateway.store.redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "0"]))
             let again = try await gateway.send("POST", "/api/activities/n/channels", lines)
             #expect(try again.integer("accepted") == 1_500)
+        }
+    }
+
+    @Test func `a Redis that is full takes whole publishes or nothing, and goes on by itself`() async throws {
+        try await GatewayFixture.run { gateway in
+            let redis = gateway.store.redis
+            let used = try await redis.info(section: "memory")["used_memory"].flatMap(Int.init) ?? 0
+            try await redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", .int(used + 400_000)]))
+            var accepted: [String] = []
+            var refused = 0
+            for number in 0..<3_000 where refused < 20 {
+                let body = publishText(
+                    activity: #"{"name":"n-\#(number)","event":"update","content_state":{"x":"\#(number)"}}"#)
+                let reply = try await gateway.publish(body)
+                if reply.status == 202 {
+                    accepted.append(try reply.object.required("push_ids").array()[0].string())
+                } else {
+                    #expect(reply.status == 503 && reply.header("retry-after") == "30")
+                    refused += 1
+                }
+            }
+            #expect(refused == 20 && accepted.count > 50)
+            try await redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "0"]))
+            for id in accepted { #expect(try await gateway.send("GET", "/api/push/\(id)").status == 200) }
+            func count(_ pattern: RedisArgument) async throws -> Int {
+                try await redis.send(RedisCommand("KEYS", [pattern])).count
+            }
+            for pattern in ["ll:p:*", "ll:q:*", "ll:n:*", "ll:i:*"] as [RedisArgument] {
+                #expect(try await count(pattern) == accepted.count, "of a refused push nothing is left")
+            }
+            #expect(try await gateway.publish(publishText()).status == 202)
+        }
+    }
+
+    @Test func `what got a 202 survives kill -9, and a Redis that loads its data says so`() async throws {
+        // Loading takes 100 µs a key more than it would.
+        let slow = ["--appendonly", "yes", "--key-load-delay", "100"]
+        try await GatewayFixture.run(redis: slow) { gateway in
+            var ids: [String] = []
+            for number in 0..<40 {
+                let reply = try await gateway.publish(
+                    publishText(activity: #"{"name":"n-\#(number)","event":"update","content_state":{}}"#))
+                ids.append(try reply.object.required("push_ids").array()[0].string())
+            }
+            // Many keys, so that there is time to ask while it loads.
+            try await gateway.store.redis.send(
+                RedisCommand(
+                    "EVAL", ["for i = 1, 20000 do redis.call('SET', KEYS[1] .. i, 1) end", "1", "filler"]))
+            gateway.server.signal(SIGKILL)
+            async let restarted: Void = gateway.server.restart()
+            var words = ""
+            for _ in 0..<400 where !words.contains("loading") {
+                let reply = try await gateway.publish(publishText())
+                #expect(reply.status == 503 || reply.status == 202)
+                words = reply.status == 503 ? try reply.string("error") : ""
+                if words.contains("loading") { #expect(reply.header("retry-after") == "5") }
+            }
+            #expect(words.contains("loading"))
+            try await restarted
+            for id in ids { #expect(try await gateway.send("GET", "/api/push/\(id)").status == 200) }
+            #expect(try await gateway.publish(publishText()).status == 202)
+        }
+    }
+
+    @Test func `lost scripts and connections cost no publish that is repeated`() async throws {
+        try await GatewayFixture.run { gateway in
+            let redis = gateway.store.redis
+            for number in 0..<30 {
+                let key = [("Idempotency-Key", "k\(number)")]
+                if number % 2 == 0 {
+                    try await redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
+                } else {
+                    _ = try? await redis.send(RedisCommand("CLIENT", ["KILL", "TYPE", "normal"]))
+                }
+                var statuses: [Int] = []
+                for _ in 0..<5 where statuses.last != 202 {
+                    statuses.append(try await gateway.publish(publishText(), headers: key).status)
+                }
+                #expect(statuses.last == 202 && statuses.dropLast().allSatisfy { $0 == 503 }, "\(statuses)")
+            }
         }
     }
 

@@ -1,0 +1,93 @@
+import Foundation
+import LiveActivity
+import Redis
+import Store
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+/// Redis in every bad state in the middle of a sweep: what was accepted is sent to every token, and each is counted once.
+@Suite struct RedisFaultTests {
+    enum Fault: String, CaseIterable, Sendable {
+        case outOfMemory, becomesReplica, forgetsScripts, killsConnections, standsStill, loadsForLong
+    }
+
+    @Test(.timeLimit(.minutes(3)), arguments: Fault.allCases)
+    func aSweepOutlivesIt(fault: Fault) async throws {
+        // Only what is loaded from disk is slow: the delay is in microseconds a key.
+        let fixture = try await WorkerFixture.start(
+            extra: fault == .loadsForLong ? ["--key-load-delay", "50"] : [])
+        try await fixture.track(0..<3_000)
+        let transport = ScriptedTransport()
+        transport.hold()
+        let ledger = try await fixture.withWorker(transport) {
+            let id = try await fixture.publish()
+            await transport.holding(pages: 1)
+            try await fixture.strike(fault) {
+                // The answers of APNs come while Redis takes no settlement.
+                transport.letGo()
+                await transport.answered(1)
+            }
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.state == .done && ledger.targets == 3_000 && ledger.delivered == 3_000, "\(ledger)")
+        #expect(transport.counts.count == 3_000)
+        // Twice is only what was in flight when the lease was lost: the open pages.
+        #expect(transport.counts.values.allSatisfy { $0 <= 3 })
+        // And the name goes on.
+        let next = try await fixture.withWorker(transport) { try await fixture.finished(try await fixture.publish()) }
+        #expect(next.delivered == 3_000)
+    }
+}
+
+extension WorkerFixture {
+    /// Redis is in a bad state during `body` and a moment after; then it is well again.
+    fileprivate func strike(_ fault: RedisFaultTests.Fault, _ body: @Sendable () async throws -> Void) async throws {
+        let redis = store.redis
+        switch fault {
+        case .outOfMemory:
+            try await redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))
+            try await body()
+            try await refused()
+            try await redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "0"]))
+        case .becomesReplica:
+            try await redis.send(RedisCommand("REPLICAOF", ["127.0.0.1", "1"]))
+            try await body()
+            try await refused()
+            try await redis.send(RedisCommand("REPLICAOF", ["NO", "ONE"]))
+        case .forgetsScripts:
+            try await redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
+            try await body()
+        case .killsConnections:
+            for _ in 0..<5 {
+                try await redis.send(RedisCommand("CLIENT", ["KILL", "TYPE", "normal", "SKIPME", "yes"]))
+            }
+            try await body()
+            _ = try? await redis.send(RedisCommand("CLIENT", ["KILL", "TYPE", "normal", "SKIPME", "yes"]))
+        case .standsStill:
+            server.signal(SIGSTOP)
+            try await body()
+            // Longer than the leases, which are a second here.
+            try await Task.sleep(for: .milliseconds(1_500))
+            server.signal(SIGCONT)
+        case .loadsForLong:
+            server.signal(SIGKILL)
+            async let restarted: Void = server.restart()
+            try await body()
+            try await restarted
+        }
+    }
+
+    /// Returns when Redis has refused some commands since: somebody has met the fault.
+    private func refused() async throws {
+        func errors() async throws -> Int {
+            try await store.redis.info(section: "stats")["total_error_replies"].flatMap(Int.init) ?? 0
+        }
+        let before = try await errors()
+        for _ in 0..<500 {
+            if try await errors() > before + 3 { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+}
