@@ -12,9 +12,10 @@ final class Fleet: Sendable {
         var seed: UInt64
     }
 
-    /// A worker's page, and how many of a task are open: what a death can send twice.
+    /// A worker's page, how many of a task are open, and how many shards it has in hand: what a death can send twice.
     static let page = 200
     static let openPages = 4
+    static let shards = 4
     static let streams = 200
     static let lanes = 2
 
@@ -152,6 +153,11 @@ final class Fleet: Sendable {
         for role in Self.roles.reversed() {
             guard let program = program(role) else { continue }
             signal(role, SIGCONT)
+            // Redis is born with the mask of a thread of Swift's pool, which blocks SIGTERM.
+            guard role != .redis else {
+                program.kill()
+                continue
+            }
             signal(role, SIGTERM)
             guard let end = await program.end(within: .seconds(30)) else {
                 found.note(.crashed, "\(role) did not end within 30 s of SIGTERM")

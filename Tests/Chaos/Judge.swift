@@ -2,6 +2,7 @@ import Foundation
 
 /// Compares what the simulator recorded with what was accepted. Nothing here asks our own ledger whether a token was reached.
 struct Judge: Sendable {
+    let plan: Plan
     let activities: [Activity]
     let pushes: [Push]
     let record: Record
@@ -118,7 +119,7 @@ struct Judge: Sendable {
     private func judgeLedgers(_ tally: inout Tally) {
         for push in pushes {
             guard let ledger = push.ledger else {
-                found.note(.ledgers, "chaos-\(push.name)/\(push.number) \(push.id) has no ledger")
+                found.note(.ledgers, "\(push.title) \(push.id) has no ledger")
                 continue
             }
             for part in Ledger.parts + ["retries", "duplicates_possible", "targets"] {
@@ -127,7 +128,7 @@ struct Judge: Sendable {
             tally.states[ledger.state, default: 0] += 1
             let isWhole = ledger.isFinal && ledger.isExpanded && ledger.addsUp && ledger["pending"] == 0
             if !isWhole || ledger.state == "failed" {
-                found.note(.ledgers, "chaos-\(push.name)/\(push.number): \(ledger.text)")
+                found.note(.ledgers, "\(push.title): \(ledger.text)")
             }
         }
         // Each page that was open when its owner died, lost its lease or its connection may go out once more.
@@ -139,7 +140,7 @@ struct Judge: Sendable {
             }
         }
         tally.losses = losses
-        tally.duplicatesAllowed = losses * Tally.openAtOnce + tally.ledger["duplicates_possible", default: 0]
+        tally.duplicatesAllowed = losses * Tally.openAtOnce(plan) + tally.ledger["duplicates_possible", default: 0]
         if tally.duplicates > tally.duplicatesAllowed {
             found.note(.duplicates, "\(tally.duplicates), at most \(tally.duplicatesAllowed) are explained")
         }

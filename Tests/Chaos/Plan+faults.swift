@@ -6,9 +6,19 @@ extension Plan {
     static func disturbances(_ milliseconds: Int, _ seed: UInt64) -> [Planned<Disturbance>] {
         var random = SeededRandom(seed, "disturbances")
         var planned: [Planned<Disturbance>] = []
+        // One thing at a time for each process.
+        var busy: [Role: Int] = [:]
         var at = 2_000
         while at < milliseconds - 1_000 {
-            planned.append(Planned(at: at, seed: random.next(), what: disturbance(&random)))
+            let next = Planned(at: at, seed: random.next(), what: disturbance(&random))
+            if let (role, length) = next.what.occupies {
+                if busy[role, default: 0] <= at {
+                    busy[role] = at + length
+                    planned.append(next)
+                }
+            } else {
+                planned.append(next)
+            }
             at += random.number(800...4_500)
         }
         return planned
@@ -91,5 +101,17 @@ extension Plan {
             (1, when("one stream after a rejection", #""settings_drop_on_rejection":true"#)),
         ]
         return random.pick(refusals + silences + connections)
+    }
+}
+
+extension Disturbance {
+    /// The process, and the milliseconds until it is up again.
+    var occupies: (Role, Int)? {
+        switch self {
+        case .kill(let role, let down): (role, down + 2_000)
+        case .stop(let role, let length): (role, length + 500)
+        case .terminate(let role): (role, 8_000)
+        case .redis: nil
+        }
     }
 }

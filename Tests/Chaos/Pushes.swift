@@ -14,6 +14,8 @@ struct Push: Sendable {
     /// The last time, epoch ms, at which its sweep was certainly not over: who followed before then must be reached.
     var underWay: Int64
     var ledger: Ledger?
+
+    var title: String { "chaos-\(name)/\(number)" }
 }
 
 /// A ledger as the gateway tells it.
@@ -43,9 +45,17 @@ final class Pushes: Sendable {
     private let pushes = Mutex<[String: Push]>([:])
     private let gateways: Gateways
 
-    init(_ gateways: Gateways) { self.gateways = gateways }
+    private let log: EventLog
 
-    func add(_ push: Push) { pushes.withLock { $0[push.id] = push } }
+    init(_ gateways: Gateways, _ log: EventLog) {
+        self.gateways = gateways
+        self.log = log
+    }
+
+    func add(_ push: Push) {
+        pushes.withLock { $0[push.id] = push }
+        log.note("\(push.title)\(push.isEnd ? " (end)" : "") to \(push.audience) accepted as \(push.id)")
+    }
 
     var all: [Push] { pushes.withLock { Array($0.values) } }
     var count: Int { pushes.withLock { $0.count } }

@@ -28,7 +28,7 @@ struct Run: Sendable {
         for role in Fleet.roles where role != .simulator { try fleet.start(role) }
         try await fleet.waitUntilReady()
         let gateways = Gateways(urls: fleet.gatewayURLs, log: log)
-        let pushes = Pushes(gateways)
+        let pushes = Pushes(gateways, log)
         try await tag(gateways)
         let activities = plan.names.map { Activity($0, plan, gateways, pushes, clock, found) }
         for activity in activities {
@@ -62,7 +62,7 @@ struct Run: Sendable {
             try await fleet.waitUntilReady()
             let left = try await pushes.drain(within: .seconds(240)) { _ in }
             for push in left {
-                found.note(.ledgers, "chaos-\(push.name)/\(push.number) never ended: \(push.ledger?.text ?? push.id)")
+                found.note(.ledgers, "\(push.title) never ended: \(push.ledger?.text ?? push.id)")
             }
             watching.cancelAll()
         }
@@ -84,7 +84,7 @@ struct Run: Sendable {
         progress.phase("judging")
         let record = try await Record.read(fleet.controlURL)
         let judge = Judge(
-            activities: activities, pushes: pushes.all, record: record, interruptions: disturber.interruptions,
+            plan: plan, activities: activities, pushes: pushes.all, record: record, interruptions: disturber.interruptions,
             deaths: disturber.deaths, controlURL: fleet.controlURL, found: found)
         let tally = try await judge.judge()
         let judged = pushes.all

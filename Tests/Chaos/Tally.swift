@@ -1,7 +1,12 @@
 /// The numbers of a run.
 struct Tally: Sendable {
-    /// Tokens that a worker can have open at once: a few small pushes and some shards, of as many pages each.
-    static let openAtOnce = 16 * Fleet.openPages * Fleet.page
+    /// Tokens that a worker can have open at once: pages of every small name, which is one task, and of some shards.
+    static func openAtOnce(_ plan: Plan) -> Int {
+        let pages = Fleet.openPages * Fleet.page
+        let large = plan.names.filter { $0.initial >= 2_500 }
+        let small = plan.names.filter { $0.initial < 2_500 }
+        return small.reduce(0) { $0 + min($1.pool, pages) } + min(large.count * 2, Fleet.shards) * pages
+    }
 
     var requests = 0
     var accepted = 0
