@@ -74,7 +74,7 @@ extension Activity {
             return
         }
         for place in places.indices where places[place].state == .following && covers(audience, place) {
-            ended.append((token(place), number))
+            ended.append((token(place), number, places[place].after))
             places[place].state = .ended(number)
         }
         guard audience == .all else { return }

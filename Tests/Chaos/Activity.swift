@@ -20,6 +20,8 @@ actor Activity {
         /// Epoch ms: as the registration says, and when it was answered.
         var registered: Int64 = 0
         var answered: Int64 = 0
+        /// Of the last thing that happened to it.
+        var last: Int64 = 0
         /// Number of the last `end` for all before it.
         var after = 0
     }
@@ -40,14 +42,12 @@ actor Activity {
     let found: Findings
     var places: [Place]
     var former: [Former] = []
-    /// Tokens that were following when an `end` for them was accepted, and its number.
-    var ended: [(id: TokenID, number: Int)] = []
+    /// Tokens that were following when an `end` for them was accepted, its number, and that of the end before they came.
+    var ended: [(id: TokenID, number: Int, after: Int)] = []
     /// The counter of the last publish.
     var number = 0
     var lastEnd = 0
     var isEnded = false
-    private var lastTime: Int64 = 0
-
     init(_ plan: NamePlan, _ run: Plan, _ gateways: Gateways, _ pushes: Pushes, _ clock: Clock, _ found: Findings) {
         self.plan = plan
         self.run = run
@@ -99,10 +99,10 @@ actor Activity {
         TokenID(name: UInt16(plan.index), place: UInt32(number), generation: place.generation, fate: place.fate)
     }
 
-    /// Epoch ms, never the same twice: what happens to a channel has an order.
-    func time() -> Int64 {
-        lastTime = max(lastTime + 1, Clock.epoch)
-        return lastTime
+    /// Epoch ms, never the same twice for a channel: what happens to it has an order.
+    func time(_ place: Int) -> Int64 {
+        places[place].last = max(places[place].last + 1, Clock.epoch)
+        return places[place].last
     }
 
     nonisolated func covers(_ audience: Audience, _ place: Int) -> Bool {

@@ -40,6 +40,7 @@ struct Census: Sendable {
             let isThere = record.tokens[id] != nil
             let answers = before.tokens[id]?.deadAnswers ?? 0
             switch isDead(place) {
+            case false where before.tokens[id]?.isEndedAnew(after: place.after) == true: break
             case false where !isThere:
                 found.note(
                     .wronglyPruned,

@@ -36,10 +36,7 @@ struct Judge: Sendable {
             let place = places[index]
             let id = activity.token(index, place)
             let received = record.tokens[id]
-            if let received, received.isEnd, let shown = received.shown, shown <= place.after {
-                found.note(.endedAnew, "\(describe(id)) registered after end \(place.after) and got end \(shown)")
-                continue
-            }
+            if judgeNew(id, after: place.after) { continue }
             for push in pushes.reversed() {
                 guard push.number > place.after, !push.isEnd, place.answered < push.underWay,
                     activity.covers(push.audience, index)
@@ -54,7 +51,8 @@ struct Judge: Sendable {
                 break
             }
         }
-        for (id, number) in await activity.ended where id.fate == .living {
+        for (id, number, after) in await activity.ended where id.fate == .living {
+            if judgeNew(id, after: after) { continue }
             let received = record.tokens[id]
             if received?.isEnd == true, let shown = received?.shown, shown >= number { continue }
             try await explain(
@@ -62,6 +60,13 @@ struct Judge: Sendable {
                 "\(describe(id)) shows \(received?.shown.map(String.init) ?? "nothing"), not the end \(number)",
                 pushes.first { $0.number == number })
         }
+    }
+
+    /// Whether an end of before its registration ended it.
+    private func judgeNew(_ id: TokenID, after: Int) -> Bool {
+        guard let received = record.tokens[id], received.isEndedAnew(after: after) else { return false }
+        found.note(.endedAnew, "\(describe(id)) registered after end \(after) and got end \(received.shown ?? 0)")
+        return true
     }
 
     /// A push that was published after a token was gone must not reach it.

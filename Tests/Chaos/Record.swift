@@ -13,6 +13,8 @@ struct Received: Sendable {
     /// What the device shows.
     var isEnd = false
     var shown: Int?
+
+    func isEndedAnew(after end: Int) -> Bool { isEnd && (shown ?? .max) <= end }
 }
 
 /// The simulator's record: the judge's only witness.
