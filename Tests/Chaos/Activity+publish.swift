@@ -73,15 +73,16 @@ extension Activity {
             found.note(.refused, "\(plan.name): the end was refused although the name is open")
             return
         }
+        let ended = number
+        ends.append((ended, audience))
         for place in places.indices where places[place].state == .following && covers(audience, place) {
-            ended.append((token(place), number, places[place].after))
-            places[place].state = .ended(number)
+            self.ended.append((token(place), ended, places[place].after))
+            places[place].state = .ended(ended)
         }
         guard audience == .all else { return }
-        lastEnd = number
         isEnded = true
         if end.isTested, try await send(event: "update", audience: .all) != nil {
-            found.note(.endIgnored, "\(plan.name): update \(number) was taken after the end \(lastEnd)")
+            found.note(.endIgnored, "\(plan.name): update \(number) was taken after the end \(ended)")
         }
         var random = SeededRandom(planned.seed)
         switch end.reopens {
@@ -91,7 +92,7 @@ extension Activity {
         case .others, .same:
             // Not before it has arrived: a device begins anew only when its activity is over.
             try await waitForEnd(of: accepted.id)
-            let places = places.indices.filter { self.places[$0].state == .ended(lastEnd) }
+            let places = places.indices.filter { self.places[$0].state == .ended(ended) }
             try await register(places, at: planned.at, &random)
         }
         isEnded = places.allSatisfy { $0.state != .following }

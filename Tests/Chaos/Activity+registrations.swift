@@ -40,9 +40,9 @@ extension Activity {
             }
             places[place].generation += 1
             places[place].fate = Tokens.fate(&random, size: plan.initial, living: cohorts)
-            places[place].registered = time()
+            places[place].registered = time(place)
             places[place].answered = .max
-            places[place].after = lastEnd
+            places[place].after = lastEnd(place)
             places[place].state = .following
         }
         if chosen.count <= 3 {
@@ -84,7 +84,7 @@ extension Activity {
         if byTime {
             let update =
                 #"{"action":"remove","id":"g\#(places[place].generation)","name":"\#(plan.name)","#
-                + #""action_ts_ms":\#(time())}"#
+                + #""action_ts_ms":\#(time(place))}"#
             answer = try await gateways.call(
                 "PUT", "/api/channels/sdk/batch/\(channel(place))?platform=ios", #"{"live_activities":[\#(update)]}"#)
         } else {

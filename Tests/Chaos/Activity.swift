@@ -22,7 +22,7 @@ actor Activity {
         var answered: Int64 = 0
         /// Of the last thing that happened to it.
         var last: Int64 = 0
-        /// Number of the last `end` for all before it.
+        /// Number of the last `end` for this channel before it.
         var after = 0
     }
 
@@ -46,7 +46,7 @@ actor Activity {
     var ended: [(id: TokenID, number: Int, after: Int)] = []
     /// The counter of the last publish.
     var number = 0
-    var lastEnd = 0
+    var ends: [(number: Int, audience: Audience)] = []
     var isEnded = false
     init(_ plan: NamePlan, _ run: Plan, _ gateways: Gateways, _ pushes: Pushes, _ clock: Clock, _ found: Findings) {
         self.plan = plan
@@ -104,6 +104,8 @@ actor Activity {
         places[place].last = max(places[place].last + 1, Clock.epoch)
         return places[place].last
     }
+
+    func lastEnd(_ place: Int) -> Int { ends.last { covers($0.audience, place) }?.number ?? 0 }
 
     nonisolated func covers(_ audience: Audience, _ place: Int) -> Bool {
         let tags = Self.tags(plan.first + place)

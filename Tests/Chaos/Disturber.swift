@@ -155,6 +155,8 @@ final class Disturber: Sendable {
             processes.flatMap { PeerPorts.ports(of: fleet.program($0)?.pid ?? 0, to: fleet.simulatorPort) })
         let interruption = Interruption(role: role, at: Clock.epoch, ports: ports, losesWork: losesWork)
         state.withLock { $0.interruptions.append(interruption) }
+        let list = ports.sorted().map(String.init).joined(separator: " ")
+        log.note("\(role) has connections to APNs from \(list.isEmpty ? "nowhere" : list)")
     }
 
     private func count(_ what: String) { state.withLock { $0.counts[what, default: 0] += 1 } }

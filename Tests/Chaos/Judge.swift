@@ -11,8 +11,7 @@ struct Judge: Sendable {
     let controlURL: String
     let found: Findings
 
-    /// Findings looked at closely, by asking for the token's history.
-    private static let examined = 3_000
+    /// Findings of a kind that are told with the token's requests.
     private static let explained = 20
 
     func judge() async throws -> Tally {
@@ -86,36 +85,32 @@ struct Judge: Sendable {
     // MARK: Order on the wire
 
     private func judgeOrder(_ tally: inout Tally) async throws {
-        let suspicious = record.tokens.filter { $0.value.backwards > 0 || $0.value.afterEnd > 0 }
-        var examined = 0
-        for (id, received) in suspicious.sorted(by: { $0.value.newest ?? 0 < $1.value.newest ?? 0 }) {
-            examined += 1
-            guard examined <= Self.examined else {
-                found.note(received.backwards > 0 ? .backwards : .afterEnd, "\(describe(id)): not examined")
-                continue
-            }
+        let suspicious = record.tokens.filter { $0.value.backwards > 0 || $0.value.afterEnd > 0 }.map(\.key)
+        if suspicious.isEmpty { return }
+        let histories = try await Record.histories(controlURL, Set(suspicious))
+        for id in suspicious {
             let after = await activities[Int(id.name)].bornAfter(id)
-            judgeOrder(id, try await Record.history(controlURL, id), after: after, &tally)
+            judgeOrder(id, histories[id] ?? [], after: after, &tally)
         }
     }
 
     /// `after`: the end before which the token did not exist.
-    private func judgeOrder(_ id: TokenID, _ history: [[String: Any]], after: Int, _ tally: inout Tally) {
+    private func judgeOrder(_ id: TokenID, _ history: [Request], after: Int, _ tally: inout Tally) {
         var newest = Int.min
         var hasEnded = false
-        for request in history where request["reached"] as? Bool == true {
-            guard let number = request["order"] as? Int else { continue }
-            let port = request["port"] as? Int ?? 0
-            let at = Int64(request["at_ms"] as? Int ?? 0)
-            let wasOnTheWire = interruptions.contains { $0.ports.contains(port) && $0.at <= at }
-            let words = "\(describe(id)): \(number) after \(newest), port \(port), at \(at)"
-            if number < newest {
-                if wasOnTheWire { tally.late += 1 } else { found.note(.backwards, words) }
-            } else if hasEnded, number > newest {
-                if wasOnTheWire { tally.late += 1 } else { found.note(.afterEnd, words) }
+        for request in history where request.reached {
+            guard let number = request.order else { continue }
+            let wasOnTheWire = interruptions.contains { $0.ports.contains(request.port) && $0.at <= request.at }
+            let finding: Finding? = number < newest ? .backwards : hasEnded && number > newest ? .afterEnd : nil
+            if let finding {
+                if wasOnTheWire {
+                    tally.late += 1
+                } else {
+                    found.note(finding, "\(describe(id)): \(number) after \(newest)\n    \(Request.words(history))")
+                }
             }
             newest = max(newest, number)
-            if request["event"] as? String == "end", number > after { hasEnded = true }
+            if request.isEnd, number > after { hasEnded = true }
         }
     }
 
@@ -161,11 +156,7 @@ struct Judge: Sendable {
         var words = text
         if found.count(finding) < Self.explained {
             let history = record.tokens[id] == nil ? [] : try await Record.history(controlURL, id)
-            let requests = history.map { request in
-                "\(request["order"] ?? "?")/\(request["event"] ?? "?")=\(request["status"] ?? "none")"
-                    + "@\(request["at_ms"] ?? 0):\(request["port"] ?? 0)"
-            }
-            words += "\n    received: " + (requests.isEmpty ? "nothing" : requests.joined(separator: " "))
+            words += "\n    " + Request.words(history)
             if let push { words += "\n    ledger: \(push.ledger?.text ?? "none")" }
         }
         found.note(finding, words)

@@ -12,12 +12,20 @@ enum PeerPorts {
                 return target.flatMap { $0.hasPrefix("socket:[") ? $0.dropFirst(8).dropLast() : nil }
             })
         // Columns: number, local address:port, remote address:port, state, …, inode (the tenth).
-        let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
+        let table = text("/proc/net/tcp")
         return table.split(separator: "\n").dropFirst().compactMap { line in
             let columns = line.split(separator: " ", omittingEmptySubsequences: true)
             guard columns.count > 9, inodes.contains(columns[9]), port(columns[2]) == remote else { return nil }
             return port(columns[1])
         }
+    }
+
+    /// Such a file gives a page at a time, and Foundation takes the first for the whole.
+    private static func text(_ path: String) -> String {
+        guard let file = FileHandle(forReadingAtPath: path) else { return "" }
+        var bytes = Data()
+        while let part = try? file.read(upToCount: 1 << 16), !part.isEmpty { bytes += part }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func port(_ address: Substring) -> Int? {

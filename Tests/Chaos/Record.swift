@@ -50,19 +50,30 @@ struct Record: Sendable {
     }
 
     /// The requests of one token, oldest first.
-    static func history(_ controlURL: String, _ id: TokenID) async throws -> [[String: Any]] {
-        let answer = try await get(controlURL + "/tokens/" + Tokens.hex(id))
-        let json = (try? JSONSerialization.jsonObject(with: Data(answer))) as? [String: Any] ?? [:]
-        return json["history"] as? [[String: Any]] ?? []
+    static func history(_ controlURL: String, _ id: TokenID) async throws -> [Request] {
+        Request.history(try await get(controlURL + "/tokens/" + Tokens.hex(id)))
+    }
+
+    /// The same of many, in one answer.
+    static func histories(_ controlURL: String, _ ids: Set<TokenID>) async throws -> [TokenID: [Request]] {
+        let lines = try await get(controlURL + "/tokens?history=1")
+        var histories: [TokenID: [Request]] = [:]
+        for line in lines.split(separator: UInt8(ascii: "\n")) {
+            guard let id = Tokens.id(line.dropFirst(prefix.utf8.count)), ids.contains(id) else { continue }
+            histories[id] = Request.history(Array(line))
+        }
+        return histories
     }
 
     static func reset(_ controlURL: String) async throws {
         _ = try await HTTPClient().send(HTTPRequest("POST", controlURL + "/reset", timeout: .seconds(30)))
     }
 
+    private static let prefix = #"{"token":""#
+
     private mutating func add(_ line: UnsafeRawBufferPointer) {
-        let prefix = #"{"token":""#
-        guard line.count > prefix.utf8.count, let id = Tokens.id(line.dropFirst(prefix.utf8.count)) else {
+        let start = Self.prefix.utf8.count
+        guard line.count > start, let id = Tokens.id(line.dropFirst(start)) else {
             strangers += line.isEmpty ? 0 : 1
             return
         }

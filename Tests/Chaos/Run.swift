@@ -84,7 +84,8 @@ struct Run: Sendable {
         progress.phase("judging")
         let record = try await Record.read(fleet.controlURL)
         let judge = Judge(
-            plan: plan, activities: activities, pushes: pushes.all, record: record, interruptions: disturber.interruptions,
+            plan: plan, activities: activities, pushes: pushes.all, record: record,
+            interruptions: disturber.interruptions,
             deaths: disturber.deaths, controlURL: fleet.controlURL, found: found)
         let tally = try await judge.judge()
         let judged = pushes.all

@@ -6,48 +6,9 @@ import Testing
 /// to be disturbed.
 @Suite("A fleet")
 struct FleetTests {
-    /// Small pages and a slow server: some 400 tokens a second and worker.
-    private static let slowly = [
-        "LAMPLIGHTER_WORKER_LANES": "1", "LAMPLIGHTER_WORKER_STREAMS": "40", "LAMPLIGHTER_WORKER_PAGE": "100",
-        "LAMPLIGHTER_WORKER_CLAIM_AFTER": "2s",
-    ]
-    private static let slow = ["--dead-share", "0.05", "--latency", "100"]
-    private static let count = 4_000
-
-    /// The push id of a publish that nobody waits for.
-    private func publish(_ deployment: Deployment, _ name: String) async throws -> String {
-        let output = try await deployment.run("publish", name, "--content-state", #"{"score":"1:0"}"#)
-        #expect(output.code == 0, "\(output.err)")
-        return output.out.trimmingCharacters(in: .whitespacesAndNewlines)
-    }
-
-    private func ledger(_ deployment: Deployment, _ push: String) async throws -> Ledger {
-        try Ledger(try await deployment.call("GET", "\(deployment.gatewayURL)/api/push/\(push)").text)
-    }
-
-    private func waitUntilUnderWay(_ deployment: Deployment, _ push: String, of count: Int = Self.count) async throws {
-        try await eventually("the push is under way") {
-            let ledger = try await ledger(deployment, push)
-            #expect(ledger.addsUp)
-            return ledger["delivered"] > 200
-        }
-        #expect(try await ledger(deployment, push)["delivered"] < count / 2, "too fast to be disturbed")
-    }
-
-    /// Every living token was reached, every dead one pruned, and the ledger counts each once.
-    private func expectComplete(_ deployment: Deployment, _ push: String, of count: Int = Self.count) async throws {
-        let output = try await deployment.run("push", push, "--wait", "--json")
-        let ledger = try Ledger(output.out)
-        #expect(output.code == 0 && ledger.state == "done" && ledger.addsUp, "\(output.out)")
-        let record = try await deployment.record()
-        let living = record["accepted_tokens"] as? Int ?? 0
-        #expect(ledger["targets"] == count)
-        #expect(ledger["delivered"] == living)
-        #expect(ledger["pruned"] == count - living)
-        #expect(living < count && living > count / 2)
-        let activity = try await deployment.call("GET", "\(deployment.gatewayURL)/api/activities/match-42").json
-        #expect(activity["tokens"] as? Int == living)
-    }
+    private static let slowly = Deployment.slowly
+    private static let slow = Deployment.slow
+    private static let count = Deployment.count
 
     @Test("Two workers each settle a part, each token exactly once")
     func shared() async throws {
@@ -56,8 +17,8 @@ struct FleetTests {
             try await deployment.worker("one", Self.slowly), try await deployment.worker("two", Self.slowly),
         ]
         #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
-        let push = try await publish(deployment, "match-42")
-        try await expectComplete(deployment, push)
+        let push = try await deployment.publish()
+        try await deployment.expectComplete(push)
         let record = try await deployment.record()
         #expect(record["accepted"] as? Int == record["accepted_tokens"] as? Int)
         var total = 0
@@ -84,11 +45,11 @@ struct FleetTests {
         let heir = try await deployment.worker("heir", faster)
         defer { heir.kill() }
         #expect(try await deployment.importChannels(count, name: "match-42").code == 0)
-        let push = try await publish(deployment, "match-42")
-        try await waitUntilUnderWay(deployment, push, of: count)
+        let push = try await deployment.publish()
+        try await deployment.waitUntilUnderWay(push, of: count)
         victim.signal(SIGKILL)
         #expect(await victim.end()?.code == 128 + SIGKILL)
-        try await expectComplete(deployment, push, of: count)
+        try await deployment.expectComplete(push, of: count)
         // Only what the victim had on the wire can have gone out twice.
         let record = try await deployment.record()
         let twice = (record["accepted"] as? Int ?? 0) - (record["accepted_tokens"] as? Int ?? 0)
@@ -96,21 +57,47 @@ struct FleetTests {
         print("after kill -9: \(twice) of \(count) tokens were sent to twice")
     }
 
+    @Test("Suspended in mid-push, a worker loses its part to the other, and begins nothing of it when it wakes")
+    func suspended() async throws {
+        let deployment = try await Deployment.start(simulator: Self.slow)
+        let sleeper = try await deployment.worker("sleeper", Self.slowly)
+        let heir = try await deployment.worker("heir", Self.slowly)
+        defer { heir.kill() }
+        #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
+        let push = try await deployment.publish()
+        try await deployment.waitUntilUnderWay(push)
+        sleeper.signal(SIGSTOP)
+        try await deployment.expectComplete(push)
+        let before = try await deployment.record()
+        let ledger = try await deployment.ledger(push)
+        sleeper.signal(SIGCONT)
+        // It is awake when it has ended as it was asked to: whatever it had in hand is seen to by then.
+        sleeper.signal(SIGTERM)
+        #expect(await sleeper.end()?.code == 0)
+        let after = try await deployment.record()
+        let late = (after["accepted"] as? Int ?? 0) - (before["accepted"] as? Int ?? 0)
+        // What stood in its connection's queue, at most the pages that were open.
+        #expect((0...400).contains(late))
+        print("after SIGSTOP: \(late) requests came late from the worker that woke")
+        let unchanged = try await deployment.ledger(push)
+        #expect(unchanged.fields["delivered"] as? Int == ledger["delivered"] && unchanged.addsUp)
+    }
+
     @Test("SIGTERM in mid-push: pages in flight are settled, exit 0, and nothing is sent twice")
     func drained() async throws {
         let deployment = try await Deployment.start(simulator: Self.slow)
         let leaver = try await deployment.worker("leaver", Self.slowly)
         #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
-        let push = try await publish(deployment, "match-42")
-        try await waitUntilUnderWay(deployment, push)
+        let push = try await deployment.publish()
+        try await deployment.waitUntilUnderWay(push)
         leaver.signal(SIGTERM)
         let output = try #require(await leaver.end(within: .seconds(26)))
         #expect(output.code == 0, "\(output.err)")
-        let left = try await ledger(deployment, push)
+        let left = try await deployment.ledger(push)
         #expect(left.state == "sending" && left["pending"] == 0 && left["targets"] < Self.count)
         let heir = try await deployment.worker("heir", Self.slowly)
         defer { heir.kill() }
-        try await expectComplete(deployment, push)
+        try await deployment.expectComplete(push)
         let record = try await deployment.record()
         #expect(record["accepted"] as? Int == record["accepted_tokens"] as? Int)
     }
@@ -121,8 +108,8 @@ struct FleetTests {
         let patient = Self.slowly.merging(["LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "60s"]) { $1 }
         let worker = try await deployment.worker("hasty", patient)
         #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
-        let push = try await publish(deployment, "match-42")
-        try await waitUntilUnderWay(deployment, push)
+        let push = try await deployment.publish()
+        try await deployment.waitUntilUnderWay(push)
         // APNs falls silent: with pages in flight, the first signal waits for its drain.
         let faults = deployment.controlURL + "/simulator/faults"
         #expect(try await deployment.call("POST", faults, user: nil, body: #"{"stall_share":1}"#).status == 200)
@@ -133,7 +120,7 @@ struct FleetTests {
         #expect(try await deployment.call("POST", faults, user: nil, body: #"{"dead_share":0.05}"#).status == 200)
         let heir = try await deployment.worker("heir", Self.slowly)
         defer { heir.kill() }
-        try await expectComplete(deployment, push)
+        try await deployment.expectComplete(push)
     }
 
     @Test("Redis killed with -9 and started again in mid-push: nothing that was accepted is lost")
@@ -142,12 +129,12 @@ struct FleetTests {
         let worker = try await deployment.worker("one", Self.slowly)
         defer { worker.kill() }
         #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
-        let push = try await publish(deployment, "match-42")
-        try await waitUntilUnderWay(deployment, push)
+        let push = try await deployment.publish()
+        try await deployment.waitUntilUnderWay(push)
         try await deployment.redis.restart()
         try await eventually("the gateway answers again") {
             try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil).status == 200
         }
-        try await expectComplete(deployment, push)
+        try await deployment.expectComplete(push)
     }
 }

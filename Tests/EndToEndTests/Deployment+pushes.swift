@@ -1,0 +1,49 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// One large push that is disturbed on its way.
+extension Deployment {
+    /// Small pages and a slow server: some 400 tokens a second and worker.
+    static let slowly = [
+        "LAMPLIGHTER_WORKER_LANES": "1", "LAMPLIGHTER_WORKER_STREAMS": "40", "LAMPLIGHTER_WORKER_PAGE": "100",
+        "LAMPLIGHTER_WORKER_CLAIM_AFTER": "2s",
+    ]
+    static let slow = ["--dead-share", "0.05", "--latency", "100"]
+    static let count = 4_000
+
+    /// The push id of a publish that nobody waits for.
+    func publish(_ name: String = "match-42") async throws -> String {
+        let output = try await run("publish", name, "--content-state", #"{"score":"1:0"}"#)
+        #expect(output.code == 0, "\(output.err)")
+        return output.out.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    func ledger(_ push: String) async throws -> Ledger {
+        try Ledger(try await call("GET", "\(gatewayURL)/api/push/\(push)").text)
+    }
+
+    func waitUntilUnderWay(_ push: String, of count: Int = Deployment.count) async throws {
+        try await eventually("the push is under way") {
+            let ledger = try await ledger(push)
+            #expect(ledger.addsUp)
+            return ledger["delivered"] > 200
+        }
+        #expect(try await ledger(push)["delivered"] < count / 2, "too fast to be disturbed")
+    }
+
+    /// Every living token was reached, every dead one pruned, and the ledger counts each once.
+    func expectComplete(_ push: String, of count: Int = Deployment.count) async throws {
+        let output = try await run("push", push, "--wait", "--json")
+        let ledger = try Ledger(output.out)
+        #expect(output.code == 0 && ledger.state == "done" && ledger.addsUp, "\(output.out)")
+        let record = try await record()
+        let living = record["accepted_tokens"] as? Int ?? 0
+        #expect(ledger["targets"] == count)
+        #expect(ledger["delivered"] == living)
+        #expect(ledger["pruned"] == count - living)
+        #expect(living < count && living > count / 2)
+        let activity = try await call("GET", "\(gatewayURL)/api/activities/match-42").json
+        #expect(activity["tokens"] as? Int == living)
+    }
+}
