@@ -8,9 +8,13 @@ extension DoctorChecks {
     /// Sends one push to a token of one byte, which no device has. APNs checks the credentials first: 400 BadDeviceToken
     /// says that they are right, and nothing reaches a device.
     func apns(_ app: AppSettings) async -> [Finding] {
-        let subject = "APNs \(app.key)"
+        let first = await apns(app, "APNs \(app.key)", app.apnsOrigin)
+        guard let other = app.otherOrigin else { return first }
+        return first + (await apns(app, "APNs \(app.key), sandbox", other))
+    }
+
+    private func apns(_ app: AppSettings, _ subject: String, _ origin: String) async -> [Finding] {
         guard let key = try? ProviderKeyFile(app).key, let token = try? providerToken(app, key: key) else { return [] }
-        let origin = app.apnsOrigin
         let found = await APNsProbe.check(
             origin: origin, caFile: app[.caFile], timeout: settings.worker.requestTimeout)
         guard found.isReachable else { return [unreachable(subject, origin, found, app)] }

@@ -43,6 +43,11 @@ struct WorkCommand: AsyncParsableCommand {
             return WorkerApp(
                 key: app.key, bundleID: try app.required(.bundleID),
                 transport: try CurlTransport(configuration: configuration, logger: logger),
+                otherTransport: try app.otherOrigin.map { origin in
+                    var other = configuration
+                    other.origin = origin
+                    return try CurlTransport(configuration: other, logger: logger)
+                },
                 broadcasts: try Self.broadcasts(app, configuration, logger))
         }
         try await RedisInspection.await(client, settings, logger: logger)

@@ -22,6 +22,8 @@ struct PageReport {
         var reason: String
         /// It is tried again though it may have arrived.
         var mayBeDuplicate = false
+        /// Of a failed one: it is kept, should an operator want it tried again. What was to be tried only once is not.
+        var isGivenUp = false
     }
 
     /// Every entry that is not delivered, by index, with the answer's name.
@@ -34,6 +36,10 @@ struct PageReport {
     private(set) var stop: String?
     /// Halt the app: its credentials do not work, or its server cannot be reached.
     private(set) var halt: Halt?
+    /// What the answers say about tokens.
+    private(set) var answers = AnswerCounts()
+    /// The app's other environment refuses what the first takes: the reason. The app goes on.
+    private(set) var otherRefusal: String?
     /// Not one request of the page left this machine, or APNs refused the credentials of all: nothing needs to be settled,
     /// the page can be read again.
     private(set) var isUnsent = false
@@ -42,9 +48,11 @@ struct PageReport {
     ///   - now: epoch ms
     ///   - deadline: epoch ms after which no token is tried
     ///   - rest: how long the app rests after a halting answer
+    ///   - elsewhere: entries whose outcome is that of the app's other environment. What it says of credentials, the topic
+    ///     or the way to it is about it alone: it halts nothing and stops nothing, its tokens are tried again.
     init(
         _ page: TokenPage, _ outcome: PageOutcome, now: Int64, deadline: Int64, triesOnce: Bool, backoff: Backoff,
-        rest: (Halt) -> Duration, random: () -> Double
+        elsewhere: Set<Int> = [], rest: (Halt) -> Duration, random: () -> Double
     ) {
         delivered = outcome.accepted
         duplicatesPossible = outcome.duplicatesPossible
@@ -53,6 +61,7 @@ struct PageReport {
         for exception in outcome.exceptions where page.entries.indices.contains(exception.index) {
             let entry = page.entries[exception.index]
             let attempts = Int(entry.attempt) + 1
+            let isElsewhere = elsewhere.contains(exception.index)
             func again(attempts: Int, after delay: Duration) -> Decision {
                 let isSpent = attempts > Int(entry.attempt)
                 if isSpent, triesOnce || attempts >= backoff.attempts { return .failed }
@@ -70,6 +79,10 @@ struct PageReport {
             case .unanswered(let noAnswer):
                 reason = noAnswer.cause.rawValue
                 switch noAnswer.cause {
+                case .connectionFailed where isElsewhere, .tls where isElsewhere:
+                    otherRefusal = otherRefusal ?? reason
+                    decision = again(
+                        attempts: attempts - 1, after: backoff.delay(afterAttempts: attempts, fraction: random()))
                 case .connectionFailed, .tls:
                     unsent += 1
                     let unreachable = Halt(cause: .unreachable, reason: noAnswer.cause.rawValue)
@@ -93,6 +106,11 @@ struct PageReport {
                             deadSince: since, reason: rejection.reason.wire))
                 }
                 switch rejection.verdict {
+                case .stopPush where isElsewhere, .recreateChannel where isElsewhere, .haltApp where isElsewhere,
+                    .renewProviderToken where isElsewhere:
+                    otherRefusal = otherRefusal ?? reason
+                    decision = again(
+                        attempts: attempts, after: backoff.delay(afterAttempts: attempts, fraction: random()))
                 case .pruneToken: decision = prune(nil)
                 // Without a timestamp the answer speaks of now.
                 case .pruneIfOlder: decision = prune(rejection.timestamp ?? now)
@@ -115,10 +133,15 @@ struct PageReport {
             errors[reason, default: 0] += 1
             if case .retry = decision { retries += 1 }
             if mayBeDuplicate { duplicatesPossible += 1 }
+            if case .dead(let prune) = decision {
+                answers += prune.isDisputable ? AnswerCounts(answers: 1, dead: 1) : AnswerCounts(answers: 1, gone: 1)
+            }
             exceptions.append(
                 Exception(
-                    index: exception.index, decision: decision, reason: reason, mayBeDuplicate: mayBeDuplicate))
+                    index: exception.index, decision: decision, reason: reason, mayBeDuplicate: mayBeDuplicate,
+                    isGivenUp: decision == .failed && !triesOnce))
         }
+        answers += AnswerCounts(answers: delivered)
         isUnsent = unsent > 0 && unsent == page.count
         // One connection of several failed: its tokens wait, the app goes on.
         if isAnswered, halt?.cause == .unreachable { halt = nil }
@@ -140,11 +163,10 @@ struct Halt: Hashable, Sendable {
     var cause: Cause
     var reason: String
 
-    var alarmText: String {
-        switch cause {
-        case .credentials:
-            "APNs refuses this app's credentials: its sends are halted and kept; check team_id, key_id and key_file"
-        case .unreachable: "APNs cannot be reached: this app's sends wait; check the network, apns.url and ca_file"
-        }
-    }
+    var alarmText: String { cause.alarm.alarmText }
+}
+
+extension Prune {
+    /// A 400: about this environment, this topic, this key. A 410 is about the token alone, and so is the end of an activity.
+    var isDisputable: Bool { deadSince == nil && !hasEnded }
 }

@@ -89,7 +89,7 @@ struct RetryRun: Sendable {
             return await settle(gone)
         }
         if isPoison {
-            for channel in waiting { gone.finish(channel, as: .failed, reason: "PoisonTask") }
+            for channel in waiting { gone.finish(channel, as: .failed, reason: "PoisonTask", isGivenUp: true) }
             return await settle(gone)
         }
         let deadline = record.deadline(defaultLife: sweeper.options.defaultLife)
@@ -98,13 +98,17 @@ struct RetryRun: Sendable {
             return await settle(gone)
         }
         for channel in waiting where channel.token == nil { gone.finish(channel, as: .skipped) }
+        for channel in waiting where channel.isQuarantined {
+            gone.finish(channel, as: .failed, reason: "Quarantined")
+        }
         if !gone.isEmpty { await settle(gone) }
-        let waiting = waiting.filter { $0.token != nil }
+        let waiting = waiting.filter { $0.token != nil && !$0.isQuarantined }
         if waiting.isEmpty { return }
         guard mayGoOn else { return }
         let page = TokenPage(waiting)
-        let outcome = await app.transport.send(page, record.prepared(bundleID: app.bundleID))
-        let report = sweeper.judge(page, outcome, lease.app, record, deadline)
+        let report = await sweeper.deliver(
+            page, record.prepared(bundleID: app.bundleID), app, record, lease.name,
+            elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }), deadline: deadline)
         if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
         if report.isUnsent {
             let pause: Duration = sweeper.drain.isOn ? .zero : .seconds(1)
@@ -116,7 +120,10 @@ struct RetryRun: Sendable {
     /// Repeated while the lease holds: what was sent must not be sent again because Redis was away for a moment.
     private func settle(_ settlement: RetrySettlement) async {
         let settled = await held.whileLive(log) { () async throws(StoreError) in
-            try await sweeper.store.sweeps.settle(lease, for: sweeper.options.claimAfter, settlement)
+            for push in settlement.givenUp {
+                try await sweeper.store.deadLetters.enlist(lease.app, lease.name, push)
+            }
+            return try await sweeper.store.sweeps.settle(lease, for: sweeper.options.claimAfter, settlement)
         }
         guard case .ok = settled else { return state.values.withLock { $0.isLost = true } }
         sweeper.meters.settled(lease.app, settlement)

@@ -14,7 +14,9 @@ extension Settlement {
         for exception in report.exceptions {
             switch exception.decision {
             case .delivered: break
-            case .failed: count(.failed)
+            case .failed:
+                count(.failed)
+                if exception.isGivenUp { giveUp(page.channel(exception.index), reason: exception.reason) }
             case .expired: count(.expired)
             case .dead(let prune): owe(prune)
             case .retry(let due, let attempts): retry(page.channel(exception.index), due: due, attempts: attempts)
@@ -55,7 +57,8 @@ extension RetrySettlement {
             }
             switch exception.decision {
             case .delivered: finish(channel, as: .delivered)
-            case .failed: finish(channel, as: .failed, reason: exception.reason)
+            case .failed:
+                finish(channel, as: .failed, reason: exception.reason, isGivenUp: exception.isGivenUp)
             case .expired: finish(channel, as: .expired, reason: exception.reason)
             case .dead(let prune): owe(channel, prune)
             case .retry(let due, let attempts):

@@ -22,9 +22,13 @@ struct Sweep: Sendable {
     struct Page: Sendable {
         var tokens = TokenPage()
         var held: [[UInt8]] = []
+        /// How many more are in the audience and not sent to, since their tokens are quarantined.
+        var quarantined = 0
+        /// Of `tokens`, those that live in the app's other APNs environment.
+        var elsewhere: Set<Int> = []
         /// Of a catch-up.
         var arrivals: [CatchUpArrival] = []
-        var isEmpty: Bool { tokens.isEmpty && held.isEmpty && arrivals.isEmpty }
+        var isEmpty: Bool { tokens.isEmpty && held.isEmpty && arrivals.isEmpty && quarantined == 0 }
     }
 
     let sweeper: Sweeper
@@ -86,6 +90,7 @@ struct Sweep: Sendable {
     private func close(stop: String? = nil) async {
         var settlement = Settlement(range: lease.bounds)
         settlement.stop = stop
+        settlement.abandonsRest = true
         await settle(settlement)
     }
 
@@ -144,12 +149,24 @@ struct Sweep: Sendable {
         guard let marks = try await sweeper.store.registry.marks(lease.app, lease.name, audience, signs) else {
             return nil
         }
+        try await sweeper.store.quarantine.forget(lease.app, lease.name, marks.outdated)
         if marks.isEmpty { return Page(tokens: audience) }
-        func isHere(_ index: Int) -> Bool { setAside.map { !marks[index].contains($0) } ?? true }
-        return Page(
-            tokens: audience.filtered { isHere($0) && !marks[$0].contains(.waiting) },
-            held: (0..<audience.count).filter { isHere($0) && marks[$0].contains(.waiting) }
-                .map { Array(audience.channel($0)) })
+        var page = Page()
+        var sent: [Int] = []
+        for index in 0..<audience.count {
+            if let setAside, marks[index].contains(setAside) { continue }
+            if marks[index].contains(.waiting) {
+                page.held.append(Array(audience.channel(index)))
+            } else if marks[index].contains(.quarantined) {
+                page.quarantined += 1
+            } else {
+                if marks[index].contains(.elsewhere) { page.elsewhere.insert(sent.count) }
+                sent.append(index)
+            }
+        }
+        let wanted = Set(sent)
+        page.tokens = audience.filtered(wanted.contains)
+        return page
     }
 
     /// Sends a page and settles it.
@@ -164,8 +181,8 @@ struct Sweep: Sendable {
             if !page.tokens.isEmpty {
                 // It may have taken long to come to this, and a process may have slept: nothing is sent on a lost lease.
                 guard held.isLive else { return lose() }
-                let outcome = await app.transport.send(page.tokens, push)
-                let report = sweeper.judge(page.tokens, outcome, lease.app, claim.record, deadline)
+                let report = await sweeper.deliver(
+                    page.tokens, push, app, claim.record, lease.name, elsewhere: page.elsewhere, deadline: deadline)
                 if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
                 if report.isUnsent {
                     // Nothing left this machine: the page is read again when the app is back, or by another worker when
@@ -181,13 +198,17 @@ struct Sweep: Sendable {
             }
             for channel in page.held { settlement.hold(channel, mostAttempts: sweeper.options.backoff.attempts / 2) }
         }
+        settlement.quarantined(page.quarantined)
         for arrival in page.arrivals { settlement.caught(arrival) }
         await settle(settlement)
     }
 
     func settle(_ settlement: Settlement) async {
         let settled = await held.whileLive(log) { () async throws(StoreError) in
-            try await sweeper.store.sweeps.settle(lease, for: sweeper.options.claimAfter, settlement)
+            if settlement.givesUp || settlement.stop != nil {
+                try await sweeper.store.deadLetters.enlist(lease.app, lease.name, lease.push)
+            }
+            return try await sweeper.store.sweeps.settle(lease, for: sweeper.options.claimAfter, settlement)
         }
         switch settled {
         case nil, .stale, .gone:

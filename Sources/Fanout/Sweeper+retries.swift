@@ -40,13 +40,25 @@ extension Sweeper {
 
     // MARK: Judging a page, for sweeps and retries alike
 
-    func judge(
-        _ page: TokenPage, _ outcome: PageOutcome, _ app: AppKey, _ record: PushRecord, _ deadline: Int64
-    ) -> PageReport {
-        PageReport(
-            page, outcome, now: store.time.now(), deadline: deadline, triesOnce: record.expiry == 0,
-            backoff: options.backoff,
-            rest: { gates.nextRest(app, $0) }, random: { Double.random(in: 0..<1) })
+    /// Sends a page, each token to the environment where it lives, and says what became of it. Where tokens were found in
+    /// the other environment is remembered on the way.
+    func deliver(
+        _ page: TokenPage, _ push: PreparedPush, _ app: WorkerApp, _ record: PushRecord, _ name: ActivityName,
+        elsewhere: Set<Int>, deadline: Int64
+    ) async -> PageReport {
+        let delivery = await app.environments.send(page, push, known: elsewhere)
+        let report = PageReport(
+            page, delivery.outcome, now: store.time.now(), deadline: deadline, triesOnce: record.expiry == 0,
+            backoff: options.backoff, elsewhere: delivery.elsewhere, rest: { gates.nextRest(app.key, $0) },
+            random: { Double.random(in: 0..<1) })
+        answers.note(app.key, report.answers, now: store.time.now())
+        let news = delivery.found.filter { !elsewhere.contains($0) }
+        if !news.isEmpty {
+            // Lost, it is found out again.
+            try? await store.otherEnvironment.remember(app.key, name, page, news)
+        }
+        if let refusal = report.otherRefusal { await ring(app.key, .otherEnvironment, refusal) }
+        return report
     }
 
     /// Closes or opens the app's gate after a page; the time it rests, if it does.

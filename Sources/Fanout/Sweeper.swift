@@ -16,6 +16,8 @@ struct Sweeper: Sendable {
     let leases: LeaseKeeper
     let drain: Drain
     let meters: WorkerMeters
+    let answers: AnswerLog
+    let bell: AlarmBell
     let logger: Logger
 
     /// What becomes of the stream's entry.
@@ -178,36 +180,5 @@ struct Sweeper: Sendable {
         let lost = try await store.sweeps.unfinishedShards(item.app, item.name, push)
         try await store.queue.add(
             lost.map { WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: $0) })
-    }
-
-    // MARK: Removals
-
-    func applyOwed(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
-        try await store.sweeps.eachOwed(app, name) { owed throws(StoreError) in try await apply(owed, app, name) }
-    }
-
-    /// Applies removals to the registry and strikes them off. Repeatable: the registry knows what it removed, each is
-    /// counted by the one call that strikes it.
-    func apply(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
-        for start in stride(from: 0, to: owed.count, by: 1_000) {
-            let part = owed[start..<min(start + 1_000, owed.count)]
-            let results = try await store.registry.prune(app, name, part.map(\.prune))
-            let struck = zip(part, results).map { (owed: $0, as: Self.outcome($0.prune, $1)) }
-            let (counted, firstRetry) = try await store.sweeps.strike(app, name, struck)
-            meters.struck(app, counted)
-            // What waited behind an `end` is free now.
-            if let firstRetry, part.contains(where: \.prune.hasEnded) {
-                try await scheduleRetries(app, name, .high, firstRetry)
-            }
-        }
-    }
-
-    private static func outcome(_ prune: Prune, _ result: PruneResult) -> SettledField {
-        if prune.hasEnded { return .delivered }
-        return switch result {
-        case .pruned: .pruned
-        case .newer: .failed
-        case .gone: .skipped
-        }
     }
 }

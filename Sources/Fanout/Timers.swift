@@ -12,6 +12,7 @@ struct Timers: Sendable {
     let leases: LeaseKeeper
     let drain: Drain
     let channels: ChannelKeeper
+    let answers: AnswerLog
     let logger: Logger
 
     /// Keeps what is in hand, until cancelled: longer than all else, since pages in flight are settled under these leases.
@@ -49,6 +50,7 @@ struct Timers: Sendable {
                     }
                 }
             }
+            group.addTask { await every(.seconds(30)) { await tellAnswers() } }
             group.addTask {
                 await every(.seconds(600)) {
                     await quietly { () async throws(StoreError) in
@@ -97,6 +99,20 @@ struct Timers: Sendable {
         }
         if entries.isEmpty { return }
         await quietly { () async throws(StoreError) in try await store.queue.renew(entries, consumer: consumer) }
+    }
+
+    /// What went well counts too, before something is called dead somewhere in the fleet.
+    private func tellAnswers() async {
+        for app in answers.apps {
+            let now = store.time.now()
+            let seen = answers.take(app, now: now, window: options.pruneGuard.window)
+            if seen.isEmpty { continue }
+            do throws(StoreError) {
+                _ = try await store.answers.add(app, seen, window: options.pruneGuard.window)
+            } catch {
+                answers.putBack(app, seen, now: now)
+            }
+        }
     }
 
     private func every(_ interval: Duration, _ body: () async -> Void) async {

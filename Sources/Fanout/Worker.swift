@@ -40,7 +40,8 @@ public struct Worker: Service {
         }
         let sweeper = Sweeper(
             store: store, apps: Dictionary(uniqueKeysWithValues: gated), options: options, owner: consumer,
-            gates: gates, leases: leases, drain: drain, meters: WorkerMeters(keys), logger: logger)
+            gates: gates, leases: leases, drain: drain, meters: WorkerMeters(keys), answers: AnswerLog(),
+            bell: AlarmBell(), logger: logger)
         let pools = WorkStream.allCases.map { stream in
             Pool(
                 stream, keys, reader: store.reader(), sweeper: sweeper,
@@ -56,7 +57,7 @@ public struct Worker: Service {
                     logger: logger)
                 let timers = Timers(
                     store: store, apps: keys, options: options, pools: pools, leases: leases, drain: drain,
-                    channels: channels, logger: logger)
+                    channels: channels, answers: sweeper.answers, logger: logger)
                 group.addTask { await timers.keepInHand(consumer: consumer) }
                 await withDiscardingTaskGroup { work in
                     work.addTask { await timers.run(consumer: consumer) }
@@ -66,6 +67,7 @@ public struct Worker: Service {
             }
             for app in apps {
                 await app.transport.close()
+                await app.otherTransport?.close()
                 await app.broadcasts?.close()
             }
             for pool in pools { pool.close() }

@@ -1,22 +1,29 @@
 public import APNsClient
 public import LiveActivity
+import Store
 
 /// One app as a worker serves it.
 public struct WorkerApp: Sendable {
     public var key: AppKey
     public var bundleID: String
     public var transport: any PushTransport
+    /// Of an app for both APNs environments: where tokens are tried that the first does not know.
+    public var otherTransport: (any PushTransport)?
     /// Nil: this worker makes no broadcast channels for the app and sends to none.
     public var broadcasts: BroadcastService?
 
     public init(
-        key: AppKey, bundleID: String, transport: any PushTransport, broadcasts: BroadcastService? = nil
+        key: AppKey, bundleID: String, transport: any PushTransport, otherTransport: (any PushTransport)? = nil,
+        broadcasts: BroadcastService? = nil
     ) {
         self.key = key
         self.bundleID = bundleID
         self.transport = transport
+        self.otherTransport = otherTransport
         self.broadcasts = broadcasts
     }
+
+    var environments: Environments { Environments(first: transport, other: otherTransport) }
 }
 
 public struct WorkerOptions: Sendable {
@@ -34,7 +41,7 @@ public struct WorkerOptions: Sendable {
     public var maxClaims = 8
     public var drainTimeout: Duration = .seconds(25)
     /// A push without an expiry is tried for this long after its acceptance.
-    public var defaultLife: Duration = .seconds(3_600)
+    public var defaultLife = PushRecord.defaultLife
     /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.
     public var minInterval: Duration = .zero
     public var backoff = Backoff()

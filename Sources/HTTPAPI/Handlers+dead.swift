@@ -35,11 +35,27 @@ extension Handlers {
 
     func retryDead(_ call: Call) async throws(APIError) -> Answer {
         let id = try call.pushID()
-        let letter = try await storing { () throws(StoreError) in
-            try await store.deadLetters.letter(call.app.key, id)
+        let retry = try await storing { () throws(StoreError) in
+            try await store.deadLetters.retry(call.app.key, id)
         }
-        if letter == nil { throw .noDeadLetter }
-        throw APIError(501, "Trying dead letters again is not built yet; publish the present state.")
+        switch retry {
+        case .taken(let tokens, let isResumed):
+            return Answer(200, ["ok": true, "retried": .integer(tokens), "resumed": .bool(isResumed)])
+        case .none: throw .noDeadLetter
+        case .newer(let newer):
+            throw APIError(
+                409,
+                "A newer push went out under this name\(newer.map { " (\($0))" } ?? ""), and nothing goes backwards: "
+                    + "publish the present state again.")
+        case .expired:
+            throw APIError(409, "The push is past its expiry or stale date: publish the present state again.")
+        case .busy:
+            throw APIError(
+                503, "Too many tokens of this name wait for an attempt to look through them. Try again.", retryAfter: 30
+            )
+        case .notFinished:
+            throw APIError(409, "The push was cancelled or is still being sent; see its ledger.")
+        }
     }
 
     func dropDead(_ call: Call) async throws(APIError) -> Answer {

@@ -9,6 +9,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case keyID = "apns.key_id"
     case keyFile = "apns.key_file"
     case url = "apns.url"
+    case sandboxURL = "apns.sandbox_url"
     case manageURL = "apns.manage_url"
     case caFile = "apns.ca_file"
 
@@ -29,11 +30,12 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .secret: "password of devices, and the key of their signatures"
         case .masterSecret: "password of publishers"
         case .bundleID: "the app's bundle id, such as com.example.shop"
-        case .environment: "production or sandbox"
+        case .environment: "production, sandbox, or both: the sandbox is tried with tokens that production refuses"
         case .teamID: "Apple's team id: ten letters and digits"
         case .keyID: "id of the APNs key: ten letters and digits"
         case .keyFile: "the .p8 file of that key"
         case .url: "APNs server other than Apple's, such as https://127.0.0.1:8443"
+        case .sandboxURL: "with environment both, a sandbox other than Apple's"
         case .manageURL: "server for broadcast channels other than Apple's"
         case .caFile: "PEM roots for that server"
         }
@@ -54,10 +56,10 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
             return (1...155).contains(bytes.count) && bytes.allSatisfy(Self.isKeyByte)
                 ? nil : "a bundle id such as com.example.shop"
         case .environment:
-            return ["production", "sandbox"].contains(value) ? nil : "production or sandbox"
+            return ["production", "sandbox", "both"].contains(value) ? nil : "production, sandbox or both"
         case .teamID, .keyID:
             return (1...32).contains(bytes.count) && isWord ? nil : "letters and digits (Apple's have ten)"
-        case .url, .manageURL:
+        case .url, .sandboxURL, .manageURL:
             let rest = value.hasPrefix("https://") ? value.dropFirst(8) : ""
             return rest.isEmpty || rest.contains("/") || rest.contains(" ")
                 ? "https://host or https://host:port, without a path" : nil

@@ -18,10 +18,17 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
                 + (place.isEmpty ? "" : " (without 'apps:' in the file it would be \(field.environmentName))"))
     }
 
+    private static let sandboxOrigin = "https://api.sandbox.push.apple.com"
+
     /// Where pushes go: `https://host[:port]`.
     public var apnsOrigin: String {
         if let url = values[.url] { return url }
-        return values[.environment] == "sandbox" ? "https://api.sandbox.push.apple.com" : "https://api.push.apple.com"
+        return values[.environment] == "sandbox" ? Self.sandboxOrigin : "https://api.push.apple.com"
+    }
+
+    /// Where tokens are tried that `apnsOrigin` does not know; nil when the app is for one environment.
+    public var otherOrigin: String? {
+        values[.environment] == "both" ? values[.sandboxURL] ?? Self.sandboxOrigin : nil
     }
 
     /// Where broadcast channels are managed: `https://host:port`.

@@ -44,7 +44,7 @@ struct AppsReader {
         for field in AppField.allCases {
             guard let entry = entries[field.path] else { continue }
             var text = entry.text
-            if field == .url || field == .manageURL, text.hasSuffix("/") { text.removeLast() }
+            if [.url, .sandboxURL, .manageURL].contains(field), text.hasSuffix("/") { text.removeLast() }
             if let rule = field.violation(text) {
                 let found = field.isSecret ? nil : text
                 problems.append(.invalid(key: name(field), entry.origin, found: found, expected: rule))
@@ -52,6 +52,7 @@ struct AppsReader {
             }
             values[field] = field.isPath ? resolved(text, entry.origin) : text
         }
+        if let problem = sandboxProblem(values, entries, name) { problems.append(problem) }
         guard let text = values[.key] else {
             if entries[AppField.key.path] == nil {
                 problems.append(.missing(key: name(.key), remedy: "every app needs one: \(AppField.key.summary)"))
@@ -60,6 +61,24 @@ struct AppsReader {
         }
         guard let key = try? AppKey(text) else { return nil }
         return AppSettings(key: key, place: place, values: values)
+    }
+
+    /// A server of one's own for one environment and Apple's for the other would send the one's tokens to the other.
+    private func sandboxProblem(
+        _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
+    ) -> SettingsError? {
+        let isForBoth = values[.environment] == "both"
+        if isForBoth, values[.url] != nil, values[.sandboxURL] == nil, entries[AppField.sandboxURL.path] == nil {
+            return .missing(
+                key: name(.sandboxURL),
+                remedy: "\(name(.url)) and environment both need it: \(AppField.sandboxURL.summary)")
+        }
+        guard !isForBoth, values[.sandboxURL] != nil, let origin = entries[AppField.sandboxURL.path]?.origin else {
+            return nil
+        }
+        return .conflict(
+            key: name(.sandboxURL), origin,
+            reason: "it is for \(AppField.environment.path) both; apns.url names the only server")
     }
 
     /// A relative path in the file is relative to the file, so that it means the same from every working directory.

@@ -20,8 +20,9 @@ enum Lua {
     static let taskSettle = sharing("task-settle-8", PackageResources.task_settle_8_lua)
     static let retryClaim = sharing("retry-claim-3", PackageResources.retry_claim_3_lua)
     static let retrySettle = sharing("retry-settle-4", PackageResources.retry_settle_4_lua)
-    static let owedStrike = sharing("owed-strike-4", PackageResources.owed_strike_4_lua)
+    static let owedStrike = sharing("owed-strike-5", PackageResources.owed_strike_5_lua)
     static let queueDue = script("queue-due-2", PackageResources.queue_due_2_lua)
+    static let deadRetry = script("dead-retry-8", PackageResources.dead_retry_8_lua)
     static let guardCount = script("guard-count-1", PackageResources.guard_count_1_lua)
     static let quarantineForget = script("quarantine-forget-1", PackageResources.quarantine_forget_1_lua)
     static let alarmRaise = script("alarm-raise-1", PackageResources.alarm_raise_1_lua)
@@ -63,6 +64,7 @@ enum Lua {
         owedStrike,
         queueDue,
         queueForget,
+        deadRetry,
         guardCount,
         quarantineForget,
         alarmRaise,

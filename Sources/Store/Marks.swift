@@ -9,15 +9,35 @@ public struct Marks: Sendable {
         case waiting
         /// Registered while the sweep ran: the catch-up behind its shards has it.
         case catchingUp
+        /// Its very token is quarantined: nothing is sent to it.
+        case quarantined
+        /// Its very token lives in the app's other APNs environment.
+        case elsewhere
     }
 
     private var marks: [Int: Set<Mark>] = [:]
+    /// Marks of tokens that the channels do not have any more: to be forgotten.
+    public fileprivate(set) var outdated: [(channel: [UInt8], mark: QuarantineMark)] = []
 
     /// The marks of a page's entry.
     public subscript(index: Int) -> Set<Mark> { marks[index] ?? [] }
     public var isEmpty: Bool { marks.isEmpty }
 
     mutating func insert(_ mark: Mark, _ index: Int) { marks[index, default: []].insert(mark) }
+
+    /// Notes what one of the channels has under a mark's key. A mark about a token holds only for that one.
+    fileprivate mutating func take(
+        _ mark: Mark, _ index: Int, _ channel: ArraySlice<UInt8>, _ token: ArraySlice<UInt8>, _ value: RedisReply
+    ) throws(RedisError) {
+        switch mark {
+        case .waiting, .catchingUp: insert(mark, index)
+        case .quarantined:
+            guard let found = QuarantineMark(storedValue: try value.bytes()) else { return }
+            if found.token[...] == token { insert(mark, index) } else { outdated.append((Array(channel), found)) }
+        case .elsewhere:
+            if try value.bytes() == OtherEnvironment.hash(token)[...] { insert(mark, index) }
+        }
+    }
 }
 
 extension Marks.Mark {
@@ -25,13 +45,15 @@ extension Marks.Mark {
         switch self {
         case .waiting: .string(keys.waiting(tag))
         case .catchingUp: .string(keys.catchUp(tag))
+        case .quarantined: .string(keys.quarantine(tag))
+        case .elsewhere: .string(keys.otherEnvironment(tag))
         }
     }
 
     /// Asks for all channels at once; nil stands for one without the mark.
     func command(_ keys: Keyspace, _ tag: String, _ channels: [RedisArgument]) -> RedisCommand {
         switch self {
-        case .waiting: RedisCommand("HMGET", [key(keys, tag)] + channels)
+        case .waiting, .quarantined, .elsewhere: RedisCommand("HMGET", [key(keys, tag)] + channels)
         case .catchingUp: RedisCommand("ZMSCORE", [key(keys, tag)] + channels)
         }
     }
@@ -85,7 +107,9 @@ extension Registry {
             }
             for (mark, reply) in zip(asked, replies) {
                 guard reply.count == page.count else { throw .unexpectedReply("marks of another length") }
-                for index in 0..<page.count where !reply[index].isNil { marks.insert(mark, index) }
+                for index in 0..<page.count where !reply[index].isNil {
+                    try marks.take(mark, index, page.channel(index), page.token(index), reply[index])
+                }
             }
             return marks
         }

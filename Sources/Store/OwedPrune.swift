@@ -72,10 +72,12 @@ extension Sweeps {
     }
 
     /// Strikes removals off that were applied, and counts each as it came out; one that was struck before counts nothing.
+    /// With a mark (`marks` has one for each, or is empty) the removal was not applied: its token is quarantined.
     /// Gives what this call counted, and when the name's first waiting channel is due (epoch ms): an `end` that is struck
     /// frees the channel for what waits behind it.
     public func strike(
-        _ app: AppKey, _ name: ActivityName, _ struck: [(owed: OwedPrune, as: SettledField)]
+        _ app: AppKey, _ name: ActivityName, _ struck: [(owed: OwedPrune, as: SettledField)],
+        marks: [QuarantineMark?] = []
     ) async throws(StoreError) -> (counted: [SettledField: Int], firstRetry: Int64?) {
         let tag = keys.tag(app, name)
         let reply = try await redis.run([
@@ -83,10 +85,17 @@ extension Sweeps {
                 Lua.owedStrike,
                 keys: [
                     .string(keys.owed(tag)), .string(keys.waiting(tag)), .string(keys.retries(tag)),
-                    .string(keys.name(tag)),
+                    .string(keys.name(tag)), .string(keys.quarantine(tag)),
                 ],
-                arguments: [.string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag))]
-                    + struck.flatMap { [.bytes($0.owed.field), .string($0.as.rawValue)] })
+                arguments: [
+                    .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)), .int(Quarantine.life.milliseconds),
+                ]
+                    + struck.enumerated().flatMap { index, one -> [RedisArgument] in
+                        let mark = marks.isEmpty ? nil : marks[index]
+                        return [
+                            .bytes(one.owed.field), .string(one.as.rawValue), mark.map { .bytes($0.storedValue) } ?? "",
+                        ]
+                    })
         ])[0]
         return try redisErrors { () throws(RedisError) in
             let answers = try reply.array()

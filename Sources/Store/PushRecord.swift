@@ -19,6 +19,9 @@ public struct PushRecord: Sendable {
 }
 
 extension PushRecord {
+    /// A push without an expiry is tried for this long after its acceptance.
+    public static let defaultLife: Duration = .seconds(3_600)
+
     /// Epoch milliseconds after which no token is tried: the expiry, the stale date, or `defaultLife` after acceptance.
     public func deadline(defaultLife: Duration) -> Int64 {
         var deadline = createdAt + defaultLife.milliseconds

@@ -50,6 +50,17 @@ public struct Quarantine: Sendable {
         ])
     }
 
+    /// Forgets marks of tokens that their channels do not have any more.
+    public func forget(
+        _ app: AppKey, _ name: ActivityName, _ outdated: [(channel: [UInt8], mark: QuarantineMark)]
+    ) async throws(StoreError) {
+        if outdated.isEmpty { return }
+        let seen = outdated.flatMap { [RedisArgument.bytes($0.channel), .bytes($0.mark.storedValue)] }
+        let key = RedisArgument.string(keys.quarantine(keys.tag(app, name)))
+        let reply = try await redis.run([RedisCommand(Lua.quarantineForget, keys: [key], arguments: seen)])[0]
+        if try redisErrors({ () throws(RedisError) in try reply.integer() == 0 }) { try await strike(app, name) }
+    }
+
     /// How many names hold quarantined tokens.
     public func count(_ app: AppKey) async throws(StoreError) -> Int {
         let reply = try await redis.run([

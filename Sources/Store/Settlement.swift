@@ -19,6 +19,10 @@ public struct Settlement: Sendable {
     public var errors: [String: Int] = [:]
     /// Stops the push early, for this reason.
     public var stop: String?
+    /// The push was stopped: the rest of the shard is not read, and where it stands is kept for an operator.
+    public var abandonsRest = false
+    /// Something of it is kept for an operator: whoever settles lists the push first.
+    public private(set) var givesUp = false
     /// Removals that the page decides on: whoever settles applies them next.
     public private(set) var owed: [Prune] = []
     /// Channels of the page now wait: whoever settles sees to it that somebody comes back for them.
@@ -36,6 +40,12 @@ public struct Settlement: Sendable {
         owed.append(prune)
     }
 
+    /// A token of the page that is given up for good, unless an operator decides otherwise; counted by itself.
+    public mutating func giveUp(_ channel: some Collection<UInt8>, reason: String) {
+        operations += ["dead", .bytes(Array(channel)), .string(reason)]
+        givesUp = true
+    }
+
     /// A channel of the page that is tried again at `due` (epoch ms).
     public mutating func retry(_ channel: some Collection<UInt8>, due: Int64, attempts: Int) {
         operations += ["retry", .bytes(Array(channel)), .int(due), .int(attempts)]
@@ -47,6 +57,14 @@ public struct Settlement: Sendable {
     public mutating func hold(_ channel: some Collection<UInt8>, mostAttempts: Int) {
         operations += ["hold", .bytes(Array(channel)), .int(mostAttempts)]
         leavesWaiting = true
+    }
+
+    /// Channels of the page whose tokens are quarantined: nothing was sent to them.
+    public mutating func quarantined(_ number: Int) {
+        if number == 0 { return }
+        targets += number
+        count(.failed, number)
+        errors["Quarantined", default: 0] += number
     }
 
     /// A channel of the catch-up was seen to, as it was at that arrival.
@@ -76,6 +94,8 @@ public struct RetrySettlement: Sendable {
     public private(set) var retries = 0
     public private(set) var duplicatesPossible = 0
     public private(set) var owed: [OwedPrune] = []
+    /// Pushes of which something is kept for an operator: whoever settles lists them first.
+    public private(set) var givenUp: Set<PushID> = []
     private(set) var arguments: [RedisArgument] = []
 
     public init() {}
@@ -84,15 +104,18 @@ public struct RetrySettlement: Sendable {
         [word, .bytes(waiting.channel), .bytes(waiting.push.uuid.bytes), .bytes(waiting.seen)]
     }
 
-    /// `reason` is counted too, unless it is empty.
-    public mutating func finish(_ waiting: WaitingChannel, as field: SettledField, reason: String = "") {
+    /// `reason` is counted too, unless it is empty. `isGivenUp`: kept for an operator to decide about.
+    public mutating func finish(
+        _ waiting: WaitingChannel, as field: SettledField, reason: String = "", isGivenUp: Bool = false
+    ) {
         finished[field, default: 0] += 1
-        arguments += first("pop", waiting) + [.string(field.rawValue), .string(reason)]
+        if isGivenUp { givenUp.insert(waiting.push) }
+        arguments += first("pop", waiting) + [.string(field.rawValue), .string(reason), isGivenUp ? "1" : "0"]
     }
 
     /// Its push is over, and has counted the channel: only the line moves up.
     public mutating func drop(_ waiting: WaitingChannel) {
-        arguments += first("pop", waiting) + [.string(SettledField.skipped.rawValue), ""]
+        arguments += first("pop", waiting) + [.string(SettledField.skipped.rawValue), "", "0"]
     }
 
     /// Tried again at `due` (epoch ms).
@@ -114,6 +137,7 @@ public struct RetrySettlement: Sendable {
 
     /// Stops a push early: nothing of it is sent any more.
     public mutating func stop(_ push: PushID, reason: String) {
+        givenUp.insert(push)
         arguments += ["stop", .bytes(push.uuid.bytes), .string(reason)]
     }
 

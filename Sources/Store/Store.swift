@@ -13,6 +13,7 @@ public struct Store: Sendable {
     public let alarms: Alarms
     public let answers: Answers
     public let quarantine: Quarantine
+    public let otherEnvironment: OtherEnvironment
     public let deadLetters: DeadLetters
     public let providerTokens: ProviderTokens
     /// What registrations and due times are dated by.
@@ -44,6 +45,7 @@ public struct Store: Sendable {
         sweeps = Sweeps(redis: redis, keys: keys)
         alarms = Alarms(redis: redis, keys: keys, clock: clock)
         answers = Answers(redis: redis, keys: keys)
+        otherEnvironment = OtherEnvironment(redis: redis, keys: keys)
         quarantine = Quarantine(redis: redis, keys: keys, registry: registry, alarms: alarms, clock: clock)
         deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)
         broadcasts = Broadcasts(redis: redis, keys: keys)

@@ -11,6 +11,10 @@ public struct WaitingChannel: Sendable, Hashable {
     public var token: [UInt8]?
     /// Epoch ms.
     public var registeredAt: Int64
+    /// That very token is quarantined.
+    public var isQuarantined = false
+    /// That very token lives in the app's other APNs environment.
+    public var livesElsewhere = false
     /// The line's header when the token was looked up: settling compares it.
     let seen: [UInt8]
 
@@ -87,22 +91,34 @@ extension Sweeps {
             try reply.array().map { item throws(RedisError) in Array(try item.bytes()) }
         }
         if channels.isEmpty { return [] }
-        let lines = RedisCommand("HMGET", [.string(keys.waiting(tag))] + channels.map { .bytes($0) })
+        let fields = channels.map { RedisArgument.bytes($0) }
+        let asked = [keys.waiting(tag), keys.quarantine(tag), keys.otherEnvironment(tag)]
+            .map { RedisCommand("HMGET", [.string($0)] + fields) }
         let (entries, replies) = try await registry.lookup(
-            registry.place(lease.app, lease.name), channels, and: [lines])
+            registry.place(lease.app, lease.name), channels, and: asked)
         var unreadable = RetrySettlement()
         let due = try redisErrors { () throws(RedisError) in
-            if let error = replies[0].error { throw error }
-            guard replies[0].count == channels.count else { throw .unexpectedReply("HMGET of another length") }
+            for reply in replies {
+                if let error = reply.error { throw error }
+                guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }
+            }
             var due: [WaitingChannel] = []
             for (index, channel) in channels.enumerated() {
                 let line = replies[0][index]
                 let entry = entries[index]
                 if !line.isNil,
-                    let waiting = WaitingChannel(
+                    var waiting = WaitingChannel(
                         channel: channel, line: try line.bytes(), token: entry?.token,
                         registeredAt: entry?.registeredAt ?? 0)
                 {
+                    if let token = entry?.token, !replies[1][index].isNil {
+                        waiting.isQuarantined =
+                            QuarantineMark(storedValue: try replies[1][index].bytes())?.token == token
+                    }
+                    if let token = entry?.token, !replies[2][index].isNil {
+                        waiting.livesElsewhere =
+                            try replies[2][index].bytes() == OtherEnvironment.hash(token)[...]
+                    }
                     due.append(waiting)
                 } else {
                     unreadable.discard(channel)
@@ -128,7 +144,7 @@ extension Sweeps {
                 arguments: [
                     .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds),
                     .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
-                    .int(Pushes.retention.milliseconds),
+                    .int(Pushes.retention.milliseconds), .string(keys.deadLetterPrefix(tag)),
                 ] + settlement.arguments)
         ])[0]
         return try redisErrors { () throws(RedisError) in

@@ -206,7 +206,8 @@ public struct Sweeps: Sendable {
             .int(lease.epoch), .int(duration.milliseconds), .int(range.lowerBound.rawValue),
             .int(range.upperBound.rawValue), .int(bounds.lowerBound.rawValue), .int(bounds.upperBound.rawValue),
             .string(settlement.stop ?? ""), .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
-            .int(Pushes.retention.milliseconds),
+            .int(Pushes.retention.milliseconds), .string(keys.deadLetterPrefix(tag)),
+            settlement.abandonsRest ? "1" : "0",
         ]
         let reply = try await redis.run([
             RedisCommand(

@@ -56,8 +56,8 @@ struct WorkerFixture {
     }
 
     func group(
-        _ transport: any PushTransport, _ name: String = "w", claimAfter: Duration = .seconds(1),
-        minInterval: Duration = .zero
+        _ transport: any PushTransport, other: (any PushTransport)? = nil, _ name: String = "w",
+        claimAfter: Duration = .seconds(1), minInterval: Duration = .zero
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.claimAfter = claimAfter
@@ -65,17 +65,21 @@ struct WorkerFixture {
         options.backoff.base = .milliseconds(20)
         options.backoff.attempts = 4
         let worker = Worker(
-            store: store, apps: [WorkerApp(key: app, bundleID: "com.example.shop", transport: transport)],
-            options: options,
-            logger: Self.logger)
+            store: store,
+            apps: [
+                WorkerApp(key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other)
+            ],
+            options: options, logger: Self.logger)
         return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: Self.logger))
     }
 
-    /// Runs a worker while `body` lasts, then stops it gracefully.
+    /// Runs a worker while `body` lasts, then stops it gracefully. With a short `claimAfter` a busy machine loses leases, and
+    /// sends pages twice.
     func withWorker<T: Sendable>(
-        _ transport: any PushTransport, minInterval: Duration = .zero, _ body: @Sendable () async throws -> T
+        _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = .seconds(1),
+        minInterval: Duration = .zero, _ body: @Sendable () async throws -> T
     ) async throws -> T {
-        let group = group(transport, minInterval: minInterval)
+        let group = group(transport, other: other, claimAfter: claimAfter, minInterval: minInterval)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {

@@ -30,6 +30,24 @@ struct AppSettingsTests {
         #expect(app.manageOrigin == "https://api-manage-broadcast.sandbox.push.apple.com:2195")
     }
 
+    @Test("Both environments: production first, the sandbox for what it does not know")
+    func bothEnvironments() throws {
+        let apple = try load(file: "apps:\n  - key: shop\n    apns: {environment: both}\n").apps[0]
+        #expect(apple.apnsOrigin == "https://api.push.apple.com")
+        #expect(apple.otherOrigin == "https://api.sandbox.push.apple.com")
+        var environment = Self.environment
+        #expect(try load(environment: environment).apps[0].otherOrigin == nil)
+        environment["LAMPLIGHTER_APNS_ENVIRONMENT"] = "both"
+        #expect(refusal(environment: environment).contains("LAMPLIGHTER_APNS_SANDBOX_URL is not set"))
+        environment["LAMPLIGHTER_APNS_SANDBOX_URL"] = "https://127.0.0.1:9443/"
+        let own = try load(environment: environment).apps[0]
+        #expect(own.apnsOrigin == "https://127.0.0.1:8443" && own.otherOrigin == "https://127.0.0.1:9443")
+        environment["LAMPLIGHTER_APNS_ENVIRONMENT"] = "production"
+        #expect(refusal(environment: environment).contains("it is for apns.environment both"))
+        #expect(
+            refusal(file: "apps:\n  - key: a\n    apns: {environment: all}\n").contains("production, sandbox or both"))
+    }
+
     @Test("The file's list wins over the environment's app, with a warning")
     func both() throws {
         var other = Self.environment
@@ -73,7 +91,7 @@ struct AppSettingsTests {
             ("LAMPLIGHTER_APP_KEY", "a:b", "A-Z a-z 0-9"),
             ("LAMPLIGHTER_APP_SECRET", "hunter2", "8 to 256 characters"),
             ("LAMPLIGHTER_APP_MASTER_SECRET", "hunter 2 hunter", "8 to 256 characters"),
-            ("LAMPLIGHTER_APNS_ENVIRONMENT", "prod", "production or sandbox"),
+            ("LAMPLIGHTER_APNS_ENVIRONMENT", "prod", "production, sandbox or both"),
             ("LAMPLIGHTER_APNS_TEAM_ID", "AB-1", "letters and digits"),
             ("LAMPLIGHTER_APNS_URL", "http://127.0.0.1", "https://host"),
             ("LAMPLIGHTER_APNS_URL", "https://host/3/device", "without a path"),

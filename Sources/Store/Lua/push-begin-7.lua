@@ -55,7 +55,7 @@ if not active and interval > 0 and update[2] == '1' then
 end
 if not active then
     -- From here on, who begins to follow or gets another token is noted in k (registry-set): the sweep may be past it.
-    redis.call('HSET', KEYS[1], 'active', id, 'catch', ARGV[9])
+    redis.call('HSET', KEYS[1], 'active', id, 'catch', ARGV[9], 'begun', update[1], 'begun_id', id)
     redis.call('DEL', KEYS[6])
     redis.call('HSET', KEYS[3], 'state', 'sending')
 end

@@ -1,11 +1,10 @@
 -- Takes marks out of a name's quarantine, each only if it is still the one that was seen.
 -- KEYS[1] x (hash: channel → mark)
 -- ARGV channel, mark, channel, mark …
--- Returns how many were taken out.
-local taken = 0
+-- Returns how many are left.
 for i = 1, #ARGV, 2 do
     if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then
-        taken = taken + redis.call('HDEL', KEYS[1], ARGV[i])
+        redis.call('HDEL', KEYS[1], ARGV[i])
     end
 end
-return taken
+return redis.call('HLEN', KEYS[1])

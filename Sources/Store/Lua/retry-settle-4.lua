@@ -1,8 +1,10 @@
 -- Settles attempts at channels that waited. Each operation acts only while its push is first in the channel's list, with the
 -- attempts that the sender saw: repeating one counts nothing twice.
 -- KEYS  1 l  2 r  3 h  4 o
--- ARGV  1 owner  2 epoch  3 lease ms  4 the p keys' common prefix  5 the w keys'  6 retention ms, then operations:
---         'pop' channel push seen field reason     finished: counted as `field`, and under `reason` unless that is ''
+-- ARGV  1 owner  2 epoch  3 lease ms  4 the p keys' common prefix  5 the w keys'  6 retention ms
+--       7 the dl keys' common prefix, then operations:
+--         'pop' channel push seen field reason kept   finished: counted as `field`, and under `reason` unless that is '';
+--                                                  kept 1: given up, for an operator to decide about
 --         'again' channel push seen due attempts reason duplicates
 --         'owe' channel push seen token value reason   dead: a removal is owed to the registry, counted when it is struck
 --         'end' channel push seen token value      its `end` was delivered: the same, and nothing goes to the channel until
@@ -19,7 +21,7 @@ if lease[1] ~= ARGV[2] or lease[2] ~= ARGV[1] then return {'stale'} end
 local time = redis_now()
 local now = string.format('%.0f', time)
 redis.call('HSET', l, 'r:d', string.format('%.0f', time + ARGV[3]))
-if #ARGV > 6 then redis.call('HDEL', l, 'r:c') end
+if #ARGV > 7 then redis.call('HDEL', l, 'r:c') end
 
 local function keys(push)
     local text = id_text(push)
@@ -43,8 +45,8 @@ local function owe(channel, push, token, value)
     return isNew
 end
 
-local size = {pop = 6, again = 8, owe = 7, ['end'] = 6, stop = 3, void = 2}
-local i = 7
+local size = {pop = 7, again = 8, owe = 7, ['end'] = 6, stop = 3, void = 2}
+local i = 8
 while i <= #ARGV do
     local op, channel, push, seen, a, b, c = unpack(ARGV, i, i + 6)
     local d = ARGV[i + 7]
@@ -61,6 +63,7 @@ while i <= #ARGV do
         local p, w = keys(channel)
         local state = redis.call('HGET', p, 'state')
         if state == 'sending' or state == 'queued' then
+            note_stop(ARGV[7] .. id_text(channel), w, push, now)
             stop(p, w, 'failed', now)
             redis.call('HSET', p, 'stopped', push)
             finish(p, w, now)
@@ -76,7 +79,13 @@ while i <= #ARGV do
             redis.call('HSET', h, channel, header(0, string.byte(list, 3)) .. string.sub(list, 4))
             redis.call('ZADD', r, now, channel)
         elseif op == 'pop' then
-            leave(p, w, a, b, now)
+            local dl = ARGV[7] .. id_text(push)
+            if leave(p, w, a, b, now) then
+                if c == '1' then give_up(dl, channel, b, false, now) end
+            else
+                local reason = redis.call('HGET', p, 'stopped')
+                if reason and redis.call('EXISTS', dl) == 1 then give_up(dl, channel, reason, true, now) end
+            end
             pop(channel, list)
         elseif op == 'again' then
             redis.call('HSET', h, channel, header(b, string.byte(list, 3)) .. string.sub(list, 4))

@@ -20,6 +20,26 @@ local function finish(p, w, now)
     return push[1]
 end
 
+-- What a push gives up is kept for an operator: dl counts tokens by reason (`r:`) and says why the push was stopped, dl:c
+-- holds the channels, the first 10,000. Kept for 7 days. `isCounted`: its count stands already.
+local function give_up(dl, channel, reason, isCounted, now)
+    if not isCounted then redis.call('HINCRBY', dl, 'r:' .. reason, 1) end
+    redis.call('HSET', dl, 'at', now)
+    redis.call('PEXPIRE', dl, 604800000)
+    if redis.call('HLEN', dl .. ':c') < 10000 then
+        redis.call('HSET', dl .. ':c', channel, reason)
+        redis.call('PEXPIRE', dl .. ':c', 604800000)
+    end
+end
+
+-- Notes that a push was stopped, and how many places it had in lists then: they are kept as the lists are worked off.
+local function note_stop(dl, w, reason, now)
+    redis.call('HSET', dl, 'stop', reason, 'at', now)
+    local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
+    if waiting > 0 then redis.call('HINCRBY', dl, 'r:' .. reason, waiting) end
+    redis.call('PEXPIRE', dl, 604800000)
+end
+
 -- Stops a push: its waiting places are counted at once. What is left of them in the lists counts nothing any more.
 local function stop(p, w, state, now)
     redis.call('HSET', p, 'state', state, 'finished', now)

@@ -4,8 +4,10 @@
 -- ARGV  1 push id  2 the same, 16 bytes  3 shard, or 'c' for the catch-up behind the shards  4 owner  5 epoch  6 lease ms
 --       7 first position of the page (for 'c' its number)  8 position behind it  9 first position of the shard
 --       10 end of the shard  11 reason to stop the push early, or ''  12 the p keys' common prefix  13 the w keys'
---       14 retention ms
+--       14 retention ms  15 the dl keys' common prefix  16 1: the rest of the shard is given up with its push, which was
+--       stopped: where it stands is kept
 --       then a list of operations, each with its arguments:
+--         'dead' channel reason        a token of the page is given up, and counted by 'add'
 --         'add' field n                counters of tokens that this page read
 --         'owe' channel-and-token value  a removal owed to the registry; counted when it is struck
 --         'retry' channel due attempts   a token of the page to try again; counted as read by 'add'
@@ -83,10 +85,14 @@ local function wait(channel, due, attempts, isCounted)
     redis.call('HSET', h, channel, list .. raw)
 end
 
-local i = repeated and #ARGV + 1 or 15
+local dl = ARGV[15] .. id
+local i = repeated and #ARGV + 1 or 17
 while i <= #ARGV do
     local op, a, b, c = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
-    if op == 'add' then
+    if op == 'dead' then
+        give_up(dl, a, b, false, now)
+        i = i + 3
+    elseif op == 'add' then
         redis.call('HINCRBY', p, a, b)
         i = i + 3
     elseif op == 'owe' then
@@ -109,10 +115,14 @@ end
 
 if ARGV[11] ~= '' and not stopped then
     state, stopped = 'failed', true
+    note_stop(dl, w, ARGV[11], now)
     stop(p, w, state, now)
     redis.call('HSET', p, 'stopped', ARGV[11])
 end
 
+if ARGV[16] == '1' and state == 'failed' and not task[5] and redis.call('EXISTS', dl) == 1 then
+    redis.call('HSET', dl, 'p:' .. s, string.format('%.0f ', position) .. (task[4] or ''))
+end
 ahead[#ahead + 1] = {from, to}
 table.sort(ahead, function(x, y) return x[1] < y[1] end)
 local rest = {}

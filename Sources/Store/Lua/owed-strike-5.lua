@@ -1,14 +1,20 @@
--- Strikes removals off that were applied to the registry: each is counted once, by the call that strikes it.
--- KEYS  1 o  2 h  3 r  4 n
--- ARGV  1 the p keys' common prefix  2 the w keys', then pairs: field of o, outcome to count for its push
--- Returns {the name's first due ms or '', then for each pair 1 struck or 0 not owed any more}
+-- Strikes removals off that were applied to the registry, or that are not to be applied because their tokens are
+-- quarantined: each is counted once, by the call that strikes it.
+-- KEYS  1 o  2 h  3 r  4 n  5 x (quarantine)
+-- ARGV  1 the p keys' common prefix  2 the w keys'  3 life of the quarantine's marks, ms, then triples: field of o, outcome
+--       to count for its push, mark that quarantines the token or ''
+-- Returns {the name's first due ms or '', then for each triple 1 struck or 0 not owed any more}
 -- `cut` in n counts the lists that were set free after an `end`: a sweep that read a page before the removal and asks for
 -- waiting channels after it learns from it to read the page again.
-local o, h, r, n = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local o, h, r, n, x = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local now = string.format('%.0f', redis_now())
+-- After the push's 16 bytes and the length, 2.
+local function channel_of(field)
+    return string.sub(field, 19, 18 + string.byte(field, 17) * 256 + string.byte(field, 18))
+end
 local answer = {''}
-for i = 3, #ARGV, 2 do
-    local field, outcome = ARGV[i], ARGV[i + 1]
+for i = 4, #ARGV, 3 do
+    local field, outcome, mark = ARGV[i], ARGV[i + 1], ARGV[i + 2]
     local value = redis.call('HGET', o, field)
     if value then
         redis.call('HDEL', o, field)
@@ -16,11 +22,16 @@ for i = 3, #ARGV, 2 do
         local p, w = ARGV[1] .. id_text(id), ARGV[2] .. id_text(id)
         if redis.call('EXISTS', p) == 1 then
             redis.call('HINCRBY', p, outcome, 1)
+            if mark ~= '' then redis.call('HINCRBY', p, 'e:Quarantined', 1) end
             redis.call('HINCRBY', w, 'owed', -1)
             finish(p, w, now)
         end
+        if mark ~= '' then
+            redis.call('HSET', x, channel_of(field), mark)
+            redis.call('PEXPIRE', x, ARGV[3])
+        end
         if string.sub(value, 1, 1) == 'e' and #field > 18 then
-            local channel = string.sub(field, 19, 18 + string.byte(field, 17) * 256 + string.byte(field, 18))
+            local channel = channel_of(field)
             local list = redis.call('HGET', h, channel)
             if list and string.sub(list, 1, 2) == '\255\255' then
                 redis.call('HINCRBY', n, 'cut', 1)

@@ -1,0 +1,94 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+
+/// One app's APNs servers: the first, and for an app that is configured for both environments the other one. A token lives
+/// in one of them, and only the answer tells in which: what is a bad token in one is tried once in the other, as part of
+/// the same attempt.
+struct Environments: Sendable {
+    let first: any PushTransport
+    let other: (any PushTransport)?
+
+    /// What became of a page, wherever its tokens were sent.
+    struct Delivery: Sendable {
+        var outcome = PageOutcome()
+        /// Entries that the other environment took, and the first did not or was not asked.
+        var found: [Int] = []
+        /// Entries whose outcome the other environment gave: what it says of credentials and topics is about it alone.
+        var elsewhere: Set<Int> = []
+    }
+
+    /// - Parameter known: indices of entries that are known to live in the other environment.
+    func send(_ page: TokenPage, _ push: PreparedPush, known: Set<Int> = []) async -> Delivery {
+        guard let other else { return Delivery(outcome: await first.send(page, push)) }
+        var delivery = Delivery()
+        let all = page.entries.indices
+        async let here = Self.send(page, all.filter { !known.contains($0) }, push, first)
+        async let there = Self.send(page, all.filter(known.contains), push, other)
+        let asked = await (first: here, other: there)
+        delivery.take(asked.first, isOther: false)
+        delivery.take(asked.other, isOther: true)
+        let strangers = asked.first.misplaced
+        let strays = asked.other.misplaced
+        if strangers.isEmpty, strays.isEmpty { return delivery.sorted() }
+        delivery.outcome.exceptions.removeAll { strangers.contains($0.index) || strays.contains($0.index) }
+        async let second = Self.send(page, strangers.sorted(), push, other)
+        async let third = Self.send(page, strays.sorted(), push, first)
+        let again = await (other: second, first: third)
+        delivery.take(again.other, isOther: true)
+        delivery.take(again.first, isOther: false)
+        return delivery.sorted()
+    }
+
+    /// The outcome of a part of a page, by the page's own indices.
+    fileprivate struct Part: Sendable {
+        var indices: [Int]
+        var outcome: PageOutcome
+
+        /// Entries that this environment does not know.
+        var misplaced: Set<Int> {
+            Set(
+                outcome.exceptions.compactMap { exception in
+                    guard case .rejected(let rejection) = exception.outcome, rejection.status == 400,
+                        rejection.reason == .known(.badDeviceToken), indices.indices.contains(exception.index)
+                    else { return nil }
+                    return indices[exception.index]
+                })
+        }
+    }
+
+    private static func send(
+        _ page: TokenPage, _ indices: [Int], _ push: PreparedPush, _ transport: any PushTransport
+    ) async -> Part {
+        if indices.isEmpty { return Part(indices: [], outcome: PageOutcome()) }
+        if indices.count == page.count { return Part(indices: indices, outcome: await transport.send(page, push)) }
+        let wanted = Set(indices)
+        return Part(indices: indices, outcome: await transport.send(page.filtered(wanted.contains), push))
+    }
+}
+
+extension Environments.Delivery {
+    fileprivate mutating func take(_ part: Environments.Part, isOther: Bool) {
+        outcome.accepted += part.outcome.accepted
+        outcome.duplicatesPossible += part.outcome.duplicatesPossible
+        var refused: Set<Int> = []
+        for exception in part.outcome.exceptions where part.indices.indices.contains(exception.index) {
+            let index = part.indices[exception.index]
+            refused.insert(index)
+            outcome.exceptions.append(.init(index: index, outcome: exception.outcome))
+        }
+        if isOther {
+            elsewhere.formUnion(part.indices)
+            found += part.indices.filter { !refused.contains($0) }
+        } else {
+            elsewhere.subtract(part.indices)
+        }
+    }
+
+    fileprivate func sorted() -> Self {
+        var delivery = self
+        delivery.outcome.exceptions.sort { $0.index < $1.index }
+        delivery.found.sort()
+        return delivery
+    }
+}

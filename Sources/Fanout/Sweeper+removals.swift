@@ -1,0 +1,116 @@
+import APNsClient
+import LiveActivity
+import Logging
+import Store
+
+/// Removals that pages decided on: applied to the registry, or, where the prune guard does not believe APNs, turned into
+/// quarantine. They are owed in Redis before; whoever claims a name after a death applies what is left.
+extension Sweeper {
+    func applyOwed(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+        try await store.sweeps.eachOwed(app, name) { owed throws(StoreError) in try await apply(owed, app, name) }
+    }
+
+    /// Repeatable: the registry knows what it removed, each is counted by the one call that strikes it.
+    func apply(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+        for start in stride(from: 0, to: owed.count, by: 1_000) {
+            let part = owed[start..<min(start + 1_000, owed.count)]
+            let distrusted = try await distrusted(part, app, name)
+            func isHeldBack(_ one: OwedPrune) -> Bool { one.prune.isDisputable && distrusted.contains(one.push) }
+            try await remove(part.filter { !isHeldBack($0) }, app, name)
+            try await quarantine(part.filter(isHeldBack), app, name)
+        }
+    }
+
+    private func remove(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+        if owed.isEmpty { return }
+        let results = try await store.registry.prune(app, name, owed.map(\.prune))
+        let struck = zip(owed, results).map { (owed: $0, as: Self.outcome($0.prune, $1)) }
+        let (counted, firstRetry) = try await store.sweeps.strike(app, name, struck)
+        meters.struck(app, counted)
+        // What waited behind an `end` is free now.
+        if let firstRetry, owed.contains(where: \.prune.hasEnded) {
+            try await scheduleRetries(app, name, .high, firstRetry)
+        }
+    }
+
+    /// The name is listed before, lest a death leave marks that nobody sees, and after: an operator may have let go of it
+    /// in between.
+    private func quarantine(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+        if owed.isEmpty { return }
+        let now = store.time.now()
+        try await store.quarantine.enlist(app, name)
+        let (counted, _) = try await store.sweeps.strike(
+            app, name, owed.map { (owed: $0, as: .failed) },
+            marks: owed.map { QuarantineMark(reason: $0.prune.reason, since: now, token: $0.prune.token) })
+        try await store.quarantine.enlist(app, name)
+        meters.struck(app, counted)
+    }
+
+    /// The pushes whose 400s are not believed. Adds what this worker has seen to the fleet's count, and raises alarms.
+    private func distrusted(
+        _ owed: ArraySlice<OwedPrune>, _ app: AppKey, _ name: ActivityName
+    ) async throws(StoreError) -> Set<PushID> {
+        let dead = owed.filter { !$0.prune.hasEnded }
+        if dead.isEmpty { return [] }
+        let pushes = Array(Set(dead.map(\.push)))
+        let now = store.time.now()
+        let seen = answers.take(app, now: now, window: options.pruneGuard.window)
+        let counts: (app: AnswerCounts, pushes: [PushID: AnswerCounts])
+        do throws(StoreError) {
+            counts = try await store.answers.add(
+                app, seen, window: options.pruneGuard.window, pushes: pushes, of: name)
+        } catch {
+            answers.putBack(app, seen, now: now)
+            throw error
+        }
+        var distrusted: Set<PushID> = []
+        for push in pushes {
+            let verdict = options.pruneGuard.verdict(push: counts.pushes[push] ?? AnswerCounts(), app: counts.app)
+            if let reason = verdict.quarantine, dead.contains(where: { $0.push == push && $0.prune.isDisputable }) {
+                distrusted.insert(push)
+                await ring(app, .pruneGuard, reason)
+            }
+            if let reason = verdict.manyUnregistered,
+                dead.contains(where: { $0.push == push && !$0.prune.isDisputable })
+            {
+                await ring(app, .manyUnregistered, reason)
+            }
+        }
+        return distrusted
+    }
+
+    /// Raises an alarm and says so in the log, each kind at most twice a minute.
+    func ring(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async {
+        guard bell.mayRing(app, kind, now: Clocks.sinceBoot()) else { return }
+        logger.error(
+            "\(kind.alarmText)", metadata: ["app": "\(app)", "alarm": "\(kind.rawValue)", "reason": "\(reason)"])
+        try? await store.alarms.raise(Alarm(app: app, kind: kind, reason: reason, since: store.time.now()))
+    }
+
+    private static func outcome(_ prune: Prune, _ result: PruneResult) -> SettledField {
+        if prune.hasEnded { return .delivered }
+        return switch result {
+        case .pruned: .pruned
+        case .newer: .failed
+        case .gone: .skipped
+        }
+    }
+}
+
+extension Alarm.Kind {
+    /// What an operator reads first.
+    var alarmText: String {
+        switch self {
+        case .credentials:
+            "APNs refuses this app's credentials: its sends are halted and kept; check team_id, key_id and key_file"
+        case .unreachable: "APNs cannot be reached: this app's sends wait; check the network, apns.url and ca_file"
+        case .pruneGuard:
+            "APNs calls unusually many tokens wrong: they are quarantined, not pruned; check bundle_id, apns.environment "
+                + "and the key, then 'lamplighter quarantine'"
+        case .manyUnregistered: "APNs calls unusually many tokens dead: they are pruned"
+        case .broadcast: "APNs makes or deletes no broadcast channels for this app"
+        case .otherEnvironment:
+            "the app's other APNs environment refuses what the first takes: tokens that live there wait; check the key"
+        }
+    }
+}

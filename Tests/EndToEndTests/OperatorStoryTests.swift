@@ -1,0 +1,135 @@
+import Crypto
+import Foundation
+import TestSupport
+import Testing
+
+/// Wrong configurations against the real simulator, and the way back: nothing is destroyed.
+@Suite("What operators see and decide")
+struct OperatorStoryTests {
+    private func publish(_ deployment: Deployment, _ name: String) async throws -> Ledger {
+        let output = try await deployment.run("publish", name, "--content-state", "{}", "--wait", "--json")
+        let ledger = try Ledger(output.out)
+        #expect(ledger.addsUp, "\(output.out) \(output.err)")
+        return ledger
+    }
+
+    private func faults(_ control: String, _ body: String, _ deployment: Deployment) async throws {
+        #expect(try await deployment.call("POST", control + "/simulator/faults", user: nil, body: body).status == 200)
+    }
+
+    private func tokens(_ deployment: Deployment, _ name: String) async throws -> Int {
+        let answer = try await deployment.call("GET", "\(deployment.gatewayURL)/api/activities/\(name)")
+        return answer.json["tokens"] as? Int ?? -1
+    }
+
+    private func alarms(_ deployment: Deployment) async throws -> [String] {
+        let ready = try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil)
+        #expect(ready.status == 200)
+        return (ready.json["alarms"] as? [[String: Any]] ?? []).compactMap { $0["kind"] as? String }
+    }
+
+    @Test("Every token is called bad: quarantined, kept, released, delivered; then discarded, pruned")
+    func everythingLooksDead() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        _ = try await deployment.importChannels(1_500, name: "match")
+        let allDead = #"{"dead_share":1,"dead_reasons":{"BadDeviceToken":1}}"#
+        try await faults(deployment.controlURL, allDead, deployment)
+
+        let first = try await publish(deployment, "match")
+        #expect(first.state == "done" && first["failed"] == 1_500 && first["pruned"] == 0)
+        #expect(try await tokens(deployment, "match") == 1_500)
+        #expect(try await alarms(deployment) == ["prune_guard"])
+        let status = try await deployment.run("status")
+        #expect(status.out.contains(/prune_guard: \d+ of \d+ answers of a push/), "\(status.out)")
+        let listed = try await deployment.run("quarantine", "list")
+        #expect(listed.code == 0 && listed.out.contains("match") && listed.out.contains("1,500"), "\(listed.out)")
+        #expect(worker.err.contains("alarm=prune_guard"))
+
+        try await faults(deployment.controlURL, "{}", deployment)
+        let second = try await publish(deployment, "match")
+        #expect(second["failed"] == 1_500 && second.errors == ["Quarantined": 1_500])
+        #expect(try await deployment.record()["requests"] as? Int == 1_500, "nothing was sent to them again")
+
+        let released = try await deployment.run("quarantine", "release", "match")
+        #expect(released.code == 0 && released.out.hasPrefix("1,500 tokens of 1 names"), "\(released.out)")
+        #expect(try await alarms(deployment) == [])
+        #expect(try await publish(deployment, "match")["delivered"] == 1_500)
+
+        try await faults(deployment.controlURL, allDead, deployment)
+        _ = try await publish(deployment, "match")
+        let discarded = try await deployment.run("quarantine", "discard", "--all", "--json")
+        #expect(discarded.out.contains(#""pruned":1500"#), "\(discarded.out)\(discarded.err)")
+        #expect(try await tokens(deployment, "match") == 0)
+    }
+
+    @Test("A wrong topic stops the push at once; corrected, it goes on where it stopped")
+    func wrongTopic() async throws {
+        let directory = try Deployment.temporaryDirectory()
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        // A key that may send for this one app alone.
+        let key = directory + "/AuthKey_SHOPKEY001.p8"
+        try P256.Signing.PrivateKey().pemRepresentation.write(toFile: key, atomically: false, encoding: .utf8)
+        let deployment = try await Deployment.start(
+            simulator: [
+                "--key-file", key, "--key-id", "SHOPKEY001", "--team-id", "SHOPTEAM01", "--bundle-id",
+                "com.example.shop",
+            ])
+        let wrong = try await deployment.worker(
+            "wrong", ["LAMPLIGHTER_APP_BUNDLE_ID": "com.example.other", "LAMPLIGHTER_WORKER_PAGE": "200"])
+        _ = try await deployment.importChannels(1_000, name: "match")
+        let stopped = try await publish(deployment, "match")
+        #expect(stopped.state == "failed" && stopped["pruned"] == 0, "\(stopped)")
+        #expect(stopped.errors["TopicDisallowed"] != nil)
+        let id = stopped.fields["push_id"] as? String ?? ""
+        wrong.signal(SIGTERM)
+        #expect(await wrong.end()?.code == 0)
+        #expect(try await tokens(deployment, "match") == 1_000)
+        let listed = try await deployment.run("dead", "list")
+        #expect(listed.out.contains(id) && listed.out.contains("stopped: TopicDisallowed"), "\(listed.out)")
+        #expect(try await deployment.run("dead", "show", id).code == 0)
+
+        let right = try await deployment.worker("right")
+        defer { right.kill() }
+        let retried = try await deployment.run("dead", "retry", id)
+        #expect(retried.code == 0 && retried.out.contains("goes on where it was stopped"), "\(retried.err)")
+        let ledger = try Ledger(try await deployment.run("push", id, "--wait", "--json").out)
+        #expect(ledger.state == "done" && ledger["delivered"] == 1_000 && ledger.addsUp, "\(ledger)")
+        #expect(try await deployment.record()["accepted"] as? Int == 1_000)
+        #expect(try await deployment.run("dead", "retry", id).code == 1, "there is nothing left to retry")
+        #expect(try await deployment.run("dead", "list").out == "no dead letters\n")
+    }
+
+    @Test("An app for both environments finds where each token lives")
+    func bothEnvironments() async throws {
+        let deployment = try await Deployment.start()
+        let sandbox = try Program(
+            [Program.path, "simulate", "--json", "--port", "0", "--directory", deployment.directory + "/apns"],
+            directory: deployment.directory, environment: [:])
+        defer { sandbox.kill() }
+        try await eventually("the sandbox listens") { sandbox.out.hasSuffix("}\n") }
+        let announced = try JSONSerialization.jsonObject(with: Data(sandbox.out.utf8)) as? [String: String] ?? [:]
+        let control = announced["control_url"] ?? ""
+        // 0 to 9 live in production, 10 to 19 in the sandbox, the others in neither.
+        func strangers(_ numbers: [Int]) -> String {
+            let dead = numbers.map { #"{"prefix":"\#(Deployment.token($0))","reason":"BadDeviceToken"}"# }
+            return #"{"dead_tokens":[\#(dead.joined(separator: ","))]}"#
+        }
+        try await faults(deployment.controlURL, strangers(Array(10..<25)), deployment)
+        try await faults(control, strangers(Array(0..<10) + Array(20..<25)), deployment)
+        let worker = try await deployment.worker(
+            "both",
+            ["LAMPLIGHTER_APNS_ENVIRONMENT": "both", "LAMPLIGHTER_APNS_SANDBOX_URL": announced["url"] ?? ""])
+        defer { worker.kill() }
+        _ = try await deployment.importChannels(25, name: "match")
+
+        let first = try await publish(deployment, "match")
+        #expect(first["delivered"] == 20 && first["pruned"] == 5 && first["failed"] == 0)
+        let second = try await publish(deployment, "match")
+        #expect(second["delivered"] == 20 && second["targets"] == 20)
+        let sandboxRecord = try await deployment.call("GET", control + "/simulator/record", user: nil).json
+        #expect(sandboxRecord["accepted"] as? Int == 20)
+        #expect(try await deployment.record()["requests"] as? Int == 35, "what lives elsewhere is asked for once")
+    }
+}

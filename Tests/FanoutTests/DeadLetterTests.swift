@@ -1,0 +1,194 @@
+import APNsWire
+import LiveActivity
+import Redis
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+/// What a push gives up is kept, and can be tried again as long as nothing goes backwards.
+@Suite struct DeadLetterTests {
+    private static func rejected(_ reason: RejectionReason.Known) -> PushOutcome {
+        .rejected(Rejection(status: reason.status, reason: .known(reason)))
+    }
+
+    /// What APNs says, until it is changed.
+    private final class Word: Sendable {
+        private let rule: Mutex<@Sendable (Int) -> PushOutcome>
+        init(_ rule: @escaping @Sendable (Int) -> PushOutcome) { self.rule = Mutex(rule) }
+        func becomes(_ new: @escaping @Sendable (Int) -> PushOutcome) { rule.withLock { $0 = new } }
+        func transport() -> ScriptedTransport {
+            ScriptedTransport { [self] token, _ in rule.withLock { $0 }(WorkerFixture.number(token)) }
+        }
+    }
+
+    private func letters(_ fixture: WorkerFixture) async throws -> [DeadLetter] {
+        try await fixture.store.deadLetters.list(fixture.app, after: nil, limit: 10)
+    }
+
+    @Test func tokensWhoseAttemptsAreUsedUpAreDeliveredAfterARetry() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<50)
+        let word = Word { $0 < 10 ? Self.rejected(.serviceUnavailable) : .accepted }
+        let transport = word.transport()
+        try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
+            let id = try await fixture.publish()
+            let given = try await fixture.finished(id)
+            #expect(given.delivered == 40 && given.failed == 10 && given.state == .done)
+            let letter = try #require(try await letters(fixture).first)
+            #expect(letter.push == id && letter.name == fixture.name && letter.stopped == nil)
+            #expect(letter.reasons == ["ServiceUnavailable": 10] && letter.kept == 10)
+            #expect(try await fixture.store.deadLetters.count(fixture.app) == 1)
+
+            word.becomes { _ in .accepted }
+            let retry = try await fixture.store.deadLetters.retry(fixture.app, id)
+            #expect(retry == .taken(tokens: 10, isResumed: false))
+            let ledger = try await fixture.finished(id)
+            #expect(ledger.delivered == 50 && ledger.failed == 0 && ledger.pending == 0)
+            #expect(try await letters(fixture).isEmpty)
+            #expect(try await fixture.store.deadLetters.retry(fixture.app, id) == .none)
+        }
+    }
+
+    @Test func nothingIsRetriedThatSomethingNewerFollowed() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<5)
+        let word = Word { _ in Self.rejected(.internalServerError) }
+        try await fixture.withWorker(word.transport(), claimAfter: .seconds(60)) {
+            let old = try await fixture.publish()
+            _ = try await fixture.finished(old)
+            word.becomes { _ in .accepted }
+            let new = try await fixture.publish()
+            _ = try await fixture.finished(new)
+            #expect(try await fixture.store.deadLetters.retry(fixture.app, old) == .newer(new))
+            #expect(try await letters(fixture).map(\.push) == [old], "it is kept until it is dropped")
+            #expect(try await fixture.store.deadLetters.drop(fixture.app, old))
+            #expect(try await letters(fixture).isEmpty)
+            #expect(try await fixture.store.deadLetters.drop(fixture.app, old) == false)
+            let ledger = try #require(try await fixture.store.pushes.ledger(fixture.app, old))
+            #expect(ledger.failed == 5, "the ledger stays")
+        }
+    }
+
+    @Test func whatWasToBeTriedOnceIsNotKept() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<5)
+        let word = Word { _ in Self.rejected(.serviceUnavailable) }
+        try await fixture.withWorker(word.transport(), claimAfter: .seconds(60)) {
+            let ledger = try await fixture.finished(try await fixture.publish(expiry: 0))
+            #expect(ledger.failed == 5)
+            #expect(try await letters(fixture).isEmpty)
+        }
+    }
+
+    @Test(arguments: [50, 6_000])
+    func aStoppedPushGoesOnWhereItStopped(count: Int) async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<count)
+        let word = Word { _ in .accepted }
+        let transport = word.transport()
+        let wrong = count / 5 * 2
+        word.becomes { $0 % 5 < 2 ? Self.rejected(.topicDisallowed) : .accepted }
+        try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
+            let id = try await fixture.publish()
+            let stopped = try await fixture.finished(id)
+            #expect(stopped.state == .failed && stopped.failed > 0 && stopped.failed <= wrong)
+            // The other shards still end, and say where they stand.
+            try await fixture.expanded(id)
+            let letter = try #require(try await letters(fixture).first)
+            #expect(letter.stopped == "TopicDisallowed" && letter.kept > 0)
+
+            word.becomes { _ in .accepted }
+            guard case .taken(_, true) = try await fixture.store.deadLetters.retry(fixture.app, id) else {
+                Issue.record("refused")
+                return
+            }
+            let ledger = try await fixture.finished(id)
+            #expect(ledger.state == .done && ledger.pending == 0, "\(ledger)")
+            #expect(ledger.targets == count && ledger.delivered == count, "\(ledger)")
+            #expect(transport.counts.count == count)
+        }
+    }
+
+    @Test func whatWaitedWhenAPushWasStoppedIsTriedAgainToo() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<40)
+        let word = Word { _ in .accepted }
+        word.becomes { number in
+            switch number {
+            // Far away: they still stand in line when the push is stopped, and when it is retried.
+            case 0..<10: .rejected(Rejection(status: 429, reason: .known(.tooManyRequests), retryAfter: 2))
+            case 10..<20: .rejected(Rejection(status: 400, reason: .known(.payloadEmpty)))
+            default: .accepted
+            }
+        }
+        try await fixture.withWorker(word.transport(), claimAfter: .seconds(60)) {
+            let id = try await fixture.publish()
+            let stopped = try await fixture.finished(id)
+            #expect(stopped.state == .failed && stopped.failed == 20 && stopped.delivered == 20)
+            word.becomes { _ in .accepted }
+            let retry = try await fixture.store.deadLetters.retry(fixture.app, id)
+            #expect(retry == .taken(tokens: 20, isResumed: true))
+            let ledger = try await fixture.finished(id)
+            #expect(ledger.state == .done && ledger.delivered == 40 && ledger.failed == 0, "\(ledger)")
+        }
+    }
+
+    @Test func aTaskThatKillsItsOwnersIsKeptAndBlocksNobody() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<30)
+        let id = try await fixture.publish()
+        let next = try await fixture.publish()
+        for number in 0...8 {
+            _ = try await fixture.claimed(id, owner: "dead-\(number)", lease: .milliseconds(1))
+            try await fixture.untilLeaseIsOver()
+        }
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) {
+            let poisoned = try await fixture.finished(id)
+            #expect(poisoned.state == .failed && poisoned.errors == ["PoisonTask": 1])
+            #expect(try await fixture.finished(next).delivered == 30)
+            let letter = try #require(try await letters(fixture).first)
+            #expect(letter.push == id && letter.stopped == "PoisonTask")
+            #expect(try await fixture.store.deadLetters.retry(fixture.app, id) == .newer(next))
+        }
+    }
+
+    @Test func aListIsReadPageByPageAndForgetsWhatHasNoRecord() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<2)
+        let word = Word { _ in Self.rejected(.internalServerError) }
+        try await fixture.withWorker(word.transport(), claimAfter: .seconds(60)) {
+            var ids: [PushID] = []
+            for _ in 0..<3 {
+                let id = try await fixture.publish()
+                _ = try await fixture.finished(id)
+                ids.insert(id, at: 0)
+            }
+            // A worker died between listing a push and settling.
+            try await fixture.store.redis.send(
+                RedisCommand("ZADD", ["ll:d:{shop}", "1", .string("\(PushID.random()) match-1")]))
+            let deadLetters = fixture.store.deadLetters
+            #expect(try await deadLetters.list(fixture.app, after: nil, limit: 2).map(\.push) == Array(ids.prefix(2)))
+            #expect(try await deadLetters.list(fixture.app, after: ids[1], limit: 2).map(\.push) == [ids[2]])
+            #expect(try await deadLetters.count(fixture.app) == 3)
+            #expect(try await deadLetters.list(try AppKey("other"), after: ids[1], limit: 2).isEmpty)
+        }
+    }
+}
+
+extension WorkerFixture {
+    /// Until all shards of a push have ended. Bounded: one that never ends fails its test.
+    func expanded(_ id: PushID) async throws {
+        for _ in 0..<500 {
+            if let ledger = try await store.pushes.ledger(app, id), ledger.expanded { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw WorkerFixtureError(description: "not expanded")
+    }
+
+    /// A lease of one millisecond on Redis's clock.
+    func untilLeaseIsOver() async throws { try await Task.sleep(for: .milliseconds(3)) }
+}

@@ -1,0 +1,55 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+import Testing
+
+@testable import Fanout
+
+/// Which of two environments a token lives in, found out inside one attempt.
+@Suite struct EnvironmentsTests {
+    private static let bad = PushOutcome.rejected(Rejection(status: 400, reason: .known(.badDeviceToken)))
+    private static let push = PreparedPush(
+        headers: PushHeaders(bundleID: "com.example.shop", priority: .high, expiration: nil), payload: [])
+
+    private static func page(_ count: Int) -> TokenPage {
+        var page = TokenPage()
+        for number in 0..<count { page.append(channel: [1, UInt8(number)], token: [UInt8(number)], registeredAt: 0) }
+        return page
+    }
+
+    /// Tokens that it takes; the others are bad here.
+    private static func server(_ tokens: [UInt8], otherwise: PushOutcome = bad) -> ScriptedTransport {
+        ScriptedTransport { token, _ in tokens.contains(token[0]) ? .accepted : otherwise }
+    }
+
+    @Test func aBadTokenIsTriedOnceInTheOther() async {
+        let (production, sandbox) = (Self.server([0, 1]), Self.server([2, 3]))
+        let sent = await Environments(first: production, other: sandbox).send(Self.page(6), Self.push)
+        #expect(sent.outcome.accepted == 4 && sent.found == [2, 3])
+        #expect(sent.outcome.exceptions.map(\.index) == [4, 5], "bad in both: dead by rule")
+        #expect(sent.outcome.exceptions.allSatisfy { $0.outcome == Self.bad })
+        #expect(production.total == 6 && sandbox.total == 4)
+    }
+
+    @Test func whatIsKnownGoesThereDirectlyAndMayHaveMoved() async {
+        let (production, sandbox) = (Self.server([0, 1, 3]), Self.server([2]))
+        let sent = await Environments(first: production, other: sandbox).send(Self.page(4), Self.push, known: [2, 3])
+        #expect(sent.outcome.accepted == 4 && sent.outcome.exceptions.isEmpty && sent.found == [2])
+        #expect(sandbox.counts.keys.sorted { $0[0] < $1[0] } == [[2], [3]])
+        #expect(production.counts[[2]] == nil && production.counts[[3]] == 1)
+    }
+
+    @Test func whatTheOtherSaysIsMarkedAsItsWord() async {
+        let refusal = PushOutcome.rejected(Rejection(status: 403, reason: .known(.badEnvironmentKeyInToken)))
+        let (production, sandbox) = (Self.server([0]), Self.server([], otherwise: refusal))
+        let sent = await Environments(first: production, other: sandbox).send(Self.page(2), Self.push)
+        #expect(sent.outcome.accepted == 1 && sent.elsewhere == [1])
+        #expect(sent.outcome.exceptions == [.init(index: 1, outcome: refusal)])
+    }
+
+    @Test func withOneEnvironmentNothingIsTriedTwice() async {
+        let production = Self.server([0])
+        let sent = await Environments(first: production, other: nil).send(Self.page(2), Self.push, known: [1])
+        #expect(production.total == 2 && sent.outcome.exceptions.count == 1 && sent.elsewhere.isEmpty)
+    }
+}
