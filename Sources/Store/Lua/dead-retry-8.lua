@@ -54,9 +54,10 @@ if resumes then
     for i = 1, #parts, 2 do
         local part, count = string.match(parts[i], '^p:(%d+/(%d+))$')
         if part then
-            local position, ahead = string.match(parts[i + 1], '^(%d+) (.*)$')
+            local position, epoch, ahead = string.match(parts[i + 1], '^(%d+) (%d+) (.*)$')
             shards, left = tonumber(count), left + 1
-            redis.call('HSET', w, part .. ':p', position, part .. ':a', ahead)
+            -- Epochs go on, so that no lease of before comes to life again.
+            redis.call('HSET', w, part .. ':p', position, part .. ':e', epoch, part .. ':a', ahead)
         end
     end
     if left > 0 then

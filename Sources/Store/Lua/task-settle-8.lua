@@ -121,7 +121,7 @@ if ARGV[11] ~= '' and not stopped then
 end
 
 if ARGV[16] == '1' and state == 'failed' and not task[5] and redis.call('EXISTS', dl) == 1 then
-    redis.call('HSET', dl, 'p:' .. s, string.format('%.0f ', position) .. (task[4] or ''))
+    redis.call('HSET', dl, 'p:' .. s, string.format('%.0f %s ', position, task[1]) .. (task[4] or ''))
 end
 ahead[#ahead + 1] = {from, to}
 table.sort(ahead, function(x, y) return x[1] < y[1] end)
