@@ -118,9 +118,12 @@ struct OperatorStoryTests {
         }
         try await faults(deployment.controlURL, strangers(Array(10..<25)), deployment)
         try await faults(control, strangers(Array(0..<10) + Array(20..<25)), deployment)
-        let worker = try await deployment.worker(
-            "both",
-            ["LAMPLIGHTER_APNS_ENVIRONMENT": "both", "LAMPLIGHTER_APNS_SANDBOX_URL": announced["url"] ?? ""])
+        let both = ["LAMPLIGHTER_APNS_ENVIRONMENT": "both", "LAMPLIGHTER_APNS_SANDBOX_URL": announced["url"] ?? ""]
+        let checked = try await deployment.run("doctor", environment: both)
+        #expect(checked.out.contains(/✓ APNs shop, sandbox .*takes the provider token/), "\(checked.out)")
+        _ = try await deployment.call("POST", deployment.controlURL + "/simulator/reset", user: nil)
+        _ = try await deployment.call("POST", control + "/simulator/reset", user: nil)
+        let worker = try await deployment.worker("both", both)
         defer { worker.kill() }
         _ = try await deployment.importChannels(25, name: "match")
 
