@@ -20,6 +20,8 @@ final class Disturber: Sendable {
         var counts: [String: Int] = [:]
         /// When each cohort died, epoch ms.
         var deaths: [Int64] = []
+        /// When a suspended process went on, epoch ms.
+        var wakes: [(role: Role, at: Int64)] = []
         var weather: Weather?
         var busy: Set<Role> = []
     }
@@ -38,6 +40,7 @@ final class Disturber: Sendable {
     var interruptions: [Interruption] { state.withLock { $0.interruptions } }
     var counts: [String: Int] { state.withLock { $0.counts } }
     var deaths: [Int64] { state.withLock { $0.deaths } }
+    var wakes: [(role: Role, at: Int64)] { state.withLock { $0.wakes } }
 
     func run(_ plan: Plan) async {
         await withDiscardingTaskGroup { group in
@@ -115,6 +118,7 @@ final class Disturber: Sendable {
                 interrupt(role, losesWork: length > Plan.claimAfter)
                 try? await Task.sleep(for: .milliseconds(length))
                 fleet.signal(role, SIGCONT)
+                state.withLock { $0.wakes.append((role, Clock.epoch)) }
                 log.note("SIGCONT \(role)")
             }
         case .terminate(let role):

@@ -7,7 +7,7 @@ struct Judge: Sendable {
     let pushes: [Push]
     let record: Record
     let interruptions: [Disturber.Interruption]
-    let deaths: [Int64]
+    let wakes: [(role: Role, at: Int64)]
     let controlURL: String
     let found: Findings
 
@@ -106,12 +106,19 @@ struct Judge: Sendable {
                 if wasOnTheWire {
                     tally.late += 1
                 } else {
-                    found.note(finding, "\(describe(id)): \(number) after \(newest)\n    \(Request.words(history))")
+                    let words = "\(describe(id)): \(number) after \(newest)\(wake(before: request.at))"
+                    found.note(finding, "\(words)\n    \(Request.words(history))")
                 }
             }
             newest = max(newest, number)
             if request.isEnd, number > after { hasEnded = true }
         }
+    }
+
+    /// A process that woke shortly before, as a hint.
+    private func wake(before at: Int64) -> String {
+        let recent = wakes.filter { (0...15_000).contains(at - $0.at) }.max { $0.at < $1.at }
+        return recent.map { ", \(at - $0.at) ms after \($0.role) woke" } ?? ""
     }
 
     // MARK: Ledgers and duplicates

@@ -86,7 +86,7 @@ struct Run: Sendable {
         let judge = Judge(
             plan: plan, activities: activities, pushes: pushes.all, record: record,
             interruptions: disturber.interruptions,
-            deaths: disturber.deaths, controlURL: fleet.controlURL, found: found)
+            wakes: disturber.wakes, controlURL: fleet.controlURL, found: found)
         let tally = try await judge.judge()
         let judged = pushes.all
         let census = Census(
