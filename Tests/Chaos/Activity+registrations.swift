@@ -32,6 +32,7 @@ extension Activity {
     /// New tokens for these places, singly or in bulk: the first of some, the next of others.
     func register(_ chosen: [Int], at: Int, _ random: inout SeededRandom) async throws {
         guard !chosen.isEmpty else { return }
+        try await pause(chosen)
         let cohorts = (run.deaths.firstIndex { $0 > at + 3_000 } ?? Plan.cohorts)..<Plan.cohorts
         var old: [Former] = []
         for place in chosen {
@@ -62,6 +63,13 @@ extension Activity {
         former += old
     }
 
+    /// Gateways know Redis's clock to some milliseconds, and no device changes its mind within them.
+    private func pause(_ chosen: [Int]) async throws {
+        let last = chosen.map { places[$0].last }.max() ?? 0
+        let left = last + 250 - Clock.epoch
+        if left > 0 { try await Task.sleep(for: .milliseconds(left)) }
+    }
+
     private func body(_ place: Int) -> String {
         #""token":"\#(Tokens.hex(token(place)))","registered_at_ms":\#(places[place].registered),"#
             + #""activity_id":"g\#(places[place].generation)""#
@@ -79,6 +87,7 @@ extension Activity {
 
     private func untrack(_ place: Int, byTime: Bool) async throws {
         let gone = Former(id: token(place), registered: places[place].registered, gone: 0)
+        try await pause([place])
         places[place].state = byTime ? .out : .retired
         let answer: Gateways.Answer
         if byTime {
