@@ -59,6 +59,7 @@ public final class Gateway: Service {
                 "fewer connections than configured: the open-files limit is low",
                 metadata: ["connections": "\(connections)", "configured": "\(configuration.maximumConnections)"])
         }
+        let configuration = configuration
         var applicationConfiguration = ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port), serverName: "lamplighter", backlog: 1_024)
         applicationConfiguration.availableConnectionsDelegate = MaximumAvailableConnections(connections)
@@ -69,6 +70,7 @@ public final class Gateway: Service {
             server: .http1(
                 maximumBodyBytes: configuration.maximumBodyBytes,
                 configuration: .init(
+                    additionalChannelHandlers: [StalledReaderHandler(timeout: configuration.writeTimeout)],
                     idleTimeout: TimeAmount(configuration.idleTimeout),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))),

@@ -36,6 +36,8 @@ public struct GatewayConfiguration: Sendable {
     public var idleTimeout: Duration = .seconds(60)
     /// From the end of the head to the end of the body (not of the bulk call); past it the connection is closed.
     public var readTimeout: Duration = .seconds(30)
+    /// A connection whose peer takes nothing of its answers for this long is closed.
+    public var writeTimeout: Duration = .seconds(30)
     /// Named in the `Server` header, `/healthz` and the log.
     public var version = "dev"
 

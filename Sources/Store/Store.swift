@@ -26,13 +26,14 @@ public struct Store: Sendable {
         self.init(redis: redis, prefix: prefix, replicas: replicas, clock: nil)
     }
 
-    /// `clock` gives epoch milliseconds in place of Redis's time; registrations' life is judged by it.
+    /// `machine` is the machine's own clock; `clock` gives epoch milliseconds in place of Redis's time, and registrations'
+    /// life is judged by it.
     init(
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
-        clock: (@Sendable () -> Int64)?
+        machine: @escaping @Sendable () -> Int64 = wallClock, clock: (@Sendable () -> Int64)?
     ) {
         self.redis = redis
-        let time = ServerTime(redis: redis)
+        let time = ServerTime(redis: redis, machine: machine)
         self.time = time
         let clock = clock ?? time.now
         keys = Keyspace(prefix: prefix)

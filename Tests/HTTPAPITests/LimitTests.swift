@@ -1,13 +1,8 @@
 import LiveActivity
 import ServiceLifecycle
-import Synchronization
 import Testing
 
 @testable import HTTPAPI
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Clients that are slow, silent, many or rude, over plain sockets.
 @Suite struct LimitTests {
@@ -158,78 +153,6 @@ import Testing
             #expect(text.components("HTTP/1.1 200 OK") == 2)
             #expect(text.components(#"{"ok":true"#) == 1)
         }
-    }
-}
-
-/// A blocking TCP connection to loopback; reads run on threads of their own and give up after ten seconds.
-private final class Socket: Sendable {
-    struct Failure: Error {}
-
-    private let descriptor: Int32
-
-    init(port: Int) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let connected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard descriptor >= 0, connected == 0 else { throw Failure() }
-    }
-
-    deinit { close(descriptor) }
-
-    func send(_ text: String) {
-        let bytes = Array(text.utf8)
-        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-    }
-
-    func readToEnd() async -> String { await read { _ in false } }
-    func readHead() async -> String { await read { $0.contains("\r\n\r\n") } }
-    /// Head and a body that ends with a brace.
-    func readAnswer() async -> String { await read { $0.contains("\r\n\r\n") && $0.hasSuffix("}") } }
-
-    private func read(until isEnough: @escaping @Sendable (String) -> Bool) async -> String {
-        let descriptor = self.descriptor
-        return await withCheckedContinuation { continuation in
-            let read = Reading {
-                var text = ""
-                var buffer = [UInt8](repeating: 0, count: 4_096)
-                while !isEnough(text) {
-                    let count = recv(descriptor, &buffer, buffer.count, 0)
-                    guard count > 0 else { break }
-                    text += String(decoding: buffer[..<count], as: UTF8.self)
-                }
-                continuation.resume(returning: text)
-            }
-            read.start()
-        }
-    }
-}
-
-/// A thread for one blocking read, so that the cooperative pool stays free.
-private final class Reading: Sendable {
-    private let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-
-    func start() {
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(self).toOpaque()
-        pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                Unmanaged<Reading>.fromOpaque(context).takeRetainedValue().body()
-                return nil
-            }, context)
-        pthread_detach(thread)
     }
 }
 

@@ -27,6 +27,36 @@ import Testing
         #expect(time.now() > 1_700_000_000_000)
     }
 
+    @Test func twoGatewaysWhoseClocksDifferByMinutesAgreeOnWhatIsNewer() async throws {
+        let fixture = try await PushFixture.start()
+        let redis = fixture.store.redis
+        let name = try ActivityName("order-1")
+        let ahead = Store(redis: redis, machine: { wallClock() + 300_000 }, clock: nil)
+        let behind = Store(redis: redis, machine: { wallClock() - 300_000 }, clock: nil)
+        for store in [ahead, behind] { try await store.time.measure() }
+        let channel = ChannelID.random()
+        // A token without a time of its own comes by one gateway, its rotation by the other, and back.
+        var last = ""
+        for (round, store) in [ahead, behind, ahead, behind].enumerated() {
+            last = "ab0\(round)"
+            let registration = Registration(
+                channel: channel, token: try PushToken(hex: last), registeredAt: store.time.now())
+            _ = try await store.registry.track(fixture.app, name, [registration])
+            let (page, _) = try await fixture.store.registry.page(
+                fixture.app, name, from: .start, to: .end, limit: 10)
+            #expect(Hex.encode(page.token(0)) == last)
+            // Two clocks that measure one another may be a few milliseconds apart.
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        // A registration after the end opens the name again, whichever gateway takes it.
+        _ = try await fixture.accept("order-1", event: .end)
+        try await Task.sleep(for: .milliseconds(20))
+        _ = try await behind.registry.track(
+            fixture.app, name,
+            [Registration(channel: .random(), token: try PushToken(hex: "ff"), registeredAt: behind.time.now())])
+        guard case .accepted = try await fixture.accept("order-1") else { throw Unexpected(what: "still ended") }
+    }
+
     @Test func acceptanceAndEndAndCancellingAreDatedByRedis() async throws {
         let fixture = try await PushFixture.start()
         let before = try await fixture.redisTime()

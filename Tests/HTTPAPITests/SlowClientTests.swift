@@ -1,0 +1,73 @@
+import LiveActivity
+import Store
+import Testing
+
+@testable import HTTPAPI
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Clients that take no answers, and very many that say nothing.
+@Suite struct SlowClientTests {
+    @Test(.timeLimit(.minutes(2))) func `who takes no answers is cut off, and holds up nobody meanwhile`() async throws
+    {
+        try await GatewayFixture.run(configure: {
+            $0.writeTimeout = .milliseconds(500)
+            $0.idleTimeout = .seconds(3_600)
+        }) { gateway in
+            // A list of some 30 KiB.
+            for number in 0..<250 {
+                let name = try ActivityName("\(number)-" + String(repeating: "x", count: 100))
+                let registration = Registration(
+                    channel: .random(), token: try PushToken(hex: "ab"), registeredAt: testNow)
+                _ = try await gateway.store.registry.track(gateway.app, name, [registration])
+            }
+            // Not one of these answers is read: the kernel's buffers fill, then the gateway's, then it stops reading.
+            let deaf = try (0..<4).map { _ in
+                let socket = try Socket(port: gateway.port, receiveBuffer: 4_096)
+                socket.flood(
+                    "GET /api/activities?limit=1000 HTTP/1.1\r\nHost: x\r\n\(LimitTests.authorization)\r\n",
+                    times: 1_000)
+                return socket
+            }
+            for _ in 0..<3 {
+                #expect(try await gateway.publish(publishText()).status == 202)
+                #expect(try await gateway.send("GET", "/healthz", user: nil).status == 200)
+            }
+            for socket in deaf { #expect(await socket.closedByPeer()) }
+            #expect(try await gateway.publish(publishText()).status == 202)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3))) func `thousands of idle connections cost the others nothing`() async throws {
+        let wanted = Self.affordable(10_000)
+        try await GatewayFixture.run(configure: { $0.idleTimeout = .seconds(3_600) }) { gateway in
+            var idle: [Socket] = []
+            for number in 1...wanted {
+                let socket = try Socket(port: gateway.port)
+                socket.resetOnClose()
+                idle.append(socket)
+                guard number % 250 == 0 || number == wanted else { continue }
+                // The gateway has come so far.
+                socket.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 200 "))
+            }
+            #expect(try await gateway.publish(publishText()).status == 202)
+            // They are all still there, the first too.
+            for socket in [idle[0], idle[wanted / 2]] {
+                socket.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 200 "))
+            }
+        }
+    }
+
+    /// As many connections as this process may have both ends of, with room for the other tests.
+    private static func affordable(_ wanted: Int) -> Int {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return max(100, min(wanted, (Int(clamping: limit.rlim_cur) - 3_000) / 2))
+    }
+}

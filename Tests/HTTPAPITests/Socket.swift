@@ -1,0 +1,112 @@
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A blocking TCP connection to loopback; reads run on threads of their own and give up after ten seconds.
+final class Socket: Sendable {
+    struct Failure: Error {}
+
+    private let descriptor: Int32
+
+    /// `receiveBuffer`: bytes that the kernel keeps unread; 0 = as it likes.
+    init(port: Int, receiveBuffer: Int32 = 0) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        if receiveBuffer > 0 {
+            var size = receiveBuffer
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard descriptor >= 0, connected == 0 else { throw Failure() }
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// As much of `text`, again and again, as the peer lets in.
+    func flood(_ text: String, times: Int) {
+        let bytes = Array(String(repeating: text, count: times).utf8)
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes { buffer in
+                Glibc.send(
+                    descriptor, buffer.baseAddress?.advanced(by: sent), buffer.count - sent,
+                    Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+            }
+            if count <= 0 { return }
+            sent += count
+        }
+    }
+
+    /// Waits, without reading, until the peer has closed; false after 30 seconds.
+    func closedByPeer() async -> Bool {
+        let descriptor = self.descriptor
+        return await withCheckedContinuation { continuation in
+            Reading {
+                var state = pollfd(fd: descriptor, events: 0x2000 /* POLLRDHUP */, revents: 0)
+                continuation.resume(returning: poll(&state, 1, 30_000) == 1)
+            }.start()
+        }
+    }
+
+    /// Closing leaves no port in TIME_WAIT.
+    func resetOnClose() {
+        var now = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    func readToEnd() async -> String { await read { _ in false } }
+    func readHead() async -> String { await read { $0.contains("\r\n\r\n") } }
+    /// Head and a body that ends with a brace.
+    func readAnswer() async -> String { await read { $0.contains("\r\n\r\n") && $0.hasSuffix("}") } }
+
+    private func read(until isEnough: @escaping @Sendable (String) -> Bool) async -> String {
+        let descriptor = self.descriptor
+        return await withCheckedContinuation { continuation in
+            let read = Reading {
+                var text = ""
+                var buffer = [UInt8](repeating: 0, count: 4_096)
+                while !isEnough(text) {
+                    let count = recv(descriptor, &buffer, buffer.count, 0)
+                    guard count > 0 else { break }
+                    text += String(decoding: buffer[..<count], as: UTF8.self)
+                }
+                continuation.resume(returning: text)
+            }
+            read.start()
+        }
+    }
+}
+
+/// A thread for one blocking read, so that the cooperative pool stays free.
+private final class Reading: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    func start() {
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(self).toOpaque()
+        pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<Reading>.fromOpaque(context).takeRetainedValue().body()
+                return nil
+            }, context)
+        pthread_detach(thread)
+    }
+}
