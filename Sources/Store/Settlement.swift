@@ -138,7 +138,8 @@ public struct RetrySettlement: Sendable {
     /// Stops a push early: nothing of it is sent any more.
     public mutating func stop(_ push: PushID, reason: String) {
         givenUp.insert(push)
-        arguments += ["stop", .bytes(push.uuid.bytes), .string(reason)]
+        let id = RedisArgument.bytes(push.uuid.bytes)
+        arguments = ["keep", id] + arguments + ["stop", id, .string(reason)]
     }
 
     /// A line that nobody can read.

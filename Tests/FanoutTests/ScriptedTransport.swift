@@ -1,15 +1,29 @@
 import APNsClient
 import APNsWire
+import Foundation
 import LiveActivity
 import Synchronization
 
 /// Answers by rule and keeps what it was sent: for the layers above the wire. The wire itself is tested with real servers.
 final class ScriptedTransport: PushTransport {
     typealias Answer = @Sendable (_ token: [UInt8], _ attempt: Int) -> PushOutcome
+    /// By the label that the push was published with, too; `attempt` counts those of this push at the token.
+    typealias AnswerByLabel = @Sendable (_ token: [UInt8], _ label: String, _ attempt: Int) -> PushOutcome
+
+    /// One request, in the order in which they were made.
+    struct Request: Sendable {
+        var token: [UInt8]
+        var label: String
+        var isAccepted: Bool
+        var at: ContinuousClock.Instant
+    }
 
     private struct State {
+        var requests: [Request] = []
+        var attempts: [String: [[UInt8]: Int]] = [:]
         var sent: [[UInt8]: [PreparedPush]] = [:]
         var total = 0
+        var pages = 0
         /// Pages with such a token are held back.
         var isHeld: (@Sendable (_ token: [UInt8]) -> Bool)?
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -18,8 +32,17 @@ final class ScriptedTransport: PushTransport {
     }
     private let state = Mutex(State())
     private let answer: Answer
+    private let answerByLabel: AnswerByLabel?
 
-    init(_ answer: @escaping Answer = { _, _ in .accepted }) { self.answer = answer }
+    init(_ answer: @escaping Answer = { _, _ in .accepted }) {
+        self.answer = answer
+        answerByLabel = nil
+    }
+
+    init(byLabel answer: @escaping AnswerByLabel) {
+        self.answer = { _, _ in .accepted }
+        answerByLabel = answer
+    }
 
     var load: Int { 0 }
     func close() async {}
@@ -27,15 +50,26 @@ final class ScriptedTransport: PushTransport {
     func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome {
         await passGate(page)
         var outcome = PageOutcome()
+        let label = Self.label(push)
         let arrived = state.withLock { state in
+            state.pages += 1
             for index in page.entries.indices {
                 let token = Array(page.token(index))
                 state.sent[token, default: []].append(push)
                 state.total += 1
-                switch answer(token, state.sent[token]!.count) {
+                let answered: PushOutcome
+                if let answerByLabel {
+                    state.attempts[label, default: [:]][token, default: 0] += 1
+                    answered = answerByLabel(token, label, state.attempts[label]?[token] ?? 1)
+                } else {
+                    answered = answer(token, state.sent[token]!.count)
+                }
+                switch answered {
                 case .accepted: outcome.accepted += 1
                 case let other: outcome.exceptions.append(.init(index: index, outcome: other))
                 }
+                state.requests.append(
+                    Request(token: token, label: label, isAccepted: answered == .accepted, at: .now))
             }
             let total = state.total
             let ready = state.arrivals.filter { $0.count <= total }
@@ -44,6 +78,27 @@ final class ScriptedTransport: PushTransport {
         }
         for (_, continuation) in arrived { continuation.resume() }
         return outcome
+    }
+
+    var requests: [Request] { state.withLock { $0.requests } }
+
+    /// The labels that a token took, in order.
+    func taken(_ number: Int) -> [String] { taken[number] ?? [] }
+
+    /// The same of all tokens.
+    var taken: [Int: [String]] {
+        requests.reduce(into: [:]) { taken, request in
+            if request.isAccepted { taken[WorkerFixture.number(request.token), default: []].append(request.label) }
+        }
+    }
+
+    static func label(_ push: PreparedPush) -> String {
+        let text = String(decoding: push.payload, as: UTF8.self)
+        guard let start = text.range(of: "\"label\":\"")?.upperBound, let end = text[start...].firstIndex(of: "\"")
+        else {
+            return ""
+        }
+        return String(text[start..<end])
     }
 
     /// How often each token was sent to.
@@ -62,6 +117,9 @@ final class ScriptedTransport: PushTransport {
             if isThere { continuation.resume() }
         }
     }
+
+    /// Pages that were answered.
+    var pages: Int { state.withLock { $0.pages } }
 
     /// Pages that are held back.
     var held: Int { state.withLock { $0.waiting.count } }

@@ -23,6 +23,18 @@ struct WorkerFixture {
             server: server, store: Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: logger)))
     }
 
+    func track(_ channel: ChannelID, _ number: Int, secondsAgo: Int = 0) async throws {
+        let registration = Registration(
+            channel: channel, token: try #require(Self.token(number)),
+            registeredAt: nowMilliseconds() - Int64(secondsAgo) * 1_000)
+        let results = try await store.registry.track(app, name, [registration])
+        #expect(results == [.stored])
+    }
+
+    func untrack(_ channel: ChannelID) async throws {
+        try await store.registry.untrack(app, name, [Removal(channel: channel, removedAt: nowMilliseconds())])
+    }
+
     /// Followers whose tokens are the numbers from `range`, four bytes each.
     @discardableResult
     func track(_ range: Range<Int>, as channels: [ChannelID]? = nil) async throws -> [ChannelID] {
@@ -43,13 +55,14 @@ struct WorkerFixture {
 
     func publish(
         _ audience: Audience = .all, alert: Bool = true, event: ActivityEvent = .update, expiry: Int? = nil,
-        priority: PushPriority = .high
+        priority: PushPriority = .high, label: String = "", id: PushID = .random(), to other: ActivityName? = nil
     ) async throws -> PushID {
         let publish = Publish(
-            name: name, event: event, audience: audience, priority: priority,
+            name: other ?? name, event: event, audience: audience, priority: priority,
             alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil, options: PublishOptions(expiry: expiry))
         let acceptance = try await store.pushes.accept(
-            app, publish, id: .random(), payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20,
+            app, publish, id: id,
+            payload: Array(#"{"aps":{"timestamp":0000000000},"label":"\#(label)"}"#.utf8), timestampOffset: 20,
             now: nowMilliseconds())
         guard case .accepted(let id, _, _) = acceptance else { throw WorkerFixtureError(description: "\(acceptance)") }
         return id
@@ -57,9 +70,10 @@ struct WorkerFixture {
 
     func group(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, _ name: String = "w",
-        claimAfter: Duration = .seconds(1), minInterval: Duration = .zero
+        claimAfter: Duration = .seconds(1), minInterval: Duration = .zero, pageSize: Int = 1_000
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
+        options.pageSize = pageSize
         options.claimAfter = claimAfter
         options.minInterval = minInterval
         options.backoff.base = .milliseconds(20)
@@ -77,12 +91,15 @@ struct WorkerFixture {
     /// sends pages twice.
     func withWorker<T: Sendable>(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = .seconds(1),
-        minInterval: Duration = .zero, _ body: @Sendable () async throws -> T
+        minInterval: Duration = .zero, pageSize: Int = 1_000, _ body: @Sendable () async throws -> T
     ) async throws -> T {
-        let group = group(transport, other: other, claimAfter: claimAfter, minInterval: minInterval)
+        let group = group(
+            transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {
+            // What it holds back would hold the worker's end up too.
+            (transport as? ScriptedTransport)?.letGo()
             await group.triggerGracefulShutdown()
             throw error
         }

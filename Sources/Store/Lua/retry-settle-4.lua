@@ -9,7 +9,8 @@
 --         'owe' channel push seen token value reason   dead: a removal is owed to the registry, counted when it is struck
 --         'end' channel push seen token value      its `end` was delivered: the same, and nothing goes to the channel until
 --                                                  then, not even what another push's page has read
---         'stop' push reason                       stops a push early
+--         'keep' push                              what follows does not end the push: it is to be stopped
+--         'stop' push reason                       stops a push early, after 'keep'
 --         'void' channel                           takes a list out that nobody can read
 --       push: 16 bytes. seen: the list's header as it was when the token was looked up; if the channel has registered a new
 --       token since, that one is still to be sent to, and the push stays first (unless it expired).
@@ -45,7 +46,7 @@ local function owe(channel, push, token, value)
     return isNew
 end
 
-local size = {pop = 7, again = 8, owe = 7, ['end'] = 6, stop = 3, void = 2}
+local size = {pop = 7, again = 8, owe = 7, ['end'] = 6, keep = 2, stop = 3, void = 2}
 local i = 8
 while i <= #ARGV do
     local op, channel, push, seen, a, b, c = unpack(ARGV, i, i + 6)
@@ -59,10 +60,14 @@ while i <= #ARGV do
             redis.call('ZREM', r, channel)
             redis.call('HDEL', h, channel)
         end
-    elseif op == 'stop' then
+    elseif op == 'keep' or op == 'stop' then
         local p, w = keys(channel)
         local state = redis.call('HGET', p, 'state')
-        if state == 'sending' or state == 'queued' then
+        local isOpen = state == 'sending' or state == 'queued'
+        if isOpen and op == 'keep' then
+            redis.call('HINCRBY', w, 'wait', 1)
+        elseif isOpen then
+            redis.call('HINCRBY', w, 'wait', -1)
             note_stop(ARGV[7] .. id_text(channel), w, push, now)
             stop(p, w, 'failed', now)
             redis.call('HSET', p, 'stopped', push)

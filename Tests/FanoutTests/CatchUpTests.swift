@@ -1,0 +1,161 @@
+import APNsWire
+import LiveActivity
+import Store
+import Synchronization
+import Testing
+
+@testable import Fanout
+
+/// Registrations while a sweep runs: whoever begins to follow, or gets another token, has the state once the push is over.
+@Suite struct CatchUpTests {
+    @Test func whoRegistersDuringASweepGetsThePushOnce() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<5_000)
+        let transport = ScriptedTransport()
+        transport.hold()
+        let ledger = try await fixture.withWorker(transport) {
+            let id = try await fixture.publish(alert: false)
+            await transport.holding(pages: 4)
+            // New ones, ahead of the sweep and behind it; others with pages in flight, or not read yet, get another token;
+            // one leaves.
+            try await fixture.track(10_000..<10_300)
+            for number in 0..<50 { try await fixture.track(channels[number], 20_000 + number) }
+            let removed = ChannelID.random()
+            try await fixture.track(removed, 30_000)
+            try await fixture.untrack(removed)
+            transport.letGo()
+            return try await fixture.finished(id)
+        }
+        let counts = transport.counts.mapKeys(WorkerFixture.number)
+        #expect(counts.values.allSatisfy { $0 == 1 })
+        for number in 10_000..<10_300 { #expect(counts[number] == 1) }
+        for number in 20_000..<20_050 { #expect(counts[number] == 1) }
+        for number in 50..<5_000 { #expect(counts[number] == 1) }
+        #expect(counts[30_000] == nil)
+        #expect(ledger.delivered == counts.count && ledger.targets == counts.count && ledger.pending == 0)
+    }
+
+    @Test func aLongTailIsCaughtUpWithBeforeTheNextPush() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<10)
+        let transport = ScriptedTransport()
+        transport.hold()
+        let ledgers = try await fixture.withWorker(transport) {
+            let first = try await fixture.publish(label: "first")
+            await transport.holding(pages: 1)
+            let second = try await fixture.publish(label: "second")
+            try await fixture.track(100..<2_600)
+            transport.letGo()
+            return [try await fixture.finished(first), try await fixture.finished(second)]
+        }
+        #expect(ledgers.allSatisfy { $0.delivered == 2_510 && $0.targets == 2_510 })
+        for number in [0, 9, 100, 1_234, 2_599] { #expect(transport.taken(number) == ["first", "second"]) }
+    }
+
+    @Test func onlyThoseInTheAudienceAreCaughtUpWith() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<10)
+        let newcomers = [ChannelID.random(), .random()]
+        var change = TagChange()
+        change.add = ["device": ["vip"]]
+        // Somebody who is in flight holds the sweep open.
+        let holder = try await fixture.track(50..<51)
+        try await fixture.store.channels.tag(fixture.app, [newcomers[0]] + holder, change)
+        let transport = ScriptedTransport()
+        let ledger = try await fixture.withWorker(transport) {
+            transport.hold()
+            let id = try await fixture.publish(.tag("vip", group: "device"))
+            await transport.holding(pages: 1)
+            try await fixture.track(newcomers[0], 100)
+            try await fixture.track(newcomers[1], 101)
+            transport.letGo()
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.targets == 2)
+        #expect(Set(transport.counts.keys.map(WorkerFixture.number)) == [50, 100])
+    }
+
+    @Test func whoWaitsForAnOlderPushIsNotOvertakenByTheCatchUp() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<3)
+        let isBusy = Atomic(true)
+        let transport = ScriptedTransport(byLabel: { token, label, _ in
+            label == "alert" && WorkerFixture.number(token) % 100 == 0 && isBusy.load(ordering: .relaxed)
+                ? WaitingTests.busy(retryAfter: 1) : .accepted
+        })
+        try await fixture.withWorker(transport) {
+            let alert = try await fixture.publish(label: "alert")
+            try await fixture.swept(alert)
+            transport.hold()
+            let update = try await fixture.publish(alert: false, label: "update")
+            await transport.holding(pages: 1)
+            try await fixture.track(channels[0], 100)
+            transport.letGo()
+            try await fixture.swept(update)
+            isBusy.store(false, ordering: .relaxed)
+            for id in [alert, update] {
+                let ledger = try await fixture.finished(id)
+                #expect(ledger.delivered == 3 && ledger.pending == 0)
+            }
+        }
+        #expect(transport.taken(100) == ["alert", "update"] && transport.taken(0) == [])
+    }
+
+    @Test func aCatchUpWhoseWorkerDiedIsFinishedByAnother() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<5)
+        let id = try await fixture.publish()
+        let claim = try await fixture.claimed(id)
+        try await fixture.track(100..<110)
+        var page = Settlement(range: claim.lease.bounds)
+        page.targets = 5
+        page.count(.delivered, 5)
+        guard
+            case .ok(.sending, true, let leftovers) = try await fixture.store.sweeps.settle(
+                claim.lease, for: .seconds(1), page)
+        else { throw WorkerFixtureError(description: "not settled") }
+        #expect(leftovers.catchUpWaits)
+        let tail = WorkItem(app: fixture.app, name: fixture.name, push: id, priority: .high, part: .catchUp)
+        guard
+            case .claimed = try await fixture.store.sweeps.claim(tail, owner: "dead", lease: .milliseconds(1))
+        else { throw WorkerFixtureError(description: "not claimed") }
+        // The entry of the publish is still in the stream, as if nobody had read it.
+        let transport = ScriptedTransport()
+        let ledger = try await fixture.withWorker(transport) { try await fixture.finished(id) }
+        #expect(ledger.delivered == 15 && ledger.targets == 15 && transport.total == 10)
+    }
+
+    @Test(.timeLimit(.minutes(2))) func aStormOfRegistrationsHoldsNobodyUp() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<2_000)
+        let transport = ScriptedTransport()
+        let isOver = Drain()
+        let last = try await fixture.withWorker(transport) {
+            async let tracked: Int = {
+                var next = 10_000
+                while !isOver.isOn, next < 60_000 {
+                    try await fixture.track(next..<next + 100)
+                    next += 100
+                }
+                return next
+            }()
+            for number in 0..<15 {
+                let id = try await fixture.publish(alert: number % 2 == 0, label: "\(number)")
+                let ledger = try await fixture.finished(id)
+                #expect(ledger.pending == 0 && ledger.state == .done)
+            }
+            isOver.begin()
+            let end = try await tracked
+            _ = try await fixture.finished(try await fixture.publish(label: "last"))
+            return end
+        }
+        let all = transport.taken
+        for number in Array(0..<2_000) + Array(10_000..<last) {
+            let taken = all[number] ?? []
+            guard taken.last == "last", Set(taken).count == taken.count else {
+                Issue.record("\(number) took \(taken)")
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import APNsWire
+import LiveActivity
+import Store
+import Synchronization
+import Testing
+
+@testable import Fanout
+
+/// Nothing after an `end`: whoever's `end` was delivered is untracked before anything later is sent.
+@Suite struct EndTests {
+    @Test func whoseEndWasDeliveredIsUntracked() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<3)
+        let transport = ScriptedTransport()
+        let (end, update) = try await fixture.withWorker(transport) {
+            let end = try await fixture.finished(
+                try await fixture.publish(.channel(channels[1]), event: .end, label: "end"))
+            return (end, try await fixture.finished(try await fixture.publish(label: "update")))
+        }
+        #expect(end.state == .done && end.delivered == 1 && end.targets == 1)
+        #expect(update.targets == 2 && update.delivered == 2)
+        #expect(transport.taken(1) == ["end"])
+        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 2)
+        // The same token may come back late or newly; a later registration is another activity's word.
+        let late = Registration(
+            channel: channels[1], token: try #require(WorkerFixture.token(1)), registeredAt: nowMilliseconds() - 30_000)
+        #expect(try await fixture.store.registry.track(fixture.app, fixture.name, [late]) == [.stale])
+        try await fixture.track(channels[1], 101)
+    }
+
+    @Test func wholeNamesEnd() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<5_000)
+        let transport = ScriptedTransport { token, attempt in
+            attempt == 1 && WorkerFixture.number(token) % 100 == 0 ? WaitingTests.busy() : .accepted
+        }
+        let end = try await fixture.withWorker(transport) {
+            try await fixture.finished(try await fixture.publish(event: .end))
+        }
+        #expect(end.delivered == 5_000 && end.targets == 5_000 && end.pending == 0)
+        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 0)
+    }
+
+    @Test func anEndWhoseWorkerDiedBeforeTheRemovalHolds() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<3)
+        let end = try await fixture.publish(.channel(channels[1]), event: .end, label: "end")
+        let claim = try await fixture.claimed(end)
+        var page = Settlement(range: claim.lease.bounds)
+        page.targets = 1
+        page.owe(Prune(channel: channels[1].stored, token: [0, 0, 0, 1], endedAt: nowMilliseconds()))
+        _ = try await fixture.store.sweeps.settle(claim.lease, for: .seconds(10), page)
+        // Here it dies: the token is still in the registry.
+        let transport = ScriptedTransport()
+        let update = try await fixture.withWorker(transport) {
+            try await fixture.finished(try await fixture.publish(label: "update"))
+        }
+        #expect(update.targets == 2 && transport.taken(1).isEmpty)
+        let ledger = try await fixture.finished(end)
+        #expect(ledger.state == .done && ledger.delivered == 1, "counted when it was struck")
+    }
+
+    @Test func anEndThatWaitsBehindAnAlertIsTheLast() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<2)
+        let isBusy = Atomic(true)
+        let transport = ScriptedTransport(byLabel: { token, label, _ in
+            WorkerFixture.number(token) == 0 && label == "alert" && isBusy.load(ordering: .relaxed)
+                ? WaitingTests.busy(retryAfter: 1) : .accepted
+        })
+        let ledgers = try await fixture.withWorker(transport) {
+            var ids = [try await fixture.publish(label: "alert")]
+            try await fixture.swept(ids[0])
+            ids.append(try await fixture.publish(.channel(channels[0]), event: .end, label: "end"))
+            try await fixture.swept(ids[1])
+            ids.append(try await fixture.publish(alert: false, label: "update"))
+            try await fixture.swept(ids[2])
+            isBusy.store(false, ordering: .relaxed)
+            ids.append(try await fixture.publish(label: "later"))
+            var ledgers: [Ledger] = []
+            for id in ids { ledgers.append(try await fixture.finished(id)) }
+            return ledgers
+        }
+        #expect(transport.taken(0) == ["alert", "end"])
+        #expect(transport.taken(1) == ["alert", "update", "later"])
+        #expect(ledgers.map(\.delivered) == [2, 1, 1, 1])
+        #expect(ledgers[2].skipped + ledgers[2].superseded == 1 && ledgers.allSatisfy { $0.pending == 0 })
+    }
+
+    /// The retry of an `end` and a newer push's sweep at the same time: the page that was read before the removal.
+    @Test(arguments: 0..<8) func aSweepBesideTheEndsRetryDoesNotOvertakeTheRemoval(round: Int) async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<300)
+        let transport = ScriptedTransport(byLabel: { _, label, attempt in
+            label == "end" && attempt == 1 ? WaitingTests.busy() : .accepted
+        })
+        try await fixture.withWorker(transport) {
+            try await fixture.withWorker(transport) {
+                let some = Audience.or(channels[..<100].map { .channel($0) })
+                var ids = [try await fixture.publish(some, event: .end, label: "end")]
+                for number in 0..<10 {
+                    ids.append(try await fixture.publish(label: "\(number)"))
+                    try await fixture.swept(ids[number])
+                }
+                for id in ids {
+                    let ledger = try await fixture.finished(id)
+                    #expect(ledger.pending == 0 && ledger.state == .done, "\(ledger)")
+                }
+            }
+        }
+        let taken = transport.taken
+        for number in 0..<100 { #expect(taken[number] == ["end"]) }
+        for number in 100..<300 { #expect(taken[number] == (0..<10).map { "\($0)" }) }
+    }
+}

@@ -1,0 +1,101 @@
+import APNsWire
+import LiveActivity
+import Redis
+import Store
+import Testing
+
+@testable import Fanout
+
+/// Leases that ran out: of workers that sleep, and of those that die over one task again and again.
+@Suite struct LapseTests {
+    @Test func aTaskThatOwnerAfterOwnerDiesOverIsGivenUpAndBlocksNobody() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<10)
+        let poison = try await fixture.publish(label: "poison")
+        let good = try await fixture.publish(label: "good")
+        for number in 0..<9 {
+            let claim = try await fixture.claimed(poison, owner: "dead-\(number)", lease: .zero)
+            #expect(!claim.isPoison)
+        }
+        let transport = ScriptedTransport()
+        let (failed, done) = try await fixture.withWorker(transport) {
+            (try await fixture.finished(poison), try await fixture.finished(good))
+        }
+        #expect(failed.state == .failed && failed.errors == ["PoisonTask": 1] && failed.pending == 0)
+        #expect(done.state == .done && done.delivered == 10 && transport.taken(0) == ["good"])
+    }
+
+    @Test func waitingChannelsThatOwnerAfterOwnerDiesOverAreGivenUp() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<2)
+        let id = try await fixture.publish()
+        let claim = try await fixture.claimed(id)
+        var page = Settlement(range: claim.lease.bounds)
+        page.targets = 2
+        for channel in channels { page.retry(channel.stored, due: nowMilliseconds(), attempts: 1) }
+        _ = try await fixture.store.sweeps.settle(claim.lease, for: .seconds(10), page)
+        for number in 0..<9 {
+            guard
+                case .claimed(_, _, false) = try await fixture.store.sweeps.claimRetries(
+                    fixture.app, fixture.name, owner: "dead-\(number)", lease: .zero)
+            else { throw WorkerFixtureError(description: "not claimed") }
+        }
+        try await fixture.store.queue.schedule(.retries(fixture.app, fixture.name, .high), due: nowMilliseconds())
+        let transport = ScriptedTransport()
+        let ledger = try await fixture.withWorker(transport) { try await fixture.finished(id) }
+        #expect(ledger.failed == 2 && ledger.errors == ["PoisonTask": 2] && transport.total == 0)
+    }
+
+    @Test func progressAndHandingBackAreNoLapses() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<10)
+        let id = try await fixture.publish()
+        for number in 0..<30 {
+            let claim = try await fixture.claimed(id, owner: "w\(number)", lease: .zero)
+            #expect(!claim.isPoison)
+            if number % 7 == 0 {
+                let from = ScanPosition(UInt64(number) << 20)
+                let page = Settlement(range: from..<ScanPosition(UInt64(number + 7) << 20))
+                _ = try await fixture.store.sweeps.settle(claim.lease, for: .zero, page)
+            } else if number % 2 == 0 {
+                _ = try await fixture.store.sweeps.renew(claim.lease, for: .zero)
+            }
+        }
+    }
+
+    /// As one that was stopped and wakes: its pages in flight come back, and its lease is another's.
+    @Test func aWorkerThatLostItsLeaseBeginsNothingMore() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<1_400)
+        let transport = ScriptedTransport()
+        transport.hold()
+        let id = try await fixture.publish()
+        let ledger = try await fixture.withWorker(transport, pageSize: 200) {
+            await transport.holding(pages: 4)
+            let key = RedisArgument.string("ll:w:{shop:match-1}:\(id)")
+            try await fixture.store.redis.send(RedisCommand("HSET", [key, "0/1:d", "0"]))
+            let other = try await fixture.claimed(id, owner: "other", lease: .seconds(600))
+            transport.letGo()
+            // It has put the entry down when it takes it up once more.
+            try await fixture.takenOver(times: 2)
+            #expect(transport.pages == 4)
+            #expect(try await fixture.store.pushes.ledger(fixture.app, id)?.targets == 0, "nor did it settle anything")
+            _ = try await fixture.store.sweeps.renew(other.lease, for: .zero)
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.delivered == 1_400 && ledger.targets == 1_400)
+    }
+}
+
+extension WorkerFixture {
+    /// Waits until the only entry of the stream of names was given out so many times.
+    fileprivate func takenOver(times: Int) async throws {
+        for _ in 0..<1_000 {
+            let pending = try await store.redis.send(
+                RedisCommand("XPENDING", ["ll:{q}:shop:10", "workers", "-", "+", "1"]))
+            if pending.count == 1, try pending[0][3].integer() >= times { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        throw WorkerFixtureError(description: "nobody took it over")
+    }
+}

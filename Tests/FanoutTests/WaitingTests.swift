@@ -1,0 +1,189 @@
+import APNsWire
+import LiveActivity
+import Store
+import Synchronization
+import Testing
+
+@testable import Fanout
+
+/// Channels that wait for an attempt, while pushes go on and registrations change under them.
+@Suite struct WaitingTests {
+    static func busy(retryAfter: Int? = nil) -> PushOutcome {
+        .rejected(Rejection(status: 429, reason: .known(.tooManyRequests), retryAfter: retryAfter))
+    }
+
+    @Test func anAlertThatWaitsGoesBeforeTheUpdateThatPassedIt() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3)
+        let isBusy = Atomic(true)
+        let transport = ScriptedTransport(byLabel: { token, label, _ in
+            WorkerFixture.number(token) == 0 && label == "alert" && isBusy.load(ordering: .relaxed)
+                ? Self.busy(retryAfter: 1) : .accepted
+        })
+        let (alert, update) = try await fixture.withWorker(transport) {
+            let alert = try await fixture.publish(label: "alert")
+            await transport.answered(3)
+            let update = try await fixture.publish(alert: false, label: "update")
+            try await fixture.swept(update)
+            #expect(transport.taken(1) == ["alert", "update"] && transport.taken(2) == ["alert", "update"])
+            #expect(!transport.requests.contains { WorkerFixture.number($0.token) == 0 && $0.label == "update" })
+            isBusy.store(false, ordering: .relaxed)
+            return (try await fixture.finished(alert), try await fixture.finished(update))
+        }
+        #expect(transport.taken(0) == ["alert", "update"])
+        #expect(alert.delivered == 3 && update.delivered == 3 && update.targets == 3 && update.superseded == 0)
+    }
+
+    @Test func aRetryCarriesTheNewestStateAtTheTimeThatTheServerNamed() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<2)
+        let transport = ScriptedTransport(byLabel: { token, label, _ in
+            WorkerFixture.number(token) == 0 && label == "0" ? Self.busy(retryAfter: 2) : .accepted
+        })
+        let ledgers = try await fixture.withWorker(transport) {
+            var ledgers: [Ledger] = []
+            var ids: [PushID] = []
+            for number in 0..<4 {
+                ids.append(try await fixture.publish(alert: false, label: "\(number)"))
+                try await fixture.swept(ids[number])
+            }
+            for id in ids { ledgers.append(try await fixture.finished(id)) }
+            return ledgers
+        }
+        let sent = transport.requests.filter { WorkerFixture.number($0.token) == 0 }
+        // How many of those in between it gets depends on how long the others took.
+        let labels = sent.map(\.label)
+        #expect(labels.first == "0" && labels.last == "3" && labels == labels.sorted())
+        #expect(sent[1].at - sent[0].at >= .seconds(1.9), "Retry-After holds for the pushes behind too")
+        #expect(transport.taken(1) == ["0", "1", "2", "3"])
+        #expect(ledgers.first?.superseded == 1 && ledgers.last?.delivered == 2)
+        #expect(ledgers.allSatisfy { $0.state == .done && $0.targets == 2 && $0.delivered + $0.superseded == 2 })
+    }
+
+    @Test func untrackedWhileItWaitsAChannelIsSkipped() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<2)
+        let transport = ScriptedTransport { token, attempt in
+            WorkerFixture.number(token) == 0 && attempt == 1 ? Self.busy(retryAfter: 1) : .accepted
+        }
+        let ledger = try await fixture.withWorker(transport) {
+            let id = try await fixture.publish()
+            try await fixture.swept(id)
+            try await fixture.untrack(channels[0])
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.skipped == 1 && ledger.delivered == 1 && transport.total == 2)
+    }
+
+    @Test func rotatedWhileItWaitsAChannelIsSentToAtItsNewToken() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<2)
+        let transport = ScriptedTransport { token, attempt in
+            WorkerFixture.number(token) == 0 && attempt == 1 ? Self.busy(retryAfter: 1) : .accepted
+        }
+        let ledger = try await fixture.withWorker(transport) {
+            let id = try await fixture.publish()
+            try await fixture.swept(id)
+            try await fixture.track(channels[0], 100)
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.delivered == 2 && ledger.targets == 2)
+        #expect(transport.counts.mapKeys(WorkerFixture.number) == [0: 1, 1: 1, 100: 1])
+    }
+
+    /// The attempt was under way with the old token, and arrives; the new one must not be left behind.
+    @Test func rotatedDuringItsRetryAChannelIsSentToAgain() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<1)
+        let transport = ScriptedTransport { token, attempt in
+            WorkerFixture.number(token) == 0 && attempt == 1 ? Self.busy() : .accepted
+        }
+        let ledger = try await fixture.withWorker(transport) {
+            let id = try await fixture.publish()
+            await transport.answered(1)
+            transport.hold()
+            await transport.holding(pages: 1)
+            try await fixture.track(channels[0], 100)
+            transport.letGo()
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.delivered == 1 && ledger.targets == 1)
+        #expect(transport.counts.mapKeys(WorkerFixture.number) == [0: 2, 100: 1])
+    }
+
+    @Test func cancelledWithChannelsThatWaitAPushIsOver() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3)
+        let transport = ScriptedTransport(byLabel: { token, label, _ in
+            WorkerFixture.number(token) == 0 && label == "alert" ? Self.busy(retryAfter: 1) : .accepted
+        })
+        let (alert, update) = try await fixture.withWorker(transport) {
+            let alert = try await fixture.publish(label: "alert")
+            try await fixture.swept(alert)
+            let update = try await fixture.publish(alert: false, label: "update")
+            try await fixture.swept(update)
+            let cancelled = try await fixture.store.pushes.cancel(fixture.app, alert)
+            #expect(cancelled?.state == .cancelled && cancelled?.skipped == 1 && cancelled?.pending == 0)
+            return (try await fixture.finished(alert), try await fixture.finished(update))
+        }
+        #expect(transport.taken(0) == ["update"])
+        #expect(alert.skipped == 1 && alert.delivered == 2 && update.delivered == 3)
+    }
+
+    @Test func whatStopsAPushInItsRetryStopsItWhole() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3)
+        let transport = ScriptedTransport(byLabel: { token, label, attempt in
+            if label == "bad", attempt == 2 { return .rejected(Rejection(status: 400, reason: .known(.badTopic))) }
+            return label == "bad" ? Self.busy() : .accepted
+        })
+        let (bad, good) = try await fixture.withWorker(transport) {
+            let bad = try await fixture.finished(try await fixture.publish(label: "bad"))
+            return (bad, try await fixture.finished(try await fixture.publish(label: "good")))
+        }
+        #expect(bad.state == .failed && bad.failed == 3 && bad.pending == 0, "\(bad)")
+        #expect(good.state == .done && good.delivered == 3)
+    }
+
+    @Test func deadTokensFoundByARetryArePruned() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<4)
+        let transport = ScriptedTransport { token, attempt in
+            if attempt == 1 { return Self.busy() }
+            return WorkerFixture.number(token) == 0
+                ? .rejected(Rejection(status: 400, reason: .known(.badDeviceToken))) : .accepted
+        }
+        let ledger = try await fixture.withWorker(transport) {
+            try await fixture.finished(try await fixture.publish())
+        }
+        #expect(ledger.pruned == 1 && ledger.delivered == 3 && ledger.errors["BadDeviceToken"] == 1)
+        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 3)
+    }
+
+    @Test func manyThatWaitAreSentToSeveralPagesAtATime() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<5_500)
+        let transport = ScriptedTransport { _, attempt in attempt == 1 ? Self.busy() : .accepted }
+        let ledger = try await fixture.withWorker(transport) {
+            try await fixture.finished(try await fixture.publish())
+        }
+        #expect(ledger.delivered == 5_500 && ledger.retries == 5_500 && transport.total == 11_000)
+    }
+}
+
+extension Dictionary {
+    func mapKeys<K: Hashable>(_ body: (Key) -> K) -> [K: Value] {
+        Dictionary<K, Value>(uniqueKeysWithValues: map { (body($0.key), $0.value) })
+    }
+}
+
+extension WorkerFixture {
+    /// Waits until the push's sweep is over; channels may still wait.
+    func swept(_ id: PushID) async throws {
+        for _ in 0..<1_500 {
+            if let ledger = try await store.pushes.ledger(app, id), ledger.expanded { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        throw WorkerFixtureError(description: "not swept")
+    }
+}
