@@ -54,6 +54,7 @@ let package = Package(
 
         // The domain, without I/O.
         .target(name: "StrictJSON"),
+        .target(name: "JSONSchema", dependencies: ["StrictJSON"]),
         .target(
             name: "PrometheusText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         .target(name: "LiveActivity"),
@@ -74,7 +75,8 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "Store", "Redis", "APNsWire", "LiveActivity", "StrictJSON", "PrometheusText", crypto, logging, metrics,
+                "Store", "Redis", "APNsWire", "LiveActivity", "StrictJSON", "JSONSchema", "PrometheusText", crypto,
+                logging, metrics,
                 lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -122,6 +124,7 @@ let package = Package(
         // Whole deployments under faults, and a judge: bin/chaos.
         .executableTarget(name: "Chaos", dependencies: ["TestSupport", "Curl", arguments], path: "Tests/Chaos"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
+        .testTarget(name: "JSONSchemaTests", dependencies: ["JSONSchema", "StrictJSON"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics]),
         .testTarget(name: "LiveActivityTests", dependencies: ["LiveActivity"]),
         .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "LiveActivity"]),

@@ -1,14 +1,16 @@
 import ArgumentParser
+import Curl
 
 /// `lamplighter activity`: one name, or the list of names.
 struct ActivityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "activity",
-        abstract: "Show what follows a name, or list the names.",
+        abstract: "Show what follows a name, list the names, or tell a name's attributes type.",
         discussion: """
             Examples:
               lamplighter activity order-1234
               lamplighter activity --prefix match- --limit 50
+              lamplighter activity order-1234 --attributes-type DeliveryAttributes
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -23,8 +25,21 @@ struct ActivityCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("List at most this many.", valueName: "number"))
     var limit = 100
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Tell the name's type, by which its states are checked (see 'schema').", valueName: "type"))
+    var attributesType: String?
+
     func run() async throws {
         let client = try gateway.client(global)
+        if let attributesType {
+            guard let name else { throw ValidationError("--attributes-type needs a name") }
+            let body = JSONText.object([("attributes_type", JSONText.quoted(attributesType))])
+            let answer = try await client.send(
+                "PUT", "/api/activities/\(GatewayClient.segment(name))", body: .bytes(Array(body.utf8)))
+            if global.json { Terminal.print(json: answer) }
+            return
+        }
         guard let name else { return try await list(client) }
         let answer = try await client.send("GET", "/api/activities/\(GatewayClient.segment(name))")
         if global.json { return Terminal.print(json: answer) }
@@ -35,6 +50,7 @@ struct ActivityCommand: AsyncParsableCommand {
         table.add("shards", Terminal.grouped(activity.shards))
         table.add("last push", activity.last_push_id ?? "none")
         table.add("ended", activity.ended ? "yes" : "no")
+        if let type = activity.attributes_type { table.add("type", type) }
         table.print()
     }
 
@@ -53,6 +69,7 @@ struct ActivityCommand: AsyncParsableCommand {
         var shards: Int
         var last_push_id: String?
         var ended: Bool
+        var attributes_type: String?
     }
 
     private struct Listing: Decodable {

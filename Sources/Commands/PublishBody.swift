@@ -66,8 +66,9 @@ struct PublishBody {
         throw ValidationError("--audience must be all, tag:T, tag:GROUP/T, channel:ID, user:NAME or JSON")
     }
 
-    /// Epoch seconds, or a time from now such as `+90`, `+15m`, `+2h`.
+    /// Epoch seconds, `now`, or a time from now such as `+90`, `+15m`, `+2h`.
     static func time(_ text: String, _ option: String, now: Int) throws -> String {
+        if text == "now" { return String(now) }
         if text.hasPrefix("+") {
             var digits = text.dropFirst()
             var unit = 1

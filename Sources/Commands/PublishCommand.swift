@@ -55,7 +55,9 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(
         name: .long, help: ArgumentHelp("When the state is out of date: epoch seconds, or +15m.", valueName: "time"))
     var staleDate: String?
-    @Option(name: .long, help: ArgumentHelp("When an ended activity leaves the screen.", valueName: "time"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("When an ended activity leaves the screen: now, +10m, epoch seconds.", valueName: "time"))
     var dismissalDate: String?
     @Option(name: .long, help: ArgumentHelp("Which activity is shown first: the higher.", valueName: "number"))
     var relevanceScore: String?

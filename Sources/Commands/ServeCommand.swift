@@ -32,9 +32,11 @@ struct ServeCommand: AsyncParsableCommand {
         let apps = try settings.requiredApps().map { app in
             // A gateway does not sign; a key that is named and wrong is still better found now than by a worker.
             if app[.keyFile] != nil { _ = try ProviderKeyFile(app) }
-            return GatewayApp(
+            var served = GatewayApp(
                 key: app.key, secret: try app.required(.secret), masterSecret: try app.required(.masterSecret),
                 bundleID: try app.required(.bundleID))
+            served.staleAfter = settings.staleAfter(app).map { Int($0 / .seconds(1)) }
+            return served
         }
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)

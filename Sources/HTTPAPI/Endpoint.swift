@@ -5,6 +5,7 @@ enum Operation: Sendable, Hashable, CaseIterable {
     case listActivities, activity, track, untrack, bulkTrack
     case listDead, deadLetter, retryDead, dropDead
     case listQuarantine, releaseQuarantine, discardQuarantine
+    case describeActivity, listSchemas, schema, setSchema, deleteSchema
     case createSchedules, listSchedules, schedule, cancelSchedule
     case health, readiness, metrics
 }
@@ -71,6 +72,7 @@ struct Endpoint: Sendable {
         Endpoint("GET", "/api/auth/device", .deviceToken, .signedChannel, isAirship: true),
         Endpoint("GET", "/api/activities", .listActivities, .master),
         Endpoint("GET", "/api/activities/{name}", .activity, .master),
+        Endpoint("PUT", "/api/activities/{name}", .describeActivity, .master),
         Endpoint("POST", "/api/activities/{name}/channels", .bulkTrack, .master),
         Endpoint("PUT", "/api/activities/{name}/channels/{channel}", .track, .channel),
         Endpoint("DELETE", "/api/activities/{name}/channels/{channel}", .untrack, .channel),
@@ -81,6 +83,10 @@ struct Endpoint: Sendable {
         Endpoint("GET", "/api/quarantine", .listQuarantine, .master),
         Endpoint("POST", "/api/quarantine/release", .releaseQuarantine, .master),
         Endpoint("POST", "/api/quarantine/discard", .discardQuarantine, .master),
+        Endpoint("GET", "/api/schemas", .listSchemas, .master),
+        Endpoint("GET", "/api/schemas/{attributes_type}", .schema, .master),
+        Endpoint("PUT", "/api/schemas/{attributes_type}", .setSchema, .master),
+        Endpoint("DELETE", "/api/schemas/{attributes_type}", .deleteSchema, .master),
         Endpoint("GET", "/healthz", .health, .anyone),
         Endpoint("GET", "/readyz", .readiness, .anyone),
         Endpoint("GET", "/metrics", .metrics, .anyone),

@@ -50,7 +50,7 @@ public final class Gateway: Service {
                 bounds: QueueBounds(
                     apps: configuration.apps.map(\.key), perApp: configuration.maximumQueue,
                     total: configuration.maximumQueueTotal),
-                metrics: metrics, registry: registry),
+                metrics: metrics, registry: registry, schemas: SchemaBook(store.schemas)),
             authenticator: Authenticator(configuration.apps), places: Places(configuration.maximumRequests),
             metrics: metrics, logger: logger, configuration: configuration, clock: clock)
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)

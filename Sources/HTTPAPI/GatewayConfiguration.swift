@@ -8,6 +8,8 @@ public struct GatewayApp: Sendable {
     /// What publishers authenticate with.
     public var masterSecret: String
     public var bundleID: String
+    /// Seconds to the `stale_date` of starts and updates that give none; nil: they get none.
+    public var staleAfter: Int?
 
     public init(key: AppKey, secret: String, masterSecret: String, bundleID: String) {
         self.key = key

@@ -25,12 +25,12 @@ extension Handlers {
         guard let info else {
             throw APIError(404, "Nothing follows this name, and nothing was published to it.", code: 40401)
         }
-        return Answer(
-            200,
-            [
-                "name": .string(info.name.rawValue), "tokens": .integer(info.tokens), "shards": .integer(info.buckets),
-                "last_push_id": info.lastPushID.map { .string($0.description) } ?? .null, "ended": .bool(info.ended),
-            ])
+        var body: JSON = [
+            "name": .string(info.name.rawValue), "tokens": .integer(info.tokens), "shards": .integer(info.buckets),
+            "last_push_id": info.lastPushID.map { .string($0.description) } ?? .null, "ended": .bool(info.ended),
+        ]
+        if let type = info.attributesType { body.append("attributes_type", .string(type)) }
+        return Answer(200, body)
     }
 
     func track(_ call: Call) async throws(APIError) -> Answer {

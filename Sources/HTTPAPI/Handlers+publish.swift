@@ -11,8 +11,9 @@ extension Handlers {
     func publish(_ call: Call) async throws(APIError) -> Answer {
         let key = try idempotencyKey(call)
         let bytes = try await call.body.collect()
-        let pushes = try PublishBody.parse(bytes, now: call.now)
+        let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
         try refuseUnbuilt(pushes)
+        let warnings = pushes.flatMap(\.warnings) + (try await checkShapes(pushes, call))
         var ids = pushes.map { _ in PushID.random() }
         if let key {
             let digest = Array(SHA256.hash(data: bytes))
@@ -23,6 +24,7 @@ extension Handlers {
             guard let reserved, reserved.count == pushes.count else { throw .idempotencyConflict }
             ids = reserved
         }
+        try await rememberTypes(pushes, call)
         for (position, push) in pushes.enumerated() {
             try await accept(push, ids: ids, position: position, call)
         }
@@ -30,14 +32,16 @@ extension Handlers {
             "ok": true, "operation_id": .string(call.operation),
             "push_ids": .array(ids.map { .string($0.description) }), "message_ids": [], "content_urls": [],
         ]
-        return Answer(202, body, warnings: pushes.flatMap(\.warnings), type: Answer.airshipType)
+        return Answer(202, body, warnings: warnings, type: Answer.airshipType)
     }
 
     /// A dry run: the same checks, nothing written.
     func validate(_ call: Call) async throws(APIError) -> Answer {
-        let pushes = try PublishBody.parse(try await call.body.collect(), now: call.now)
+        let bytes = try await call.body.collect()
+        let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
         try refuseUnbuilt(pushes)
-        return Answer(200, ["ok": true], warnings: pushes.flatMap(\.warnings), type: Answer.airshipType)
+        let warnings = pushes.flatMap(\.warnings) + (try await checkShapesIfPossible(pushes, call))
+        return Answer(200, ["ok": true], warnings: warnings, type: Answer.airshipType)
     }
 
     func refuseUnbuilt(_ pushes: [PublishBody.Push]) throws(APIError) {

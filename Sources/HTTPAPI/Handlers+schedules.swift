@@ -13,8 +13,9 @@ extension Handlers {
     func createSchedules(_ call: Call) async throws(APIError) -> Answer {
         let key = try idempotencyKey(call)
         let bytes = try await call.body.collect()
-        let bodies = try ScheduleBody.parse(bytes, now: call.now)
+        let bodies = try ScheduleBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
         try refuseUnbuilt(bodies.map(\.push))
+        let warnings = bodies.flatMap(\.push.warnings) + (try await checkShapes(bodies.map(\.push), call))
         var ids = bodies.map { _ in PushID.random() }
         if let key {
             let digest = Array(SHA256.hash(data: bytes))
@@ -33,6 +34,7 @@ extension Handlers {
             }
             guard key != nil, known else { throw APIError(past) }
         }
+        try await rememberTypes(bodies.map(\.push), call)
         let schedules = zip(ids, bodies).map { id, body in
             Schedule(
                 id: id, publish: body.push.publish, payload: body.push.payload,
@@ -53,7 +55,7 @@ extension Handlers {
             "schedule_ids": .array(ids.map { .string($0.description) }),
             "schedules": .array(schedules.map { Self.json($0, call) }),
         ]
-        return Answer(201, body, warnings: bodies.flatMap(\.push.warnings), type: Answer.airshipType)
+        return Answer(201, body, warnings: warnings, type: Answer.airshipType)
     }
 
     /// Those that wait, the earliest first.

@@ -12,6 +12,7 @@ struct Handlers: Sendable {
     let bounds: QueueBounds
     let metrics: GatewayMetrics
     let registry: PrometheusRegistry
+    let schemas: SchemaBook
 
     func perform(_ call: Call) async throws(APIError) -> Answer {
         switch call.endpoint.operation {
@@ -38,6 +39,11 @@ struct Handlers: Sendable {
         case .listQuarantine: try await listQuarantine(call)
         case .releaseQuarantine: try await releaseQuarantine(call)
         case .discardQuarantine: try await discardQuarantine(call)
+        case .describeActivity: try await describeActivity(call)
+        case .listSchemas: try await listSchemas(call)
+        case .schema: try await schema(call)
+        case .setSchema: try await setSchema(call)
+        case .deleteSchema: try await deleteSchema(call)
         case .createSchedules: try await createSchedules(call)
         case .listSchedules: try await listSchedules(call)
         case .schedule: try await schedule(call)

@@ -8,11 +8,16 @@ enum LiveActivityBody {
     /// every later push until it has come.
     static let maximumLead: Int64 = 300
 
+    /// What Apple lets an ended activity stay on the lock screen, seconds.
+    static let maximumLinger = 4 * 3_600
+
     struct Parsed {
         var publish: Publish
         var payload: [UInt8]
         var eventPath: String
         var eventLocation: JSONLocation
+        var contentState: JSONValue?
+        var attributes: JSONValue?
     }
 
     static let keys = [
@@ -22,7 +27,8 @@ enum LiveActivityBody {
 
     /// `now` in epoch seconds.
     static func parse(
-        _ value: JSONValue, audience: Audience, options: PublishOptions, now: Int64, warnings: inout [String]
+        _ value: JSONValue, audience: Audience, options: PublishOptions, now: Int64, staleAfter: Int?,
+        warnings: inout [String]
     ) throws(JSONError) -> Parsed {
         let body = try value.object()
         try body.refuseUnknownKeys(known: keys)
@@ -35,6 +41,7 @@ enum LiveActivityBody {
         if let priority = body["priority"] { publish.priority = try self.priority(priority) }
         try content(body, event: event, into: &publish)
         try times(body, now: now, into: &publish, warnings: &warnings)
+        if let staleAfter, publish.staleDate == nil, event != .end { publish.staleDate = Int(now) + staleAfter }
         if let score = body["relevance_score"] {
             publish.relevanceScore = RawJSON(checked: Array(try score.numberText()))
         }
@@ -51,7 +58,8 @@ enum LiveActivityBody {
             throw tooLarge(payload.count, body)
         }
         return Parsed(
-            publish: publish, payload: payload, eventPath: eventValue.path, eventLocation: eventValue.location)
+            publish: publish, payload: payload, eventPath: eventValue.path, eventLocation: eventValue.location,
+            contentState: body["content_state"], attributes: body["attributes"])
     }
 
     private static func event(_ value: JSONValue) throws(JSONError) -> ActivityEvent {
@@ -102,6 +110,10 @@ enum LiveActivityBody {
             let isZero = try dismissal.integer() == 0
             publish.dismissalDate = isZero ? 0 : try EpochSeconds.read(dismissal)
             if publish.event != .end { warnings.append("\(dismissal.path) has an effect with event end only") }
+            if let date = publish.dismissalDate, date > Int(now) + maximumLinger {
+                warnings.append(
+                    "\(dismissal.path) is more than 4 h ahead: the system takes an ended activity away after 4 h")
+            }
         }
     }
 

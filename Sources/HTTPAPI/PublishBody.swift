@@ -8,7 +8,7 @@ enum PublishBody {
     /// Pushes in one request, as Airship has it.
     static let maximumPushes = 100
 
-    struct Push: Sendable, Hashable {
+    struct Push: Sendable {
         var publish: Publish
         var payload: [UInt8]
         /// What will not do what its writer may expect; shown in the answer.
@@ -16,26 +16,29 @@ enum PublishBody {
         /// For the refusal of what is not built yet.
         var eventPath: String
         var eventLocation: JSONLocation
+        /// As they stand in the body, for the check of their shape.
+        var contentState: JSONValue?
+        var attributes: JSONValue?
     }
 
-    /// `now` in epoch milliseconds.
-    static func parse(_ bytes: [UInt8], now: Int64) throws(APIError) -> [Push] {
+    /// `now` in epoch milliseconds; `staleAfter`: seconds to the `stale_date` of updates that give none.
+    static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(APIError) -> [Push] {
         try reading { () throws(JSONError) in
             let root = try JSONDocument(bytes).root
-            guard root.kind == .array else { return [try push(root, now: now / 1_000)] }
+            guard root.kind == .array else { return [try push(root, now: now / 1_000, staleAfter: staleAfter)] }
             let values = try root.array()
             guard !values.isEmpty else { throw root.error("must hold at least one push") }
             guard values.count <= maximumPushes else {
                 throw root.error("must hold at most \(maximumPushes) pushes, not \(values.count)")
             }
             var pushes: [Push] = []
-            for value in values { pushes.append(try push(value, now: now / 1_000)) }
+            for value in values { pushes.append(try push(value, now: now / 1_000, staleAfter: staleAfter)) }
             return pushes
         }
     }
 
     /// One push object. `now`: epoch seconds, of its sending.
-    static func push(_ value: JSONValue, now: Int64) throws(JSONError) -> Push {
+    static func push(_ value: JSONValue, now: Int64, staleAfter: Int? = nil) throws(JSONError) -> Push {
         guard value.kind == .object else { throw value.mismatch("a push object") }
         let body = try value.object()
         try body.refuseUnknownKeys(known: pushKeys + otherPushKeys)
@@ -65,10 +68,12 @@ enum PublishBody {
             try self.options(value, now: now, warnings: &warnings)
         }
         let activity = try LiveActivityBody.parse(
-            activityValue, audience: audience, options: options ?? PublishOptions(), now: now, warnings: &warnings)
+            activityValue, audience: audience, options: options ?? PublishOptions(), now: now,
+            staleAfter: staleAfter, warnings: &warnings)
         return Push(
             publish: activity.publish, payload: activity.payload, warnings: warnings, eventPath: activity.eventPath,
-            eventLocation: activity.eventLocation)
+            eventLocation: activity.eventLocation, contentState: activity.contentState,
+            attributes: activity.attributes)
     }
 
     // Airship's other keys are taken for the sake of publishers that send them; those that would show something on a

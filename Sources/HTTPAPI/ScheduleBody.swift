@@ -24,22 +24,22 @@ enum ScheduleBody {
     }
 
     /// `now` in epoch milliseconds.
-    static func parse(_ bytes: [UInt8], now: Int64) throws(APIError) -> [Scheduled] {
+    static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(APIError) -> [Scheduled] {
         try reading { () throws(JSONError) in
             let root = try JSONDocument(bytes).root
-            guard root.kind == .array else { return [try scheduled(root, now: now)] }
+            guard root.kind == .array else { return [try scheduled(root, now: now, staleAfter: staleAfter)] }
             let values = try root.array()
             guard !values.isEmpty else { throw root.error("must hold at least one schedule") }
             guard values.count <= PublishBody.maximumPushes else {
                 throw root.error("must hold at most \(PublishBody.maximumPushes) schedules, not \(values.count)")
             }
             var schedules: [Scheduled] = []
-            for value in values { schedules.append(try scheduled(value, now: now)) }
+            for value in values { schedules.append(try scheduled(value, now: now, staleAfter: staleAfter)) }
             return schedules
         }
     }
 
-    private static func scheduled(_ value: JSONValue, now: Int64) throws(JSONError) -> Scheduled {
+    private static func scheduled(_ value: JSONValue, now: Int64, staleAfter: Int?) throws(JSONError) -> Scheduled {
         guard value.kind == .object else { throw value.mismatch("a schedule object") }
         let body = try value.object()
         try body.refuseUnknownKeys(known: ["schedule", "push", "name"])
@@ -55,7 +55,8 @@ enum ScheduleBody {
             throw push.error("must be at most \(maximumPushBytes) bytes, not \(push.raw.count)")
         }
         return Scheduled(
-            due: due, label: label, push: try PublishBody.push(push, now: max(due, now) / 1_000),
+            due: due, label: label,
+            push: try PublishBody.push(push, now: max(due, now) / 1_000, staleAfter: staleAfter),
             posted: Array(push.raw), past: past)
     }
 

@@ -12,6 +12,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case sandboxURL = "apns.sandbox_url"
     case manageURL = "apns.manage_url"
     case caFile = "apns.ca_file"
+    case staleAfter = "defaults.stale_after"
 
     /// The path inside an entry of `apps:`.
     public var path: String { rawValue }
@@ -38,6 +39,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .sandboxURL: "with environment both, a sandbox other than Apple's"
         case .manageURL: "server for broadcast channels other than Apple's"
         case .caFile: "PEM roots for that server"
+        case .staleAfter: "time to the stale_date of the app's updates that give none"
         }
     }
 
@@ -65,6 +67,9 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
                 ? "https://host or https://host:port, without a path" : nil
         case .keyFile, .caFile:
             return nil
+        case .staleAfter:
+            let limits = 0...28_800.0
+            return SettingText.seconds(value).map(limits.contains) == true ? nil : "a time from 0 to 8h, such as 15m"
         }
     }
 

@@ -90,6 +90,10 @@ extension SettingKey {
     public static let guardWindow = SettingKey(
         "guard.window", .seconds(60...7_200), "10m", "time over which an app's answers are counted, in whole minutes")
 
+    public static let defaultsStaleAfter = SettingKey(
+        "defaults.stale_after", .seconds(0...28_800), "0",
+        "time to the stale_date of updates that give none; 0 = none; an app may have its own")
+
     public static let pacingMinInterval = SettingKey(
         "pacing.min_interval", .seconds(0...3_600), "1", "least time between alert-free updates of a name; 0 = off")
 
@@ -106,6 +110,7 @@ extension SettingKey {
         workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerDrainTimeout,
         workerRequestTimeout, workerName,
         guardShare, guardAnswers, guardWindow,
+        defaultsStaleAfter,
         pacingMinInterval,
         logLevel, logFormat,
     ]

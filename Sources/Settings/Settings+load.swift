@@ -20,6 +20,7 @@ extension Settings {
         let pruneGuard = Guard(
             share: reader.share(.guardShare), answers: reader.whole(.guardAnswers),
             window: reader.duration(.guardWindow))
+        let staleAfter = reader.duration(.defaultsStaleAfter)
         let pacing = reader.duration(.pacingMinInterval)
         let log = Log(level: reader.choice(.logLevel), isJSON: reader.choice(.logFormat) == "json")
         var apps = AppsReader(input: input, file: file)
@@ -29,7 +30,8 @@ extension Settings {
         return Settings(
             redisURL: redisURL, redisConnections: connections, redisPrefix: prefix,
             waitReplicas: waitReplicas, waitTimeout: waitTimeout, gateway: gateway,
-            worker: worker, pruneGuard: pruneGuard, pacingMinInterval: pacing, log: log, apps: found,
+            worker: worker, pruneGuard: pruneGuard, staleAfter: staleAfter, pacingMinInterval: pacing, log: log,
+            apps: found,
             warnings: unknownVariables(input.environment) + apps.warnings, file: input.file?.path)
     }
 

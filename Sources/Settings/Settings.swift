@@ -49,6 +49,8 @@ public struct Settings: Sendable {
     public var gateway: Gateway
     public var worker: Worker
     public var pruneGuard: Guard
+    /// For apps that have no `defaults.stale_after` of their own; zero: none.
+    public var staleAfter: Duration
     /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.
     public var pacingMinInterval: Duration
     public var log: Log
@@ -66,6 +68,13 @@ public struct Settings: Sendable {
             remedy: "list an app under 'apps:' in the configuration file, or set "
                 + "\(AppField.key.environmentName), \(AppField.secret.environmentName), "
                 + "\(AppField.masterSecret.environmentName) and \(AppField.bundleID.environmentName)")
+    }
+
+    /// How long an app's updates that give no `stale_date` are fresh; nil: for ever.
+    public func staleAfter(_ app: AppSettings) -> Duration? {
+        let own = app[.staleAfter].flatMap(SettingText.seconds).map { Duration.milliseconds(Int64($0 * 1_000)) }
+        let time = own ?? staleAfter
+        return time >= .seconds(1) ? time : nil
     }
 
     /// The app a command speaks for: the one named, or the only one.

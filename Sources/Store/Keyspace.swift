@@ -52,6 +52,8 @@ public struct Keyspace: Sendable {
     func stream(_ app: AppKey, _ kind: WorkStream) -> String { "\(prefix):{q}:\(app):\(kind.rawValue)" }
     /// An app's tasks that wait for their time.
     func due(_ app: AppKey) -> String { "\(prefix):{q}:\(app):due" }
+    /// An app's schemas by attributes type.
+    func schemas(_ app: AppKey) -> String { "\(prefix):schemas:{\(app)}" }
     /// An app's schedules that wait, by due time.
     func at(_ app: AppKey) -> String { "\(prefix):{q}:\(app):at" }
     /// One schedule.

@@ -42,6 +42,7 @@ enum Lua {
     static let scheduleTake = script("schedule-take-1", PackageResources.schedule_take_1_lua)
     static let scheduleSettle = script("schedule-settle-1", PackageResources.schedule_settle_1_lua)
     static let providerToken = script("provider-token-1", PackageResources.provider_token_1_lua)
+    static let schemaSet = script("schema-set-1", PackageResources.schema_set_1_lua)
 
     static let all: [RedisScript] = [
         registrySet,
@@ -83,6 +84,7 @@ enum Lua {
         broadcastIntend,
         broadcastForeign,
         providerToken,
+        schemaSet,
     ]
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript {

@@ -7,13 +7,18 @@ public struct ActivityInfo: Sendable, Hashable {
     public var buckets: Int
     public var lastPushID: PushID?
     public var ended: Bool
+    /// The one that was told, or that its last start named.
+    public var attributesType: String?
 
-    public init(name: ActivityName, tokens: Int, buckets: Int, lastPushID: PushID?, ended: Bool) {
+    public init(
+        name: ActivityName, tokens: Int, buckets: Int, lastPushID: PushID?, ended: Bool, attributesType: String? = nil
+    ) {
         self.name = name
         self.tokens = tokens
         self.buckets = buckets
         self.lastPushID = lastPushID
         self.ended = ended
+        self.attributesType = attributesType
     }
 }
 
@@ -36,17 +41,17 @@ extension Registry {
         guard tokens > 0 || state.hasMeta else { return nil }
         return ActivityInfo(
             name: name, tokens: tokens, buckets: tokens == 0 ? 0 : state.buckets, lastPushID: state.lastPushID,
-            ended: state.ended)
+            ended: state.ended, attributesType: state.type)
     }
 
     private func state(
         _ place: RegistryPlace
-    ) async throws(StoreError) -> (buckets: Int, hasMeta: Bool, lastPushID: PushID?, ended: Bool) {
+    ) async throws(StoreError) -> (buckets: Int, hasMeta: Bool, lastPushID: PushID?, ended: Bool, type: String?) {
         let root = RedisArgument.string(keys.root(place.tag))
         let meta = RedisArgument.string(keys.name(place.tag))
         let replies = try await pipeline([
             RedisCommand("HGET", [root, "n"]), RedisCommand("EXISTS", [root]), RedisCommand("EXISTS", [meta]),
-            RedisCommand("HMGET", [meta, "last", "ended"]),
+            RedisCommand("HMGET", [meta, "last", "ended", "type"]),
         ])
         let count = try bucketCount(replies[0])
         if count != memory.count(place.key) { memory.remember(place.key, count) }
@@ -54,9 +59,10 @@ extension Registry {
             let exists = try replies[1].integer() == 1
             let hasMeta = try replies[2].integer() == 1
             let fields = try replies[3].array()
-            guard fields.count == 2 else { throw .unexpectedReply("HMGET of two fields gave \(fields.count)") }
+            guard fields.count == 3 else { throw .unexpectedReply("HMGET of three fields gave \(fields.count)") }
             let last = fields[0].isNil ? nil : PushID(try fields[0].string())
-            return (exists ? count.buckets : 0, hasMeta, last, !fields[1].isNil)
+            let type = fields[2].isNil ? nil : try fields[2].string()
+            return (exists ? count.buckets : 0, hasMeta, last, !fields[1].isNil, type)
         }
     }
 

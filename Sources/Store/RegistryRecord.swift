@@ -30,8 +30,9 @@ enum RegistryRecord {
 
     /// 2020-01-01 in epoch milliseconds; five bytes reach to 2054.
     static let epoch: Int64 = 1_577_836_800_000
-    /// 8 h updatable and 4 h more on screen, from the activity's start.
-    static let life: Int64 = 12 * 3_600_000
+    /// From the activity's start: Apple ends it after 8 h, whatever stays on screen cannot be updated. A quarter of an hour
+    /// more, for clocks that differ.
+    static let life: Int64 = (8 * 60 + 15) * 60_000
     /// How long a bucket outlives its last change, and a tombstone its removal: longer than any registration it keeps out.
     static let retention: Int64 = 13 * 3_600_000
 

@@ -42,9 +42,10 @@ final class ReplicaWait: Sendable {
         self.policy = policy
     }
 
-    /// Returns when enough replicas have everything that was written before the call. `push` is the push's key.
-    func confirm(push: String) async throws(StoreError) {
-        let command = RedisCommand("PEXPIRE", [.string(push), .int(Pushes.retention.milliseconds)])
+    /// Returns when enough replicas have everything that was written before the call. `push` is the key of the push, or of
+    /// the schedule, and `life` what it has left, ms.
+    func confirm(push: String, life: Int64 = Pushes.retention.milliseconds) async throws(StoreError) {
+        let command = RedisCommand("PEXPIRE", [.string(push), .int(life)])
         let outcome = await withCheckedContinuation { continuation in
             let mustAsk = state.withLock { state in
                 state.waiting.append(Waiting(push: command, continuation: continuation))

@@ -81,8 +81,10 @@ public struct Schedules: Sendable {
     let redis: RedisClient
     let keys: Keyspace
     let pushes: Pushes
+    let replicas: ReplicaWait?
 
-    /// Puts all of them in line, or none: false if the app has too many. Repeatable with the same ids.
+    /// Puts all of them in line, or none: false if the app has too many. Repeatable with the same ids. Throws `unreplicated`
+    /// as `Pushes.accept` does.
     ///
     /// A death between record and timer leaves a record that nobody takes up and that expires; its creator had no answer.
     public func create(_ app: AppKey, _ schedules: [Schedule]) async throws(StoreError) -> Bool {
@@ -104,7 +106,13 @@ public struct Schedules: Sendable {
                 Lua.scheduleQueue, keys: [.string(keys.at(app))],
                 arguments: [.int(most)] + waiting.flatMap { [.int($0.due), .string($0.id.description)] })
         ])[0]
-        if try redisErrors({ () throws(RedisError) in try queued.integer() }) == 1 { return true }
+        if try redisErrors({ () throws(RedisError) in try queued.integer() }) == 1 {
+            if let last = waiting.last {
+                let life = last.due + Self.retention.milliseconds - pushes.time.now()
+                try await replicas?.confirm(push: keys.schedule(app, last.id), life: max(life, 1_000))
+            }
+            return true
+        }
         _ = try await redis.run(waiting.map { RedisCommand("DEL", [.string(keys.schedule(app, $0.id))]) })
         return false
     }

@@ -8,6 +8,7 @@ public struct Store: Sendable {
     public let channels: Channels
     public let pushes: Pushes
     public let schedules: Schedules
+    public let schemas: Schemas
     public let queue: WorkQueue
     public let sweeps: Sweeps
     public let alarms: Alarms
@@ -39,9 +40,10 @@ public struct Store: Sendable {
         keys = Keyspace(prefix: prefix)
         registry = Registry(redis: redis, keys: keys, clock: clock)
         channels = Channels(redis: redis, keys: keys, clock: clock)
-        pushes = Pushes(
-            redis: redis, keys: keys, time: time, replicas: replicas.map { ReplicaWait(beside: redis, $0) })
-        schedules = Schedules(redis: redis, keys: keys, pushes: pushes)
+        let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }
+        pushes = Pushes(redis: redis, keys: keys, time: time, replicas: replicaWait)
+        schemas = Schemas(redis: redis, keys: keys)
+        schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys)
         sweeps = Sweeps(redis: redis, keys: keys)
         alarms = Alarms(redis: redis, keys: keys, clock: clock)

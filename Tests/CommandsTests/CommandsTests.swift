@@ -91,7 +91,7 @@ struct ReadingTests {
 
     @Test(
         "Times from now and epoch seconds",
-        arguments: [("+90", "1090"), ("+2m", "1120"), ("+1h", "4600"), ("77", "77")])
+        arguments: [("+90", "1090"), ("+2m", "1120"), ("+1h", "4600"), ("77", "77"), ("now", "1000")])
     func times(text: String, seconds: String) throws {
         #expect(try PublishBody.time(text, "--stale-date", now: 1_000) == seconds)
     }

@@ -101,16 +101,20 @@ private enum Shell {
             "-euc", "curl() { command curl --silent --show-error --write-out '\\n%{http_code}' \"$@\"; }\n" + script,
         ]
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        let output = Pipe()
+        // A file, not a pipe: metrics are larger than a pipe's buffer, and nobody reads while the shell runs.
+        let path = FileManager.default.temporaryDirectory.appending(path: "lamp-doc-\(UUID())")
+        _ = FileManager.default.createFile(atPath: path.path, contents: nil)
+        defer { try? FileManager.default.removeItem(at: path) }
+        let output = try FileHandle(forWritingTo: path)
         process.standardOutput = output
         // Set before the start: a process may end before anybody looks.
         let ended = AsyncStream<Void> { continuation in
             process.terminationHandler = { _ in continuation.finish() }
         }
         try process.run()
-        // Answers are far smaller than a pipe's buffer, so nothing waits for us.
         for await _ in ended {}
-        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        try output.close()
+        let text = String(decoding: try Data(contentsOf: path), as: UTF8.self)
         let cut = text.lastIndex(of: "\n") ?? text.startIndex
         return Result(
             status: Int(text[cut...].dropFirst().prefix { $0.isNumber }) ?? 0,

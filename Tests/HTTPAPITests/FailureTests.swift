@@ -103,7 +103,7 @@ import Testing
         try await GatewayFixture.run { gateway in
             let redis = gateway.store.redis
             let used = try await redis.info(section: "memory")["used_memory"].flatMap(Int.init) ?? 0
-            try await redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", .int(used + 400_000)]))
+            try await redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", .int(used + 1_000_000)]))
             var accepted: [String] = []
             var refused = 0
             for number in 0..<3_000 where refused < 20 {

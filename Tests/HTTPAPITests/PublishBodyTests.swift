@@ -207,11 +207,46 @@ private let prefix = "notification.ios.live_activity"
         (#"{"name":"n","event":"end"}"#, #","options":{"expiry":1795283000}"#, "expiry is in the past"),
         (#"{"name":"n","event":"end"}"#, #","message":{}"#, "message is not sent"),
         (#"{"name":"n","event":"update","content_state":{},"dismissal_date":0}"#, "", "event end only"),
+        (#"{"name":"n","event":"end","dismissal_date":1795298401}"#, "", "more than 4 h ahead"),
     ])
     func `warns of what has no effect`(activity: String, tail: String, warning: String) throws {
         let push = try parse(publishText(activity: activity, tail: tail))[0]
         #expect(push.warnings.count == 1)
         #expect(push.warnings.first?.contains(warning) == true, "\(push.warnings)")
+    }
+
+    @Test(arguments: [
+        (#"{"name":"n","event":"update","content_state":{}}"#, 1_795_284_900),
+        (#"{"name":"n","event":"update","content_state":{},"timestamp":1795283000}"#, 1_795_284_900),
+        (#"{"name":"n","event":"update","content_state":{},"stale_date":1795290000}"#, 1_795_290_000),
+        (#"{"name":"n","event":"end","content_state":{}}"#, nil),
+    ])
+    func `an app's updates can get a stale date by default`(activity: String, stale: Int?) throws {
+        let bytes = Array(publishText(activity: activity).utf8)
+        let push = try PublishBody.parse(bytes, now: testNow, staleAfter: 900)[0]
+        #expect(push.publish.staleDate == stale)
+        let text = String(decoding: push.payload, as: UTF8.self)
+        #expect(text.contains(#""stale-date""#) == (stale != nil))
+    }
+
+    @Test(arguments: [
+        (#"{"name":"n","event":"end"}"#, #"{"aps":{"timestamp":1795284000,"event":"end"}}"#),
+        (
+            #"{"name":"n","event":"end","dismissal_date":0}"#,
+            #"{"aps":{"timestamp":1795284000,"event":"end","dismissal-date":0}}"#
+        ),
+        (
+            #"{"name":"n","event":"end","content_state":{"n":1.0},"dismissal_date":1795287600}"#,
+            #"{"aps":{"timestamp":1795284000,"event":"end","content-state":{"n":1.0},"dismissal-date":1795287600}}"#
+        ),
+        (
+            #"{"name":"n","event":"end","content_state":{},"alert":{"title":{"loc-key":"K"}}}"#,
+            #"{"aps":{"timestamp":1795284000,"event":"end","content-state":{},"alert":{"title":{"loc-key":"K"}}}}"#
+        ),
+    ])
+    func `an end goes out as Apple has it, with whatever it brings`(activity: String, golden: String) throws {
+        let push = try parse(publishText(activity: activity))[0]
+        #expect(String(decoding: push.payload, as: UTF8.self) == golden && push.warnings.isEmpty)
     }
 
     @Test func `mutated bodies are refused or accepted, never a crash`() throws {

@@ -85,6 +85,18 @@ struct AppSettingsTests {
         #expect(refusal(environment: ["LAMPLIGHTER_APP_SECRET": "12345678"]).contains("LAMPLIGHTER_APP_KEY is not set"))
     }
 
+    @Test("An app's updates are fresh for its own time, or else for the deployment's")
+    func staleAfter() throws {
+        let file =
+            "defaults:\n  stale_after: 30m\napps:\n  - key: a\n    defaults:\n      stale_after: 15m\n"
+            + "  - key: b\n  - key: c\n    defaults: {stale_after: 0}\n"
+        let settings = try load(file: file)
+        #expect(settings.apps.map(settings.staleAfter) == [.seconds(900), .seconds(1_800), nil])
+        let bare = try load(environment: Self.environment)
+        #expect(bare.staleAfter(bare.apps[0]) == nil)
+        #expect(refusal(file: "apps:\n  - key: a\n    defaults: {stale_after: 9h}\n").contains("a time from 0 to 8h"))
+    }
+
     @Test(
         "A wrong field names its place and its rule, and no secret is shown",
         arguments: [

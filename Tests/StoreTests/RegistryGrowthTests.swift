@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func livesEndTwelveHoursAfterTheStart() async throws {
+    @Test func livesEndEightHoursAfterTheStart() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
             let start = fixture.time.now
@@ -192,9 +192,10 @@ import Testing
                     Registration(channel: old, token: .test(1), registeredAt: start, startedAt: start - 7 * 3_600_000),
                     Registration(channel: young, token: .test(2), registeredAt: start),
                 ])
-            fixture.time.advance(hours: 4.9)
+            // A quarter of an hour more than Apple's eight, for clocks that differ.
+            fixture.time.advance(hours: 1.2)
             #expect(try await fixture.scan().tokens.count == 2)
-            fixture.time.advance(hours: 0.2)
+            fixture.time.advance(hours: 0.1)
             #expect(try await fixture.scan().tokens.keys.map { $0 } == [young.stored])
             // Rotation of an activity that is over.
             let late = Registration(

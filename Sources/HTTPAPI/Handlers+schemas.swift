@@ -1,0 +1,143 @@
+import JSONSchema
+import LiveActivity
+import Store
+import StrictJSON
+
+extension Handlers {
+    /// As `checkShapes`, for a dry run, which does without Redis if it must.
+    func checkShapesIfPossible(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) -> [String] {
+        do throws(APIError) {
+            return try await checkShapes(pushes, call)
+        } catch {
+            guard error.status == 503 else { throw error }
+            return ["content states were not compared with their schemas: Redis is not reachable"]
+        }
+    }
+
+    /// Compares content states and attributes with what is registered for their type. A start names its type; another
+    /// push's is the one remembered for its name, or else the one whose names fit. Returns warnings.
+    func checkShapes(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) -> [String] {
+        let app = call.app.key
+        let page = try await storing { () throws(StoreError) in try await schemas.page(app) }
+        guard !page.types.isEmpty || !page.unreadable.isEmpty else { return [] }
+        let names = Array(Set(pushes.filter { $0.publish.attributesType == nil }.map(\.publish.name)))
+        let remembered = try await storing { () throws(StoreError) in
+            names.isEmpty ? [] : try await store.schemas.types(app, names)
+        }
+        var types: [ActivityName: String] = [:]
+        for (name, type) in zip(names, remembered) { types[name] = type }
+        var warnings: [String] = []
+        for push in pushes {
+            let name = push.publish.name
+            guard let type = push.publish.attributesType ?? types[name] ?? page.type(for: name) else { continue }
+            if page.unreadable.contains(type) {
+                warnings.append(
+                    "the schema of \(type) is not one that this gateway's version knows: it was not compared")
+            }
+            guard let document = page.types[type] else { continue }
+            try Self.check(push.contentState, document.contentState, type)
+            try Self.check(push.attributes, document.attributes, type)
+        }
+        return warnings
+    }
+
+    private static func check(_ value: JSONValue?, _ schema: JSONSchema?, _ type: String) throws(APIError) {
+        guard let value, let offence = schema?.firstOffence(in: value) else { return }
+        throw APIError(
+            JSONError(
+                message: "\(offence.message) (schema of \(type))", path: offence.path, location: offence.location))
+    }
+
+    /// A name is of the type that its last start named.
+    func rememberTypes(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) {
+        for push in pushes {
+            guard let type = push.publish.attributesType else { continue }
+            try await storing { () throws(StoreError) in
+                try await store.schemas.describe(call.app.key, push.publish.name, type: type)
+            }
+        }
+    }
+
+    /// `PUT /api/activities/{name}` `{"attributes_type": …}`; null forgets it.
+    func describeActivity(_ call: Call) async throws(APIError) -> Answer {
+        let name = try call.name()
+        let bytes = try await call.body.collect()
+        let type = try reading { () throws(JSONError) -> String? in
+            let body = try JSONDocument(bytes).root.object()
+            try body.refuseUnknownKeys(known: ["attributes_type"])
+            let value = try body.required("attributes_type")
+            return value.kind == .null ? nil : try Self.attributesType(value)
+        }
+        try await storing { () throws(StoreError) in try await store.schemas.describe(call.app.key, name, type: type) }
+        return Answer(200, ["ok": true])
+    }
+
+    func listSchemas(_ call: Call) async throws(APIError) -> Answer {
+        let set = try await storing { () throws(StoreError) in try await store.schemas.all(call.app.key) }
+        let schemas = set.documents.sorted { $0.key < $1.key }.map { type, bytes -> JSON in
+            let body = try? JSONDocument(bytes).root.object()
+            return [
+                "attributes_type": .string(type), "content_state": .bool(body?["content_state"] != nil),
+                "attributes": .bool(body?["attributes"] != nil),
+                "names": body?["names"].map { .raw(Array($0.raw)) } ?? [],
+            ]
+        }
+        return Answer(200, ["ok": true, "schemas": .array(schemas)])
+    }
+
+    /// The document as it was put.
+    func schema(_ call: Call) async throws(APIError) -> Answer {
+        let type = call.parameter("attributes_type")
+        let document = try await storing { () throws(StoreError) in
+            try await store.schemas.document(call.app.key, type: type)
+        }
+        guard let document else { throw .noSuchSchema }
+        return Answer(200, .raw(document))
+    }
+
+    func setSchema(_ call: Call) async throws(APIError) -> Answer {
+        let (app, type) = (call.app.key, call.parameter("attributes_type"))
+        guard (1...255).contains(type.utf8.count) else {
+            throw .parameter("attributes_type", "must be 1 to 255 bytes of text")
+        }
+        let bytes = try await call.body.collect()
+        guard bytes.count <= SchemaDocument.maximumBytes else {
+            throw .bodyTooLarge(limit: SchemaDocument.maximumBytes)
+        }
+        let (root, document) = try reading { () throws(JSONError) in
+            let root = try JSONDocument(bytes).root
+            return (root, try SchemaDocument(root))
+        }
+        schemas.forget(app)
+        let page = try await storing { () throws(StoreError) in try await schemas.page(app) }
+        for (other, its) in page.types where other != type {
+            guard let name = document.names.first(where: its.names.contains) else { continue }
+            throw APIError(409, "names: \(JSON.string(name).text) belongs to the schema of \(other).")
+        }
+        let hasRoom = try await storing { () throws(StoreError) in
+            try await store.schemas.set(app, type: type, document: Array(root.raw))
+        }
+        schemas.forget(app)
+        guard hasRoom else { throw APIError(409, "An app may have \(Schemas.most) schemas: delete one first.") }
+        return Answer(200, ["ok": true])
+    }
+
+    func deleteSchema(_ call: Call) async throws(APIError) -> Answer {
+        let wasThere = try await storing { () throws(StoreError) in
+            try await store.schemas.delete(call.app.key, type: call.parameter("attributes_type"))
+        }
+        schemas.forget(call.app.key)
+        guard wasThere else { throw .noSuchSchema }
+        return .empty
+    }
+
+    private static func attributesType(_ value: JSONValue) throws(JSONError) -> String {
+        let text = try value.string()
+        guard (1...255).contains(text.utf8.count) else { throw value.error("must be 1 to 255 bytes of text") }
+        return text
+    }
+}
+
+extension APIError {
+    static let noSuchSchema = APIError(404, "This app has no schema of that attributes type.", code: 40401)
+}

@@ -1,0 +1,65 @@
+import LiveActivity
+import Store
+import StrictJSON
+import Synchronization
+
+/// The schemas of each app as this gateway last read them. Redis is asked for their version at most once a second, so a
+/// change holds everywhere a second later; an app without schemas costs that one question.
+final class SchemaBook: Sendable {
+    struct Page: Sendable {
+        var version: Int
+        var types: [String: SchemaDocument] = [:]
+        /// Written by a newer version of Lamplighter, whose keywords this one does not know.
+        var unreadable: Set<String> = []
+
+        /// The type whose names fit best: a whole name before a beginning, a longer beginning before a shorter one.
+        func type(for name: ActivityName) -> String? {
+            let fits = types.compactMap { type, document in document.fit(name).map { (type: type, fit: $0) } }
+            return fits.max { ($0.fit, $1.type) < ($1.fit, $0.type) }?.type
+        }
+    }
+
+    private struct Entry {
+        var page: Page
+        var asked: ContinuousClock.Instant
+    }
+
+    static let freshness: Duration = .seconds(1)
+
+    private let schemas: Schemas
+    private let entries = Mutex<[AppKey: Entry]>([:])
+
+    init(_ schemas: Schemas) { self.schemas = schemas }
+
+    func page(_ app: AppKey) async throws(StoreError) -> Page {
+        let asked = ContinuousClock.now
+        let known = entries.withLock { $0[app] }
+        if let known, known.asked + Self.freshness > asked { return known.page }
+        let version = try await schemas.version(app)
+        var page = Page(version: version)
+        if version > 0 {
+            if let known, known.page.version == version {
+                page = known.page
+            } else {
+                page = Self.compiled(try await schemas.all(app))
+            }
+        }
+        entries.withLock { $0[app] = Entry(page: page, asked: asked) }
+        return page
+    }
+
+    /// What this gateway changed itself holds at once.
+    func forget(_ app: AppKey) { _ = entries.withLock { $0.removeValue(forKey: app) } }
+
+    private static func compiled(_ set: SchemaSet) -> Page {
+        var page = Page(version: set.version)
+        for (type, bytes) in set.documents {
+            if let document = try? SchemaDocument(JSONDocument(bytes).root) {
+                page.types[type] = document
+            } else {
+                page.unreadable.insert(type)
+            }
+        }
+        return page
+    }
+}

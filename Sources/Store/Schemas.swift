@@ -1,0 +1,93 @@
+public import LiveActivity
+import Redis
+
+/// What an operator registered for attributes types, of one app at one moment.
+public struct SchemaSet: Sendable, Hashable {
+    /// Grows with each change.
+    public var version: Int
+    /// Documents as they were put, by attributes type.
+    public var documents: [String: [UInt8]]
+}
+
+/// Schemas of attributes types, and which name is of which type.
+public struct Schemas: Sendable {
+    /// Types of one app.
+    public static let most = 200
+
+    let redis: RedisClient
+    let keys: Keyspace
+
+    public func version(_ app: AppKey) async throws(StoreError) -> Int {
+        let reply = try await redis.run([RedisCommand("HGET", [.string(keys.schemas(app)), Self.versionField])])[0]
+        return try redisErrors { () throws(RedisError) in reply.isNil ? 0 : try reply.integer() }
+    }
+
+    public func all(_ app: AppKey) async throws(StoreError) -> SchemaSet {
+        let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.schemas(app))])])[0]
+        let items = try redisErrors { () throws(RedisError) in try reply.array() }
+        var set = SchemaSet(version: 0, documents: [:])
+        try redisErrors { () throws(RedisError) in
+            for index in stride(from: 0, to: items.count - 1, by: 2) {
+                let field = try items[index].string()
+                if field.hasPrefix(Self.typePrefix) {
+                    set.documents[String(field.dropFirst(Self.typePrefix.count))] = Array(try items[index + 1].bytes())
+                } else if field == "version" {
+                    set.version = try items[index + 1].integer()
+                }
+            }
+        }
+        return set
+    }
+
+    public func document(_ app: AppKey, type: String) async throws(StoreError) -> [UInt8]? {
+        let reply = try await redis.run([
+            RedisCommand("HGET", [.string(keys.schemas(app)), .string(Self.typePrefix + type)])
+        ])[0]
+        return try redisErrors { () throws(RedisError) in reply.isNil ? nil : Array(try reply.bytes()) }
+    }
+
+    /// False if the app has too many.
+    public func set(_ app: AppKey, type: String, document: [UInt8]) async throws(StoreError) -> Bool {
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.schemaSet, keys: [.string(keys.schemas(app))],
+                arguments: [.string(Self.typePrefix + type), .bytes(document), .int(Self.most)])
+        ])[0]
+        return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+    }
+
+    /// False: there was none.
+    public func delete(_ app: AppKey, type: String) async throws(StoreError) -> Bool {
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.schemaSet, keys: [.string(keys.schemas(app))], arguments: [.string(Self.typePrefix + type)])
+        ])[0]
+        return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+    }
+
+    /// Remembers a name's attributes type, for as long as the name's sequence number: a week after its last publish. Nil
+    /// forgets it.
+    public func describe(_ app: AppKey, _ name: ActivityName, type: String?) async throws(StoreError) {
+        let key = RedisArgument.string(keys.name(keys.tag(app, name)))
+        guard let type else {
+            _ = try await redis.run([RedisCommand("HDEL", [key, "type"])])
+            return
+        }
+        _ = try await redis.run([
+            RedisCommand("HSET", [key, "type", .string(type)]),
+            RedisCommand("PEXPIRE", [key, .int(Pushes.retention.milliseconds)]),
+        ])
+    }
+
+    /// The remembered types of names, nil for those that have none.
+    public func types(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [String?] {
+        let replies = try await redis.run(
+            names.map { RedisCommand("HGET", [.string(keys.name(keys.tag(app, $0))), "type"]) })
+        return try redisErrors { () throws(RedisError) in
+            try replies.map { (reply) throws(RedisError) in reply.isNil ? nil : try reply.string() }
+        }
+    }
+
+    private static let typePrefix = "t:"
+    private static let versionField: RedisArgument = "version"
+}

@@ -1,0 +1,130 @@
+import LiveActivity
+import Redis
+import Store
+import StrictJSON
+import Testing
+
+@testable import HTTPAPI
+
+/// Schemas of attributes types, and what they do to a publish.
+@Suite struct SchemaTests {
+    private let match =
+        #"{"content_state":{"type":"object","properties":{"home":{"type":"integer"}},"required":["home"]},"names":["match-*","final"]}"#
+
+    private func update(_ name: String, _ state: String) -> String {
+        publishText(activity: #"{"name":"\#(name)","event":"update","content_state":\#(state)}"#)
+    }
+
+    @Test func `a publish that does not have its type's shape is refused with the place`() async throws {
+        try await GatewayFixture.run { gateway in
+            #expect(try await gateway.send("PUT", "/api/schemas/Match", match).status == 200)
+            let wrong = try await gateway.publish("[\(update("order-1", "{}")),\(update("match-1", #"{"home":"1"}"#))]")
+            #expect(wrong.status == 400)
+            let details = try wrong.object.required("details").object()
+            #expect(
+                try details.required("path").string() == "[1].notification.ios.live_activity.content_state.home")
+            #expect(
+                try details.required("error").string() == "must be a whole number, not a string (schema of Match)")
+            #expect(details["location"] != nil)
+            #expect(
+                try await gateway.store.registry.info(gateway.app, try ActivityName("order-1")) == nil, "all or none")
+
+            for path in ["/api/push/validate", "/api/push"] {
+                #expect(try await gateway.publish(update("final", "{}"), path: path).status == 400)
+                #expect(try await gateway.publish(update("match-1", #"{"home":1}"#), path: path).status / 100 == 2)
+            }
+            let scheduled = #"{"schedule":{"scheduled_time":"2026-11-21T19:00:00"},"push":\#(update("match-2", "{}"))}"#
+            let reply = try await gateway.send("POST", "/api/schedules", scheduled)
+            #expect(reply.status == 400)
+            #expect(
+                try reply.string("error").hasPrefix(
+                    "push.notification.ios.live_activity.content_state.home: is required"))
+            // An end without a state has nothing to compare; another app has its own schemas.
+            #expect(
+                try await gateway.publish(publishText(activity: #"{"name":"match-3","event":"end"}"#)).status == 202)
+            let other = try await gateway.send("POST", "/api/push", update("match-1", "{}"), user: "other-app:other-m")
+            #expect(other.status == 202)
+
+            #expect(try await gateway.send("DELETE", "/api/schemas/Match").status == 204)
+            #expect(try await gateway.publish(update("match-1", "{}")).status == 202)
+        }
+    }
+
+    @Test func `a name's type can be told, and goes before the names of a schema`() async throws {
+        try await GatewayFixture.run { gateway in
+            _ = try await gateway.send("PUT", "/api/schemas/Match", match)
+            let free = #"{"content_state":true,"names":["match-friendly-*"]}"#
+            #expect(try await gateway.send("PUT", "/api/schemas/Friendly", free).status == 200)
+            #expect(try await gateway.publish(update("match-friendly-1", "{}")).status == 202, "the longer beginning")
+            let told = try await gateway.send(
+                "PUT", "/api/activities/match-friendly-1", #"{"attributes_type":"Match"}"#)
+            #expect(told.status == 200)
+            #expect(try await gateway.publish(update("match-friendly-1", "{}")).status == 400)
+            #expect(
+                try await gateway.send("GET", "/api/activities/match-friendly-1").string("attributes_type") == "Match")
+            #expect(
+                try await gateway.send("PUT", "/api/activities/match-friendly-1", #"{"attributes_type":null}"#).status
+                    == 200)
+            #expect(try await gateway.publish(update("match-friendly-1", "{}")).status == 202)
+            for body in ["{}", #"{"attributes_type":""}"#, #"{"attributes_type":"x","y":1}"#] {
+                #expect(try await gateway.send("PUT", "/api/activities/n", body).status == 400)
+            }
+        }
+    }
+
+    @Test func `another gateway's change is seen, and one from a newer version is not compared`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (store, app) = (gateway.store, try gateway.app)
+            let book = SchemaBook(store.schemas)
+            #expect(try await book.page(app).types.isEmpty)
+            _ = try await store.schemas.set(app, type: "Match", document: Array(match.utf8))
+            #expect(try await book.page(app).types.isEmpty, "for a second")
+            book.forget(app)
+            #expect(try await book.page(app).type(for: try ActivityName("match-7")) == "Match")
+            _ = try await store.schemas.set(
+                app, type: "New", document: Array(#"{"content_state":{"pattern":"x"},"names":["n"]}"#.utf8))
+            try await store.schemas.describe(app, try ActivityName("new-1"), type: "New")
+            let reply = try await gateway.publish(update("new-1", "{}"))
+            #expect(reply.status == 202)
+            #expect(
+                try reply.object.required("warnings").array().map { try $0.string() } == [
+                    "the schema of New is not one that this gateway's version knows: it was not compared"
+                ])
+        }
+    }
+
+    @Test func `schemas are listed and shown as they were put`() async throws {
+        try await GatewayFixture.run { gateway in
+            let order = #"{ "content_state": {"type":"object"}, "attributes": {"required":["id"]} }"#
+            #expect(try await gateway.send("PUT", "/api/schemas/Order%2F1", order).status == 200)
+            #expect(try await gateway.send("PUT", "/api/schemas/Match", match).status == 200)
+            #expect(try await gateway.send("GET", "/api/schemas/Order%2F1").text == order)
+            #expect(
+                try await gateway.send("GET", "/api/schemas").text == #"{"ok":true,"schemas":["#
+                    + #"{"attributes_type":"Match","content_state":true,"attributes":false,"names":["match-*","final"]},"#
+                    + #"{"attributes_type":"Order/1","content_state":true,"attributes":true,"names":[]}]}"#)
+            #expect(try await gateway.send("GET", "/api/schemas/None").status == 404)
+            #expect(try await gateway.send("DELETE", "/api/schemas/None").status == 404)
+            let taken = #"{"content_state":true,"names":["final"]}"#
+            let conflict = try await gateway.send("PUT", "/api/schemas/Cup", taken)
+            #expect(conflict.status == 409)
+            #expect(try conflict.string("error") == #"names: "final" belongs to the schema of Match."#)
+            for user in ["\(GatewayFixture.key):\(GatewayFixture.secret)", nil] {
+                #expect(try await gateway.send("PUT", "/api/schemas/Cup", match, user: user).status == 401)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("{}", "content_state: or `attributes` is required"),
+        (#"{"content_state":{"tpye":"x"}}"#, "content_state.tpye: "),
+        (#"{"content_state":true,"names":["a*b"]}"#, "names[0]: may have a * at its end only"),
+        (#"{"content_state":true,"names":[""]}"#, "names[0]: must be 1 to 255 bytes"), ("[]", "must be an object"),
+        (#"{"content_state":true,"schema":{}}"#, "schema: is not a known key here"),
+    ])
+    func `a document that says something else is refused`(document: String, words: String) throws {
+        let root = try JSONDocument(document).root
+        let error = #expect(throws: JSONError.self) { try SchemaDocument(root) }
+        #expect(error?.description.contains(words) == true, "\(String(describing: error))")
+    }
+}
