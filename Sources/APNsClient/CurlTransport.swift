@@ -18,8 +18,10 @@ public final class CurlTransport: PushTransport {
 
     public var load: Int { lanes.load }
 
-    public func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome {
-        await lanes.send(page, .devices(push))
+    public func send(
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission
+    ) async -> PageOutcome {
+        await lanes.send(page, .devices(push), while: permission)
     }
 
     public func close() async { await lanes.close() }

@@ -29,6 +29,7 @@ enum LanePush: Sendable, Hashable {
 struct PageRequest: Sendable {
     let page: TokenPage
     let push: LanePush
+    let permission: any SendPermission
     let continuation: CheckedContinuation<PageOutcome, Never>
 }
 

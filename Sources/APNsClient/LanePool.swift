@@ -33,13 +33,15 @@ final class LanePool: Sendable {
     /// Tokens queued or in flight.
     var load: Int { lanes.reduce(0) { $0 + $1.load.load(ordering: .relaxed) } }
 
-    func send(_ page: TokenPage, _ push: LanePush) async -> PageOutcome {
+    func send(
+        _ page: TokenPage, _ push: LanePush, while permission: any SendPermission = StandingPermission()
+    ) async -> PageOutcome {
         guard !page.isEmpty else { return PageOutcome() }
         let lane = lanes.min { $0.load.load(ordering: .relaxed) < $1.load.load(ordering: .relaxed) }
         guard let lane else { return Self.cancelled(page) }
         lane.load.add(page.count, ordering: .relaxed)
         let outcome: PageOutcome = await withCheckedContinuation { continuation in
-            let request = PageRequest(page: page, push: push, continuation: continuation)
+            let request = PageRequest(page: page, push: push, permission: permission, continuation: continuation)
             if !lane.post(request) { continuation.resume(returning: Self.cancelled(page)) }
         }
         lane.load.subtract(page.count, ordering: .relaxed)

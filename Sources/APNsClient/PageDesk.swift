@@ -96,15 +96,26 @@ final class PageDesk<Form> {
 
     // MARK: Requests out
 
-    /// The next request, with a form that has the newest token. Repeats first, then the pages in turns.
+    /// The next request that its sender may still begin, with a form that has the newest token. Repeats first, then the
+    /// pages in turns.
     func next() -> LaneRequest<Form>? {
-        guard var request = repeats.popLast() ?? nextOfPages() else { return nil }
+        guard var request = nextPermitted() else { return nil }
         if request.job.tokenNumber != newestToken, let form = form(for: request.job.request.push) {
             request.job.form = form
             request.job.tokenNumber = newestToken
         }
         request.tokenNumber = request.job.tokenNumber
         return request
+    }
+
+    private func nextPermitted() -> LaneRequest<Form>? {
+        while let request = repeats.popLast() ?? nextOfPages() {
+            if request.job.request.permission.holds { return request }
+            queue.removeAll { $0 === request.job }
+            unanswered(request, .cancelled, mayHaveBeenDelivered: false)
+            request.job.recordUnsent(.unanswered(.init(.cancelled, mayHaveBeenDelivered: false)))
+        }
+        return nil
     }
 
     private func nextOfPages() -> LaneRequest<Form>? {

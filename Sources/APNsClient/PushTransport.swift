@@ -9,11 +9,32 @@ public protocol PushTransport: Sendable {
     /// has been repeated. After an answer that speaks of the credentials or the push as a whole (verdicts `haltApp` and
     /// `stopPush`), the entries of the page that have not been sent get that answer too. Never throws: no answer is an
     /// outcome as well.
-    func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome
+    ///
+    /// `permission` is asked before each request leaves this process, a repetition inside the transport included. Once it is
+    /// gone, what has not left comes back as cancelled: a process that was suspended in the middle of a page must not go
+    /// on with it when others have taken its work over.
+    func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome
     /// How many tokens are queued or in flight.
     var load: Int { get }
     /// Waits for what is in flight, within each request's deadline; further pages come back as cancelled.
     func close() async
+}
+
+/// Whether a sender may still begin requests. Asked on the lanes' threads, once a request: it must be cheap, and block nobody.
+public protocol SendPermission: Sendable {
+    var holds: Bool { get }
+}
+
+/// For senders that share their work with nobody.
+public struct StandingPermission: SendPermission {
+    public init() {}
+    public var holds: Bool { true }
+}
+
+extension PushTransport {
+    public func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome {
+        await send(page, push, while: StandingPermission())
+    }
 }
 
 /// The answers of a page: what is rare is listed, what is common is counted.

@@ -1,3 +1,4 @@
+import APNsClient
 import LiveActivity
 import Synchronization
 
@@ -12,7 +13,7 @@ enum Clocks {
 
 /// A lease as its holder sees it: valid until a time on the boot clock, which each successful renewal moves. The time is
 /// taken before the request to Redis leaves, so it is never later than Redis's own deadline.
-final class HeldLease: Sendable {
+final class HeldLease: SendPermission {
     private let validUntil: Mutex<Int64>
     let duration: Duration
 
@@ -21,6 +22,8 @@ final class HeldLease: Sendable {
         self.duration = duration
     }
 
+    /// What is still to leave a lane when the lease is over belongs to whoever takes it over.
+    var holds: Bool { isLive }
     var isLive: Bool { Clocks.sinceBoot() < validUntil.withLock { $0 } }
     func extend(askedAt: Int64) { validUntil.withLock { $0 = max($0, askedAt + duration.milliseconds) } }
     /// Redis said that another has it: nothing more may be begun.

@@ -19,12 +19,15 @@ struct Environments: Sendable {
     }
 
     /// - Parameter known: indices of entries that are known to live in the other environment.
-    func send(_ page: TokenPage, _ push: PreparedPush, known: Set<Int> = []) async -> Delivery {
-        guard let other else { return Delivery(outcome: await first.send(page, push)) }
+    func send(
+        _ page: TokenPage, _ push: PreparedPush, known: Set<Int> = [],
+        while permission: any SendPermission = StandingPermission()
+    ) async -> Delivery {
+        guard let other else { return Delivery(outcome: await first.send(page, push, while: permission)) }
         var delivery = Delivery()
         let all = page.entries.indices
-        async let here = Self.send(page, all.filter { !known.contains($0) }, push, first)
-        async let there = Self.send(page, all.filter(known.contains), push, other)
+        async let here = Self.send(page, all.filter { !known.contains($0) }, push, first, while: permission)
+        async let there = Self.send(page, all.filter(known.contains), push, other, while: permission)
         let asked = await (first: here, other: there)
         delivery.take(asked.first, isOther: false)
         delivery.take(asked.other, isOther: true)
@@ -32,8 +35,8 @@ struct Environments: Sendable {
         let strays = asked.other.misplaced
         if strangers.isEmpty, strays.isEmpty { return delivery.sorted() }
         delivery.outcome.exceptions.removeAll { strangers.contains($0.index) || strays.contains($0.index) }
-        async let second = Self.send(page, strangers.sorted(), push, other)
-        async let third = Self.send(page, strays.sorted(), push, first)
+        async let second = Self.send(page, strangers.sorted(), push, other, while: permission)
+        async let third = Self.send(page, strays.sorted(), push, first, while: permission)
         let again = await (other: second, first: third)
         delivery.take(again.other, isOther: true)
         delivery.take(again.first, isOther: false)
@@ -58,12 +61,16 @@ struct Environments: Sendable {
     }
 
     private static func send(
-        _ page: TokenPage, _ indices: [Int], _ push: PreparedPush, _ transport: any PushTransport
+        _ page: TokenPage, _ indices: [Int], _ push: PreparedPush, _ transport: any PushTransport,
+        while permission: any SendPermission
     ) async -> Part {
         if indices.isEmpty { return Part(indices: [], outcome: PageOutcome()) }
-        if indices.count == page.count { return Part(indices: indices, outcome: await transport.send(page, push)) }
+        if indices.count == page.count {
+            return Part(indices: indices, outcome: await transport.send(page, push, while: permission))
+        }
         let wanted = Set(indices)
-        return Part(indices: indices, outcome: await transport.send(page.filtered(wanted.contains), push))
+        return Part(
+            indices: indices, outcome: await transport.send(page.filtered(wanted.contains), push, while: permission))
     }
 }
 

@@ -13,17 +13,19 @@ struct GatedTransport: PushTransport {
 
     func close() async { await transport.close() }
 
-    func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome {
+    func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome {
         guard !page.isEmpty else { return PageOutcome() }
         switch await gates.admit(app, now: Clocks.sinceBoot()) {
-        case .send: return await transport.send(page, push)
+        case .send: return await transport.send(page, push, while: permission)
         case .refused(let outcome): return PageOutcome(all: page, outcome)
-        case .probe: return await probe(page, push)
+        case .probe: return await probe(page, push, while: permission)
         }
     }
 
-    private func probe(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome {
-        var outcome = await transport.send(page.filtered { $0 == 0 }, push)
+    private func probe(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async
+        -> PageOutcome
+    {
+        var outcome = await transport.send(page.filtered { $0 == 0 }, push, while: permission)
         let answer = outcome.exceptions.first?.outcome ?? .accepted
         guard !answer.haltsApp else {
             gates.probed(app, hasPassed: false)
@@ -31,7 +33,7 @@ struct GatedTransport: PushTransport {
         }
         gates.probed(app, hasPassed: true)
         guard page.count > 1 else { return outcome }
-        let rest = await transport.send(page.filtered { $0 > 0 }, push)
+        let rest = await transport.send(page.filtered { $0 > 0 }, push, while: permission)
         outcome.accepted += rest.accepted
         outcome.duplicatesPossible += rest.duplicatesPossible
         outcome.exceptions += rest.exceptions.map { .init(index: $0.index + 1, outcome: $0.outcome) }

@@ -108,9 +108,10 @@ struct RetryRun: Sendable {
         let page = TokenPage(waiting)
         let report = await sweeper.deliver(
             page, record.prepared(bundleID: app.bundleID), app, record, lease.name,
-            elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }), deadline: deadline)
+            elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }), deadline: deadline, while: held)
         if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
         if report.isUnsent {
+            guard held.isLive else { return state.values.withLock { $0.isLost = true } }
             let pause: Duration = sweeper.drain.isOn ? .zero : .seconds(1)
             return state.values.withLock { $0.rest = $0.rest ?? pause }
         }

@@ -182,9 +182,11 @@ struct Sweep: Sendable {
                 // It may have taken long to come to this, and a process may have slept: nothing is sent on a lost lease.
                 guard held.isLive else { return lose() }
                 let report = await sweeper.deliver(
-                    page.tokens, push, app, claim.record, lease.name, elsewhere: page.elsewhere, deadline: deadline)
+                    page.tokens, push, app, claim.record, lease.name, elsewhere: page.elsewhere, deadline: deadline,
+                    while: held)
                 if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
                 if report.isUnsent {
+                    guard held.isLive else { return lose() }
                     // Nothing left this machine: the page is read again when the app is back, or by another worker when
                     // this one drains. A transport that gives pages back for no reason is not asked again at once.
                     let pause: Duration = sweeper.drain.isOn ? .zero : .seconds(1)

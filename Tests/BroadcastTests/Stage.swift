@@ -95,6 +95,8 @@ struct Stage: Sendable {
 /// Nothing here goes to tokens.
 struct NoTransport: PushTransport {
     var load: Int { 0 }
-    func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome { PageOutcome(accepted: page.count) }
+    func send(_ page: TokenPage, _: PreparedPush, while _: any SendPermission) async -> PageOutcome {
+        PageOutcome(accepted: page.count)
+    }
     func close() async {}
 }

@@ -47,7 +47,11 @@ final class ScriptedTransport: PushTransport {
     var load: Int { 0 }
     func close() async {}
 
-    func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome {
+    func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome {
+        guard permission.holds else {
+            return PageOutcome(all: page, .unanswered(.init(.cancelled, mayHaveBeenDelivered: false)))
+        }
+        // What is held back is on the wire.
         await passGate(page)
         var outcome = PageOutcome()
         let label = Self.label(push)
