@@ -51,6 +51,9 @@ struct ActivityCommand: AsyncParsableCommand {
         table.add("last push", activity.last_push_id ?? "none")
         table.add("ended", activity.ended ? "yes" : "no")
         if let type = activity.attributes_type { table.add("type", type) }
+        if let broadcast = activity.broadcast {
+            table.add("broadcast channel", broadcast.channel ?? "none yet (\(broadcast.state))")
+        }
         table.print()
     }
 
@@ -70,6 +73,7 @@ struct ActivityCommand: AsyncParsableCommand {
         var last_push_id: String?
         var ended: Bool
         var attributes_type: String?
+        var broadcast: BroadcastCommand.Answer.Channel?
     }
 
     private struct Listing: Decodable {

@@ -12,7 +12,10 @@ struct DoctorChecks {
     func all() async -> [Finding] {
         var findings = apps()
         findings += await redis()
-        for app in settings.apps { findings += await apns(app) }
+        for app in settings.apps {
+            findings += await apns(app)
+            findings += await channels(app)
+        }
         return findings
     }
 

@@ -24,7 +24,7 @@ public struct Lamplighter: AsyncParsableCommand {
                 name: "Publish",
                 subcommands: [
                     PublishCommand.self, PushCommand.self, TrackCommand.self, UntrackCommand.self, ImportCommand.self,
-                    ActivityCommand.self, ScheduleCommand.self, SchemaCommand.self,
+                    ActivityCommand.self, ScheduleCommand.self, SchemaCommand.self, BroadcastCommand.self,
                 ]),
             CommandGroup(
                 name: "Operate",

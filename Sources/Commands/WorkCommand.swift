@@ -79,7 +79,9 @@ struct WorkCommand: AsyncParsableCommand {
 
     private static func broadcasts(
         _ app: AppSettings, _ configuration: APNsConfiguration, _ logger: Logger
-    ) throws -> BroadcastService {
+    ) throws -> BroadcastService? {
+        // A server other than Apple's, and no management beside it: Apple's is not meant.
+        guard app[.url] == nil || app[.manageURL] != nil else { return nil }
         let client = try BroadcastClient(
             configuration: configuration, manageOrigin: app.manageOrigin, bundleID: try app.required(.bundleID),
             logger: logger)

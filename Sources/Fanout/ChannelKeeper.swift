@@ -34,11 +34,23 @@ struct ChannelKeeper: Sendable {
                 due[app, default: []].append(name)
             }
             for (key, names) in due {
-                guard let app = apps[key], let channels = app.broadcasts else { continue }
-                try await work(Turn(keeper: self, app: app.key, channels: channels), names)
+                guard let app = apps[key] else { continue }
+                if let channels = app.broadcasts {
+                    try await work(Turn(keeper: self, app: app.key, channels: channels), names)
+                } else {
+                    try await decline(app.key, names)
+                }
             }
         } catch {
             logger.debug("channels: Redis is away: \(error)")
+        }
+    }
+
+    /// Perhaps another worker is configured better.
+    private func decline(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
+        for name in names {
+            _ = try await store.broadcasts.failed(app, name, "this worker has no server for broadcast channels")
+            try await store.broadcasts.take(app, name, until: clock() + 5_000)
         }
     }
 

@@ -4,6 +4,7 @@ enum Operation: Sendable, Hashable, CaseIterable {
     case createChannel, updateChannel, channelBatch, tagChannels, associate, disassociate, deviceToken
     case listActivities, activity, track, untrack, bulkTrack
     case listDead, deadLetter, retryDead, dropDead
+    case listBroadcasts, broadcast, createBroadcast, deleteBroadcast
     case listQuarantine, releaseQuarantine, discardQuarantine
     case describeActivity, listSchemas, schema, setSchema, deleteSchema
     case createSchedules, listSchedules, schedule, cancelSchedule
@@ -80,6 +81,10 @@ struct Endpoint: Sendable {
         Endpoint("GET", "/api/dead/{push_id}", .deadLetter, .master),
         Endpoint("DELETE", "/api/dead/{push_id}", .dropDead, .master),
         Endpoint("POST", "/api/dead/{push_id}/retry", .retryDead, .master),
+        Endpoint("GET", "/api/broadcasts", .listBroadcasts, .master),
+        Endpoint("PUT", "/api/activities/{name}/broadcast", .createBroadcast, .master),
+        Endpoint("GET", "/api/activities/{name}/broadcast", .broadcast, .server),
+        Endpoint("DELETE", "/api/activities/{name}/broadcast", .deleteBroadcast, .master),
         Endpoint("GET", "/api/quarantine", .listQuarantine, .master),
         Endpoint("POST", "/api/quarantine/release", .releaseQuarantine, .master),
         Endpoint("POST", "/api/quarantine/discard", .discardQuarantine, .master),

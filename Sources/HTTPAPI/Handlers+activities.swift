@@ -22,14 +22,17 @@ extension Handlers {
     func activity(_ call: Call) async throws(APIError) -> Answer {
         let name = try call.name()
         let info = try await storing { () throws(StoreError) in try await store.registry.info(call.app.key, name) }
-        guard let info else {
+        let broadcast = try await broadcastChannel(call, name)
+        guard info != nil || broadcast != nil else {
             throw APIError(404, "Nothing follows this name, and nothing was published to it.", code: 40401)
         }
         var body: JSON = [
-            "name": .string(info.name.rawValue), "tokens": .integer(info.tokens), "shards": .integer(info.buckets),
-            "last_push_id": info.lastPushID.map { .string($0.description) } ?? .null, "ended": .bool(info.ended),
+            "name": .string(name.rawValue), "tokens": .integer(info?.tokens ?? 0),
+            "shards": .integer(info?.buckets ?? 0),
+            "last_push_id": info?.lastPushID.map { .string($0.description) } ?? .null,
+            "ended": .bool(info?.ended ?? false), "broadcast": broadcast?.json ?? .null,
         ]
-        if let type = info.attributesType { body.append("attributes_type", .string(type)) }
+        if let type = info?.attributesType { body.append("attributes_type", .string(type)) }
         return Answer(200, body)
     }
 

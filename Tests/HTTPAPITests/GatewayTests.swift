@@ -28,7 +28,9 @@ import Testing
                     == #"{"push_id":"<uuid>","name":"order-1","event":"update","priority":10,"state":"queued","expanded":false,"targets":0,"delivered":0,"pruned":0,"failed":0,"superseded":0,"expired":0,"skipped":0,"pending":0,"retries":0,"duplicates_possible":0,"created_at":"<time>","finished_at":null,"errors":{}}"#
             )
             let info = try await gateway.send("GET", "/api/activities/order-1")
-            #expect(info.golden == #"{"name":"order-1","tokens":0,"shards":0,"last_push_id":"<uuid>","ended":false}"#)
+            #expect(
+                info.golden == #"{"name":"order-1","tokens":0,"shards":0,"last_push_id":"<uuid>","ended":false,"#
+                    + #""broadcast":null}"#)
             #expect(try info.string("last_push_id") == ids[1].string())
             let cancelled = try await gateway.send("DELETE", "/api/push/\(try ids[1].string())")
             #expect(cancelled.status == 200)

@@ -1,0 +1,40 @@
+import APNsClient
+import APNsWire
+import Settings
+
+extension DoctorChecks {
+    /// Lists the app's broadcast channels: the host can be reached, the provider token is good there, and there is room.
+    /// Nothing but broadcast channels needs that host, so that what is wrong with it is a warning.
+    func channels(_ app: AppSettings) async -> [Finding] {
+        let subject = "APNs channels \(app.key)"
+        let origin = app.manageOrigin
+        // A server other than Apple's, and no management beside it: Apple's is not meant.
+        guard app[.url] == nil || app[.manageURL] != nil, let bundleID = app[.bundleID],
+            var configuration = try? WorkCommand.configuration(app, settings)
+        else { return [] }
+        configuration.origin = origin
+        do {
+            let count = try await ChannelManager(configuration: configuration, bundleID: bundleID).list().count
+            let limit = ChannelRequest.maximumChannels
+            guard count >= limit * 9 / 10 else {
+                return [.good(subject, "\(origin) has \(count) of \(Terminal.grouped(limit))")]
+            }
+            return [
+                .warning(
+                    subject, "\(origin) has \(Terminal.grouped(count)) of \(Terminal.grouped(limit))",
+                    "delete those of names that are over: lamplighter broadcast list")
+            ]
+        } catch let error as ChannelError {
+            if error.reason == .featureNotEnabled {
+                return [.good(subject, "\(origin) answers; Broadcast Capability is off for \(bundleID)")]
+            }
+            return [
+                .warning(
+                    subject, error.description,
+                    "only broadcast channels need it: check apns.manage_url, and that the firewall lets its port out")
+            ]
+        } catch {
+            return [.warning(subject, "\(error)", "check apns.manage_url")]
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// Broadcast channels that names own. A gateway signs nothing: it writes down what is wanted, workers make it so at APNs, and
+/// the caller waits for that as long as it likes.
+extension Handlers {
+    static let defaultWait = 10
+    static let maximumWait = 30
+    /// APNs's own limit.
+    static let maximumBroadcasts = 10_000
+
+    /// Body: `{"storage"?: "none" | "newest"}`.
+    func createBroadcast(_ call: Call) async throws(APIError) -> Answer {
+        let name = try call.name()
+        let storage = try await Self.storage(call)
+        let wait = try call.wait()
+        let asked = try await storing { () throws(StoreError) in
+            try await store.broadcasts.want(call.app.key, name, storage, now: store.time.now())
+        }
+        guard asked.state != .deleting else {
+            throw APIError(409, "The name's channel is being deleted. Try again.", code: 40901, retryAfter: 1)
+        }
+        guard asked.storage == storage else {
+            throw APIError(
+                409,
+                "The name has a channel with storage \(asked.storage.rawValue), which APNs fixes when a channel is made."
+                    + " Delete it first.", code: 40902)
+        }
+        let channel = try await poll(call, name, for: wait) { $0?.state != .wanted || $0?.error != nil }
+        guard let channel else {
+            throw APIError(409, "The channel was deleted before it was made.", code: 40901)
+        }
+        if channel.state == .wanted, let error = channel.error {
+            throw APIError(409, "\(error). It is tried again in the background.", code: 40903)
+        }
+        return Answer(channel.state == .live ? 200 : 202, channel.answer(name))
+    }
+
+    func broadcast(_ call: Call) async throws(APIError) -> Answer {
+        let name = try call.name()
+        guard let channel = try await broadcastChannel(call, name) else { throw .noSuchBroadcast }
+        return Answer(200, channel.answer(name))
+    }
+
+    func deleteBroadcast(_ call: Call) async throws(APIError) -> Answer {
+        let name = try call.name()
+        let wait = try call.wait()
+        let exists = try await storing { () throws(StoreError) in
+            try await store.broadcasts.discard(call.app.key, name, now: store.time.now())
+        }
+        guard exists else { throw .noSuchBroadcast }
+        guard let channel = try await poll(call, name, for: wait, until: { $0 == nil }) else { return .empty }
+        return Answer(202, channel.answer(name))
+    }
+
+    func listBroadcasts(_ call: Call) async throws(APIError) -> Answer {
+        let limit = try call.limit()
+        let (all, foreign) = try await storing { () throws(StoreError) in
+            (
+                try await store.broadcasts.list(call.app.key),
+                try await store.broadcasts.count(call.app.key).foreign
+            )
+        }
+        let after = call.query["after"]
+        let page = all.filter { entry in after.map { entry.name.rawValue > $0 } ?? true }.prefix(limit)
+        var body: JSON = [
+            "ok": true, "channels": .integer(all.count), "foreign": .integer(foreign),
+            "limit": .integer(Self.maximumBroadcasts),
+            "broadcasts": .array(
+                page.map { ["name": .string($0.name.rawValue), "channel": .string($0.id.rawValue)] }),
+        ]
+        if page.count == limit, let last = page.last { body.append("next", .string(last.name.rawValue)) }
+        return Answer(200, body)
+    }
+
+    func broadcastChannel(_ call: Call, _ name: ActivityName) async throws(APIError) -> BroadcastChannel? {
+        try await storing { () throws(StoreError) in try await store.broadcasts.channel(call.app.key, name) }
+    }
+
+    /// The channel as it is once `isSettled`, or when `wait` seconds are over.
+    private func poll(
+        _ call: Call, _ name: ActivityName, for wait: Int, until isSettled: (BroadcastChannel?) -> Bool
+    ) async throws(APIError) -> BroadcastChannel? {
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(wait)
+        while true {
+            let channel = try await broadcastChannel(call, name)
+            if isSettled(channel) || clock.now >= end { return channel }
+            // Cancelled: the connection is gone, and nobody reads the answer.
+            do { try await clock.sleep(for: .milliseconds(200)) } catch { return channel }
+        }
+    }
+
+    private static func storage(_ call: Call) async throws(APIError) -> BroadcastStorage {
+        let bytes = try await call.body.collect()
+        if bytes.isEmpty { return .none }
+        return try reading { () throws(JSONError) in
+            let body = try JSONDocument(bytes).root.object()
+            try body.refuseUnknownKeys(known: ["storage"])
+            guard let value = body["storage"] else { return .none }
+            guard let storage = BroadcastStorage(rawValue: try value.string()) else {
+                throw value.error("must be \"none\" or \"newest\"")
+            }
+            return storage
+        }
+    }
+}
+
+extension Call {
+    /// Seconds that the caller waits for APNs.
+    fileprivate func wait() throws(APIError) -> Int {
+        guard let text = query["wait"] else { return Handlers.defaultWait }
+        guard let seconds = Int(text), (0...Handlers.maximumWait).contains(seconds) else {
+            throw .parameter("wait", "must be a whole number of seconds from 0 to \(Handlers.maximumWait)")
+        }
+        return seconds
+    }
+}
+
+extension APIError {
+    static let noSuchBroadcast = APIError(404, "This name has no broadcast channel.", code: 40401)
+}
+
+extension BroadcastChannel {
+    var json: JSON {
+        var body: JSON = [
+            "state": .string(state.rawValue), "storage": .string(storage.rawValue),
+            "channel": id.map { .string($0.rawValue) } ?? .null,
+            "created_at": createdAt.map { .string(Instant.text($0)) } ?? .null,
+        ]
+        if let deleteAt { body.append("delete_at", .string(Instant.text(deleteAt))) }
+        if let error { body.append("error", .string(error)) }
+        return body
+    }
+
+    fileprivate func answer(_ name: ActivityName) -> JSON {
+        ["ok": true, "name": .string(name.rawValue), "broadcast": json]
+    }
+}

@@ -1,0 +1,119 @@
+import LiveActivity
+import Store
+import Testing
+
+@testable import HTTPAPI
+
+/// What gateways write down and show of broadcast channels; workers are played by the test.
+@Suite(.timeLimit(.minutes(1))) struct BroadcastTests {
+    private let path = "/api/activities/match-42/broadcast"
+
+    /// What a worker does: the channel is made and given to its name.
+    private func make(_ gateway: GatewayFixture, _ text: String = "dHN0LXNyY2gtY2hubA==") async throws {
+        let (app, broadcasts) = (try gateway.app, gateway.store.broadcasts)
+        let (name, id) = (try ActivityName("match-42"), try BroadcastChannelID(text))
+        let lease = try #require(try await broadcasts.claim(app, owner: "test", for: .zero))
+        #expect(try await broadcasts.made(lease, name, id, for: .zero))
+        #expect(try await broadcasts.live(app, name, id, now: 1_790_000_000_000))
+        #expect(try await broadcasts.forget(lease, for: .zero))
+    }
+
+    @Test func aChannelFromTheWishToItsEnd() async throws {
+        try await GatewayFixture.run { gateway in
+            let missing = try await gateway.send("GET", path)
+            #expect(missing.status == 404)
+            let asked = try await gateway.send("PUT", "\(path)?wait=0", #"{"storage":"newest"}"#)
+            #expect(asked.status == 202)
+            #expect(
+                asked.text == #"{"ok":true,"name":"match-42","broadcast":{"state":"wanted","storage":"newest","#
+                    + #""channel":null,"created_at":null}}"#)
+
+            // Whoever waits has the id as soon as there is one.
+            async let waiting = gateway.send("PUT", "\(path)?wait=30", #"{"storage":"newest"}"#)
+            try await make(gateway)
+            let made = try await waiting
+            #expect(made.status == 200)
+            #expect(
+                made.text == #"{"ok":true,"name":"match-42","broadcast":{"state":"live","storage":"newest","#
+                    + #""channel":"dHN0LXNyY2gtY2hubA==","created_at":"2026-09-21T14:13:20.000Z"}}"#)
+
+            // A device asks with the app's secret; a publisher sees it with the name.
+            let device = try await gateway.send(
+                "GET", path, user: "\(GatewayFixture.key):\(GatewayFixture.secret)")
+            #expect(device.status == 200 && device.text == made.text)
+            let activity = try await gateway.send("GET", "/api/activities/match-42")
+            #expect(activity.text.contains(#""tokens":0"#))
+            #expect(activity.text.contains(#""broadcast":{"state":"live","storage":"newest","channel":"dHN0"#))
+            let list = try await gateway.send("GET", "/api/broadcasts")
+            #expect(
+                list.text == #"{"ok":true,"channels":1,"foreign":0,"limit":10000,"broadcasts":"#
+                    + #"[{"name":"match-42","channel":"dHN0LXNyY2gtY2hubA=="}]}"#)
+
+            let other = try await gateway.send("PUT", path, #"{"storage":"none"}"#)
+            #expect(other.status == 409 && other.text.contains("storage newest, which APNs fixes"))
+
+            let deleted = try await gateway.send("DELETE", "\(path)?wait=0")
+            #expect(deleted.status == 202 && deleted.text.contains(#""state":"deleting""#))
+            let again = try await gateway.send("PUT", "\(path)?wait=0", #"{"storage":"newest"}"#)
+            #expect(again.status == 409 && again.header("retry-after") == "1")
+            let gone = try await gateway.store.broadcasts.gone(
+                try gateway.app, try ActivityName("match-42"), try BroadcastChannelID("dHN0LXNyY2gtY2hubA=="),
+                now: 1_790_000_000_000)
+            #expect(gone == .deleted)
+            #expect(try await gateway.send("GET", path).status == 404)
+            #expect(try await gateway.send("DELETE", path).status == 404)
+            #expect(try await gateway.send("GET", "/api/broadcasts").integer("channels") == 0)
+        }
+    }
+
+    @Test func apnssRefusalIsTold() async throws {
+        try await GatewayFixture.run { gateway in
+            let (app, name) = (try gateway.app, try ActivityName("match-42"))
+            // The wish forgets what failed before it, so a worker fails until the caller has heard of it.
+            let worker = Task {
+                while !Task.isCancelled {
+                    let words = "APNs does not make a channel: 400 Reason"
+                    _ = try await gateway.store.broadcasts.failed(app, name, words)
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            let answer = try await gateway.send("PUT", "\(path)?wait=30")
+            worker.cancel()
+            #expect(answer.status == 409)
+            #expect(try answer.string("error").hasPrefix("APNs does not make a channel: 400 Reason. It is tried"))
+        }
+    }
+
+    @Test func whatIsRefused() async throws {
+        try await GatewayFixture.run { gateway in
+            for (method, path, body, word) in [
+                ("PUT", path, #"{"storage":"all"}"#, "storage"), ("PUT", path, #"{"stor":"none"}"#, "stor"),
+                ("PUT", "\(path)?wait=31", "{}", "wait"), ("DELETE", "\(path)?wait=x", "", "wait"),
+                ("GET", "/api/broadcasts?limit=0", "", "limit"),
+            ] {
+                let reply = try await gateway.send(method, path, body.isEmpty ? nil : body)
+                #expect(reply.status == 400 && reply.text.contains(word), "\(method) \(path) \(body)")
+            }
+            let device = "\(GatewayFixture.key):\(GatewayFixture.secret)"
+            #expect(try await gateway.send("PUT", path, "{}", user: device).status == 401)
+            #expect(try await gateway.send("DELETE", path, user: device).status == 401)
+            #expect(try await gateway.send("GET", "/api/broadcasts", user: device).status == 401)
+        }
+    }
+
+    @Test func aPageOfTheList() async throws {
+        try await GatewayFixture.run { gateway in
+            let broadcasts = gateway.store.broadcasts
+            let lease = try #require(try await broadcasts.claim(try gateway.app, owner: "test", for: .seconds(60)))
+            for (name, id) in [("a", "YWFh"), ("b", "YmJi"), ("c", "Y2Nj")] {
+                #expect(
+                    try await broadcasts.made(
+                        lease, try ActivityName(name), try BroadcastChannelID(id), for: .seconds(60)))
+            }
+            let first = try await gateway.send("GET", "/api/broadcasts?limit=2")
+            #expect(try first.string("next") == "b" && first.text.contains(#"{"name":"a","channel":"YWFh"}"#))
+            let second = try await gateway.send("GET", "/api/broadcasts?limit=2&after=b")
+            #expect(second.text.contains(#"[{"name":"c","channel":"Y2Nj"}]"#) && !second.text.contains("next"))
+        }
+    }
+}
