@@ -47,6 +47,8 @@ struct WorkerFlags: ParsableArguments {
     var concurrency: String?
     @Option(name: .customLong(SettingKey.workerClaimAfter.flagName), help: ArgumentHelp(.workerClaimAfter))
     var claimAfter: String?
+    @Option(name: .customLong(SettingKey.workerMaxClaims.flagName), help: ArgumentHelp(.workerMaxClaims))
+    var maxClaims: String?
     @Option(name: .customLong(SettingKey.workerDrainTimeout.flagName), help: ArgumentHelp(.workerDrainTimeout))
     var drainTimeout: String?
     @Option(name: .customLong(SettingKey.workerRequestTimeout.flagName), help: ArgumentHelp(.workerRequestTimeout))
@@ -57,7 +59,8 @@ struct WorkerFlags: ParsableArguments {
     var values: [SettingKey: String?] {
         [
             .workerLanes: lanes, .workerStreams: streams, .workerPage: page, .workerConcurrency: concurrency,
-            .workerClaimAfter: claimAfter, .workerDrainTimeout: drainTimeout, .workerRequestTimeout: requestTimeout,
+            .workerClaimAfter: claimAfter, .workerMaxClaims: maxClaims, .workerDrainTimeout: drainTimeout,
+            .workerRequestTimeout: requestTimeout,
             .workerName: name,
         ]
     }

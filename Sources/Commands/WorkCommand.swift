@@ -69,6 +69,7 @@ struct WorkCommand: AsyncParsableCommand {
         options.pageSize = settings.worker.page
         options.concurrency = settings.worker.concurrency
         options.claimAfter = settings.worker.claimAfter
+        options.maxClaims = settings.worker.maxClaims
         options.drainTimeout = settings.worker.drainTimeout
         let seconds = settings.pruneGuard.window.components.seconds
         options.pruneGuard = PruneGuard(

@@ -75,6 +75,9 @@ extension SettingKey {
         "worker.concurrency", .whole(1...1_024), "48", "small pushes in hand at once")
     public static let workerClaimAfter = SettingKey(
         "worker.claim_after", .seconds(1...3_600), "10s", "after this long a silent worker's tasks go to others")
+    public static let workerMaxClaims = SettingKey(
+        "worker.max_claims", .whole(1...1_000), "8",
+        "workers that may die or sleep over a task in a row before it is given up (PoisonTask)")
     public static let workerDrainTimeout = SettingKey(
         "worker.drain_timeout", .seconds(1...3_600), "25s", "how long SIGTERM waits for pages in flight")
     public static let workerRequestTimeout = SettingKey(
@@ -107,7 +110,8 @@ extension SettingKey {
         redisURL, redisConnections, redisPrefix, redisWaitReplicas, redisWaitTimeout,
         gatewayHost, gatewayPort, gatewayURL, gatewayMaxBody, gatewayMaxConcurrency, gatewayMaxQueue,
         gatewayMaxQueueTotal,
-        workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerDrainTimeout,
+        workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerMaxClaims,
+        workerDrainTimeout,
         workerRequestTimeout, workerName,
         guardShare, guardAnswers, guardWindow,
         defaultsStaleAfter,

@@ -72,6 +72,7 @@ extension Settings {
         return Worker(
             lanes: reader.whole(.workerLanes), streams: reader.whole(.workerStreams), page: reader.whole(.workerPage),
             concurrency: reader.whole(.workerConcurrency), claimAfter: reader.duration(.workerClaimAfter),
+            maxClaims: reader.whole(.workerMaxClaims),
             drainTimeout: reader.duration(.workerDrainTimeout), requestTimeout: reader.duration(.workerRequestTimeout),
             name: name)
     }

@@ -22,6 +22,8 @@ public struct Settings: Sendable {
         public var page: Int
         public var concurrency: Int
         public var claimAfter: Duration
+        /// Workers that may die or sleep over a task in a row, without progress, before it is given up.
+        public var maxClaims: Int
         public var drainTimeout: Duration
         public var requestTimeout: Duration
         /// Nil: host name and process id.

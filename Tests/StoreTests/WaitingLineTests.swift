@@ -1,0 +1,318 @@
+import LiveActivity
+import Redis
+import Testing
+
+@testable import Store
+
+/// The lines of waiting channels, as the scripts keep them.
+@Suite struct WaitingLineTests {
+    static let channel: [UInt8] = [1, 2]
+
+    @Test func aRetriedChannelWaitsInRedisAndCountsOnce() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted("match-1")
+        try await fixture.retry(try await fixture.claimed("match-1", id), [Self.channel], due: 5_000)
+        #expect(try await fixture.ledger(id).pending == 1)
+        #expect(try await fixture.firstRetry("match-1") == 5_000)
+        let lease = try await fixture.claimRetries("match-1")
+        #expect(try await fixture.due(lease, now: 4_999).isEmpty)
+        let first = try #require(try await fixture.due(lease, now: 5_000).first)
+        #expect(first.push == id && first.attempts == 1 && first.token == nil)
+        for _ in 0..<2 {
+            try await fixture.settle(lease) {
+                $0.postpone(first, due: 9_000, attempts: 2, reason: "TooManyRequests", mayBeDuplicate: false)
+            }
+        }
+        #expect(try await fixture.firstRetry("match-1") == 9_000)
+        let second = try #require(try await fixture.due(lease).first)
+        #expect(second.attempts == 2)
+        for waiting in [first, second, second] {
+            try await fixture.settle(lease) { $0.finish(waiting, as: .delivered) }
+        }
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.state == .done && ledger.delivered == 1 && ledger.targets == 1 && ledger.retries == 1)
+        #expect(try await fixture.leftKeys("match-1").isEmpty, "nothing is left of it")
+    }
+
+    @Test func aSupersedableRetryIsReplacedAndKeepsItsTime() async throws {
+        let fixture = try await PushFixture.start()
+        let old = try await fixture.accepted("match-1")
+        try await fixture.retry(
+            try await fixture.claimed("match-1", old), [Self.channel], due: 9_000_000_000_000, attempts: 7)
+        let new = try await fixture.accepted("match-1")
+        try await fixture.hold(try await fixture.claimed("match-1", new), [Self.channel])
+        let replaced = try await fixture.ledger(old)
+        #expect(replaced.state == .done && replaced.superseded == 1 && replaced.targets == 1)
+        let lease = try await fixture.claimRetries("match-1")
+        #expect(try await fixture.firstRetry("match-1") == 9_000_000_000_000)
+        let waiting = try #require(try await fixture.due(lease).first)
+        #expect(waiting.push == new && waiting.attempts == 4, "it has attempts of its own left")
+    }
+
+    @Test func whatCannotBeReplacedIsSentInOrder() async throws {
+        let fixture = try await PushFixture.start()
+        var ids: [PushID] = []
+        for number in 0..<4 {
+            // Alerts, and among them one update, which the next alert replaces.
+            ids.append(try await fixture.accepted("match-1", alert: number != 2))
+            let claim = try await fixture.claimed("match-1", ids[number])
+            if number == 0 {
+                try await fixture.retry(claim, [Self.channel], due: 5_000)
+            } else {
+                try await fixture.hold(claim, [Self.channel])
+            }
+        }
+        let lease = try await fixture.claimRetries("match-1")
+        var sent: [PushID] = []
+        while let waiting = try await fixture.due(lease).first, sent.count < 10 {
+            sent.append(waiting.push)
+            try await fixture.settle(lease) { $0.finish(waiting, as: .delivered) }
+        }
+        #expect(sent == [ids[0], ids[1], ids[3]])
+        for id in ids { #expect(try await fixture.ledger(id).pending == 0) }
+        #expect(try await fixture.ledger(ids[2]).superseded == 1)
+    }
+
+    @Test func aLineThatIsFullKeepsTheNewest() async throws {
+        let fixture = try await PushFixture.start()
+        var ids: [PushID] = []
+        for number in 0..<66 {
+            ids.append(try await fixture.accepted("match-1", alert: true))
+            let claim = try await fixture.claimed("match-1", ids[number])
+            if number == 0 {
+                try await fixture.retry(claim, [Self.channel], due: 5_000)
+            } else {
+                try await fixture.hold(claim, [Self.channel])
+            }
+        }
+        for id in ids[1...2] {
+            let ledger = try await fixture.ledger(id)
+            #expect(ledger.state == .done && ledger.failed == 1 && ledger.errors == ["TooManyWaiting": 1])
+        }
+        let lease = try await fixture.claimRetries("match-1")
+        #expect(try await fixture.due(lease).map(\.push) == [ids[0]])
+        #expect(try await fixture.ledger(ids[65]).pending == 1)
+    }
+
+    @Test func onlyOneOwnerAtATimeAndOnlyTheLatestSettles() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted("match-1", alert: true)
+        try await fixture.retry(try await fixture.claimed("match-1", id), [Self.channel], due: 5_000)
+        let old = try await fixture.claimRetries("match-1", owner: "slow", for: .zero)
+        let waiting = try #require(try await fixture.due(old).first)
+        let new = try await fixture.claimRetries("match-1", owner: "quick")
+        guard
+            case .held = try await fixture.store.sweeps.claimRetries(
+                fixture.app, try ActivityName("match-1"), owner: "third", lease: fixture.lease)
+        else { throw Unexpected(what: "two owners") }
+        var settlement = RetrySettlement()
+        settlement.finish(waiting, as: .failed)
+        guard case .stale = try await fixture.store.sweeps.settle(old, for: fixture.lease, settlement) else {
+            throw Unexpected(what: "a stale lease settled")
+        }
+        #expect(try await fixture.ledger(id).pending == 1)
+        #expect(try await fixture.store.sweeps.renew(old, for: .seconds(60)) == false)
+        #expect(try await fixture.store.sweeps.renew(new, for: .zero))
+        guard
+            case .claimed = try await fixture.store.sweeps.claimRetries(
+                fixture.app, try ActivityName("match-1"), owner: "third", lease: fixture.lease)
+        else { throw Unexpected(what: "not given back") }
+    }
+
+    @Test func aTokenThatCameDuringTheAttemptIsStillOwedThePush() async throws {
+        let fixture = try await PushFixture.start()
+        let channel = ChannelID.random()
+        try await fixture.track("match-1", channel, token: 1, at: 1_795_000_000_000)
+        let id = try await fixture.accepted("match-1", alert: true)
+        try await fixture.retry(try await fixture.claimed("match-1", id), [channel.stored], due: 5_000)
+        let lease = try await fixture.claimRetries("match-1")
+        for field in [SettledField.delivered, .skipped, .failed] {
+            let waiting = try #require(try await fixture.due(lease).first)
+            let time = 1_795_000_000_001 + Int64(waiting.token?[0] ?? 0)
+            try await fixture.track("match-1", channel, token: (waiting.token?[0] ?? 0) + 1, at: time)
+            try await fixture.settle(lease) { $0.finish(waiting, as: field) }
+            #expect(try await fixture.ledger(id).pending == 1, "\(field) was said of the token before")
+        }
+        // The same token once more is no news.
+        let waiting = try #require(try await fixture.due(lease).first)
+        #expect(waiting.token?[0] == 4)
+        try await fixture.track("match-1", channel, token: 4, at: 1_795_000_001_000)
+        try await fixture.settle(lease) { $0.finish(waiting, as: .delivered) }
+        #expect(try await fixture.ledger(id).delivered == 1)
+    }
+
+    @Test func anEndThatWasDeliveredHoldsWhatWaitsBehindItUntilItsTokenIsGone() async throws {
+        let fixture = try await PushFixture.start()
+        let channel = ChannelID.random()
+        try await fixture.track("match-1", channel, token: 1, at: 1_795_000_000_000)
+        let end = try await fixture.accepted("match-1", event: .end, audience: .channel(channel))
+        try await fixture.retry(try await fixture.claimed("match-1", end), [channel.stored], due: 5_000)
+        let later = try await fixture.accepted("match-1", alert: true)
+        try await fixture.hold(try await fixture.claimed("match-1", later), [channel.stored])
+        let lease = try await fixture.claimRetries("match-1")
+        let waiting = try #require(try await fixture.due(lease).first)
+        let token = try #require(waiting.token)
+        for _ in 0..<2 {
+            try await fixture.settle(lease) {
+                $0.owe(waiting, Prune(channel: channel.stored, token: token, endedAt: 1_795_000_001_000))
+            }
+        }
+        #expect(try await fixture.due(lease).isEmpty, "nothing goes to it now")
+        let name = try ActivityName("match-1")
+        let (page, _, signs) = try await fixture.store.registry.markedPage(
+            fixture.app, name, from: .start, to: .end, limit: 10)
+        #expect(try await fixture.store.registry.marks(fixture.app, name, page, signs)?[0] == [.waiting])
+        let owed = try await fixture.owed("match-1")
+        #expect(owed.count == 1)
+        #expect(
+            try await fixture.store.registry.prune(fixture.app, name, owed.map(\.prune)) == [.pruned])
+        let (counted, first) = try await fixture.store.sweeps.strike(
+            fixture.app, name, owed.map { (owed: $0, as: .delivered) })
+        #expect(counted == [.delivered: 1] && first != nil)
+        #expect(
+            try await fixture.store.registry.marks(fixture.app, name, page, signs) == nil,
+            "a page from before the removal is to be read again")
+        #expect(try await fixture.ledger(end).delivered == 1)
+        let behind = try #require(try await fixture.due(lease).first)
+        #expect(behind.push == later && behind.token == nil)
+    }
+
+    @Test func aDeadTokenIsOwedOnceAndItsLineMovesUp() async throws {
+        let fixture = try await PushFixture.start()
+        let channel = ChannelID.random()
+        try await fixture.track("match-1", channel, token: 1, at: 1_795_000_000_000)
+        let first = try await fixture.accepted("match-1", alert: true)
+        try await fixture.retry(try await fixture.claimed("match-1", first), [channel.stored], due: 5_000)
+        let second = try await fixture.accepted("match-1", alert: true)
+        try await fixture.hold(try await fixture.claimed("match-1", second), [channel.stored])
+        let lease = try await fixture.claimRetries("match-1")
+        let waiting = try #require(try await fixture.due(lease).first)
+        let prune = Prune(
+            channel: channel.stored, token: try #require(waiting.token), deadSince: nil, reason: "BadDeviceToken")
+        for _ in 0..<2 { try await fixture.settle(lease) { $0.owe(waiting, prune) } }
+        #expect(try await fixture.owed("match-1") == [OwedPrune(push: first, prune: prune)])
+        #expect(try await fixture.due(lease).first?.push == second)
+        let ledger = try await fixture.ledger(first)
+        #expect(ledger.pending == 1 && ledger.errors == ["BadDeviceToken": 1])
+    }
+
+    @Test func aReplacedRetrysDueTimeCountsForItsSuccessor() async throws {
+        let fixture = try await PushFixture.start()
+        let old = try await fixture.accepted("match-1")
+        try await fixture.retry(try await fixture.claimed("match-1", old), [Self.channel], due: 5_000)
+        let lease = try await fixture.claimRetries("match-1")
+        let waiting = try #require(try await fixture.due(lease).first)
+        // While it is under way a newer one takes its place; then it is turned away until a time.
+        let new = try await fixture.accepted("match-1")
+        try await fixture.hold(try await fixture.claimed("match-1", new), [Self.channel])
+        try await fixture.settle(lease) {
+            $0.postpone(
+                waiting, due: 9_000_000_000_000, attempts: 2, reason: "TooManyRequests", mayBeDuplicate: false)
+        }
+        #expect(try await fixture.firstRetry("match-1") == 9_000_000_000_000)
+        #expect(try await fixture.ledger(old).state == .done)
+        #expect(try await fixture.ledger(new).pending == 1)
+    }
+
+    @Test func registrationsBehindASweepAreNotedOnceAndLeaveWhenSeenTo() async throws {
+        let fixture = try await PushFixture.start()
+        let name = try ActivityName("match-1")
+        let (before, during) = (ChannelID.random(), ChannelID.random())
+        try await fixture.track("match-1", before, token: 1, at: 1_795_000_000_000)
+        let id = try await fixture.accepted("match-1", alert: true)
+        let claim = try await fixture.claimed("match-1", id)
+        try await fixture.track("match-1", before, token: 1, at: 1_795_000_000_001)
+        try await fixture.track("match-1", during, token: 2, at: 1_795_000_000_002)
+        let sweeps = fixture.store.sweeps
+        let noted = try await sweeps.arrivals(fixture.app, name, after: 0, limit: 10)
+        #expect(noted.map(\.channel) == [during.stored], "the same token again is no news")
+        var page = Settlement(range: claim.lease.bounds)
+        page.targets = 1
+        page.count(.delivered)
+        guard case .ok(.sending, true, let leftovers) = try await fixture.settle(claim, page) else {
+            throw Unexpected(what: "not settled")
+        }
+        #expect(leftovers.catchUpWaits)
+        let tail = try await fixture.claim("match-1", id, .catchUp)
+        // It gets another token while its page is out: it is not done with.
+        try await fixture.track("match-1", during, token: 3, at: 1_795_000_000_003)
+        var caught = Settlement(range: ScanPosition(0)..<ScanPosition(1))
+        caught.targets = 1
+        caught.count(.delivered)
+        noted.forEach { caught.caught($0) }
+        for _ in 0..<2 {
+            guard case .ok(.sending, false, _) = try await fixture.settle(tail, caught) else {
+                throw Unexpected(what: "the catch-up ended early")
+            }
+        }
+        #expect(try await fixture.ledger(id).targets == 2, "the repeated page counts once")
+        var again = Settlement(range: ScanPosition(1)..<ScanPosition(2))
+        again.targets = 1
+        again.count(.delivered)
+        for arrival in try await sweeps.arrivals(fixture.app, name, after: 0, limit: 10) { again.caught(arrival) }
+        guard case .ok(.done, true, _) = try await fixture.settle(tail, again) else {
+            throw Unexpected(what: "the catch-up did not end")
+        }
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.targets == 3 && ledger.delivered == 3 && ledger.expanded)
+        try await fixture.track("match-1", during, token: 4, at: 1_795_000_000_004)
+        #expect(try await sweeps.arrivals(fixture.app, name, after: 0, limit: 10).isEmpty, "no sweep runs")
+    }
+
+    @Test func cancelledInItsCatchUpAPushSetsItsNameFree() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted("match-1", alert: true)
+        let next = try await fixture.accepted("match-1", alert: true)
+        let claim = try await fixture.claimed("match-1", id)
+        try await fixture.track("match-1", .random(), token: 1, at: 1_795_000_000_000)
+        _ = try await fixture.deliver(claim, targets: 1)
+        let tail = try await fixture.claim("match-1", id, .catchUp)
+        _ = try await fixture.store.pushes.cancel(fixture.app, id)
+        guard
+            case .ok(.cancelled, true, let leftovers) = try await fixture.settle(
+                tail, Settlement(range: ScanPosition(0)..<ScanPosition(1)))
+        else { throw Unexpected(what: "the catch-up goes on") }
+        #expect(leftovers.nameWaits)
+        #expect(try await fixture.claimed("match-1").lease.push == next)
+    }
+
+    @Test func whoRegistersOnAndOnDoesNotHoldTheName() async throws {
+        let fixture = try await PushFixture.start()
+        let name = try ActivityName("match-1")
+        let id = try await fixture.accepted("match-1", alert: true)
+        _ = try await fixture.accepted("match-1", alert: true)
+        let claim = try await fixture.claimed("match-1", id)
+        try await fixture.track("match-1", .random(), token: 1, at: 1_795_000_000_000)
+        _ = try await fixture.deliver(claim, targets: 0)
+        let tail = try await fixture.claim("match-1", id, .catchUp)
+        for number in 0..<40 as Range<UInt64> {
+            try await fixture.track("match-1", .random(), token: UInt8(number), at: 1_795_000_000_000)
+            var page = Settlement(range: ScanPosition(number)..<ScanPosition(number + 1))
+            for arrival in try await fixture.store.sweeps.arrivals(fixture.app, name, after: 0, limit: 1) {
+                page.caught(arrival)
+            }
+            guard case .ok(_, false, _) = try await fixture.settle(tail, page) else { return }
+        }
+        Issue.record("the next push never had its turn")
+    }
+}
+
+extension PushFixture {
+    func track(_ name: String, _ channel: ChannelID, token: UInt8, at time: Int64) async throws {
+        let registration = Registration(
+            channel: channel, token: try #require(PushToken(bytes: [token])), registeredAt: time)
+        #expect(try await store.registry.track(app, try ActivityName(name), [registration]) == [.stored])
+    }
+
+    /// Keys of the name that hold what is unfinished.
+    func leftKeys(_ name: String) async throws -> [String] {
+        let tag = store.keys.tag(app, try ActivityName(name))
+        var left: [String] = []
+        for kind in ["w", "r", "h", "k", "o", "q"] {
+            let reply = try await store.redis.send(
+                RedisCommand("KEYS", [.string("ll:\(kind):{\(tag.dropFirst().dropLast())}*")]))
+            left += try reply.array().map { try $0.string() }
+        }
+        return left
+    }
+}
