@@ -33,15 +33,19 @@ final class ScriptedTransport: PushTransport {
     private let state = Mutex(State())
     private let answer: Answer
     private let answerByLabel: AnswerByLabel?
+    private let pause: Duration
 
     init(_ answer: @escaping Answer = { _, _ in .accepted }) {
         self.answer = answer
         answerByLabel = nil
+        pause = .zero
     }
 
-    init(byLabel answer: @escaping AnswerByLabel) {
+    /// Each page takes up to `pause`, so that others have the time to come between.
+    init(pause: Duration = .zero, byLabel answer: @escaping AnswerByLabel) {
         self.answer = { _, _ in .accepted }
         answerByLabel = answer
+        self.pause = pause
     }
 
     var load: Int { 0 }
@@ -53,6 +57,7 @@ final class ScriptedTransport: PushTransport {
         }
         // What is held back is on the wire.
         await passGate(page)
+        if pause > .zero { try? await Task.sleep(for: pause * Double.random(in: 0..<1)) }
         var outcome = PageOutcome()
         let label = Self.label(push)
         let arrived = state.withLock { state in

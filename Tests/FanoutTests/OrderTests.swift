@@ -1,0 +1,236 @@
+import APNsWire
+import Foundation
+import LiveActivity
+import Redis
+import ServiceLifecycle
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+/// What each token was sent, under everything at once: updates, alerts and ends, registrations that come, change and go,
+/// answers of all kinds, a Redis that is killed, two workers. The transport's record is the judge, not the ledger:
+/// nothing goes backwards, nothing follows an end, and whoever follows at the end has the last state.
+@Suite struct OrderTests {
+    @Test(.timeLimit(.minutes(3))) func perTokenInOrderAndToTheLastState() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport(pause: .milliseconds(60), byLabel: Self.answer)
+        let groups = (0..<2).map { fixture.group(transport, "w\($0)", claimAfter: .seconds(2)) }
+        let crowd = Crowd(fixture)
+        try await crowd.gather([1_500, 60, 20, 3])
+        let finals = try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for group in groups { tasks.addTask { try await group.run() } }
+            let quiet = Drain()
+            tasks.addTask { while !quiet.isOn { try await crowd.change() } }
+            tasks.addTask {
+                try await Task.sleep(for: .seconds(1))
+                _ = try? await fixture.store.redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
+                fixture.server.signal(SIGKILL)
+                try await fixture.server.restart()
+            }
+            try await crowd.publish(60)
+            let finals = try await crowd.publishLast()
+            for id in finals { try await fixture.swept(id) }
+            quiet.begin()
+            for id in crowd.published {
+                let ledger = try await fixture.finished(id)
+                #expect(ledger.pending == 0 && ledger.expanded && ledger.state != .failed, "\(ledger)")
+            }
+            for group in groups { await group.triggerGracefulShutdown() }
+            try await tasks.waitForAll()
+            return finals
+        }
+        #expect(finals.count == 4)
+        Self.judgeOrder(transport.requests)
+        try await crowd.judgeLast(transport.taken)
+    }
+
+    /// No token is turned away more than twice in a row, so that none uses its attempts up; dead ones stay dead.
+    @Sendable private static func answer(_ token: [UInt8], _ label: String, _ attempt: Int) -> PushOutcome {
+        if WorkerFixture.number(token) % 97 == 96 {
+            return .rejected(Rejection(status: 400, reason: .known(.badDeviceToken)))
+        }
+        if attempt >= 3 { return .accepted }
+        return switch Int.random(in: 0..<100) {
+        case 0..<8: WaitingTests.busy()
+        case 8..<9: WaitingTests.busy(retryAfter: 1)
+        case 9..<12: .unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true))
+        default: .accepted
+        }
+    }
+
+    private static func judgeOrder(_ requests: [ScriptedTransport.Request]) {
+        var last: [[UInt8]: Int] = [:]
+        var ended: [[UInt8]: Int] = [:]
+        for request in requests {
+            let number = Int(request.label.drop { $0 == "e" }) ?? -1
+            let token = WorkerFixture.number(request.token)
+            if let before = last[request.token], number < before {
+                Issue.record("\(token) was sent \(number) after \(before)")
+            }
+            if let end = ended[request.token], number != end {
+                Issue.record("\(token) was sent \(number) after its end")
+            }
+            last[request.token] = number
+            if request.isAccepted, request.label.hasPrefix("e") { ended[request.token] = number }
+        }
+    }
+}
+
+/// Followers of several names that come, change and go, and what is published to them.
+private final class Crowd: Sendable {
+    private struct Follower {
+        var name: Int
+        var channel: ChannelID
+        var token: Int
+        /// Whether it has to have the name's last push: registered while that was not expanded.
+        var isOwedLast = true
+    }
+    private struct State {
+        var followers: [Follower] = []
+        var nextToken = 1
+        var published: [PushID] = []
+        var last: [Int: (label: String, id: PushID)] = [:]
+        var number = 0
+    }
+    private let state = Mutex(State())
+    private let fixture: WorkerFixture
+    private let names: [ActivityName]
+
+    init(_ fixture: WorkerFixture) {
+        self.fixture = fixture
+        names = (0..<4).map { try! ActivityName("match-\($0)") }
+    }
+
+    var published: [PushID] { state.withLock { $0.published } }
+
+    func gather(_ counts: [Int]) async throws {
+        for (name, count) in counts.enumerated() {
+            for _ in 0..<count {
+                state.withLock { state in
+                    state.followers.append(Follower(name: name, channel: .random(), token: state.nextToken))
+                    state.nextToken += 1
+                }
+            }
+            let mine = state.withLock { $0.followers.filter { $0.name == name } }
+            let registrations = try mine.map { try registration($0) }
+            _ = try await fixture.store.registry.track(fixture.app, names[name], registrations)
+        }
+    }
+
+    private func registration(_ follower: Follower) throws -> Registration {
+        Registration(
+            channel: follower.channel, token: try #require(WorkerFixture.token(follower.token)),
+            registeredAt: nowMilliseconds())
+    }
+
+    /// One registration: new, with another token, or taken back.
+    func change() async throws {
+        let kind = Int.random(in: 0..<10)
+        // Times of one channel's registrations must differ.
+        try await Task.sleep(for: .milliseconds(2))
+        let (index, follower, isRemoval) = state.withLock { state in
+            if kind < 4 || state.followers.isEmpty {
+                state.followers.append(Follower(name: Int.random(in: 0..<4), channel: .random(), token: 0))
+                state.followers[state.followers.count - 1].token = state.nextToken
+                state.nextToken += 1
+                return (state.followers.count - 1, state.followers[state.followers.count - 1], false)
+            }
+            let index = state.followers.indices.randomElement() ?? 0
+            if kind < 8 {
+                state.followers[index].token = state.nextToken
+                state.nextToken += 1
+                return (index, state.followers[index], false)
+            }
+            return (index, state.followers.remove(at: index), true)
+        }
+        let name = names[follower.name]
+        try await untilRedisAnswers {
+            if isRemoval {
+                try await self.fixture.store.registry.untrack(
+                    self.fixture.app, name, [Removal(channel: follower.channel, removedAt: nowMilliseconds())])
+            } else {
+                _ = try await self.fixture.store.registry.track(
+                    self.fixture.app, name, [try self.registration(follower)])
+            }
+        }
+        if isRemoval { return }
+        var isOwed = true
+        if let last = state.withLock({ $0.last[follower.name] }) {
+            let ledger = try await fixture.store.pushes.ledger(fixture.app, last.id)
+            isOwed = ledger?.expanded == false
+        }
+        state.withLock { [isOwed] in $0.followers[index].isOwedLast = isOwed }
+    }
+
+    func publish(_ count: Int) async throws {
+        for _ in 0..<count {
+            let name = Int.random(in: 0..<4)
+            switch Int.random(in: 0..<10) {
+            case 0..<5: _ = try await publish(name, alert: false)
+            case 5..<8: _ = try await publish(name, alert: true)
+            default:
+                let some = state.withLock { state in
+                    state.followers.filter { $0.name == name }.shuffled().prefix(3).map(\.channel)
+                }
+                if !some.isEmpty { _ = try await publish(name, alert: false, ending: some) }
+            }
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0..<60)))
+        }
+    }
+
+    func publishLast() async throws -> [PushID] {
+        var ids: [PushID] = []
+        for name in 0..<4 { ids.append(try await publish(name, alert: name % 2 == 0, isLast: true)) }
+        return ids
+    }
+
+    private func publish(
+        _ name: Int, alert: Bool, ending: [ChannelID] = [], isLast: Bool = false
+    ) async throws -> PushID {
+        let id = PushID.random()
+        let label = state.withLock { state in
+            state.number += 1
+            state.published.append(id)
+            return (ending.isEmpty ? "" : "e") + "\(state.number)"
+        }
+        try await untilRedisAnswers {
+            _ = try await self.fixture.publish(
+                ending.isEmpty ? .all : .or(ending.map { .channel($0) }), alert: alert,
+                event: ending.isEmpty ? .update : .end, label: label, id: id, to: self.names[name])
+        }
+        if isLast { state.withLock { $0.last[name] = (label, id) } }
+        return id
+    }
+
+    /// Everybody who follows now, and did when the last push was not done with reading, has it.
+    func judgeLast(_ taken: [Int: [String]]) async throws {
+        let (followers, last) = state.withLock { ($0.followers, $0.last) }
+        for (name, activity) in names.enumerated() {
+            var present: Set<Int> = []
+            var position = ScanPosition.start
+            while position < .end {
+                let (page, next) = try await fixture.store.registry.page(
+                    fixture.app, activity, from: position, to: .end, limit: 1_000)
+                for index in 0..<page.count { present.insert(WorkerFixture.number(Array(page.token(index)))) }
+                position = next
+            }
+            let owed = followers.filter { $0.name == name && $0.isOwedLast && present.contains($0.token) }
+            #expect(!owed.isEmpty || name == 3)
+            for follower in owed where taken[follower.token]?.last != last[name]?.label {
+                Issue.record(
+                    "\(follower.token) of \(activity) took \(taken[follower.token] ?? []), not \(last[name]?.label ?? "")"
+                )
+            }
+        }
+    }
+
+    private func untilRedisAnswers(_ body: () async throws -> Void) async throws {
+        for _ in 0..<400 {
+            do { return try await body() } catch is StoreError { try await Task.sleep(for: .milliseconds(25)) }
+        }
+        try await body()
+    }
+}
