@@ -52,6 +52,7 @@ final class Gateways: Sendable {
             } catch {
                 problem = "\(error)"
             }
+            try Task.checkCancellation()
             guard ContinuousClock.now < end else {
                 throw ChaosFailure("\(method) \(path) was never decided: \(problem)")
             }

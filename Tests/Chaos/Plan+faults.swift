@@ -97,6 +97,13 @@ extension Plan {
             (2, when("abrupt GOAWAY after \(count)", #""goaway_after":\#(count),"goaway_mode":"abrupt""#)),
             (1, when("closed after \(count)", #""close_after":\#(count)"#)),
             (1, when("connections refused", #""refuse_connections":true,"close_after":\#(count)"#)),
+            (
+                1,
+                when(
+                    "new connections get no word",
+                    #""silence":"\#(delivers ? "before_tls" : "before_http2")","close_after":\#(count)"#)
+            ),
+            (1, when("every second connection slow", #""slow_every":2,"slow_latency_ms":\#(count * 5)"#)),
             (1, when("stream limits", settings)),
             (1, when("one stream after a rejection", #""settings_drop_on_rejection":true"#)),
         ]
