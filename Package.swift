@@ -119,6 +119,12 @@ let package = Package(
         // Empty but in a build for the thread sanitizer, which it shows what a contended Mutex does.
         .target(name: "CThreadSanitizer"),
 
+        // What bin/bench runs.
+        .executableTarget(
+            name: "SendBenchmark",
+            dependencies: ["APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "OpenSSL", arguments, logging],
+            path: "Benchmarks/Send"),
+
         // Tests start real servers; TestSupport runs them.
         .target(name: "TestSupport", dependencies: ["Redis", "CThreadSanitizer"], path: "Tests/TestSupport"),
         // Whole deployments under faults, and a judge: bin/chaos.

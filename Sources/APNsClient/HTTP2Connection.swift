@@ -54,7 +54,9 @@ final class HTTP2Connection {
 
     var descriptor: Int32 { wire.socket.descriptor }
     var inFlight: Int { session.inFlight }
-    var hasRoom: Bool { session.inFlight < allowance.size(serverLimit: session.serverLimit) }
+    /// Requests that may be begun now.
+    var room: Int { allowance.size(serverLimit: session.serverLimit) - session.inFlight }
+    var isBlocked: Bool { blockedSince != nil }
 
     // MARK: Requests
 
@@ -81,18 +83,8 @@ final class HTTP2Connection {
         }
     }
 
-    /// One request that has ended. Its slot is freed by `release`.
-    func nextEnded() -> (EndedStream, HTTP2Request)? {
-        while let ended = session.nextEnded() {
-            if let request = requests[ended.slot] { return (ended, request) }
-        }
-        return nil
-    }
-
-    func release(_ slot: Int) {
-        requests[slot] = nil
-        session.release(slot)
-    }
+    /// The request of a stream that has ended: it is in flight no longer. Its slot is freed by the session's `release`.
+    func takeRequest(_ slot: Int) -> HTTP2Request? { requests[slot].take() }
 
     /// Ends what has taken too long.
     func endLate(now: Int64) throws(NGHTTP2Error) {

@@ -74,8 +74,11 @@ final class HTTP2Lane {
         for connection in retired { hasMore = read(connection) || hasMore }
         if let active { hasMore = read(active) || hasMore }
         advanceAttempt()
-        fill()
-        if let active { write(active) }
+        var isFull: Bool
+        repeat {
+            isFull = fill()
+            if let active { write(active) }
+        } while isFull && active?.isBlocked == false
         for connection in retired { write(connection) }
         dropRetired()
         return hasMore
@@ -100,7 +103,9 @@ final class HTTP2Lane {
 
     /// What has ended goes to the desk.
     private func drain(_ connection: HTTP2Connection) {
-        while let (ended, request) = connection.nextEnded() {
+        while let ended = connection.session.nextEnded() {
+            defer { connection.session.release(ended.slot) }
+            guard let request = connection.takeRequest(ended.slot) else { continue }
             switch RequestFate(ended) {
             case .answered(let status): answered(request, ended, status, connection)
             case .unprocessed: unprocessed(request, connection)
@@ -111,7 +116,6 @@ final class HTTP2Lane {
                     retire(connection, "no answers")
                 }
             }
-            connection.release(ended.slot)
         }
         if let goaway = connection.session.goaway, connection === active {
             retire(connection, "GOAWAY \(goaway.errorCode) \(goaway.text)")
@@ -168,37 +172,41 @@ final class HTTP2Lane {
 
     // MARK: Requests out
 
-    /// Hands over as much as the connection allows.
-    private func fill() {
+    /// Hands over as much as the connection allows. True when its output is full: more can be handed over once that is
+    /// written.
+    private func fill() -> Bool {
         guard !desk.isEmpty else {
             fullSince = nil
-            return
+            return false
         }
         replaceFullConnection()
-        guard let connection = active else { return beginAttempt() }
+        guard let connection = active else {
+            beginAttempt()
+            return false
+        }
         if now - max(connection.lastUse, connection.lastAnswer) > Self.restMilliseconds, connection.inFlight == 0 {
             connection.allowance.rested()
         }
-        guard connection.hasRoom else { return }
-        guard desk.refreshToken() else { return desk.failAll(.connectionFailed) }
-        connection.lastUse = now
-        do throws(NGHTTP2Error) {
-            while connection.hasRoom, let request = desk.next() {
-                let isTaken: Bool
-                do throws(NGHTTP2Error) {
-                    isTaken = try connection.hand(request, path, now: now)
-                } catch {
-                    desk.putBack(request)
-                    throw error
-                }
-                guard isTaken else {
-                    desk.putBack(request)
-                    break
-                }
-            }
-        } catch {
-            lose(connection, error.description)
+        let room = connection.room
+        guard room > 0 else { return false }
+        guard desk.refreshToken() else {
+            desk.failAll(.connectionFailed)
+            return false
         }
+        connection.lastUse = now
+        for _ in 0..<room {
+            guard let request = desk.next() else { return false }
+            do throws(NGHTTP2Error) {
+                guard try !connection.hand(request, path, now: now) else { continue }
+                desk.putBack(request)
+                return connection.session.hasOutput
+            } catch {
+                desk.putBack(request)
+                lose(connection, error.description)
+                return false
+            }
+        }
+        return false
     }
 
     private func write(_ connection: HTTP2Connection) {
@@ -211,7 +219,7 @@ final class HTTP2Lane {
 
     /// A server that allows no stream at all is left for another connection.
     private func replaceFullConnection() {
-        guard let active, active.inFlight == 0, !active.hasRoom else {
+        guard let active, active.inFlight == 0, active.room <= 0 else {
             fullSince = nil
             return
         }

@@ -1,8 +1,8 @@
 public import APNsWire
 public import LiveActivity
 
-/// Sends pages of tokens to one app's APNs endpoint. Two real implementations are meant to stand behind it: libcurl's
-/// multi interface and libnghttp2; everything above (deadlines by page, verdicts, retries between pages) is the same.
+/// Sends pages of tokens to one app's APNs endpoint. Two real implementations stand behind it: libcurl's multi
+/// interface and libnghttp2; everything above (deadlines by page, verdicts, retries between pages) is the same.
 public protocol PushTransport: Sendable {
     /// One request per entry of the page, all with the push's headers and payload; returns when each has an outcome.
     /// What is safe to repeat at once inside the transport (unprocessed after a GOAWAY, a provider token that expired)

@@ -1,12 +1,12 @@
 import APNsClient
-import Curl
-import Foundation
-import OpenSSL
+import APNsWire
+import LiveActivity
+import Logging
 import Settings
 
 extension DoctorChecks {
-    /// Sends one push to a token of one byte, which no device has. APNs checks the credentials first: 400 BadDeviceToken
-    /// says that they are right, and nothing reaches a device.
+    /// Sends one push to a token of one byte, which no device has, the way a worker would. APNs checks the credentials
+    /// first: 400 BadDeviceToken says that they are right, and nothing reaches a device.
     func apns(_ app: AppSettings) async -> [Finding] {
         let first = await apns(app, "APNs \(app.key)", app.apnsOrigin)
         guard let other = app.otherOrigin else { return first }
@@ -14,28 +14,44 @@ extension DoctorChecks {
     }
 
     private func apns(_ app: AppSettings, _ subject: String, _ origin: String) async -> [Finding] {
-        guard let key = try? ProviderKeyFile(app).key, let token = try? providerToken(app, key: key) else { return [] }
+        guard var configuration = try? WorkCommand.configuration(app, settings) else { return [] }
+        configuration.origin = origin
+        configuration.lanes = 1
         let found = await APNsProbe.check(
-            origin: origin, caFile: app[.caFile], timeout: settings.worker.requestTimeout)
+            origin: origin, caFile: configuration.caFile, timeout: configuration.requestTimeout)
         guard found.isReachable else { return [unreachable(subject, origin, found, app)] }
-        var request = HTTPRequest(
-            "POST", "\(origin)/3/device/00",
-            headers: [
-                ("authorization", "bearer \(token)"), ("apns-push-type", "liveactivity"),
-                ("apns-topic", "\(app[.bundleID] ?? "").push-type.liveactivity"), ("apns-priority", "5"),
-                ("apns-expiration", "0"), ("content-type", "application/json"),
-            ],
-            body: .bytes(Array(#"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#.utf8)),
-            caFile: app[.caFile], timeout: settings.worker.requestTimeout)
-        request.requiresHTTP2 = true
-        let response: HTTPResponse
+        let transport: any PushTransport
         do {
-            response = try await HTTPClient().send(request)
+            // What goes wrong is told here, not logged.
+            transport = try settings.worker.transport.make(
+                configuration, Logger(label: "doctor", factory: { _ in SwiftLogNoOpLogHandler() }))
         } catch {
-            return [.bad(subject, "\(origin) broke off: \(error.description)", "try again", .unreachable)]
+            // The key's own check has said so.
+            if case .key = error { return [] }
+            return [.bad(subject, error.description, "set it right in the app's settings", .configuration)]
         }
-        let reason = (try? JSONDecoder().decode(Refusal.self, from: Data(response.body)))?.reason ?? "no reason"
-        return [verdict(subject, origin, status: response.status, reason: reason)]
+        let outcome = await transport.send(Self.page, Self.push(bundleID: app[.bundleID] ?? ""))
+        await transport.close()
+        switch outcome.exceptions.first?.outcome {
+        case .rejected(let rejection):
+            return [verdict(subject, origin, status: rejection.status, reason: rejection.reason.wire)]
+        case .unanswered(let answer):
+            let words = "\(origin) gives no answer over \(settings.worker.transport): \(answer.cause.rawValue)"
+            return [.bad(subject, words, "try again", .unreachable)]
+        case .accepted, nil: return [verdict(subject, origin, status: 200, reason: "")]
+        }
+    }
+
+    private static var page: TokenPage {
+        var page = TokenPage()
+        page.append(channel: CollectionOfOne(0), token: CollectionOfOne(0), registeredAt: 0)
+        return page
+    }
+
+    private static func push(bundleID: String) -> PreparedPush {
+        PreparedPush(
+            headers: PushHeaders(bundleID: bundleID, priority: .low, expiration: 0),
+            payload: Array(#"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#.utf8))
     }
 
     private func verdict(_ subject: String, _ origin: String, status: Int, reason: String) -> Finding {
@@ -77,22 +93,5 @@ extension DoctorChecks {
         case .reachable, .refused, .timeout, .other:
             return .bad(subject, text, "check apns.url, and that the firewall lets this port out", .unreachable)
         }
-    }
-
-    /// A JWT for this one request.
-    private func providerToken(_ app: AppSettings, key: P256SigningKey) throws -> String {
-        let head = #"{"alg":"ES256","kid":\#(JSONText.quoted(try app.required(.keyID)))}"#
-        let claims =
-            #"{"iss":\#(JSONText.quoted(try app.required(.teamID))),"iat":\#(Int(Date().timeIntervalSince1970))}"#
-        let signed = Self.base64URL(Array(head.utf8)) + "." + Self.base64URL(Array(claims.utf8))
-        return signed + "." + Self.base64URL(try key.es256(Array(signed.utf8)))
-    }
-
-    private static func base64URL(_ bytes: [UInt8]) -> String {
-        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-    }
-
-    private struct Refusal: Decodable {
-        var reason: String
     }
 }

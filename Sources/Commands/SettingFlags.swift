@@ -36,6 +36,8 @@ struct GatewayFlags: ParsableArguments {
 }
 
 struct WorkerFlags: ParsableArguments {
+    @Option(name: .customLong(SettingKey.workerTransport.flagName), help: ArgumentHelp(.workerTransport))
+    var transport: String?
     @Option(
         name: [.customLong("lanes"), .customLong(SettingKey.workerLanes.flagName)], help: ArgumentHelp(.workerLanes))
     var lanes: String?
@@ -58,9 +60,9 @@ struct WorkerFlags: ParsableArguments {
 
     var values: [SettingKey: String?] {
         [
-            .workerLanes: lanes, .workerStreams: streams, .workerPage: page, .workerConcurrency: concurrency,
-            .workerClaimAfter: claimAfter, .workerMaxClaims: maxClaims, .workerDrainTimeout: drainTimeout,
-            .workerRequestTimeout: requestTimeout,
+            .workerTransport: transport, .workerLanes: lanes, .workerStreams: streams, .workerPage: page,
+            .workerConcurrency: concurrency, .workerClaimAfter: claimAfter, .workerMaxClaims: maxClaims,
+            .workerDrainTimeout: drainTimeout, .workerRequestTimeout: requestTimeout,
             .workerName: name,
         ]
     }

@@ -42,11 +42,11 @@ struct WorkCommand: AsyncParsableCommand {
             configuration.share = FleetProviderTokens(store, app: app.key)
             return WorkerApp(
                 key: app.key, bundleID: try app.required(.bundleID),
-                transport: try CurlTransport(configuration: configuration, logger: logger),
+                transport: try settings.worker.transport.make(configuration, logger),
                 otherTransport: try app.otherOrigin.map { origin in
                     var other = configuration
                     other.origin = origin
-                    return try CurlTransport(configuration: other, logger: logger)
+                    return try settings.worker.transport.make(other, logger)
                 },
                 broadcasts: try Self.broadcasts(app, configuration, logger))
         }

@@ -103,7 +103,7 @@ public final class ClientSession {
         let slot = Int(state.pointee.free[state.pointee.freeCount - 1])
         let stream = state.pointee.streams + slot
         // nghttp2 copies the path and the array, and points to the other fields' bytes until the frame is encoded; the
-        // body is read until the stream ends. The retained template keeps both.
+        // body is read until the stream ends. The template, which is held until then, keeps both.
         template.path.pointee.value = UnsafeMutablePointer(mutating: path.baseAddress)
         template.path.pointee.valuelen = path.count
         var body = nghttp2_data_provider()
@@ -118,7 +118,7 @@ public final class ClientSession {
         state.pointee.freeCount -= 1
         state.pointee.inFlight += 1
         stream.pointee.begin(
-            id: id, template: .passRetained(template), position: state.pointee.output.position, startedAt: now)
+            id: id, template: template, position: state.pointee.output.position, startedAt: now)
         try encode()
         return slot
     }
@@ -158,8 +158,7 @@ public final class ClientSession {
     public func release(_ slot: Int) {
         let stream = state.pointee.streams + slot
         precondition(stream.pointee.id == 0, "the request of this slot has not ended")
-        stream.pointee.template?.release()
-        stream.pointee.template = nil
+        stream.pointee.letGoOfTemplate()
         state.pointee.free[state.pointee.freeCount] = Int32(slot)
         state.pointee.freeCount += 1
     }

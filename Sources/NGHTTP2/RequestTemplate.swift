@@ -9,6 +9,8 @@ public final class RequestTemplate {
     let path: UnsafeMutablePointer<nghttp2_nv>
     let body: UnsafeMutablePointer<UInt8>
     let bodyCount: Int
+    /// Requests in flight that were made from it: the session retains it while there are any, once for all of them.
+    var uses = 0
     /// The names' and values' bytes, which `fields` points into: all of one life, freed together.
     private let text: UnsafeMutablePointer<UInt8>
 

@@ -37,7 +37,7 @@ struct SessionState {
     /// After nghttp2's session is gone: it points into the templates.
     func deallocate() {
         for index in 0..<capacity {
-            streams[index].template?.release()
+            streams[index].letGoOfTemplate()
             streams[index].answer?.deallocate()
         }
         streams.deallocate()

@@ -9,7 +9,7 @@ struct StreamState {
     /// 0 = free.
     var id: Int32 = 0
     var status: Int32 = 0
-    /// Held from `submit` to `release`: nghttp2 points into it until the request is sent.
+    /// Counted in its `uses` from `submit` to `release`: nghttp2 points into it until the request is sent.
     var template: Unmanaged<RequestTemplate>?
     /// Bytes of the body that have been written.
     var bodySent = 0
@@ -28,11 +28,12 @@ struct StreamState {
     /// Valid with a status other than 200: the first bytes of `answer`'s memory beyond `answerCapacity`.
     var idCount = 0
 
-    mutating func begin(
-        id: Int32, template: Unmanaged<RequestTemplate>, position: Int, startedAt: Int64
-    ) {
+    mutating func begin(id: Int32, template: RequestTemplate, position: Int, startedAt: Int64) {
         self.id = id
-        self.template = template
+        let held = Unmanaged.passUnretained(template)
+        if template.uses == 0 { _ = held.retain() }
+        template.uses += 1
+        self.template = held
         self.position = position
         self.startedAt = startedAt
         status = 0
@@ -42,6 +43,16 @@ struct StreamState {
         retryAfter = -1
         answerCount = 0
         idCount = 0
+    }
+
+    mutating func letGoOfTemplate() {
+        guard let template else { return }
+        self.template = nil
+        let uses = template._withUnsafeGuaranteedRef {
+            $0.uses -= 1
+            return $0.uses
+        }
+        if uses == 0 { template.release() }
     }
 
     /// The memory for an answer: body first, then the id.

@@ -65,6 +65,8 @@ extension SettingKey {
     public static let gatewayMaxQueueTotal = SettingKey(
         "gateway.max_queue_total", .whole(1...100_000_000), "500000", "the same for all apps together")
 
+    public static let workerTransport = SettingKey(
+        "worker.transport", .choice(["libcurl", "nghttp2"]), "libcurl", "what sends to APNs: libcurl or nghttp2")
     public static let workerLanes = SettingKey(
         "worker.lanes", .whole(1...64), "2", "sending threads for each app, one HTTP/2 connection each")
     public static let workerStreams = SettingKey(
@@ -110,7 +112,7 @@ extension SettingKey {
         redisURL, redisConnections, redisPrefix, redisWaitReplicas, redisWaitTimeout,
         gatewayHost, gatewayPort, gatewayURL, gatewayMaxBody, gatewayMaxConcurrency, gatewayMaxQueue,
         gatewayMaxQueueTotal,
-        workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerMaxClaims,
+        workerTransport, workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerMaxClaims,
         workerDrainTimeout,
         workerRequestTimeout, workerName,
         guardShare, guardAnswers, guardWindow,

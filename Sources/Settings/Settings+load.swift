@@ -70,6 +70,7 @@ extension Settings {
             (try? checkText(text, what: "", maximumBytes: 128)) == nil ? nil : .some(text)
         }
         return Worker(
+            transport: Worker.Transport(rawValue: reader.choice(.workerTransport)) ?? .libcurl,
             lanes: reader.whole(.workerLanes), streams: reader.whole(.workerStreams), page: reader.whole(.workerPage),
             concurrency: reader.whole(.workerConcurrency), claimAfter: reader.duration(.workerClaimAfter),
             maxClaims: reader.whole(.workerMaxClaims),

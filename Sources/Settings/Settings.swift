@@ -17,6 +17,11 @@ public struct Settings: Sendable {
     }
 
     public struct Worker: Sendable, Hashable {
+        public enum Transport: String, Sendable, Hashable, CaseIterable {
+            case libcurl, nghttp2
+        }
+
+        public var transport: Transport
         public var lanes: Int
         public var streams: Int
         public var page: Int

@@ -67,6 +67,14 @@ struct LayerTests {
         #expect(settings.worker.concurrency == 48)
     }
 
+    @Test("libcurl sends until nghttp2 is chosen")
+    func transport() throws {
+        #expect(try load().worker.transport == .libcurl)
+        #expect(try load(file: "worker:\n  transport: nghttp2\n").worker.transport == .nghttp2)
+        #expect(refusal(flags: ["worker.transport": "http2"]).contains("must be one of libcurl, nghttp2"))
+        #expect(SettingKey.workerTransport.form == .choice(Settings.Worker.Transport.allCases.map(\.rawValue)))
+    }
+
     @Test("Every key is a variable and a flag by rule, and no two share a name")
     func names() {
         #expect(SettingKey.workerDrainTimeout.environmentName == "LAMPLIGHTER_WORKER_DRAIN_TIMEOUT")
