@@ -28,7 +28,7 @@ final class AddressLookup: Sendable {
             return
         }
         let hasStarted = NamedThread.start("apns-lookup") { [self] in
-            let found = Self.resolve(host, port, AI_ADDRCONFIG)
+            let found = Self.resolve(host, port, 0)
             outcome.withLock { $0 = found }
             wake()
         }

@@ -111,8 +111,13 @@ final class HTTP2Connection {
         return true
     }
 
-    /// Writes what waits, as far as the socket takes it.
+    /// Writes what waits, as far as the socket takes it. Throws too when both sides have said their last word.
     func flush(now: Int64) throws(ConnectionEnd) {
+        try writeOutput(now: now)
+        if session.isFinished { throw ConnectionEnd(words: "both sides are done") }
+    }
+
+    private func writeOutput(now: Int64) throws(ConnectionEnd) {
         var isBlocked = false
         while session.hasOutput, !isBlocked {
             try ended { () throws(TLSError) in
@@ -132,14 +137,13 @@ final class HTTP2Connection {
             poll.change(descriptor, isBlocked ? [.read, .write] : .read)
             blockedSince = isBlocked ? now : nil
         }
-        if session.isFinished { throw ConnectionEnd(words: "both sides are done") }
     }
 
-    /// Takes leave, if the socket takes it now.
+    /// Says GOAWAY and close_notify, if the socket takes them now.
     func leave(now: Int64) {
         do {
             try session.leave()
-            try flush(now: now)
+            try writeOutput(now: now)
             wire.connection.close()
         } catch {
             // It is as gone as it would be.

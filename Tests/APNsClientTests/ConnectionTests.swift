@@ -195,6 +195,16 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
+        func aNameIsLookedUp(_ kind: TransportKind) async throws {
+            try await Simulation.run(kind) { _ in
+            } client: { client in
+                client.origin = client.origin.replacing("127.0.0.1", with: "localhost")
+            } _: { it in
+                #expect(await it.send(0..<10) == PageOutcome(accepted: 10))
+            }
+        }
+
+        @Test(arguments: TransportKind.allCases)
         func aCertificateThatIsNotTrustedFailsThePageAndNoTokenIsSent(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { client in
                 client.faults = Faults()

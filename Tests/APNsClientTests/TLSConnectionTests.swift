@@ -1,0 +1,76 @@
+import APNsSimulator
+import Glibc
+import OpenSSL
+import Testing
+
+extension TransportTests {
+    @Suite struct TLSConnectionTests {
+        /// A TLS connection to the simulator over a socket that blocks, so that a handshake is one call.
+        private func handshake(
+            _ it: Simulation, host: String, caFile: String?, applicationProtocol: String = "h2"
+        ) throws -> String? {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(descriptor) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = in_port_t(it.simulator.port).bigEndian
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            let isConnected = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+            try #require(isConnected)
+            let server = TLSServer(host: host, caFile: caFile, applicationProtocol: applicationProtocol)
+            let connection = try TLSConnection(server, descriptor: descriptor)
+            try #require(try connection.handshake() == .done(0))
+            return connection.applicationProtocol
+        }
+
+        @Test func theCertificateIsGoodForItsNamesAndAddresses() async throws {
+            try await Simulation.run { it in
+                for host in ["127.0.0.1", "localhost"] {
+                    let found = try handshake(it, host: host, caFile: it.simulator.caFile)
+                    #expect(found == "h2")
+                }
+            }
+        }
+
+        @Test func anotherHostsCertificateIsRefused() async throws {
+            try await Simulation.run { it in
+                for host in ["apns.example", "127.0.0.2", "host"] {
+                    let error = #expect(throws: TLSError.self) {
+                        try handshake(it, host: host, caFile: it.simulator.caFile)
+                    }
+                    guard case .certificate(let words)? = error else {
+                        Issue.record("\(host): \(String(describing: error))")
+                        continue
+                    }
+                    #expect(words.contains("mismatch"))
+                }
+            }
+        }
+
+        @Test func aRootThatIsNotKnownIsRefused() async throws {
+            try await Simulation.run { it in
+                let error = #expect(throws: TLSError.self) { try handshake(it, host: "127.0.0.1", caFile: nil) }
+                guard case .certificate? = error else {
+                    Issue.record("\(String(describing: error))")
+                    return
+                }
+            }
+        }
+
+        @Test func aMissingFileOfRootsIsAnErrorOfTheSetUp() async throws {
+            try await Simulation.run { it in
+                let error = #expect(throws: TLSError.self) {
+                    try handshake(it, host: "127.0.0.1", caFile: "/nonexistent/ca.pem")
+                }
+                guard case .setup? = error else {
+                    Issue.record("\(String(describing: error))")
+                    return
+                }
+            }
+        }
+    }
+}
