@@ -18,6 +18,7 @@ struct LedgerReport: Decodable, Sendable {
     var pending: Int
     var retries: Int
     var duplicates_possible: Int
+    var demoted: Int?
     var superseded_by: String?
     var created_at: Timestamp
     var finished_at: Timestamp?
@@ -71,7 +72,7 @@ struct LedgerReport: Decodable, Sendable {
         for (title, count) in [
             ("pruned", pruned), ("failed", failed), ("superseded", superseded), ("expired", expired),
             ("skipped", skipped), ("pending", pending), ("retries", retries),
-            ("duplicates possible", duplicates_possible),
+            ("duplicates possible", duplicates_possible), ("demoted to priority 5", demoted ?? 0),
         ] where count > 0 || ["pruned", "failed", "pending"].contains(title) {
             counts.add(title, Terminal.grouped(count))
         }

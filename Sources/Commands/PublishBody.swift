@@ -31,12 +31,15 @@ struct PublishBody {
             ("attributes_type", options.attributesType.map(JSONText.quoted)),
             ("attributes", try options.attributes.map { try Self.jsonObject($0, "--attributes") }),
         ])
-        let pushOptions = try options.expiry.map { #"{"expiry":\#(try Self.time($0, "--expiry", now: now))}"# }
+        let pushOptions = JSONText.object([
+            ("expiry", try options.expiry.map { try Self.time($0, "--expiry", now: now) }),
+            ("insist", options.insist ? "true" : nil),
+        ])
         return JSONText.object([
             ("audience", try Self.audience(options.audience)),
             ("device_types", #"["ios"]"#),
             ("notification", #"{"ios":{"live_activity":\#(activity)}}"#),
-            ("options", pushOptions),
+            ("options", pushOptions == "{}" ? nil : pushOptions),
         ])
     }
 

@@ -63,6 +63,8 @@ struct PublishCommand: AsyncParsableCommand {
     var relevanceScore: String?
     @Option(name: .long, help: ArgumentHelp("How long it may be tried: epoch seconds, or +10m.", valueName: "time"))
     var expiry: String?
+    @Flag(name: .long, help: "Keep priority 10, though the name's budget of the hour is used up.")
+    var insist = false
     @Option(
         name: .long,
         help: ArgumentHelp("Time of the state, epoch seconds; default: when it is accepted.", valueName: "time"))

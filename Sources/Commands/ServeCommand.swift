@@ -46,6 +46,8 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.maximumRequests = settings.gateway.maximumConcurrency
         configuration.maximumQueue = settings.gateway.maximumQueue
         configuration.maximumQueueTotal = settings.gateway.maximumQueueTotal
+        configuration.budget = HighBudget(
+            perHour: settings.budget.highPerHour, perHourInfrequent: settings.budget.highPerHourInfrequent)
         configuration.version = Lamplighter.version
         let replicas =
             settings.waitReplicas == 0

@@ -71,6 +71,8 @@ struct WorkCommand: AsyncParsableCommand {
         options.claimAfter = settings.worker.claimAfter
         options.maxClaims = settings.worker.maxClaims
         options.drainTimeout = settings.worker.drainTimeout
+        options.budget = HighBudget(
+            perHour: settings.budget.highPerHour, perHourInfrequent: settings.budget.highPerHourInfrequent)
         let seconds = settings.pruneGuard.window.components.seconds
         options.pruneGuard = PruneGuard(
             share: settings.pruneGuard.share, answers: settings.pruneGuard.answers, window: Int((seconds + 59) / 60))

@@ -197,6 +197,7 @@ struct Sweep: Sendable {
                     firstAttempt: page.tokens, report,
                     endedAt: claim.record.event == .end ? sweeper.store.time.now() : nil,
                     range: range)
+                settlement.demoted = claim.record.demoted(page.tokens)
             }
             for channel in page.held { settlement.hold(channel, mostAttempts: sweeper.options.backoff.attempts / 2) }
         }
@@ -266,6 +267,8 @@ extension HeldLease {
 extension PushRecord {
     func prepared(bundleID: String) -> PreparedPush {
         PreparedPush(
-            headers: PushHeaders(bundleID: bundleID, priority: priority, expiration: expiry), payload: payload)
+            headers: PushHeaders(
+                bundleID: bundleID, priority: demotion == .all ? .low : priority, expiration: expiry),
+            payload: payload)
     }
 }

@@ -46,7 +46,8 @@ extension Sweeper {
         _ page: TokenPage, _ push: PreparedPush, _ app: WorkerApp, _ record: PushRecord, _ name: ActivityName,
         elsewhere: Set<Int>, deadline: Int64, while held: HeldLease
     ) async -> PageReport {
-        let delivery = await app.environments.send(page, push, known: elsewhere, while: held)
+        let delivery = await app.environments.send(
+            page, push, known: elsewhere, atLowPriority: record.lowered(page), while: held)
         let report = PageReport(
             page, delivery.outcome, now: store.time.now(), deadline: deadline, triesOnce: record.expiry == 0,
             backoff: options.backoff, elsewhere: delivery.elsewhere, rest: { gates.nextRest(app.key, $0) },

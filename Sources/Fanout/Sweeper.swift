@@ -55,7 +55,7 @@ struct Sweeper: Sendable {
         let asked = Clocks.sinceBoot()
         let (begun, push) = try await store.sweeps.begin(
             item.app, item.name, hint: item.push, owner: owner, lease: options.claimAfter,
-            minInterval: options.minInterval, mostLapses: options.maxClaims)
+            minInterval: options.minInterval, mostLapses: options.maxClaims, budget: options.budget)
         if entry.isClaimed, push != item.push || !begun.isClaimed { try await seeToLeftovers(item, log) }
         switch begun {
         case .idle:

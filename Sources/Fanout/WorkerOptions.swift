@@ -1,6 +1,6 @@
 public import APNsClient
 public import LiveActivity
-import Store
+public import Store
 
 /// One app as a worker serves it.
 public struct WorkerApp: Sendable {
@@ -44,6 +44,8 @@ public struct WorkerOptions: Sendable {
     public var defaultLife = PushRecord.defaultLife
     /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.
     public var minInterval: Duration = .zero
+    /// Updates of a name that may go out at priority 10 in an hour.
+    public var budget = HighBudget()
     public var backoff = Backoff()
     public var pruneGuard = PruneGuard()
 

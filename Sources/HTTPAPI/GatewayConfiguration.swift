@@ -1,4 +1,5 @@
 public import LiveActivity
+public import Store
 
 /// One app that the gateway serves.
 public struct GatewayApp: Sendable {
@@ -32,6 +33,8 @@ public struct GatewayConfiguration: Sendable {
     /// `Retry-After`, but for pushes that replace one that waits.
     public var maximumQueue = 100_000
     public var maximumQueueTotal = 500_000
+    /// The workers' own, for a word in the answer to who goes past it.
+    public var budget = HighBudget()
     /// Open connections; more wait in the kernel's backlog. Lowered at start to what the open-files limit leaves room for.
     public var maximumConnections = 10_000
     /// A connection on which nothing arrives for this long, between or inside requests, is closed.

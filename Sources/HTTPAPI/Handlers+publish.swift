@@ -13,7 +13,8 @@ extension Handlers {
         let bytes = try await call.body.collect()
         let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
         try refuseUnbuilt(pushes)
-        let warnings = pushes.flatMap(\.warnings) + (try await checkShapes(pushes, call))
+        var warnings = pushes.flatMap(\.warnings) + (try await checkShapes(pushes, call))
+        warnings += try await budgetWarnings(pushes, call)
         var ids = pushes.map { _ in PushID.random() }
         if let key {
             let digest = Array(SHA256.hash(data: bytes))
@@ -33,6 +34,24 @@ extension Handlers {
             "push_ids": .array(ids.map { .string($0.description) }), "message_ids": [], "content_urls": [],
         ]
         return Answer(202, body, warnings: warnings, type: Answer.airshipType)
+    }
+
+    /// Updates that will go out at priority 5, as far as can be told now: it is counted when they are taken up.
+    private func budgetWarnings(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) -> [String] {
+        guard configuration.budget.perHour > 0 else { return [] }
+        var warnings: [String] = []
+        for (position, push) in pushes.enumerated() where push.publish.isDemotable {
+            let isSpent = try await storing { () throws(StoreError) in
+                try await store.pushes.isHighSpent(
+                    call.app.key, push.publish.name, configuration.budget, now: call.now)
+            }
+            guard isSpent else { continue }
+            warnings.append(
+                (pushes.count > 1 ? "[\(position)]: " : "")
+                    + "goes out at priority 5: the name has used up its \(configuration.budget.perHour) updates at 10 "
+                    + "of this hour (budget.high_per_hour)")
+        }
+        return warnings
     }
 
     /// A dry run: the same checks, nothing written.

@@ -93,7 +93,7 @@ enum PublishBody {
         "collapse_id", "thread_id", "target_content_id", "interruption_level", "relevance_score", "template",
         "localizations",
     ]
-    private static let optionKeys = ["conflate", "expiry"]
+    private static let optionKeys = ["conflate", "expiry", "insist"]
     private static let airshipOptionKeys = [
         "no_throttle", "personalization", "redact_payload", "bypass_frequency_limits", "bypass_holdout_groups",
     ]
@@ -129,6 +129,7 @@ enum PublishBody {
         try object.refuseUnknownKeys(known: optionKeys + airshipOptionKeys)
         var options = PublishOptions()
         if let conflate = object["conflate"] { options.conflate = try conflate.bool() }
+        if let insist = object["insist"] { options.insist = try insist.bool() }
         if let expiry = object["expiry"] {
             options.expiry = Int(try self.expiry(expiry, now: now))
             // Not an error: a publisher that repeats a request with its Idempotency-Key must be able to.

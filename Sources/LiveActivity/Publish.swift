@@ -57,6 +57,9 @@ public struct Publish: Sendable, Hashable {
 
     /// Whether a newer push of the name whose audience covers this one's may replace the unsent rest of it.
     public var isSupersedable: Bool { event == .update && alert == nil && options.conflate }
+
+    /// Whether it goes out at priority 5 once the name's budget of priority 10 is used up.
+    public var isDemotable: Bool { event == .update && alert == nil && priority == .high && !options.insist }
 }
 
 public struct PublishOptions: Sendable, Hashable {
@@ -64,9 +67,12 @@ public struct PublishOptions: Sendable, Hashable {
     public var conflate: Bool
     /// Epoch seconds after which it is not tried any more, sent as `apns-expiration`; 0 = try each token once.
     public var expiry: Int?
+    /// Keeps priority 10 whatever the budget says.
+    public var insist: Bool
 
-    public init(conflate: Bool = true, expiry: Int? = nil) {
+    public init(conflate: Bool = true, expiry: Int? = nil, insist: Bool = false) {
         self.conflate = conflate
         self.expiry = expiry
+        self.insist = insist
     }
 }

@@ -8,6 +8,8 @@ public struct TokenPage: Sendable {
         public var tokenLength: UInt16
         /// Attempts made before this one: 0 on the first.
         public var attempt: UInt16
+        /// The device's user switched frequent updates off: it has a smaller budget.
+        public var isInfrequent: Bool
         /// Epoch milliseconds of the registration (`action_ts_ms`), judged against a 410's timestamp.
         public var registeredAt: Int64
 
@@ -32,11 +34,12 @@ public struct TokenPage: Sendable {
 
     /// Channel of 1 to 65,535 stored bytes, token of 1 to `PushToken.maximumBytes` bytes.
     public mutating func append(
-        channel: some Collection<UInt8>, token: some Collection<UInt8>, registeredAt: Int64, attempt: Int = 0
+        channel: some Collection<UInt8>, token: some Collection<UInt8>, registeredAt: Int64, attempt: Int = 0,
+        isInfrequent: Bool = false
     ) {
         let entry = Entry(
             offset: UInt32(bytes.count), channelLength: UInt16(channel.count), tokenLength: UInt16(token.count),
-            attempt: UInt16(clamping: attempt), registeredAt: registeredAt)
+            attempt: UInt16(clamping: attempt), isInfrequent: isInfrequent, registeredAt: registeredAt)
         bytes.append(contentsOf: channel)
         bytes.append(contentsOf: token)
         entries.append(entry)

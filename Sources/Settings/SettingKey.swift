@@ -99,6 +99,13 @@ extension SettingKey {
         "defaults.stale_after", .seconds(0...28_800), "0",
         "time to the stale_date of updates that give none; 0 = none; an app may have its own")
 
+    public static let budgetHighPerHour = SettingKey(
+        "budget.high_per_hour", .whole(0...100_000), "0",
+        "updates of a name an hour at priority 10; more without an alert go at 5; 0 = any number")
+    public static let budgetHighPerHourInfrequent = SettingKey(
+        "budget.high_per_hour_infrequent", .whole(0...100_000), "0",
+        "the same for devices whose user switched frequent updates off")
+
     public static let pacingMinInterval = SettingKey(
         "pacing.min_interval", .seconds(0...3_600), "1", "least time between alert-free updates of a name; 0 = off")
 
@@ -116,7 +123,7 @@ extension SettingKey {
         workerDrainTimeout,
         workerRequestTimeout, workerName,
         guardShare, guardAnswers, guardWindow,
-        defaultsStaleAfter,
+        defaultsStaleAfter, budgetHighPerHour, budgetHighPerHourInfrequent,
         pacingMinInterval,
         logLevel, logFormat,
     ]

@@ -20,6 +20,9 @@ extension Settings {
         let pruneGuard = Guard(
             share: reader.share(.guardShare), answers: reader.whole(.guardAnswers),
             window: reader.duration(.guardWindow))
+        let budget = Budget(
+            highPerHour: reader.whole(.budgetHighPerHour),
+            highPerHourInfrequent: reader.whole(.budgetHighPerHourInfrequent))
         let staleAfter = reader.duration(.defaultsStaleAfter)
         let pacing = reader.duration(.pacingMinInterval)
         let log = Log(level: reader.choice(.logLevel), isJSON: reader.choice(.logFormat) == "json")
@@ -30,7 +33,8 @@ extension Settings {
         return Settings(
             redisURL: redisURL, redisConnections: connections, redisPrefix: prefix,
             waitReplicas: waitReplicas, waitTimeout: waitTimeout, gateway: gateway,
-            worker: worker, pruneGuard: pruneGuard, staleAfter: staleAfter, pacingMinInterval: pacing, log: log,
+            worker: worker, pruneGuard: pruneGuard, budget: budget, staleAfter: staleAfter, pacingMinInterval: pacing,
+            log: log,
             apps: found,
             warnings: unknownVariables(input.environment) + apps.warnings, file: input.file?.path)
     }

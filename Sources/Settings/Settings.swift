@@ -42,6 +42,12 @@ public struct Settings: Sendable {
         public var window: Duration
     }
 
+    /// Updates of a name an hour at priority 10; 0 = any number.
+    public struct Budget: Sendable, Hashable {
+        public var highPerHour: Int
+        public var highPerHourInfrequent: Int
+    }
+
     public struct Log: Sendable, Hashable {
         public var level: String
         public var isJSON: Bool
@@ -56,6 +62,7 @@ public struct Settings: Sendable {
     public var gateway: Gateway
     public var worker: Worker
     public var pruneGuard: Guard
+    public var budget: Budget
     /// For apps that have no `defaults.stale_after` of their own; zero: none.
     public var staleAfter: Duration
     /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.

@@ -27,6 +27,8 @@ public struct Ledger: Sendable, Hashable {
     public var skipped = 0
     public var retries = 0
     public var duplicatesPossible = 0
+    /// Targets that were sent to at priority 5 though 10 was asked for: the budget was used up.
+    public var demoted = 0
     public var supersededBy: PushID?
     /// Epoch milliseconds.
     public var createdAt: Int64

@@ -16,6 +16,7 @@ public struct PushRecord: Sendable {
     public var createdAt: Int64
     public var state: PushState
     public var payload: [UInt8]
+    public var demotion: Demotion?
 }
 
 extension PushRecord {
@@ -43,7 +44,8 @@ extension PushRecord {
             id: id, event: event, priority: priority, audience: audience, sequence: sequence,
             isSupersedable: fields.text("sup") == "1", expiry: fields.number("expiry"),
             staleDate: fields.number("stale"),
-            createdAt: Int64(createdAt), state: state, payload: Array(payload))
+            createdAt: Int64(createdAt), state: state, payload: Array(payload),
+            demotion: fields.text("demote").flatMap(Demotion.init(rawValue:)))
     }
 }
 
@@ -63,6 +65,7 @@ extension Ledger {
         skipped = fields.number(SettledField.skipped.rawValue) ?? 0
         retries = fields.number("retries") ?? 0
         duplicatesPossible = fields.number("duplicates") ?? 0
+        demoted = fields.number("demoted") ?? 0
         supersededBy = fields.text("superseded_by").flatMap { PushID($0) }
         finishedAt = fields.number("finished").map(Int64.init)
         for (field, value) in fields.pairs where field.hasPrefix("e:") {

@@ -7,6 +7,7 @@ extension Registry {
         var token: [UInt8]
         /// Epoch ms.
         var registeredAt: Int64
+        var isInfrequent: Bool
     }
 
     /// The entries of channels, in order; nil for one that is not tracked, or whose registration's life is over. One round
@@ -57,8 +58,12 @@ extension Registry {
             guard reply.count == indices.count else { throw .unexpectedReply("HMGET of another length") }
             for (position, index) in indices.enumerated() where !reply[position].isNil {
                 let value = try reply[position].bytes()
-                if case .live(let tokenOffset, let registeredAt) = RegistryRecord.read(value, now: now) {
-                    entries[index] = Entry(token: Array(value.dropFirst(tokenOffset)), registeredAt: registeredAt)
+                if case .live(let tokenOffset, let registeredAt, let isInfrequent) = RegistryRecord.read(
+                    value, now: now)
+                {
+                    entries[index] = Entry(
+                        token: Array(value.dropFirst(tokenOffset)), registeredAt: registeredAt,
+                        isInfrequent: isInfrequent)
                 }
             }
         }
@@ -75,7 +80,9 @@ extension Registry {
         var page = TokenPage(reservingEntries: channels.count, bytes: channels.count * 100)
         for (channel, entry) in zip(channels, entries) {
             guard let entry else { continue }
-            page.append(channel: channel, token: entry.token, registeredAt: entry.registeredAt)
+            page.append(
+                channel: channel, token: entry.token, registeredAt: entry.registeredAt,
+                isInfrequent: entry.isInfrequent)
         }
         return (page, signs)
     }

@@ -144,9 +144,11 @@ extension Registry {
             switch RegistryRecord.read(value, now: now) {
             case .absent: continue
             case .malformed: malformed += 1
-            case .live(let tokenOffset, let registeredAt):
+            case .live(let tokenOffset, let registeredAt, let isInfrequent):
                 if let filter, !filter.range.contains(UInt64(filter.key.hash(channel).bitReversed)) { continue }
-                page.append(channel: channel, token: value.dropFirst(tokenOffset), registeredAt: registeredAt)
+                page.append(
+                    channel: channel, token: value.dropFirst(tokenOffset), registeredAt: registeredAt,
+                    isInfrequent: isInfrequent)
             }
         }
         if malformed > 0 { memory.addMalformed(malformed) }

@@ -85,8 +85,8 @@ enum RegistryRecord {
     enum Reading {
         /// A tombstone, or past its life.
         case absent
-        /// `tokenOffset` from the value's first byte. Epoch ms.
-        case live(tokenOffset: Int, registeredAt: Int64)
+        /// `tokenOffset` from the value's first byte. Epoch ms. `isInfrequent`: frequent pushes are switched off.
+        case live(tokenOffset: Int, registeredAt: Int64, isInfrequent: Bool)
         /// No version of Lamplighter that this one knows wrote it.
         case malformed
     }
@@ -101,7 +101,8 @@ enum RegistryRecord {
             let registeredAt = epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))
             let minutes = Int64(bytes[6]) << 8 | Int64(bytes[7])
             guard registeredAt - minutes * 60_000 + life >= now else { return .absent }
-            return .live(tokenOffset: offset, registeredAt: registeredAt)
+            return .live(
+                tokenOffset: offset, registeredAt: registeredAt, isInfrequent: bytes[0] & frequentPushesOff != 0)
         }
     }
 }

@@ -9,7 +9,7 @@ extension Schedule {
             "name", .string(publish.name.rawValue), "event", .string(publish.event.rawValue), "prio",
             .int(publish.priority.rawValue), "aud", .bytes(publish.audience.encoded), "payload", .bytes(payload),
             "offset", .int(timestampOffset), "due", .int(due), "created", .int(createdAt), "posted", .bytes(posted),
-            "conflate", publish.options.conflate ? "1" : "0",
+            "conflate", publish.options.conflate ? "1" : "0", "insist", publish.options.insist ? "1" : "0",
         ]
         func add(_ field: RedisArgument, _ value: RedisArgument?) {
             if let value { fields += [field, value] }
@@ -42,7 +42,9 @@ extension Schedule {
             contentState: json("content"), staleDate: fields.number("stale"),
             dismissalDate: fields.number("dismissal"), relevanceScore: json("relevance"), alert: json("alert"),
             attributesType: fields.text("type"), attributes: json("attributes"),
-            options: PublishOptions(conflate: fields.text("conflate") != "0", expiry: fields.number("expiry")))
+            options: PublishOptions(
+                conflate: fields.text("conflate") != "0", expiry: fields.number("expiry"),
+                insist: fields.text("insist") == "1"))
         self.init(
             id: id, publish: publish, payload: Array(payload), timestampOffset: offset, due: Int64(due),
             createdAt: Int64(created), label: fields.text("label"), posted: fields.bytes("posted").map(Array.init) ?? []

@@ -15,6 +15,8 @@ public struct Settlement: Sendable {
     public var counts: [SettledField: Int] = [:]
     public var retries = 0
     public var duplicatesPossible = 0
+    /// Of the targets, those sent to at priority 5 for the sake of the budget.
+    public var demoted = 0
     /// Answers other than 200, by reason.
     public var errors: [String: Int] = [:]
     /// Stops the push early, for this reason.
@@ -81,6 +83,7 @@ public struct Settlement: Sendable {
         for (field, number) in counts { add(field.rawValue, number) }
         add("retries", retries)
         add("duplicates", duplicatesPossible)
+        add("demoted", demoted)
         for (reason, number) in errors { add("e:\(reason)", number) }
         return arguments + operations
     }

@@ -15,6 +15,8 @@ public struct WaitingChannel: Sendable, Hashable {
     public var isQuarantined = false
     /// That very token lives in the app's other APNs environment.
     public var livesElsewhere = false
+    /// Frequent pushes are switched off on the device.
+    public var isInfrequent = false
     /// The line's header when the token was looked up: settling compares it.
     let seen: [UInt8]
 
@@ -111,6 +113,7 @@ extension Sweeps {
                         channel: channel, line: try line.bytes(), token: entry?.token,
                         registeredAt: entry?.registeredAt ?? 0)
                 {
+                    waiting.isInfrequent = entry?.isInfrequent ?? false
                     if let token = entry?.token, !replies[1][index].isNil {
                         waiting.isQuarantined =
                             QuarantineMark(storedValue: try replies[1][index].bytes())?.token == token

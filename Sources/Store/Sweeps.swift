@@ -94,7 +94,7 @@ public struct Sweeps: Sendable {
     /// `minInterval` is the least time between two alert-free updates that may be replaced; 0 = off.
     public func begin(
         _ app: AppKey, _ name: ActivityName, hint: PushID, owner: String, lease: Duration,
-        minInterval: Duration = .zero, mostLapses: Int = Sweeps.mostLapses
+        minInterval: Duration = .zero, mostLapses: Int = Sweeps.mostLapses, budget: HighBudget = HighBudget()
     ) async throws(StoreError) -> (begun: Begun, push: PushID) {
         let tag = keys.tag(app, name)
         var push = hint
@@ -112,7 +112,7 @@ public struct Sweeps: Sendable {
                         .string(push.description), .string(owner), .int(lease.milliseconds), .int(Self.bucketsPerShard),
                         .int(Self.mostShards), .int(Pushes.retention.milliseconds), .int(minInterval.milliseconds),
                         .string(keys.pushPrefix(tag)),
-                        .bytes(push.uuid.bytes), .int(mostLapses),
+                        .bytes(push.uuid.bytes), .int(mostLapses), .int(budget.perHour), .int(budget.perHourInfrequent),
                     ])
             ])[0]
             let word = try redisErrors { () throws(RedisError) in try reply[0].string() }

@@ -70,12 +70,14 @@ struct WorkerFixture {
 
     func group(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, _ name: String = "w",
-        claimAfter: Duration = .seconds(1), minInterval: Duration = .zero, pageSize: Int = 1_000
+        claimAfter: Duration = .seconds(1), minInterval: Duration = .zero, pageSize: Int = 1_000,
+        budget: HighBudget = HighBudget()
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.pageSize = pageSize
         options.claimAfter = claimAfter
         options.minInterval = minInterval
+        options.budget = budget
         options.backoff.base = .milliseconds(20)
         options.backoff.attempts = 4
         let worker = Worker(
@@ -91,10 +93,12 @@ struct WorkerFixture {
     /// sends pages twice.
     func withWorker<T: Sendable>(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = .seconds(1),
-        minInterval: Duration = .zero, pageSize: Int = 1_000, _ body: @Sendable () async throws -> T
+        minInterval: Duration = .zero, pageSize: Int = 1_000, budget: HighBudget = HighBudget(),
+        _ body: @Sendable () async throws -> T
     ) async throws -> T {
         let group = group(
-            transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize)
+            transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize,
+            budget: budget)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {

@@ -25,7 +25,7 @@ import Testing
             #expect(ledger.status == 200)
             #expect(
                 ledger.golden
-                    == #"{"push_id":"<uuid>","name":"order-1","event":"update","priority":10,"state":"queued","expanded":false,"targets":0,"delivered":0,"pruned":0,"failed":0,"superseded":0,"expired":0,"skipped":0,"pending":0,"retries":0,"duplicates_possible":0,"created_at":"<time>","finished_at":null,"errors":{}}"#
+                    == #"{"push_id":"<uuid>","name":"order-1","event":"update","priority":10,"state":"queued","expanded":false,"targets":0,"delivered":0,"pruned":0,"failed":0,"superseded":0,"expired":0,"skipped":0,"pending":0,"retries":0,"duplicates_possible":0,"demoted":0,"created_at":"<time>","finished_at":null,"errors":{}}"#
             )
             let info = try await gateway.send("GET", "/api/activities/order-1")
             #expect(
@@ -97,6 +97,27 @@ import Testing
                     #"{"name":"n","event":"update","content_state":{},"alert":{"title":{"loc-key":"K","loc-args":["a"]}}}"#
             )
             #expect(try await gateway.publish(fine).object["warnings"] == nil)
+        }
+    }
+
+    @Test func `who goes past the budget is told so`() async throws {
+        try await GatewayFixture.run(configure: { $0.budget = HighBudget(perHour: 5) }) { gateway in
+            try await gateway.store.redis.send(
+                RedisCommand(
+                    "HSET",
+                    [.string("ll:n:{\(GatewayFixture.key):order-1}"), "budget", .string("\(testNow - 60_000) 5")]))
+            let warned = try await gateway.publish(publishText())
+            #expect(
+                try warned.object.required("warnings").array().map { try $0.string() } == [
+                    "goes out at priority 5: the name has used up its 5 updates at 10 of this hour (budget.high_per_hour)"
+                ])
+            let exempt = [
+                publishText(tail: #","options":{"insist":true}"#),
+                publishText(activity: #"{"name":"order-1","event":"update","content_state":{},"priority":5}"#),
+                publishText(activity: #"{"name":"order-1","event":"update","content_state":{},"alert":{"title":"t"}}"#),
+                publishText(activity: #"{"name":"order-2","event":"update","content_state":{}}"#),
+            ]
+            for body in exempt { #expect(try await gateway.publish(body).object["warnings"] == nil, "\(body)") }
         }
     }
 

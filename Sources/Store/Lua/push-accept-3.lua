@@ -4,6 +4,7 @@
 --       7 payload  8 offset of its timestamp's ten digits  9 supersedable 0|1  10 expiry s or ''  11 stale date s or ''
 --       12 retention ms  13 the p keys' common prefix  14 most unswept pushes of one name
 --       15 1: the queues are full, so only what takes another's place is accepted
+--       16 1: past the name's budget of priority 10 it goes out at 5
 -- Returns {'ok', sequence, timestamp, wake} (the same again for an id that is already committed),
 --         {'behind', last timestamp}, {'ended'}, {'full'} (the name) or {'closed'} (ARGV 15); nothing is written for these.
 --         wake 1: the caller must put an entry for the name into a stream; 2: also, though something waited before. 0: one
@@ -65,7 +66,8 @@ local digits = string.format('%.0f', ts)
 local offset = tonumber(ARGV[8])
 local payload = string.sub(ARGV[7], 1, offset) .. digits .. string.sub(ARGV[7], offset + 11)
 redis.call('HSET', KEYS[3], 'seq', seq, 'ts', digits, 'event', ARGV[3], 'prio', ARGV[4], 'aud', ARGV[5], 'sup', sup,
-    'expiry', ARGV[10], 'stale', ARGV[11], 'created', stamp, 'state', 'queued', 'payload', payload)
+    'expiry', ARGV[10], 'stale', ARGV[11], 'created', stamp, 'state', 'queued', 'payload', payload,
+    'soft', ARGV[16])
 redis.call('PEXPIRE', KEYS[3], ARGV[12])
 redis.call('ZADD', KEYS[2], seq, id)
 redis.call('PEXPIRE', KEYS[2], ARGV[12])

@@ -3,6 +3,7 @@
 -- KEYS  1 n  2 q  3 p  4 w (tasks, hash)  5 b (the registry's bucket 0)  6 k (catch-up, zset)  7 o (removals owed)
 -- ARGV  1 push id  2 owner  3 lease ms  4 buckets a shard  5 most shards  6 retention ms  7 least ms between updates; 0 = off
 --       8 the p keys' common prefix  9 push id, 16 bytes  10 most lapses in a row without progress
+--       11 most updates at priority 10 an hour; 0 = any  12 the same for devices without frequent updates
 -- Returns {'idle'}: nothing waits.  {'other', id}: that push goes first; call again with its keys.
 --         {'gone', waiting}: the record has expired; it was struck from the queue.
 --         {'paced', ms left}: it may be replaced until then; put an entry for the name into the timer.
@@ -58,6 +59,27 @@ if not active then
     redis.call('HSET', KEYS[1], 'active', id, 'catch', ARGV[9], 'begun', update[1], 'begun_id', id)
     redis.call('DEL', KEYS[6])
     redis.call('HSET', KEYS[3], 'state', 'sending')
+    local most, mostSlow = tonumber(ARGV[11]), tonumber(ARGV[12])
+    local asked = redis.call('HMGET', KEYS[3], 'prio', 'event', 'soft')
+    if most + mostSlow > 0 and asked[1] == '10' and asked[2] == 'update' then
+        -- `budget`: when the hour of the first of them began, and how many went out at 10 in it.
+        local at, count = string.match(redis.call('HGET', KEYS[1], 'budget') or '', '^(%d+) (%d+)$')
+        if not at or now - at >= 3600000 then at, count = string.format('%.0f', now), '0' end
+        count = tonumber(count)
+        local demote = ''
+        if asked[3] == '1' and most > 0 and count >= most then
+            demote = 'all'
+        elseif asked[3] == '1' and mostSlow > 0 and count >= mostSlow then
+            demote = 'slow'
+        end
+        if demote ~= '' then
+            redis.call('HSET', KEYS[3], 'demote', demote)
+            record[#record + 1] = 'demote'
+            record[#record + 1] = demote
+        end
+        if demote ~= 'all' then count = count + 1 end
+        redis.call('HSET', KEYS[1], 'budget', string.format('%s %d', at, count))
+    end
 end
 local task = redis.call('HMGET', KEYS[4], 'shards', 'planned', '0/1:e', '0/1:d', '0/1:p', '0/1:a', 'left', '0/1:o', '0/1:c',
     'owed')

@@ -1,0 +1,60 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+import Store
+
+extension PushRecord {
+    /// Entries of a page that get the push at priority 5 while the others get it at the push's own: indices.
+    func lowered(_ page: TokenPage) -> Set<Int> {
+        guard demotion == .infrequent else { return [] }
+        return Set(page.entries.indices.filter { page.entries[$0].isInfrequent })
+    }
+
+    /// How many entries of a page get it at a lower priority than was asked for.
+    func demoted(_ page: TokenPage) -> Int {
+        switch demotion {
+        case nil: 0
+        case .all: page.count
+        case .infrequent: page.entries.count { $0.isInfrequent }
+        }
+    }
+}
+
+extension Environments {
+    /// As `send`, some of the entries (indices) at priority 5: in two parts, side by side.
+    func send(
+        _ page: TokenPage, _ push: PreparedPush, known: Set<Int>, atLowPriority low: Set<Int>, while held: HeldLease
+    ) async -> Delivery {
+        if low.isEmpty { return await send(page, push, known: known, while: held) }
+        var lowPush = push
+        lowPush.headers.priority = .low
+        if low.count == page.count { return await send(page, lowPush, known: known, while: held) }
+        async let high = send(page, push, known, page.entries.indices.filter { !low.contains($0) }, held)
+        async let lowered = send(page, lowPush, known, low.sorted(), held)
+        var delivery = await high
+        let rest = await lowered
+        delivery.outcome.accepted += rest.outcome.accepted
+        delivery.outcome.duplicatesPossible += rest.outcome.duplicatesPossible
+        delivery.outcome.exceptions += rest.outcome.exceptions
+        delivery.outcome.exceptions.sort { $0.index < $1.index }
+        delivery.found = (delivery.found + rest.found).sorted()
+        delivery.elsewhere.formUnion(rest.elsewhere)
+        return delivery
+    }
+
+    /// A part of the page, with what became of it by the page's own indices.
+    private func send(
+        _ page: TokenPage, _ push: PreparedPush, _ known: Set<Int>, _ indices: [Int], _ held: HeldLease
+    ) async -> Delivery {
+        let wanted = Set(indices)
+        let knownInPart = Set(indices.indices.filter { known.contains(indices[$0]) })
+        var delivery = await send(page.filtered(wanted.contains), push, known: knownInPart, while: held)
+        delivery.outcome.exceptions = delivery.outcome.exceptions.compactMap { exception in
+            guard indices.indices.contains(exception.index) else { return nil }
+            return .init(index: indices[exception.index], outcome: exception.outcome)
+        }
+        delivery.found = delivery.found.map { indices[$0] }
+        delivery.elsewhere = Set(delivery.elsewhere.map { indices[$0] })
+        return delivery
+    }
+}

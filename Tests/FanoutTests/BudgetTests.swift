@@ -1,0 +1,43 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+import Store
+import Testing
+
+@testable import Fanout
+
+@Suite struct BudgetDeliveryTests {
+    @Test func devicesWithoutFrequentUpdatesGetPriorityFiveFirst() async throws {
+        let fixture = try await WorkerFixture.start()
+        // Even numbers have frequent updates switched off.
+        let registrations = try (0..<6).map { number in
+            Registration(
+                channel: .random(), token: try #require(WorkerFixture.token(number)),
+                registeredAt: nowMilliseconds() - 60_000, frequentPushesEnabled: number % 2 == 1)
+        }
+        _ = try await fixture.store.registry.track(fixture.app, fixture.name, registrations)
+        // One token is dead, another is answered late: the parts of a page keep their places.
+        let transport = ScriptedTransport { token, attempt in
+            switch (WorkerFixture.number(token), attempt) {
+            case (2, 2): .rejected(Rejection(status: 503, reason: .known(.serviceUnavailable)))
+            case (5, 3): .rejected(Rejection(status: 410, reason: .known(.unregistered), timestamp: nowMilliseconds()))
+            default: .accepted
+            }
+        }
+        let ledgers = try await fixture.withWorker(
+            transport, budget: HighBudget(perHour: 2, perHourInfrequent: 1)
+        ) {
+            var ledgers: [Ledger] = []
+            for _ in 0..<3 { ledgers.append(try await fixture.finished(try await fixture.publish(alert: false))) }
+            return ledgers
+        }
+        #expect(ledgers.map(\.demoted) == [0, 3, 6])
+        #expect(ledgers.map(\.delivered) == [6, 6, 5] && ledgers[2].pruned == 1 && ledgers[1].retries == 1)
+        func priorities(_ number: Int) throws -> [Int] {
+            transport.pushes(to: try #require(WorkerFixture.token(number)).bytes).map(\.headers.priority.rawValue)
+        }
+        #expect(try priorities(1) == [10, 10, 5])
+        #expect(try priorities(0) == [10, 5, 5])
+        #expect(try priorities(2) == [10, 5, 5, 5], "its second attempt, too")
+    }
+}
