@@ -153,6 +153,10 @@ let package = Package(
             dependencies: [
                 "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "NGHTTP2", "OpenSSL", crypto,
                 logging,
+            ],
+            // For the shared libraries too, so that a test can move a name to another address.
+            linkerSettings: [
+                .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=getaddrinfo"], .when(platforms: [.linux]))
             ]
         ),
         .testTarget(

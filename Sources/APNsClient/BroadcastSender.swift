@@ -14,7 +14,7 @@ public final class BroadcastSender: Sendable {
     }
 
     init(_ settings: LaneSettings) throws(APNsClientError) {
-        lane = try LanePool(1, name: "apns-broadcast") { mailbox in { Lane(settings, mailbox).run() } }
+        lane = try LanePool(1, name: "apns-broadcast") { seat in { Lane(settings, seat).run() } }
     }
 
     /// Returns within two request deadlines. Never throws: no answer is an outcome as well.

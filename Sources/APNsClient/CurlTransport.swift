@@ -2,8 +2,8 @@ public import APNsWire
 public import LiveActivity
 public import Logging
 
-/// Sends through libcurl: `lanes` threads with one HTTP/2 connection each, which share one provider token. Pages go to
-/// the lane with the least to do. Connections are made with the first page and kept for hours.
+/// Sends through libcurl: `lanes` threads with one HTTP/2 connection each, which share one provider token. Pages go where
+/// streams are free. Connections are made as work needs them and kept for hours.
 ///
 /// Certificate and host name are always checked, redirects never followed, and no proxy is used: environment variables
 /// cannot send the provider token anywhere else.
@@ -13,7 +13,7 @@ public final class CurlTransport: PushTransport {
     /// Throws when the configuration cannot send: a key that is none, a CA file without a certificate, …
     public init(configuration: APNsConfiguration, logger: Logger) throws(APNsClientError) {
         let settings = try LaneSettings(configuration, logger)
-        lanes = try LanePool(configuration.lanes) { mailbox in { Lane(settings, mailbox).run() } }
+        lanes = try LanePool(configuration.lanes) { seat in { Lane(settings, seat).run() } }
     }
 
     public var load: Int { lanes.load }

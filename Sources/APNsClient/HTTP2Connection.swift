@@ -23,8 +23,10 @@ final class HTTP2Connection {
     var allowance: StreamAllowance
     var liveness: Liveness
     /// Answers it has brought, and when the last one came.
-    var answers = 0
-    var lastAnswer: Int64
+    private(set) var answers = 0
+    private(set) var lastAnswer: Int64
+    /// Milliseconds that a request takes, smoothed over some eight answers.
+    private(set) var pace: Int64 = 0
     /// Monotonic milliseconds of the last request.
     var lastUse: Int64
     /// No request is later before this; nil when none is in flight.
@@ -55,8 +57,15 @@ final class HTTP2Connection {
     var descriptor: Int32 { wire.socket.descriptor }
     var inFlight: Int { session.inFlight }
     /// Requests that may be begun now.
-    var room: Int { allowance.size(serverLimit: session.serverLimit) - session.inFlight }
+    var room: Int { max(0, allowance.size(serverLimit: session.serverLimit) - session.inFlight) }
     var isBlocked: Bool { blockedSince != nil }
+
+    func answered(_ request: HTTP2Request, now: Int64) {
+        answers += 1
+        lastAnswer = now
+        let took = now - request.handedAt
+        pace = answers == 1 ? took : (7 * pace + took) / 8
+    }
 
     // MARK: Requests
 
@@ -70,9 +79,9 @@ final class HTTP2Connection {
     }
 
     private func submit(_ request: HTTP2Request, _ path: DevicePath, _ now: Int64) throws(NGHTTP2Error) -> Int? {
-        switch request.job.request.push {
+        switch request.job.push {
         case .devices:
-            try path.withBytes(request.job.request.page, request.index) { (bytes) throws(NGHTTP2Error) in
+            try path.withBytes(request.job.page, request.index) { (bytes) throws(NGHTTP2Error) in
                 try session.submit(request.job.form, path: bytes, now: now)
             }
         case .broadcast(let broadcast):

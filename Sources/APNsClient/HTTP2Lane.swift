@@ -19,7 +19,7 @@ final class HTTP2Lane {
     private static let longestSleep: Int64 = 60_000
 
     private let settings: LaneSettings
-    private let mailbox: LaneMailbox
+    private let seat: LaneSeat
     private let poll: EventPoll
     private let desk: PageDesk<RequestTemplate>
     private let origin: Origin
@@ -35,14 +35,14 @@ final class HTTP2Lane {
     private var fullSince: Int64?
     private var now: Int64 = 0
 
-    init(_ settings: LaneSettings, _ mailbox: LaneMailbox, _ poll: EventPoll) {
+    init(_ settings: LaneSettings, _ seat: LaneSeat, _ poll: EventPoll) {
         self.settings = settings
-        self.mailbox = mailbox
+        self.seat = seat
         self.poll = poll
         let origin = Origin(settings.origin)
         self.origin = origin
         timeout = settings.requestTimeout
-        desk = PageDesk(settings) { push, token in
+        desk = PageDesk(settings, seat) { push, token in
             RequestTemplate(
                 authority: origin.authority,
                 fields: [(name: "authorization", value: "bearer \(token.jwt)")] + push.fields,
@@ -50,22 +50,22 @@ final class HTTP2Lane {
         }
     }
 
-    /// Blocks until the mailbox is closing and nothing is in flight.
+    /// Blocks until the board is closing and nothing is in flight.
     func run() {
-        _ = poll.add(mailbox.descriptor, .read)
+        _ = poll.add(seat.descriptor, .read)
         while true {
             now = monotonicMilliseconds()
             desk.now = now
-            desk.receive(mailbox.take())
+            desk.look()
             let hasMore = work()
-            if desk.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty { break }
-            sleep(hasMore ? 0 : untilNextTimer())
+            if desk.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty, !desk.hasOwn { break }
+            sleep(!hasMore && seat.rest(standing) ? untilNextTimer() : 0)
         }
         attempt = nil
         active?.leave(now: now)
         active = nil
-        poll.remove(mailbox.descriptor)
-        mailbox.end()
+        poll.remove(seat.descriptor)
+        seat.end()
     }
 
     /// True when there is more to read at once.
@@ -112,9 +112,7 @@ final class HTTP2Lane {
             case .unconnected(let cause), .unknown(let cause):
                 desk.unanswered(request, cause, mayHaveBeenDelivered: true)
                 // One silent stream among others that are answered is no fault of the connection.
-                if ended.end == .late, now - connection.lastAnswer >= timeout / 2 {
-                    retire(connection, "no answers")
-                }
+                if ended.end == .late, now - connection.lastAnswer >= timeout / 2 { leaveSilent(connection) }
             }
         }
         if let goaway = connection.session.goaway, connection === active {
@@ -128,8 +126,7 @@ final class HTTP2Lane {
         connection.allowance.answered(
             isAuthenticated: status != 403, isLate: now - ended.startedAt > timeout / 4,
             serverLimit: connection.session.serverLimit)
-        connection.lastAnswer = now
-        connection.answers += 1
+        connection.answered(request, now: now)
         if connection.answers == ReconnectDelay.provenAnswers { delay.proved() }
         guard status != 200 else { return request.job.accept() }
         let rejection = Rejection(
@@ -159,7 +156,7 @@ final class HTTP2Lane {
             drain(connection)
             switch connection.liveness.action(now: now, isWaiting: connection.inFlight > 0) {
             case .ping: try connection.session.ping()
-            case .retire: retire(connection, "silent")
+            case .retire: leaveSilent(connection)
             case nil: break
             }
         } catch {
@@ -175,7 +172,7 @@ final class HTTP2Lane {
     /// Hands over as much as the connection allows. True when its output is full: more can be handed over once that is
     /// written.
     private func fill() -> Bool {
-        guard !desk.isEmpty else {
+        guard !desk.isClosing, !desk.isEmpty else {
             fullSince = nil
             return false
         }
@@ -190,12 +187,12 @@ final class HTTP2Lane {
         let room = connection.room
         guard room > 0 else { return false }
         guard desk.refreshToken() else {
-            desk.failAll(.connectionFailed)
+            desk.failAll()
             return false
         }
         connection.lastUse = now
         for _ in 0..<room {
-            guard let request = desk.next() else { return false }
+            guard let request = desk.next(standing) else { return false }
             do throws(NGHTTP2Error) {
                 guard try !connection.hand(request, path, now: now) else { continue }
                 desk.putBack(request)
@@ -207,6 +204,13 @@ final class HTTP2Lane {
             }
         }
         return false
+    }
+
+    private var standing: PageBoard.Standing {
+        guard let active else {
+            return PageBoard.Standing(room: attempt == nil && now >= delay.notBefore ? 1 : 0)
+        }
+        return PageBoard.Standing(room: active.room, isConnected: active.answers > 0, pace: active.pace)
     }
 
     private func write(_ connection: HTTP2Connection) {
@@ -234,7 +238,7 @@ final class HTTP2Lane {
 
     private func beginAttempt() {
         guard attempt == nil, now >= delay.notBefore else { return }
-        let lookup = lookup ?? AddressLookup(host: origin.host, port: origin.port) { [mailbox] in mailbox.wake() }
+        let lookup = lookup ?? AddressLookup(host: origin.host, port: origin.port) { [seat] in seat.call() }
         self.lookup = lookup
         attempt = ConnectionAttempt(
             origin, caFile: settings.caFile, lookup: lookup, poll: poll, timeout: timeout, now: now)
@@ -261,15 +265,14 @@ final class HTTP2Lane {
         }
     }
 
-    /// No connection can be made: so it would go for all that waits, which comes back at once to be retried with backoff
-    /// by whoever sent it.
+    /// No connection can be made.
     private func failed(_ cause: NoAnswer.Cause, _ words: String) {
         attempt = nil
         settings.logger.warning(
             "no connection to APNs",
             metadata: ["origin": "\(settings.origin)", "cause": "\(cause.rawValue)", "error": "\(words)"])
         delay.failed(now: now, jitter: .random(in: 0...1))
-        desk.failAll(cause)
+        desk.connectionFailed(cause)
     }
 
     /// No more requests for this connection. It is dropped when its last one has ended.
@@ -278,6 +281,13 @@ final class HTTP2Lane {
         active = nil
         retired.append(connection)
         replaced(connection, why)
+    }
+
+    /// Nothing comes any more. A server that has never answered is no server.
+    private func leaveSilent(_ connection: HTTP2Connection) {
+        guard connection === active else { return }
+        retire(connection, "silent")
+        if connection.answers == 0 { desk.connectionFailed(.timeout) }
     }
 
     /// The connection has ended: what is in flight is lost, or was never sent.
@@ -296,6 +306,7 @@ final class HTTP2Lane {
         settings.logger.debug(
             "connection retired",
             metadata: ["why": "\(why)", "answers": "\(connection.answers)", "in_flight": "\(connection.inFlight)"])
+        if connection.answers == 0, delay.isHopeless { desk.connectionFailed(.connectionFailed) }
     }
 
     private func dropRetired() {
@@ -323,8 +334,11 @@ final class HTTP2Lane {
         }
         if let attempt {
             due = min(due, attempt.nextDeadline)
+        } else if active == nil {
+            // Asleep without a connection, it waits to be allowed one, or for work to make one for.
+            if now < delay.notBefore { due = min(due, delay.notBefore) }
         } else if !desk.isEmpty {
-            due = min(due, active == nil ? delay.notBefore : now + Self.fullMilliseconds / 4)
+            due = min(due, now + Self.fullMilliseconds / 4)
         }
         return max(0, due - now)
     }

@@ -23,12 +23,12 @@ final class Lane {
     /// A full connection that starts nothing for this long, with requests waiting, is replaced: it may have been told to
     /// go away, which libcurl does not tell.
     static let fullMilliseconds: Int64 = 2_000
-    /// Passes over the connections per wake-up, so that the mailbox is looked at under any load.
+    /// Passes over the connections per wake-up, so that news is looked at under any load.
     static let passes = 4
 
     private let settings: LaneSettings
     private let endpoint: Endpoint
-    private let mailbox: LaneMailbox
+    private let seat: LaneSeat
     private let desk: PageDesk<CurlForm>
     private var active: LaneConnection?
     private var retired: [LaneConnection] = []
@@ -36,30 +36,30 @@ final class Lane {
     private var now = monotonicMilliseconds()
     private let path = DevicePath()
 
-    init(_ settings: LaneSettings, _ mailbox: LaneMailbox) {
+    init(_ settings: LaneSettings, _ seat: LaneSeat) {
         self.settings = settings
-        self.mailbox = mailbox
+        self.seat = seat
         endpoint = Endpoint(
             origin: settings.origin, caFile: settings.caFile,
             requestTimeoutMilliseconds: Int(settings.requestTimeout))
-        desk = PageDesk(settings) { push, token in
+        desk = PageDesk(settings, seat) { push, token in
             let fields = [(name: "authorization", value: "bearer \(token.jwt)")] + push.fields
             return (try? HeaderList(fields)).map { CurlForm(headers: $0, body: SharedBody(push.payload)) }
         }
     }
 
-    /// Blocks until the mailbox is closing and nothing is in flight.
+    /// Blocks until the board is closing and nothing is in flight.
     func run() {
         while true {
             now = monotonicMilliseconds()
             desk.now = now
-            desk.receive(mailbox.take())
+            desk.look()
             let hasMore = work()
-            if desk.isClosing, active?.connection.inFlight ?? 0 == 0, retired.isEmpty { break }
-            if !hasMore { sleep() }
+            if desk.isClosing, active?.connection.inFlight ?? 0 == 0, retired.isEmpty, !desk.hasOwn { break }
+            if !hasMore, seat.rest(standing) { sleep() }
         }
         active = nil
-        mailbox.end()
+        seat.end()
     }
 
     // MARK: Requests out, answers in
@@ -72,7 +72,10 @@ final class Lane {
         var hasMore = true
         for _ in 0..<Self.passes where hasMore {
             fill()
-            active?.connection.perform()
+            if let active {
+                active.connection.perform()
+                active.window.uses(streams: active.connection.running)
+            }
             for connection in retired { connection.connection.perform() }
             // What has ended makes room.
             var ended = false
@@ -88,12 +91,12 @@ final class Lane {
 
     /// Hands over as much as the window allows.
     private func fill() {
-        guard !desk.isEmpty else { return }
+        guard !desk.isClosing, !desk.isEmpty else { return }
         replaceFullConnection()
         guard let connection = openConnection(), connection.hasRoom else { return }
-        guard desk.refreshToken() else { return desk.failAll(.connectionFailed) }
+        guard desk.refreshToken() else { return desk.failAll() }
         connection.lastUse = now
-        while connection.hasRoom, let request = desk.next() {
+        while connection.hasRoom, let request = desk.next(standing) {
             do {
                 try hand(request, to: connection)
             } catch {
@@ -103,10 +106,15 @@ final class Lane {
         }
     }
 
+    private var standing: PageBoard.Standing {
+        guard let active else { return PageBoard.Standing(room: now >= delay.notBefore ? 1 : 0) }
+        return PageBoard.Standing(room: active.room, isConnected: active.answers > 0, pace: active.pace)
+    }
+
     private func hand(_ request: CurlRequest, to connection: LaneConnection) throws(CurlError) {
-        switch request.job.request.push {
+        switch request.job.push {
         case .devices:
-            try path.withPath(request.job.request.page, request.index) { (path) throws(CurlError) in
+            try path.withPath(request.job.page, request.index) { (path) throws(CurlError) in
                 try connection.hand(request, path: path)
             }
         case .broadcast(let broadcast):
@@ -127,7 +135,7 @@ final class Lane {
         } catch {
             settings.logger.error("no connection could be prepared", metadata: ["error": "\(error)"])
             delay.failed(now: now, jitter: .random(in: 0...1))
-            desk.failAll(.connectionFailed)
+            desk.connectionFailed(.connectionFailed)
             return nil
         }
     }
@@ -151,7 +159,13 @@ final class Lane {
             case .unconnected(let cause):
                 unconnected(request, cause, result, transfer, connection)
                 continue
-            case .unknown(let cause): desk.unanswered(request, cause, mayHaveBeenDelivered: true)
+            case .unknown(let cause):
+                desk.unanswered(request, cause, mayHaveBeenDelivered: true)
+                if cause == .timeout {
+                    // One silent stream among others that are answered is no fault of the connection.
+                    guard connection.isSilent(now: now) else { continue }
+                    leaveSilent(connection)
+                }
             }
             if RequestFate.retiresConnection(result) { retire(connection) }
         }
@@ -162,10 +176,9 @@ final class Lane {
         _ request: CurlRequest, _ status: Int, _ transfer: PreparedTransfer, _ connection: LaneConnection
     ) {
         let isLate = now - request.since > settings.requestTimeout / 4
-        connection.window.answered(isAuthenticated: status != 403, isLate: isLate)
-        connection.fullSince = nil
-        connection.lastUse = now
-        connection.answers += 1
+        connection.window.answered(
+            status == 200 ? .accepted : status == 403 ? .unauthenticated : .rejected, isLate: isLate)
+        connection.answered(request, now: now)
         if connection.answers == ReconnectDelay.provenAnswers { delay.proved() }
         guard status != 200 else { return request.job.accept() }
         let rejection = Rejection(
@@ -180,12 +193,11 @@ final class Lane {
         guard let streams = result.streamsAtRefusal, !result.wasDeclaredUnprocessed else { return }
         // With nothing in use the connection is not full, but gone.
         guard streams > 0 else { return retire(connection) }
-        connection.window.refused(streams: streams)
+        connection.window.refused(streams: connection.connection.running)
         if connection.fullSince == nil { connection.fullSince = now }
     }
 
-    /// The connection could not be made: so it would go for all that waits, which comes back at once to be retried with
-    /// backoff by whoever sent it.
+    /// The connection could not be made.
     private func unconnected(
         _ request: CurlRequest, _ cause: NoAnswer.Cause, _ result: TransferResult, _ transfer: PreparedTransfer,
         _ connection: LaneConnection
@@ -196,7 +208,7 @@ final class Lane {
             metadata: ["origin": "\(settings.origin)", "cause": "\(cause.rawValue)", "error": "\(words)"])
         desk.unanswered(request, cause, mayHaveBeenDelivered: result.status != 0)
         retire(connection)
-        desk.failAll(cause)
+        desk.connectionFailed(cause)
     }
 
     /// No more requests for this connection. It is dropped when its last one has ended.
@@ -208,22 +220,32 @@ final class Lane {
         if connection.answers < ReconnectDelay.provenAnswers { delay.failed(now: now, jitter: .random(in: 0...1)) }
         settings.logger.debug(
             "connection retired", metadata: ["in_flight": "\(connection.connection.inFlight)"])
+        if connection.answers == 0, delay.isHopeless { desk.connectionFailed(.connectionFailed) }
+    }
+
+    /// Nothing comes any more. A server that has never answered is no server.
+    private func leaveSilent(_ connection: LaneConnection) {
+        guard connection === active else { return }
+        retire(connection)
+        if connection.answers == 0 { desk.connectionFailed(.timeout) }
     }
 
     // MARK: Sleep
 
-    /// Until a socket is ready, something is posted, or a timer is due.
+    /// Until a socket is ready, the board calls, or a timer is due.
     private func sleep() {
         var milliseconds: Int64 = 60_000
-        if !desk.isEmpty {
-            // Waiting for a connection to be allowed, or for a full one to be given up.
-            milliseconds = active == nil ? max(1, delay.notBefore - now) : Self.fullMilliseconds / 4
+        if active == nil, now < delay.notBefore {
+            milliseconds = delay.notBefore - now
+        } else if desk.hasOwn || active?.fullSince != nil {
+            // Waiting for a full connection to be given up.
+            milliseconds = Self.fullMilliseconds / 4
         }
         // libcurl's timers of the retired are not part of the active one's poll.
         if !retired.isEmpty { milliseconds = min(milliseconds, 20) }
-        var others = [mailbox.descriptor]
+        var others = [seat.descriptor]
         guard let polling = active ?? retired.first else {
-            var descriptor = pollfd(fd: mailbox.descriptor, events: Int16(POLLIN), revents: 0)
+            var descriptor = pollfd(fd: seat.descriptor, events: Int16(POLLIN), revents: 0)
             poll(&descriptor, 1, Int32(milliseconds))
             return
         }

@@ -8,7 +8,11 @@ final class LaneConnection {
     /// By slot of the transfer; nil when the transfer is idle.
     private var requests: [CurlRequest?] = []
     /// Answers it has brought.
-    var answers = 0
+    private(set) var answers = 0
+    /// Monotonic milliseconds of the last answer; nil before the first.
+    private var lastAnswer: Int64?
+    /// Milliseconds that a request takes, smoothed over some eight answers.
+    private(set) var pace: Int64 = 0
     /// Monotonic milliseconds of the last request or answer.
     var lastUse: Int64 = 0
     /// Since when it takes no request beyond those it has; nil while it takes them.
@@ -20,8 +24,25 @@ final class LaneConnection {
     }
 
     var isEstablished: Bool { connection.startedRequests > 0 }
-    /// Until the connection stands, one request makes it.
+    /// Requests that it takes now. Until the connection stands, one request makes it.
+    var room: Int { max(0, window.size - connection.inFlight) }
     var hasRoom: Bool { window.allows(inFlight: connection.inFlight) }
+
+    func answered(_ request: CurlRequest, now: Int64) {
+        answers += 1
+        lastAnswer = now
+        lastUse = now
+        fullSince = nil
+        let took = now - request.handedAt
+        pace = answers == 1 ? took : (7 * pace + took) / 8
+    }
+
+    /// Whether a request that got no answer says that the connection is dead: nothing has come on it for the second half
+    /// of the request's time.
+    func isSilent(now: Int64) -> Bool {
+        let half = Int64(connection.endpoint.requestTimeoutMilliseconds / 2)
+        return lastAnswer.map { now - $0 >= half } ?? true
+    }
 
     func hand(_ request: CurlRequest, path: UnsafePointer<CChar>) throws(CurlError) {
         let transfer = try connection.nextTransfer()

@@ -4,57 +4,52 @@ internal import LiveActivity
 internal import OpenSSL
 internal import Synchronization
 
-/// The lanes of one transport, each a thread with a mailbox. Pages go to the lane with the least to do. Lanes end by
-/// themselves, once what is in flight has ended, when the pool is let go of.
+/// The lanes of one transport, each a thread, around one board of pages. Lanes end by themselves, once what is in flight
+/// has ended, when the pool is let go of.
 final class LanePool: Sendable {
-    private let lanes: [LaneMailbox]
+    private let board: PageBoard
+    /// Tokens that wait or are in flight.
+    private let tokens = Atomic(0)
 
-    /// `name` of the threads; `body` makes what one runs until its mailbox is closing.
+    /// `name` of the threads; `body` makes what one runs until the board is closing.
     init(
-        _ count: Int, name: String = "apns-lane", _ body: (LaneMailbox) throws(APNsClientError) -> @Sendable () -> Void
+        _ count: Int, name: String = "apns-lane", _ body: (LaneSeat) throws(APNsClientError) -> @Sendable () -> Void
     ) throws(APNsClientError) {
-        var lanes: [LaneMailbox] = []
+        guard let board = PageBoard(lanes: count) else { throw .system("no descriptors for \(count) lanes") }
         do throws(APNsClientError) {
             for number in 0..<count {
-                guard let mailbox = LaneMailbox(), NamedThread.start("\(name)-\(number)", try body(mailbox)) else {
-                    throw APNsClientError.system("no thread or descriptor for lane \(number) of \(count)")
+                let run = try body(LaneSeat(board: board, number: number))
+                guard NamedThread.start("\(name)-\(number)", run) else {
+                    throw APNsClientError.system("no thread for lane \(number) of \(count)")
                 }
-                lanes.append(mailbox)
             }
         } catch {
-            lanes.forEach { $0.beginClosing() }
+            board.beginClosing()
             throw error
         }
-        self.lanes = lanes
+        self.board = board
     }
 
-    deinit { lanes.forEach { $0.beginClosing() } }
+    deinit { board.beginClosing() }
 
-    /// Tokens queued or in flight.
-    var load: Int { lanes.reduce(0) { $0 + $1.load.load(ordering: .relaxed) } }
+    var load: Int { tokens.load(ordering: .relaxed) }
 
     func send(
         _ page: TokenPage, _ push: LanePush, while permission: any SendPermission = StandingPermission()
     ) async -> PageOutcome {
         guard !page.isEmpty else { return PageOutcome() }
-        let lane = lanes.min { $0.load.load(ordering: .relaxed) < $1.load.load(ordering: .relaxed) }
-        guard let lane else { return Self.cancelled(page) }
-        lane.load.add(page.count, ordering: .relaxed)
+        tokens.add(page.count, ordering: .relaxed)
         let outcome: PageOutcome = await withCheckedContinuation { continuation in
-            let request = PageRequest(page: page, push: push, permission: permission, continuation: continuation)
-            if !lane.post(request) { continuation.resume(returning: Self.cancelled(page)) }
+            let shared = SharedPage(page, push, permission, continuation)
+            if !board.post(shared) { PagePart(shared: shared, range: page.entries.indices).settleUnsent(.cancelled) }
         }
-        lane.load.subtract(page.count, ordering: .relaxed)
+        tokens.subtract(page.count, ordering: .relaxed)
         return outcome
-    }
-
-    private static func cancelled(_ page: TokenPage) -> PageOutcome {
-        PageOutcome(all: page, .unanswered(.init(.cancelled, mayHaveBeenDelivered: false)))
     }
 
     /// Returns when what was in flight has ended.
     func close() async {
-        lanes.forEach { $0.beginClosing() }
-        for lane in lanes { await lane.waitForEnd() }
+        board.beginClosing()
+        await board.waitForEnd()
     }
 }

@@ -15,9 +15,9 @@ public final class NGHTTP2Transport: PushTransport {
     /// Throws when the configuration cannot send: a key that is none, a CA file without a certificate, …
     public init(configuration: APNsConfiguration, logger: Logger) throws(APNsClientError) {
         let settings = try LaneSettings(configuration, logger)
-        lanes = try LanePool(configuration.lanes) { (mailbox) throws(APNsClientError) in
+        lanes = try LanePool(configuration.lanes) { (seat) throws(APNsClientError) in
             guard let poll = EventPoll() else { throw .system("no descriptor for a lane's epoll") }
-            return { HTTP2Lane(settings, mailbox, poll).run() }
+            return { HTTP2Lane(settings, seat, poll).run() }
         }
     }
 

@@ -2,67 +2,70 @@ internal import APNsWire
 internal import LiveActivity
 internal import Logging
 
-/// What a lane has to send, and what is done about each answer: everything but the connection. A page arrives from the
-/// mailbox, waits here, its entries are handed out in turns, and what became of each is written into the page's job, which
-/// resumes the sender with its last one. Belongs to the lane's thread.
+/// What a lane has to send, and what is done about each answer: everything but the connection. The lane takes parts of the
+/// pages that wait on the board, their entries are handed out one by one, and what became of each is written into the
+/// part's job, which settles the part with its last one. Belongs to the lane's thread.
 final class PageDesk<Form> {
-    /// Entries handed out from one page before the next page has its turn: a one-token page waits for thousands at most
-    /// this long.
+    /// Entries taken from one page before the next page has its turn: a one-token page waits for thousands at most this
+    /// long.
     private static var turn: Int { 32 }
+    /// Pushes whose form is kept: the parts of several pages take turns.
+    private static var keptForms: Int { 4 }
 
     private let settings: LaneSettings
+    private let seat: LaneSeat
     /// The transport's form of a push with a provider token; nil for what it cannot send.
     private let prepare: (LanePush, ProviderToken) -> Form?
-    private var queue: [PageJob<Form>] = []
+    /// The part in hand.
+    private var current: PageJob<Form>?
     /// Requests to send again: before all others.
     private var repeats: [LaneRequest<Form>] = []
     /// The tokens in use, the newest last; `firstToken` is the number of the first.
     private var tokens: [ProviderToken] = []
     private var firstToken = 0
-    /// The last push's form: the pages of one push share it.
-    private var shared: (push: LanePush, tokenNumber: Int, form: Form)?
+    /// The newest last.
+    private var forms: [(push: LanePush, tokenNumber: Int, form: Form)] = []
     private(set) var isClosing = false
     /// Monotonic milliseconds: the lane sets it, once per wake-up.
     var now: Int64 = 0
 
-    init(_ settings: LaneSettings, prepare: @escaping (LanePush, ProviderToken) -> Form?) {
+    init(_ settings: LaneSettings, _ seat: LaneSeat, prepare: @escaping (LanePush, ProviderToken) -> Form?) {
         self.settings = settings
+        self.seat = seat
         self.prepare = prepare
     }
 
-    var isEmpty: Bool { queue.isEmpty && repeats.isEmpty }
+    /// Something is in hand that waits to be sent.
+    var hasOwn: Bool { current != nil || !repeats.isEmpty }
+    /// Nothing is to be sent, here or on the board.
+    var isEmpty: Bool { !hasOwn && seat.board.isEmpty }
 
-    // MARK: Pages in
+    // MARK: Parts in
 
-    func receive(_ delivery: LaneMailbox.Delivery) {
-        isClosing = delivery.isClosing
-        for request in delivery.pages {
-            guard !isClosing, refreshToken() else {
-                refuse(request, isClosing ? .cancelled : .connectionFailed)
-                continue
-            }
-            guard let form = form(for: request.push) else {
-                settings.logger.error("a page could not be prepared")
-                refuse(request, .connectionFailed)
-                continue
-            }
-            queue.append(PageJob(request, form: form, tokenNumber: newestToken))
-        }
-        if isClosing { failAll(.cancelled) }
+    /// The lane is awake.
+    func look() {
+        isClosing = seat.awake()
+        if isClosing { for part in takeBackAll() { part.settleUnsent(.cancelled) } }
     }
 
-    private func refuse(_ request: PageRequest, _ cause: NoAnswer.Cause) {
-        let outcome = PushOutcome.unanswered(.init(cause, mayHaveBeenDelivered: false))
-        request.continuation.resume(returning: PageOutcome(all: request.page, outcome))
-    }
-
-    /// The same outcome for all that waits: nothing of it was sent.
-    func failAll(_ cause: NoAnswer.Cause) {
-        let outcome = PushOutcome.unanswered(.init(cause, mayHaveBeenDelivered: false))
-        for item in repeats { item.job.record(item.index, outcome) }
-        for job in queue { job.recordUnsent(outcome) }
+    /// Everything in hand that is not in flight.
+    private func takeBackAll() -> [PagePart] {
+        var parts = repeats.map { $0.job.takeBack($0.index) }
+        if let current { parts.append(current.takeUnsent()) }
         repeats = []
-        queue = []
+        current = nil
+        return parts
+    }
+
+    /// This lane cannot connect: what it has is for lanes that can. Where none can, so it would go for all that waits,
+    /// which comes back at once to be retried with backoff by whoever sent it.
+    func connectionFailed(_ cause: NoAnswer.Cause) {
+        for part in seat.connectionFailed(returning: takeBackAll()) { part.settleUnsent(cause) }
+    }
+
+    /// No lane can send: no provider token can be signed.
+    func failAll() {
+        for part in takeBackAll() + seat.board.withdrawAll() { part.settleUnsent(.connectionFailed) }
     }
 
     // MARK: Provider token
@@ -88,46 +91,53 @@ final class PageDesk<Form> {
     }
 
     private func form(for push: LanePush) -> Form? {
-        if let shared, shared.tokenNumber == newestToken, shared.push == push { return shared.form }
+        if let kept = forms.last(where: { $0.tokenNumber == newestToken && $0.push == push }) { return kept.form }
         guard let token = tokens.last, let form = prepare(push, token) else { return nil }
-        shared = (push, newestToken, form)
+        if forms.count == Self.keptForms { forms.removeFirst() }
+        forms.append((push, newestToken, form))
         return form
     }
 
     // MARK: Requests out
 
-    /// The next request that its sender may still begin, with a form that has the newest token. Repeats first, then the
-    /// pages in turns.
-    func next() -> LaneRequest<Form>? {
-        guard var request = nextPermitted() else { return nil }
-        if request.job.tokenNumber != newestToken, let form = form(for: request.job.request.push) {
+    /// The next request that its sender may still begin, with a form that has the newest token: repeats first, then the part in hand, then the next part of
+    /// a page, no more than there is room for now. What waits is there for all lanes. After `refreshToken`; `standing` is
+    /// asked for once a part.
+    func next(_ standing: @autoclosure () -> PageBoard.Standing) -> LaneRequest<Form>? {
+        guard var request = nextPermitted(standing) else { return nil }
+        if request.job.tokenNumber != newestToken, let form = form(for: request.job.push) {
             request.job.form = form
             request.job.tokenNumber = newestToken
         }
         request.tokenNumber = request.job.tokenNumber
+        request.handedAt = now
         return request
     }
 
-    private func nextPermitted() -> LaneRequest<Form>? {
-        while let request = repeats.popLast() ?? nextOfPages() {
-            if request.job.request.permission.holds { return request }
-            queue.removeAll { $0 === request.job }
+    private func nextPermitted(_ standing: () -> PageBoard.Standing) -> LaneRequest<Form>? {
+        while let request = repeats.popLast() ?? nextOfParts(standing) {
+            if request.job.shared.permission.holds { return request }
             unanswered(request, .cancelled, mayHaveBeenDelivered: false)
-            request.job.recordUnsent(.unanswered(.init(.cancelled, mayHaveBeenDelivered: false)))
+            for part in takeUnsent(of: request.job.shared) { part.settleUnsent(.cancelled) }
         }
         return nil
     }
 
-    private func nextOfPages() -> LaneRequest<Form>? {
-        guard let job = queue.first else { return nil }
-        let index = job.next
-        job.next += 1
-        if !job.hasUnsent {
-            queue.removeFirst()
-        } else if job.next.isMultiple(of: Self.turn), queue.count > 1 {
-            queue.append(queue.removeFirst())
+    private func nextOfParts(_ standing: () -> PageBoard.Standing) -> LaneRequest<Form>? {
+        while current == nil {
+            let standing = standing()
+            guard let part = seat.take(min(Self.turn, standing.room), standing) else { return nil }
+            guard let form = form(for: part.shared.push) else {
+                settings.logger.error("a page could not be prepared")
+                part.settleUnsent(.connectionFailed)
+                continue
+            }
+            current = PageJob(part, form: form, tokenNumber: newestToken)
         }
-        return LaneRequest(job: job, index: index, since: now)
+        guard let job = current else { return nil }
+        let index = job.next()
+        if !job.hasUnsent { current = nil }
+        return LaneRequest(job: job, index: index, since: now, handedAt: now)
     }
 
     /// Takes back a request that was not sent after all.
@@ -164,8 +174,17 @@ final class PageDesk<Form> {
     /// be answered alike, and gets the answer without being sent. A thousand wrong requests look like an attack.
     private func condemn(_ request: LaneRequest<Form>, _ rejection: Rejection) {
         request.job.record(request.index, .rejected(rejection))
-        queue.removeAll { $0 === request.job }
-        request.job.recordUnsent(.rejected(rejection))
+        for part in takeUnsent(of: request.job.shared) { part.settle(.rejected(rejection)) }
+    }
+
+    /// What of a page is neither in flight nor to be repeated, here and on the board.
+    private func takeUnsent(of page: SharedPage) -> [PagePart] {
+        var unsent = seat.board.withdraw(page)
+        if let job = current, job.shared === page {
+            current = nil
+            unsent.append(job.takeUnsent())
+        }
+        return unsent
     }
 
     private func renew(_ request: LaneRequest<Form>, _ rejection: Rejection) {

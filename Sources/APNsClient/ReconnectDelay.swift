@@ -6,6 +6,8 @@ struct ReconnectDelay: Sendable, Hashable {
 
     /// A connection that brought as many was worth making: its successor does not wait.
     static let provenAnswers = 16
+    /// So many in a row, and what waits is given back: some 1.5 s of trying.
+    static let hopelessFailures = 5
 
     private(set) var failures = 0
     /// No connection is made before: monotonic milliseconds.
@@ -18,6 +20,8 @@ struct ReconnectDelay: Sendable, Hashable {
         failures += 1
         notBefore = now + Int64(Double(delay) * (0.5 + jitter / 2))
     }
+
+    var isHopeless: Bool { failures >= Self.hopelessFailures }
 
     /// A connection has brought `provenAnswers`.
     mutating func proved() { failures = 0 }

@@ -1,9 +1,13 @@
 /// How many requests one connection may have in flight where the server's limit is known (SETTINGS): one until an answer
-/// has shown that the provider token is good, as APNs wants it; one more with each answer, so that the first second of a
-/// connection that breaks at once costs little; fewer while answers come late or streams are refused.
+/// has shown that the provider token is good, as APNs wants it; some more with each answer, so that a connection that
+/// breaks at once costs little and one that works is fully used within three round trips; fewer while answers come late
+/// or streams are refused.
 struct StreamAllowance: Sendable, Hashable {
     /// Late answers close places no further than this: enough to keep a lane busy, few enough to be answered in time.
     static let leastForLateness = 100
+
+    /// Places that an answer opens.
+    static let step = 8
 
     let maximum: Int
     /// What we allow ourselves.
@@ -19,10 +23,11 @@ struct StreamAllowance: Sendable, Hashable {
     mutating func answered(isAuthenticated: Bool, isLate: Bool, serverLimit: Int) {
         guard isAuthenticated else { return }
         if isLate {
-            let size = max(1, size(serverLimit: serverLimit))
+            // A limit of one is a server's answer to a rejected push, and no measure of what is too much.
+            let size = serverLimit > 1 ? size(serverLimit: serverLimit) : own
             own = max(min(size, Self.leastForLateness), size - 1)
         } else if own < min(maximum, serverLimit) {
-            own += 1
+            own = min(maximum, serverLimit, own + Self.step)
         }
     }
 

@@ -38,6 +38,8 @@ public final class MultiplexedConnection {
     public private(set) var inFlight = 0
     /// Those of them that libcurl has begun to send: they hold a stream.
     public private(set) var streamsInUse = 0
+    /// Requests without an end after the last `perform`: the streams in use then, once the connection stands.
+    public private(set) var running = 0
     private var lastCode = CURLE_OK
     /// Scratch of `poll`.
     private var waits: [curl_waitfd] = []
@@ -93,6 +95,7 @@ public final class MultiplexedConnection {
         if !isCorked { setCork(true) }
         var running: Int32 = 0
         curl_multi_perform(multi, &running)
+        self.running = Int(running)
     }
 
     /// One transfer that has ended since; nil when there is none. It is idle from here on, its answer readable until it

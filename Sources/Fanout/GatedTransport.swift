@@ -41,6 +41,17 @@ struct GatedTransport: PushTransport {
     }
 }
 
+extension NoAnswer {
+    /// No connection could be made, or none on which the server said a word: nothing was sent.
+    var isUnreachable: Bool {
+        switch cause {
+        case .connectionFailed, .tls: true
+        case .timeout: !mayHaveBeenDelivered
+        case .connectionLost, .cancelled: false
+        }
+    }
+}
+
 extension PushOutcome {
     /// The answer speaks of the app's credentials, or of a server that cannot be reached: nothing of the page would pass.
     var haltsApp: Bool {
@@ -51,7 +62,7 @@ extension PushOutcome {
             case .haltApp, .renewProviderToken: true
             default: false
             }
-        case .unanswered(let noAnswer): noAnswer.cause == .connectionFailed || noAnswer.cause == .tls
+        case .unanswered(let noAnswer): noAnswer.isUnreachable
         }
     }
 }

@@ -79,11 +79,11 @@ struct PageReport {
             case .unanswered(let noAnswer):
                 reason = noAnswer.cause.rawValue
                 switch noAnswer.cause {
-                case .connectionFailed where isElsewhere, .tls where isElsewhere:
+                case _ where noAnswer.isUnreachable && isElsewhere:
                     otherRefusal = otherRefusal ?? reason
                     decision = again(
                         attempts: attempts - 1, after: backoff.delay(afterAttempts: attempts, fraction: random()))
-                case .connectionFailed, .tls:
+                case _ where noAnswer.isUnreachable:
                     unsent += 1
                     let unreachable = Halt(cause: .unreachable, reason: noAnswer.cause.rawValue)
                     halt = halt ?? unreachable
@@ -91,7 +91,7 @@ struct PageReport {
                 case .cancelled:
                     unsent += 1
                     decision = again(attempts: attempts - 1, after: .zero)
-                case .timeout, .connectionLost:
+                case .timeout, .connectionLost, .connectionFailed, .tls:
                     decision = again(
                         attempts: attempts, after: backoff.delay(afterAttempts: attempts, fraction: random()))
                     if case .retry = decision, noAnswer.mayHaveBeenDelivered { mayBeDuplicate = true }

@@ -20,6 +20,9 @@ struct Simulation {
     let logger: Logger
     private let directory: TemporaryDirectory
 
+    /// Another simulator with the same directory has the same CA.
+    var certificateDirectory: String { directory.path("apns") }
+
     static func run(
         _ kind: TransportKind = .libcurl, server: (inout SimulatorConfiguration) -> Void = { _ in },
         client: (inout APNsConfiguration) -> Void = { _ in },
@@ -73,6 +76,15 @@ struct Simulation {
 
     static func token(_ number: Int) -> [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } + [UInt8](repeating: 0xAB, count: 72)
+    }
+
+    /// Until the simulator's record is as wanted; a failure when that takes longer than any machine should need.
+    func wait(_ isWanted: (SimulatorRecord) -> Bool) async throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while !isWanted(simulator.snapshot()) {
+            try #require(ContinuousClock.now < end, "\(simulator.snapshot())")
+            await Task.yield()
+        }
     }
 
     func send(_ numbers: Range<Int>, timestamp: Int = 1_790_000_000) async -> PageOutcome {

@@ -13,10 +13,10 @@ import Testing
         #expect(StreamAllowance(maximum: 1_000).size(serverLimit: 1_000) == 1)
     }
 
-    @Test func eachAnswerOpensOnePlaceUpToTheServersLimit() {
+    @Test func eachAnswerOpensPlacesUpToTheServersLimit() {
         var allowance = StreamAllowance(maximum: 1_000)
-        answer(&allowance, times: 19, serverLimit: 500)
-        #expect(allowance.size(serverLimit: 500) == 20)
+        answer(&allowance, times: 3, serverLimit: 500)
+        #expect(allowance.size(serverLimit: 500) == 25)
         answer(&allowance, times: 1_000, serverLimit: 500)
         #expect(allowance.size(serverLimit: 500) == 500)
     }
@@ -52,14 +52,21 @@ import Testing
 
     @Test func lateAnswersDoNotOpenWhatWasSmaller() {
         var allowance = StreamAllowance(maximum: 1_000)
-        answer(&allowance, times: 20, serverLimit: 1_000)
+        answer(&allowance, times: 3, serverLimit: 1_000)
         answer(&allowance, times: 50, isLate: true, serverLimit: 1_000)
-        #expect(allowance.size(serverLimit: 1_000) == 21)
+        #expect(allowance.size(serverLimit: 1_000) == 25)
+    }
+
+    @Test func aServerThatHasFallenToOneStreamIsNoReasonToForgetWhatItTook() {
+        var allowance = StreamAllowance(maximum: 1_000)
+        answer(&allowance, times: 1_000, serverLimit: 1_000)
+        answer(&allowance, times: 10, isLate: true, serverLimit: 1)
+        #expect(allowance.size(serverLimit: 1_000) == 990)
     }
 
     @Test func refusedStreamsClosePlacesUntilTheConnectionIsOfNoUse() {
         var allowance = StreamAllowance(maximum: 1_000)
-        answer(&allowance, times: 2, serverLimit: 1_000)
+        answer(&allowance, times: 1, serverLimit: 3)
         let isOfUse = (0..<3).map { _ in allowance.refused(serverLimit: 1_000) }
         #expect(isOfUse == [true, true, false])
         #expect(allowance.size(serverLimit: 1_000) == 1)

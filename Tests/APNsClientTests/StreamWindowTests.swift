@@ -3,96 +3,147 @@ import Testing
 @testable import APNsClient
 
 @Suite struct StreamWindowTests {
-    @Test func beginsWithOneRequestAndDoublesPerRoundOfAnswers() {
+    @Test func beginsWithOneRequestAndIsPastAThousandWithinThreeRoundTrips() {
         var window = StreamWindow(maximum: 1_000)
         #expect(window.size == 1)
         #expect(window.allows(inFlight: 0) && !window.allows(inFlight: 1))
-        for expected in [2, 4, 8, 16] {
-            for _ in 0..<window.size { window.answered(isAuthenticated: true) }
+        for expected in [16, 144, 1_000] {
+            for _ in 0..<window.size { window.answered(.accepted) }
             #expect(window.size == expected)
         }
     }
 
     @Test func growsToItsMaximumAndNoFurther() {
         var window = StreamWindow(maximum: 5)
-        for _ in 0..<100 { window.answered(isAuthenticated: true) }
+        for _ in 0..<100 { window.answered(.accepted) }
         #expect(window.size == 5)
     }
 
     @Test func answersToBadCredentialsOpenNothing() {
         var window = StreamWindow(maximum: 1_000)
-        for _ in 0..<50 { window.answered(isAuthenticated: false) }
+        for _ in 0..<50 { window.answered(.unauthenticated) }
         #expect(window.size == 1)
+        window.answered(.rejected)
+        #expect(window.size == 16, "a dead token's answer proves the credentials")
     }
 
     @Test func lateAnswersShrinkItAndTimelyOnesOpenItAgain() {
         var window = grown(to: 500)
-        for _ in 0..<300 { window.answered(isAuthenticated: true, isLate: true) }
+        for _ in 0..<300 { window.answered(.accepted, isLate: true) }
         #expect(window.size == 200)
-        for _ in 0..<300 { window.answered(isAuthenticated: true, isLate: true) }
+        for _ in 0..<300 { window.answered(.accepted, isLate: true) }
         #expect(window.size == StreamWindow.leastForLateness)
-        window.answered(isAuthenticated: true)
-        #expect(window.size == StreamWindow.leastForLateness + 1)
-        var small = grown(to: 7)
-        small.answered(isAuthenticated: true, isLate: true)
-        #expect(small.size == 7, "a server that is slow by itself keeps what it has")
+        window.answered(.accepted)
+        #expect(window.size == StreamWindow.leastForLateness + StreamWindow.step)
+        var small = grown(to: 16)
+        small.answered(.accepted, isLate: true)
+        #expect(small.size == 16, "a server that is slow by itself keeps what it has")
     }
+
+    // MARK: The server's limit
 
     @Test func settlesAtWhatTheConnectionTook() {
-        var window = grown(to: 128)
-        // 100 fit; the other 28 of the round come back together.
-        for _ in 0..<28 { window.refused(streams: 100) }
-        #expect(window.size == 100)
-        for _ in 0..<500 { window.answered(isAuthenticated: true) }
+        var window = grown(to: 136)
+        // 100 fit; the other 36 come back together.
+        for _ in 0..<36 { window.refused(streams: 100) }
         #expect(window.size == 100)
     }
 
-    @Test func looksForMoreAfterTenWindowsOfAnswers() {
-        var window = grown(to: 128)
+    @Test func looksForMoreMoreAndMoreRarely() {
+        var window = grown(to: 136)
         window.refused(streams: 100)
-        var answers = 0
-        while window.size == 100 {
-            window.answered(isAuthenticated: true)
-            answers += 1
+        var gaps: [Int] = []
+        while gaps.count < 12 {
+            var answers = 0
+            while window.size == 100 {
+                window.answered(.accepted)
+                answers += 1
+            }
+            gaps.append(answers)
+            #expect(window.size == 101, "a look costs one request in vain")
+            for _ in 0..<50 { window.answered(.accepted) }
+            #expect(window.size == 101, "and is waited for")
+            window.refused(streams: 100)
         }
-        #expect(answers == 1_000)
-        #expect(window.size == 101)
-        window.refused(streams: 100)
-        #expect(window.size == 100)
+        #expect(gaps == [2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000, 1_000, 1_000])
     }
 
-    @Test func fallsToOneWithTheServersLimitAndRecovers() {
+    @Test func aLimitThatRisesIsFoundAndFollowedFast() {
+        var window = grown(to: 136)
+        window.refused(streams: 100)
+        for _ in 0..<2 { window.answered(.accepted) }
+        window.uses(streams: 100)
+        #expect(window.size == 101)
+        window.uses(streams: 101)
+        window.answered(.accepted)
+        #expect(window.size == 101 + StreamWindow.step)
+    }
+
+    @Test func aLimitThatFallsIsFollowedDownAsTheStreamsEnd() {
         var window = grown(to: 500)
         var streams = 500
-        window.refused(streams: streams)
-        // The limit falls to 1: whatever is handed over comes back until the streams in use have drained.
-        while window.size > 1 {
-            streams = min(streams, window.size) - 1
-            window.refused(streams: max(1, streams))
+        while streams > 1 {
+            window.answered(.accepted)
+            streams -= 1
+            window.refused(streams: streams)
+            #expect(window.size == streams)
         }
         #expect(window.allows(inFlight: 0) && !window.allows(inFlight: 1))
-        for _ in 0..<5_000 { window.answered(isAuthenticated: true) }
+        for _ in 0..<2 { window.refused(streams: 0) }
+        #expect(window.size == 1, "never below one")
+    }
+
+    // MARK: One stream after a rejection
+
+    @Test func aLimitMetRightAfterARejectionLastsUntilTheNextAcceptance() {
+        var window = grown(to: 1_000)
+        window.answered(.rejected)
+        #expect(window.size == 1_000, "not every server does this")
+        for _ in 0..<100 { window.refused(streams: 900) }
+        #expect(window.size == 1)
+        window.answered(.rejected)
+        #expect(window.size == 1)
+        window.answered(.accepted)
         #expect(window.size == 1_000)
     }
 
-    @Test func neverFallsBelowOne() {
-        var window = StreamWindow(maximum: 10)
-        for _ in 0..<5 { window.refused(streams: 0) }
-        #expect(window.size == 1)
+    @Test func onceSeenItIsExpected() {
+        var window = grown(to: 1_000)
+        window.answered(.rejected)
+        window.refused(streams: 900)
+        for _ in 0..<100 {
+            window.answered(.accepted)
+            #expect(window.size == 1_000)
+            window.answered(.rejected)
+            #expect(window.size == 1, "nothing is handed over in vain")
+        }
+    }
+
+    @Test func aConnectionThatStaysFullAfterARejectionIsTakenAtItsWord() {
+        var window = grown(to: 1_000)
+        window.answered(.rejected)
+        window.refused(streams: 900)
+        window.answered(.accepted)
+        // It was no fall to one, but the end: told to go away, the connection takes nothing any more.
+        window.refused(streams: 899)
+        #expect(window.size == 899)
     }
 
     @Test func beginsAnewAfterARest() {
-        var window = grown(to: 500)
+        var window = grown(to: 1_000)
+        window.answered(.rejected)
         window.refused(streams: 400)
         window.rested()
         #expect(window.size == 1)
-        window.answered(isAuthenticated: true)
-        #expect(window.size == 2)
+        window.answered(.accepted)
+        #expect(window.size == 16)
+        window.answered(.rejected)
+        #expect(window.size == 1, "the server is the same")
     }
 
     private func grown(to size: Int) -> StreamWindow {
-        var window = StreamWindow(maximum: 1_000)
-        while window.size < size { window.answered(isAuthenticated: true) }
+        var window = StreamWindow(maximum: size)
+        while window.size < size { window.answered(.accepted) }
         return window
     }
 }

@@ -72,9 +72,10 @@ import Testing
         #expect(!report.isUnsent && report.halt?.cause == .credentials && report.delivered == 1)
     }
 
-    @Test func aPageThatNeverLeftNeedsNoSettling() {
-        let report = report(.unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false)))
-        #expect(report.isUnsent && report.halt?.cause == .unreachable)
+    @Test(arguments: [NoAnswer.Cause.connectionFailed, .tls, .timeout])
+    func aPageThatNeverLeftNeedsNoSettling(cause: NoAnswer.Cause) {
+        let report = report(.unanswered(NoAnswer(cause, mayHaveBeenDelivered: false)))
+        #expect(report.isUnsent && report.halt == Halt(cause: .unreachable, reason: cause.rawValue))
     }
 
     @Test func aConnectionThatFailsBesideOthersThatWorkDoesNotHaltTheApp() {

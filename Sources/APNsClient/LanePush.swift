@@ -1,0 +1,23 @@
+internal import APNsWire
+
+/// What a page's requests share.
+enum LanePush: Sendable, Hashable {
+    case devices(PreparedPush)
+    /// One request, whose page has one entry without a meaning.
+    case broadcast(PreparedBroadcast)
+
+    /// Without `authorization`.
+    var fields: [(name: String, value: String)] {
+        switch self {
+        case .devices(let push): push.headers.fields
+        case .broadcast(let broadcast): broadcast.headers.fields
+        }
+    }
+
+    var payload: [UInt8] {
+        switch self {
+        case .devices(let push): push.payload
+        case .broadcast(let broadcast): broadcast.payload
+        }
+    }
+}

@@ -1,0 +1,233 @@
+internal import APNsWire
+internal import Curl
+internal import LiveActivity
+internal import Synchronization
+
+/// The pages that wait in a transport, for all of its lanes: a lane takes as much as its connection has streams free, so
+/// that work goes where it can be sent, and a slow connection holds up none of it. Any thread posts; a lane's thread takes,
+/// and sleeps when there is nothing for it. One lock, once a part of a page; an eventfd is written only for a lane that
+/// sleeps.
+final class PageBoard: Sendable {
+    /// What a lane says of itself when it takes or goes to sleep.
+    struct Standing {
+        /// Requests it could begin now: one, if it has to connect first, none while it may not.
+        var room = 0
+        /// Its connection has brought an answer.
+        var isConnected = false
+        /// Milliseconds that its requests take, smoothed.
+        var pace: Int64 = 0
+    }
+
+    private struct Lane {
+        var standing = Standing()
+        /// It sleeps, and looks here only when it is woken.
+        var isResting = false
+        /// Its event has been signalled and not been cleared since.
+        var isSignalled = false
+        /// What it waits for elsewhere is there: it does not go to sleep before it has looked.
+        var isCalled = false
+    }
+
+    private struct State {
+        var queue: [PagePart] = []
+        /// Entries in `queue`.
+        var waiting = 0
+        var lanes: [Lane]
+        var isClosing = false
+        /// Lanes that have not ended.
+        var running: Int
+        var closers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state: Mutex<State>
+    /// By lane.
+    private let events: [WakeEvent]
+
+    /// Nil when the process is out of descriptors.
+    init?(lanes: Int) {
+        var events: [WakeEvent] = []
+        for _ in 0..<lanes {
+            guard let event = WakeEvent() else { return nil }
+            events.append(event)
+        }
+        self.events = events
+        state = Mutex(State(lanes: Array(repeating: Lane(), count: lanes), running: lanes))
+    }
+
+    // MARK: Senders
+
+    /// False when the transport is closing: the page is the caller's to answer.
+    func post(_ page: SharedPage) -> Bool {
+        state.withLock { state in
+            guard !state.isClosing else { return false }
+            state.queue.append(PagePart(shared: page, range: page.page.entries.indices))
+            state.waiting += page.page.count
+            wakeForWork(&state)
+            return true
+        }
+    }
+
+    /// No pages from here on. Lanes end when what they have in flight has ended; what none has taken is answered here.
+    func beginClosing() {
+        let parts = state.withLock { state in
+            state.isClosing = true
+            for lane in state.lanes.indices { call(lane, &state) }
+            return withdraw(&state) { _ in true }
+        }
+        for part in parts { part.settleUnsent(.cancelled) }
+    }
+
+    /// Returns when all lanes have ended.
+    func waitForEnd() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = state.withLock { state in
+                if state.running > 0 { state.closers.append(continuation) }
+                return state.running == 0
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+
+    // MARK: Lanes
+
+    /// Readable when the lane should look here.
+    func descriptor(_ lane: Int) -> Int32 { events[lane].descriptor }
+
+    /// Makes a lane look around: what it waits for elsewhere is there.
+    func call(_ lane: Int) { state.withLock { call(lane, &$0) } }
+
+    /// After a sleep; true when the transport is closing.
+    func awake(_ lane: Int) -> Bool {
+        state.withLock { state in
+            if state.lanes[lane].isSignalled { events[lane].clear() }
+            state.lanes[lane].isResting = false
+            state.lanes[lane].isSignalled = false
+            state.lanes[lane].isCalled = false
+            return state.isClosing
+        }
+    }
+
+    /// Whether nothing waits; may have changed when the caller looks.
+    var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
+
+    /// The next `count` entries at the most, all of one page. Pages have their turns, part by part.
+    func take(_ count: Int, _ lane: Int, _ standing: Standing) -> PagePart? {
+        state.withLock { state in
+            state.lanes[lane].standing = standing
+            guard count > 0, var part = state.queue.first else { return nil }
+            state.queue.removeFirst()
+            if part.range.count > count {
+                let rest = PagePart(shared: part.shared, range: part.range.lowerBound + count..<part.range.upperBound)
+                state.queue.append(rest)
+                part.range = part.range.lowerBound..<rest.range.lowerBound
+            }
+            state.waiting -= part.range.count
+            state.lanes[lane].standing.room -= part.range.count
+            return part
+        }
+    }
+
+    /// False when there is work that the lane has room for, or news that it has not seen. Otherwise it may sleep until its
+    /// event, a socket or a timer; work that it has no room for may be another lane's.
+    func rest(_ lane: Int, _ standing: Standing) -> Bool {
+        state.withLock { state in
+            guard !state.lanes[lane].isCalled, state.queue.isEmpty || standing.room == 0 else { return false }
+            state.lanes[lane].standing = standing
+            state.lanes[lane].isResting = true
+            wakeForWork(&state)
+            return true
+        }
+    }
+
+    /// Takes out what waits of a page.
+    func withdraw(_ page: SharedPage) -> [PagePart] {
+        state.withLock { state in withdraw(&state) { $0.shared === page } }
+    }
+
+    func withdrawAll() -> [PagePart] {
+        state.withLock { state in withdraw(&state) { _ in true } }
+    }
+
+    /// A lane could not connect: it gives back what it had. Returned is what has to be given up: nothing, as long as
+    /// another lane has a connection that works; otherwise that and all that waits.
+    func connectionFailed(_ lane: Int, returning parts: [PagePart]) -> [PagePart] {
+        state.withLock { state in
+            state.lanes[lane].standing = Standing()
+            guard !state.isClosing, state.lanes.contains(where: \.standing.isConnected) else {
+                return parts + withdraw(&state) { _ in true }
+            }
+            state.queue.insert(contentsOf: parts, at: 0)
+            state.waiting += parts.reduce(0) { $0 + $1.range.count }
+            wakeForWork(&state)
+            return []
+        }
+    }
+
+    /// The lane, last of all.
+    func end(_ lane: Int) {
+        let closers: [CheckedContinuation<Void, Never>] = state.withLock { state in
+            state.lanes[lane].standing = Standing()
+            state.running -= 1
+            return state.running == 0 ? state.closers : []
+        }
+        closers.forEach { $0.resume() }
+    }
+
+    // MARK: Under the lock
+
+    private func withdraw(_ state: inout State, _ isMeant: (PagePart) -> Bool) -> [PagePart] {
+        let parts = state.queue.filter(isMeant)
+        state.queue.removeAll(where: isMeant)
+        state.waiting -= parts.reduce(0) { $0 + $1.range.count }
+        return parts
+    }
+
+    /// Wakes as many sleepers as there is work for: first those with streams free, the quickest before; then, for what is
+    /// left, those that have to connect first. So connections are made as work needs them, more while windows are small.
+    private func wakeForWork(_ state: inout State) {
+        var left = state.waiting
+        for lane in state.lanes where !lane.isResting && lane.standing.isConnected { left -= lane.standing.room }
+        while left > 0 {
+            let sleepers = state.lanes.indices.filter {
+                state.lanes[$0].isResting && state.lanes[$0].standing.room > 0
+            }
+            guard let next = sleepers.min(by: { precedes(state.lanes[$0].standing, state.lanes[$1].standing) }) else {
+                return
+            }
+            left -= state.lanes[next].standing.room
+            wake(next, &state)
+        }
+    }
+
+    private func precedes(_ one: Standing, _ other: Standing) -> Bool {
+        one.isConnected != other.isConnected ? one.isConnected : one.pace < other.pace
+    }
+
+    private func call(_ lane: Int, _ state: inout State) {
+        state.lanes[lane].isCalled = true
+        if state.lanes[lane].isResting { wake(lane, &state) }
+    }
+
+    private func wake(_ lane: Int, _ state: inout State) {
+        state.lanes[lane].isResting = false
+        guard !state.lanes[lane].isSignalled else { return }
+        state.lanes[lane].isSignalled = true
+        events[lane].signal()
+    }
+}
+
+/// A lane's place at the board. The board lives as long as the lane.
+struct LaneSeat: Sendable {
+    let board: PageBoard
+    let number: Int
+
+    var descriptor: Int32 { board.descriptor(number) }
+    func call() { board.call(number) }
+    func awake() -> Bool { board.awake(number) }
+    func take(_ count: Int, _ standing: PageBoard.Standing) -> PagePart? { board.take(count, number, standing) }
+    func rest(_ standing: PageBoard.Standing) -> Bool { board.rest(number, standing) }
+    func connectionFailed(returning parts: [PagePart]) -> [PagePart] {
+        board.connectionFailed(number, returning: parts)
+    }
+    func end() { board.end(number) }
+}

@@ -1,0 +1,61 @@
+internal import APNsWire
+internal import LiveActivity
+internal import Synchronization
+
+/// A page in a transport. Lanes take parts of it and settle them in any order, each from its own thread; the last part
+/// resumes the sender.
+final class SharedPage: Sendable {
+    private struct State {
+        var outcome = PageOutcome()
+        var remaining: Int
+    }
+
+    let page: TokenPage
+    let push: LanePush
+    /// Asked before each request.
+    let permission: any SendPermission
+    private let continuation: CheckedContinuation<PageOutcome, Never>
+    private let state: Mutex<State>
+
+    init(
+        _ page: TokenPage, _ push: LanePush, _ permission: any SendPermission,
+        _ continuation: CheckedContinuation<PageOutcome, Never>
+    ) {
+        self.page = page
+        self.push = push
+        self.permission = permission
+        self.continuation = continuation
+        state = Mutex(State(remaining: page.count))
+    }
+
+    /// Outcomes of entries that no one else settles.
+    func settle(_ part: PageOutcome) {
+        guard part.accepted + part.exceptions.count > 0 else { return }
+        let whole: PageOutcome? = state.withLock { state in
+            state.outcome.accepted += part.accepted
+            state.outcome.exceptions += part.exceptions
+            state.outcome.duplicatesPossible += part.duplicatesPossible
+            state.remaining -= part.accepted + part.exceptions.count
+            return state.remaining == 0 ? state.outcome : nil
+        }
+        guard var whole else { return }
+        whole.exceptions.sort { $0.index < $1.index }
+        continuation.resume(returning: whole)
+    }
+}
+
+/// Entries of a page that travel together.
+struct PagePart: Sendable {
+    let shared: SharedPage
+    var range: Range<Int>
+
+    /// The same outcome, other than `.accepted`, for all of them.
+    func settle(_ outcome: PushOutcome) {
+        shared.settle(PageOutcome(exceptions: range.map { .init(index: $0, outcome: outcome) }))
+    }
+
+    /// They were not sent.
+    func settleUnsent(_ cause: NoAnswer.Cause) {
+        settle(.unanswered(.init(cause, mayHaveBeenDelivered: false)))
+    }
+}

@@ -1,0 +1,131 @@
+import APNsClient
+import APNsSimulator
+import APNsWire
+import Glibc
+import LiveActivity
+import Synchronization
+import Testing
+
+extension TransportTests {
+    /// The network between: half-open connections, cuts, names that move.
+    @Suite struct NetworkTests {
+        private static let unknown: Set<PushOutcome> = [
+            .unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true)),
+            .unanswered(NoAnswer(.connectionLost, mayHaveBeenDelivered: true)),
+        ]
+
+        /// A transport that reaches the simulator through a proxy.
+        private func withProxy(
+            _ kind: TransportKind, server: (inout SimulatorConfiguration) -> Void = { _ in },
+            client change: (inout APNsConfiguration) -> Void = { _ in },
+            _ body: (Simulation, LoopbackProxy, any PushTransport) async throws -> Void
+        ) async throws {
+            try await Simulation.run(kind, server: server) { it in
+                let proxy = try LoopbackProxy(to: UInt16(it.simulator.port))
+                defer { proxy.stop() }
+                var configuration = it.client
+                configuration.origin = proxy.origin
+                change(&configuration)
+                let transport = try kind.make(configuration: configuration, logger: it.logger)
+                try await body(it, proxy, transport)
+                await transport.close()
+                #expect(transport.load == 0)
+            }
+        }
+
+        @Test(arguments: TransportKind.allCases)
+        func aConnectionThatGoesSilentIsReplacedAfterOneDeadline(_ kind: TransportKind) async throws {
+            try await withProxy(kind) { _ in
+            } client: { client in
+                client.requestTimeout = .seconds(2)
+            } _: { it, proxy, transport in
+                #expect(await transport.send(Simulation.page(0..<200), Simulation.push()) == PageOutcome(accepted: 200))
+                #expect(proxy.connections == 1)
+                proxy.blackhole()
+                // The socket is open and takes bytes; nobody will ever answer.
+                let lost = await transport.send(Simulation.page(200..<300), Simulation.push())
+                #expect(lost.accepted == 0 && Self.unknown.isSuperset(of: lost.kinds.keys), "\(lost.kinds)")
+                let next = await transport.send(Simulation.page(300..<400), Simulation.push())
+                #expect(next == PageOutcome(accepted: 100))
+                #expect(it.simulator.snapshot().duplicates == 0)
+            }
+        }
+
+        @Test(arguments: TransportKind.allCases)
+        func aCutWithThousandsInFlightAccountsForEachOnce(_ kind: TransportKind) async throws {
+            try await withProxy(kind) { server in
+                server.faults.latency = 60_000
+                server.faults.settings = [SettingsChange(afterRequests: 1, streams: 1_000)]
+            } client: { client in
+                client.lanes = 2
+                client.requestTimeout = .seconds(120)
+            } _: { it, proxy, transport in
+                // Windows open with answers, which here take a minute: so first a round without latency.
+                var faults = Faults()
+                try it.simulator.setFaults(faults)
+                await withTaskGroup { group in
+                    for number in 0..<2 {
+                        group.addTask {
+                            let page = Simulation.page(number * 1_000..<(number + 1) * 1_000)
+                            return await transport.send(page, Simulation.push())
+                        }
+                    }
+                    for await outcome in group { #expect(outcome == PageOutcome(accepted: 1_000)) }
+                }
+                faults.latency = 60_000
+                try it.simulator.setFaults(faults)
+                async let outcome = withTaskGroup { group in
+                    for number in 10..<12 {
+                        group.addTask {
+                            let page = Simulation.page(number * 1_000..<(number + 1) * 1_000)
+                            return await transport.send(page, Simulation.push())
+                        }
+                    }
+                    return await group.reduce(into: PageOutcome()) { all, one in
+                        all.accepted += one.accepted
+                        all.exceptions += one.exceptions
+                    }
+                }
+                try await it.wait { $0.inFlight >= 1_500 }
+                try it.simulator.setFaults(Faults())
+                proxy.cut()
+                let result = await outcome
+                #expect(result.count == 2_000)
+                #expect(Self.unknown.isSuperset(of: result.kinds.keys), "\(result.kinds)")
+                #expect(result.exceptions.count >= 1_500)
+                #expect(it.simulator.snapshot().duplicates == 0)
+                let next = await transport.send(Simulation.page(20_000..<20_100), Simulation.push())
+                #expect(next == PageOutcome(accepted: 100))
+            }
+        }
+
+        // MARK: Names
+
+        @Test(arguments: TransportKind.allCases)
+        func aReplacedConnectionGoesWhereTheNameLeadsNow(_ kind: TransportKind) async throws {
+            Resolver.address.withLock { $0 = "127.0.0.2" }
+            defer { Resolver.address.withLock { $0 = "127.0.0.1" } }
+            try await Simulation.run(kind) { server in
+                server.host = Resolver.name
+            } _: { it in
+                #expect(await it.send(0..<50) == PageOutcome(accepted: 50))
+                // Another server, at another address of the same name.
+                Resolver.address.withLock { $0 = "127.0.0.3" }
+                var configuration = SimulatorConfiguration(certificateDirectory: it.certificateDirectory)
+                configuration.host = Resolver.name
+                configuration.port = it.simulator.port
+                let successor = try await APNsSimulator.start(configuration, logger: it.logger)
+                #expect(await it.send(50..<100) == PageOutcome(accepted: 50))
+                #expect(successor.snapshot().connections == 0, "a connection that works is kept")
+                let lookups = Resolver.lookups.load(ordering: .relaxed)
+                await it.simulator.leave()
+                #expect(await it.send(100..<200) == PageOutcome(accepted: 100))
+                #expect(successor.snapshot().accepted == 100)
+                #expect(it.simulator.snapshot().accepted == 100)
+                #expect(Resolver.lookups.load(ordering: .relaxed) > lookups, "the name was looked up anew")
+                await it.transport.close()
+                await successor.stop()
+            }
+        }
+    }
+}
