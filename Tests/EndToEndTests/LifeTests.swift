@@ -1,0 +1,113 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a publisher can say of an activity's life, from the command line to the simulator's record.
+@Suite("The life of an activity")
+struct LifeTests {
+    @Test("Update, alert, end: each as Apple has it, and then nothing more")
+    func wholeLife() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        let token = Deployment.token(1)
+        #expect(try await deployment.run("track", "order-1", Deployment.channel(1), token).code == 0)
+        let pushes: [[String]] = [
+            ["--content-state", #"{"status":"baking"}"#, "--stale-date", "+15m", "--relevance-score", "50"],
+            [
+                "--content-state", #"{"status":"at the door"}"#, "--alert",
+                #"{"title":{"loc-key":"ARRIVED","loc-args":["12"]},"body":"Open up","sound":"bell.aiff"}"#,
+            ],
+            ["--event", "end", "--content-state", #"{"status":"eaten"}"#, "--dismissal-date", "now"],
+        ]
+        for (number, options) in pushes.enumerated() {
+            let output = try await publish(deployment, "order-1", options)
+            #expect(output.code == 0, "\(output.err)")
+            #expect(try Ledger(output.out)["delivered"] == 1)
+            #expect(try await deployment.received(token)["accepted"] as? Int == number + 1)
+        }
+        let shown = try await deployment.received(token)
+        #expect(shown["event"] as? String == "end")
+        #expect((shown["content_state"] as? [String: Any])?["status"] as? String == "eaten")
+        let late = try await publish(deployment, "order-1", ["--content-state", "{}"])
+        #expect(late.code == 1 && late.err.contains("has ended"), "\(late.err)")
+        #expect(try await deployment.received(token)["accepted"] as? Int == 3)
+    }
+
+    @Test("A schedule goes out at its time, whoever lives then; a deleted one never")
+    func schedules() async throws {
+        let deployment = try await Deployment.start()
+        let token = Deployment.token(1)
+        #expect(try await deployment.run("track", "match-1", Deployment.channel(1), token).code == 0)
+        let soon = try await schedule(deployment, at: "+2", #"{"home":1}"#)
+        let never = try await schedule(deployment, at: "+3", #"{"home":9}"#)
+        let listed = try await deployment.run("schedule", "list")
+        #expect(listed.out.split(separator: "\n").map { String($0.prefix(36)) } == [soon, never], "\(listed.out)")
+        #expect(try await Ledger(deployment.run("push", soon, "--json").out).state == "scheduled")
+        #expect(try await deployment.run("schedule", "delete", never).code == 0)
+        // It was made without a worker, and outlives the gateway that took it.
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        let ended = try await deployment.run("push", soon, "--wait", "--json")
+        #expect(try Ledger(ended.out)["delivered"] == 1, "\(ended.err)")
+        #expect(try await deployment.run("schedule", "show", soon).out.contains("sent"))
+        #expect(try await Ledger(deployment.run("push", never, "--json").out).state == "cancelled")
+        let received = try await deployment.received(token)
+        #expect(received["accepted"] as? Int == 1)
+        #expect((received["content_state"] as? [String: Any])?["home"] as? Int == 1)
+        let skipped = try await deployment.run(
+            "publish", "match-1", "--content-state", "{}", "--at", "2027-03-28T02:30",
+            environment: ["TZ": "Europe/Berlin"])
+        #expect(skipped.code == 64 && skipped.err.contains("the clocks are put forward"), "\(skipped.err)")
+    }
+
+    @Test("A state that the app could not decode is refused, with the place")
+    func shapes() async throws {
+        let deployment = try await Deployment.start()
+        let file = deployment.directory + "/match.json"
+        let schema =
+            #"{"content_state":{"type":"object","properties":{"home":{"type":"integer"}},"required":["home"]},"names":["match-*"]}"#
+        try schema.write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try await deployment.run("schema", "set", "MatchAttributes", file).code == 0)
+        #expect(try await deployment.run("schema", "list").out.contains("MatchAttributes  content state  match-*"))
+        let wrong = try await deployment.run("publish", "match-1", "--content-state", #"{"home":"1"}"#)
+        #expect(wrong.code == 1)
+        #expect(wrong.err.contains("must be a whole number, not a string (schema of MatchAttributes)"), "\(wrong.err)")
+        #expect(wrong.err.contains("notification.ios.live_activity.content_state.home"))
+        #expect(try await deployment.run("publish", "match-1", "--content-state", #"{"home":1}"#).code == 0)
+        #expect(try await deployment.run("activity", "order-1", "--attributes-type", "MatchAttributes").code == 0)
+        #expect(try await deployment.run("publish", "order-1", "--content-state", "{}").code == 1)
+        #expect(try await deployment.run("schema", "delete", "MatchAttributes").code == 0)
+        #expect(try await deployment.run("publish", "order-1", "--content-state", "{}").code == 0)
+    }
+
+    @Test("Past the budget an update is demoted, unless its publisher insists")
+    func budget() async throws {
+        let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_BUDGET_HIGH_PER_HOUR": "1"])
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        #expect(try await deployment.run("track", "match-1", Deployment.channel(1), Deployment.token(1)).code == 0)
+        var demoted: [Int] = []
+        for options in [[], [], ["--insist"], ["--alert-title", "Goal"]] {
+            let output = try await publish(deployment, "match-1", ["--content-state", "{}"] + options)
+            demoted.append(try Ledger(output.out)["demoted"])
+        }
+        #expect(demoted == [0, 1, 0, 0])
+    }
+
+    private func publish(_ deployment: Deployment, _ name: String, _ options: [String]) async throws -> Program.Output {
+        let program = try Program(
+            [Program.path, "publish", name, "--wait", "--json"] + options, directory: deployment.directory,
+            environment: deployment.environment)
+        guard let output = await program.end(within: .seconds(240)) else {
+            throw NeverHappened(description: "the end of a publish")
+        }
+        return output
+    }
+
+    private func schedule(_ deployment: Deployment, at time: String, _ state: String) async throws -> String {
+        let output = try await deployment.run("publish", "match-1", "--content-state", state, "--at", time)
+        #expect(output.code == 0, "\(output.err)")
+        return output.out.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
