@@ -102,7 +102,7 @@ struct ConnectionFaultTests {
             let busy = try await RawConnection.open(fixture.simulator)
             try await busy.push(0, headers: fixture.headers())
             while fixture.simulator.snapshot().inFlight == 0 { await Task.yield() }
-            async let leaving: Void = fixture.simulator.leave()
+            async let leaving: Void = fixture.simulator.leave(within: .seconds(120))
             let goaway = try await idle.goaway()
             #expect(goaway.lastStream == 1 && goaway.code == 0 && goaway.text == #"{"reason":"Shutdown"}"#)
             #expect(try await busy.goaway().lastStream == 1)

@@ -81,7 +81,7 @@ import Testing
         let isBusy = Atomic(true)
         let transport = ScriptedTransport(byLabel: { token, label, _ in
             label == "alert" && WorkerFixture.number(token) % 100 == 0 && isBusy.load(ordering: .relaxed)
-                ? WaitingTests.busy(retryAfter: 1) : .accepted
+                ? WaitingTests.busy(retryAfter: 4) : .accepted
         })
         try await fixture.withWorker(transport) {
             let alert = try await fixture.publish(label: "alert")

@@ -70,7 +70,7 @@ struct WorkerFixture {
 
     func group(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, _ name: String = "w",
-        claimAfter: Duration = .seconds(1), minInterval: Duration = .zero, pageSize: Int = 1_000,
+        claimAfter: Duration = .seconds(3), minInterval: Duration = .zero, pageSize: Int = 1_000,
         budget: HighBudget = HighBudget()
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
@@ -92,7 +92,7 @@ struct WorkerFixture {
     /// Runs a worker while `body` lasts, then stops it gracefully. With a short `claimAfter` a busy machine loses leases, and
     /// sends pages twice.
     func withWorker<T: Sendable>(
-        _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = .seconds(1),
+        _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = .seconds(3),
         minInterval: Duration = .zero, pageSize: Int = 1_000, budget: HighBudget = HighBudget(),
         _ body: @Sendable () async throws -> T
     ) async throws -> T {
