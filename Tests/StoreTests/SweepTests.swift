@@ -101,8 +101,10 @@ import Testing
         try await page(0, 100)
         try await page(300, 400)
         try await page(200, 300)
+        // Their answers were lost: one lies ahead of the checkpoint, one in it.
         try await page(300, 400)
-        #expect(try await fixture.ledger(id).targets == 3, "the repeated page counts once")
+        try await page(0, 100)
+        #expect(try await fixture.ledger(id).targets == 3, "repeated pages count once")
         _ = try await fixture.store.sweeps.renew(claim.lease, for: .zero)
         let resumed = try await fixture.claimed("match-1", id, owner: "w2")
         #expect(resumed.position == .share(100))
