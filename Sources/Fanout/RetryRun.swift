@@ -97,12 +97,17 @@ struct RetryRun: Sendable {
             for channel in waiting { gone.finish(channel, as: .expired) }
             return await settle(gone)
         }
-        for channel in waiting where channel.token == nil { gone.finish(channel, as: .skipped) }
-        for channel in waiting where channel.isQuarantined {
-            gone.finish(channel, as: .failed, reason: "Quarantined")
+        let waiting = waiting.filter { channel in
+            if channel.token == nil || record.event == .end && (channel.followsSince ?? 0) >= record.createdAt {
+                gone.finish(channel, as: .skipped)
+            } else if channel.isQuarantined {
+                gone.finish(channel, as: .failed, reason: "Quarantined")
+            } else {
+                return true
+            }
+            return false
         }
         if !gone.isEmpty { await settle(gone) }
-        let waiting = waiting.filter { $0.token != nil && !$0.isQuarantined }
         if waiting.isEmpty { return }
         guard mayGoOn else { return }
         let page = TokenPage(waiting)

@@ -146,7 +146,10 @@ struct Sweep: Sendable {
         _ tokens: TokenPage, _ signs: MarkSigns, setAside: Marks.Mark?
     ) async throws(StoreError) -> Page? {
         let audience = try await sweeper.store.channels.filter(lease.app, tokens, claim.record.audience)
-        guard let marks = try await sweeper.store.registry.marks(lease.app, lease.name, audience, signs) else {
+        guard
+            let marks = try await sweeper.store.registry.marks(
+                lease.app, lease.name, audience, signs, for: claim.record.event)
+        else {
             return nil
         }
         try await sweeper.store.quarantine.forget(lease.app, lease.name, marks.outdated)
@@ -155,6 +158,7 @@ struct Sweep: Sendable {
         var sent: [Int] = []
         for index in 0..<audience.count {
             if let setAside, marks[index].contains(setAside) { continue }
+            if marks.began(index, after: claim.record.createdAt) { continue }
             if marks[index].contains(.waiting) {
                 page.held.append(Array(audience.channel(index)))
             } else if marks[index].contains(.quarantined) {

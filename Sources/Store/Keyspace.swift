@@ -36,6 +36,8 @@ public struct Keyspace: Sendable {
     func retryLease(_ tag: String) -> String { "\(prefix):l:\(tag)" }
     /// Channels that registered a token behind the sweep that runs.
     func catchUp(_ tag: String) -> String { "\(prefix):k:\(tag)" }
+    /// Channels that began to follow after an `end` of the name was accepted, by the time they did (epoch ms).
+    func newFollowers(_ tag: String) -> String { "\(prefix):y:\(tag)" }
     /// Removals that were decided and not yet applied to the registry.
     func owed(_ tag: String) -> String { "\(prefix):o:\(tag)" }
     /// Bucket 0 of the name's tokens.

@@ -3,7 +3,7 @@ import Redis
 /// The scripts of `Lua/`, embedded at build time. The number in a file's name is how many keys it declares; `shared-endings`
 /// is put before those that use it.
 enum Lua {
-    static let registrySet = script("registry-set-5", PackageResources.registry_set_5_lua)
+    static let registrySet = script("registry-set-6", PackageResources.registry_set_6_lua)
     static let registryRemove = script("registry-remove-2", PackageResources.registry_remove_2_lua)
     static let registryPrune = script("registry-prune-2", PackageResources.registry_prune_2_lua)
     static let registrySplit = script("registry-split-4", PackageResources.registry_split_4_lua)

@@ -13,15 +13,22 @@ public struct Marks: Sendable {
         case quarantined
         /// Its very token lives in the app's other APNs environment.
         case elsewhere
+        /// Began to follow after an `end` of the name was accepted: an older end is not for it.
+        case newFollower
     }
 
     private var marks: [Int: Set<Mark>] = [:]
+    /// Since when (epoch ms) an entry with the mark of a new follower is one.
+    private var began: [Int: Int64] = [:]
     /// Marks of tokens that the channels do not have any more: to be forgotten.
     public fileprivate(set) var outdated: [(channel: [UInt8], mark: QuarantineMark)] = []
 
     /// The marks of a page's entry.
     public subscript(index: Int) -> Set<Mark> { marks[index] ?? [] }
-    public var isEmpty: Bool { marks.isEmpty }
+    public var isEmpty: Bool { marks.isEmpty && began.isEmpty }
+
+    /// Whether the entry's channel began to follow only after an end that was accepted at `time` (epoch ms).
+    public func began(_ index: Int, after time: Int64) -> Bool { began[index].map { $0 >= time } ?? false }
 
     mutating func insert(_ mark: Mark, _ index: Int) { marks[index, default: []].insert(mark) }
 
@@ -34,6 +41,7 @@ public struct Marks: Sendable {
         case .quarantined:
             guard let found = QuarantineMark(storedValue: try value.bytes()) else { return }
             if found.token[...] == token { insert(mark, index) } else { outdated.append((Array(channel), found)) }
+        case .newFollower: began[index] = try value.optionalTime()
         case .elsewhere:
             if try value.bytes() == OtherEnvironment.hash(token)[...] { insert(mark, index) }
         }
@@ -47,6 +55,7 @@ extension Marks.Mark {
         case .catchingUp: .string(keys.catchUp(tag))
         case .quarantined: .string(keys.quarantine(tag))
         case .elsewhere: .string(keys.otherEnvironment(tag))
+        case .newFollower: .string(keys.newFollowers(tag))
         }
     }
 
@@ -54,7 +63,7 @@ extension Marks.Mark {
     func command(_ keys: Keyspace, _ tag: String, _ channels: [RedisArgument]) -> RedisCommand {
         switch self {
         case .waiting, .quarantined, .elsewhere: RedisCommand("HMGET", [key(keys, tag)] + channels)
-        case .catchingUp: RedisCommand("ZMSCORE", [key(keys, tag)] + channels)
+        case .catchingUp, .newFollower: RedisCommand("ZMSCORE", [key(keys, tag)] + channels)
         }
     }
 }
@@ -64,8 +73,6 @@ public struct MarkSigns: Sendable {
     var present: Set<Marks.Mark> = []
     /// Counts channels that were set free after their `end`: changed, the page may hold one that is untracked by now.
     var cut: ArraySlice<UInt8>?
-
-    public var isEmpty: Bool { present.isEmpty }
 
     static func commands(_ keys: Keyspace, _ tag: String) -> [RedisCommand] {
         Marks.Mark.allCases.map { RedisCommand("EXISTS", [$0.key(keys, tag)]) } + [cutCommand(keys, tag)]
@@ -87,16 +94,18 @@ public struct MarkSigns: Sendable {
 }
 
 extension Registry {
-    /// The marks of a page's channels: one round trip, none if there were no signs of any. Nil when a channel of it may
+    /// The marks of a page's channels that matter to such a push: one round trip, none if there were no signs of any. Nil when a channel of it may
     /// have been set free after its `end` since the page was read: read it again.
     public func marks(
-        _ app: AppKey, _ name: ActivityName, _ page: TokenPage, _ signs: MarkSigns
+        _ app: AppKey, _ name: ActivityName, _ page: TokenPage, _ signs: MarkSigns, for event: ActivityEvent
     ) async throws(StoreError) -> Marks? {
         var marks = Marks()
-        if signs.isEmpty || page.isEmpty { return marks }
+        let asked = Marks.Mark.allCases.filter {
+            signs.present.contains($0) && ($0 != .newFollower || event == .end)
+        }
+        if asked.isEmpty || page.isEmpty { return marks }
         let tag = keys.tag(app, name)
         let channels = (0..<page.count).map { RedisArgument.bytes(page.channel($0)) }
-        let asked = Marks.Mark.allCases.filter { signs.present.contains($0) }
         let commands = asked.map { $0.command(keys, tag, channels) } + [MarkSigns.cutCommand(keys, tag)]
         let replies: [RedisReply]
         do throws(RedisError) { replies = try await redis.transaction(commands) } catch { throw .redis(error) }

@@ -42,6 +42,7 @@ extension Registry {
             isRegistration
             ? [
                 .string(keys.name(place.tag)), .string(keys.waiting(place.tag)), .string(keys.catchUp(place.tag)),
+                .string(keys.newFollowers(place.tag)),
             ] : []
         var start = 0
         while start < changes.count {

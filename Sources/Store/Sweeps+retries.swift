@@ -17,6 +17,8 @@ public struct WaitingChannel: Sendable, Hashable {
     public var livesElsewhere = false
     /// Frequent pushes are switched off on the device.
     public var isInfrequent = false
+    /// When it began to follow (epoch ms), if that was after an `end` of the name.
+    public var followsSince: Int64?
     /// The line's header when the token was looked up: settling compares it.
     let seen: [UInt8]
 
@@ -94,8 +96,10 @@ extension Sweeps {
         }
         if channels.isEmpty { return [] }
         let fields = channels.map { RedisArgument.bytes($0) }
-        let asked = [keys.waiting(tag), keys.quarantine(tag), keys.otherEnvironment(tag)]
+        let asked =
+            [keys.waiting(tag), keys.quarantine(tag), keys.otherEnvironment(tag)]
             .map { RedisCommand("HMGET", [.string($0)] + fields) }
+            + [RedisCommand("ZMSCORE", [.string(keys.newFollowers(tag))] + fields)]
         let (entries, replies) = try await registry.lookup(
             registry.place(lease.app, lease.name), channels, and: asked)
         var unreadable = RetrySettlement()
@@ -113,6 +117,7 @@ extension Sweeps {
                         channel: channel, line: try line.bytes(), token: entry?.token,
                         registeredAt: entry?.registeredAt ?? 0)
                 {
+                    if !replies[3][index].isNil { waiting.followsSince = try replies[3][index].optionalTime() }
                     waiting.isInfrequent = entry?.isInfrequent ?? false
                     if let token = entry?.token, !replies[1][index].isNil {
                         waiting.isQuarantined =

@@ -28,6 +28,38 @@ import Testing
         try await fixture.track(channels[1], 101)
     }
 
+    @Test func whoBeginsToFollowAfterAnEndIsNotEndedByIt() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<3)
+        let isBusy = Atomic(true)
+        let transport = ScriptedTransport(byLabel: { token, label, _ in
+            WorkerFixture.number(token) == 2 && label == "end" && isBusy.load(ordering: .relaxed)
+                ? WaitingTests.busy(retryAfter: 1) : .accepted
+        })
+        // No worker runs yet: its sweep comes after what registers here.
+        let end = try await fixture.publish(event: .end, label: "end")
+        let accepted = nowMilliseconds()
+        while nowMilliseconds() <= accepted + 1 { await Task.yield() }
+        try await fixture.track(channels[1], 101)
+        let newcomer = ChannelID.random()
+        try await fixture.track(newcomer, 200)
+        let ledgers = try await fixture.withWorker(transport) {
+            try await fixture.swept(end)
+            // Its end waits for another attempt, and the channel follows anew meanwhile.
+            try await fixture.untrack(channels[2])
+            try await fixture.track(channels[2], 202)
+            isBusy.store(false, ordering: .relaxed)
+            return [
+                try await fixture.finished(end),
+                try await fixture.finished(try await fixture.publish(alert: false, label: "update")),
+            ]
+        }
+        #expect(ledgers[0].targets == 3 && ledgers[0].delivered == 2 && ledgers[0].skipped == 1)
+        #expect(transport.taken(0) == ["end"] && transport.taken(101) == ["end"], "also whose token was rotated")
+        #expect(transport.taken(200) == ["update"] && transport.taken(202) == ["update"])
+        #expect(ledgers[1].targets == 2 && ledgers[1].delivered == 2)
+    }
+
     @Test func wholeNamesEnd() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5_000)

@@ -38,7 +38,10 @@ import Testing
             let calls: [(RedisScript, [RedisArgument], [RedisArgument])] = [
                 (
                     Lua.registrySet,
-                    [root, bucket, "ll:n:{app:match-42}", "ll:h:{app:match-42}", "ll:k:{app:match-42}"],
+                    [
+                        root, bucket, "ll:n:{app:match-42}", "ll:h:{app:match-42}", "ll:k:{app:match-42}",
+                        "ll:y:{app:match-42}",
+                    ],
                     [channel, value, 1, 1_000, 128]
                 ),
                 (

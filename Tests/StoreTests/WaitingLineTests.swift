@@ -161,7 +161,7 @@ import Testing
         let name = try ActivityName("match-1")
         let (page, _, signs) = try await fixture.store.registry.markedPage(
             fixture.app, name, from: .start, to: .end, limit: 10)
-        #expect(try await fixture.store.registry.marks(fixture.app, name, page, signs)?[0] == [.waiting])
+        #expect(try await fixture.store.registry.marks(fixture.app, name, page, signs, for: .update)?[0] == [.waiting])
         let owed = try await fixture.owed("match-1")
         #expect(owed.count == 1)
         #expect(
@@ -170,7 +170,7 @@ import Testing
             fixture.app, name, owed.map { (owed: $0, as: .delivered) })
         #expect(counted == [.delivered: 1] && first != nil)
         #expect(
-            try await fixture.store.registry.marks(fixture.app, name, page, signs) == nil,
+            try await fixture.store.registry.marks(fixture.app, name, page, signs, for: .update) == nil,
             "a page from before the removal is to be read again")
         #expect(try await fixture.ledger(end).delivered == 1)
         let behind = try #require(try await fixture.due(lease).first)
@@ -257,6 +257,28 @@ import Testing
         #expect(ledger.targets == 3 && ledger.delivered == 3 && ledger.expanded)
         try await fixture.track("match-1", during, token: 4, at: 1_795_000_000_004)
         #expect(try await sweeps.arrivals(fixture.app, name, after: 0, limit: 10).isEmpty, "no sweep runs")
+    }
+
+    @Test func aDeadTokenThatThePageAndTheCatchUpHadIsOneTarget() async throws {
+        let fixture = try await PushFixture.start()
+        let channel = ChannelID.random()
+        let id = try await fixture.accepted("match-1", alert: true)
+        let claim = try await fixture.claimed("match-1", id)
+        try await fixture.track("match-1", channel, token: 1, at: 1_795_000_000_000)
+        let prune = Prune(channel: channel.stored, token: [1], deadSince: nil)
+        var page = Settlement(range: claim.lease.bounds)
+        page.targets = 1
+        page.owe(prune)
+        _ = try await fixture.settle(claim, page)
+        let tail = try await fixture.claim("match-1", id, .catchUp)
+        var caught = Settlement(range: ScanPosition(0)..<ScanPosition(1))
+        caught.targets = 1
+        caught.owe(prune)
+        let arrivals = try await fixture.store.sweeps.arrivals(fixture.app, name, after: 0, limit: 10)
+        arrivals.forEach { caught.caught($0) }
+        _ = try await fixture.settle(tail, caught)
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.targets == 1 && ledger.pending == 1 && ledger.expanded, "until its removal is struck")
     }
 
     @Test func cancelledInItsCatchUpAPushSetsItsNameFree() async throws {

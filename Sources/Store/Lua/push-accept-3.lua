@@ -72,6 +72,7 @@ redis.call('PEXPIRE', KEYS[3], ARGV[12])
 redis.call('ZADD', KEYS[2], seq, id)
 redis.call('PEXPIRE', KEYS[2], ARGV[12])
 redis.call('HSET', KEYS[1], 'ts', digits, 'last', id, 'woken', woken)
+if ARGV[3] == 'end' then redis.call('HSET', KEYS[1], 'ending', stamp) end
 if ARGV[5] == '*' and ARGV[3] == 'end' then redis.call('HSET', KEYS[1], 'ended', stamp) end
 redis.call('PEXPIRE', KEYS[1], ARGV[12])
 return {'ok', seq, ts, wake and (#pending == 0 and 1 or 2) or 0}

@@ -96,7 +96,12 @@ while i <= #ARGV do
         redis.call('HINCRBY', p, a, b)
         i = i + 3
     elseif op == 'owe' then
-        if redis.call('HSET', o, raw .. a, b) == 1 then redis.call('HINCRBY', w, 'owed', 1) end
+        if redis.call('HSET', o, raw .. a, b) == 1 then
+            redis.call('HINCRBY', w, 'owed', 1)
+        else
+            -- A page had that very token, and the catch-up has it again: it is one target.
+            redis.call('HINCRBY', p, 'targets', -1)
+        end
         redis.call('PEXPIRE', o, ARGV[14])
         i = i + 3
     elseif op == 'retry' then

@@ -2,9 +2,11 @@
 --
 -- KEYS[1] root of the name: its bucket 0; field n = "<buckets>:<fingerprint of the hash key>", absent = 1 bucket
 -- KEYS[2] the channel's bucket under the caller's count (may be the root)
--- KEYS[3] meta of the name; field ended = epoch ms of its end, catch = the push whose sweep runs, 16 bytes
+-- KEYS[3] meta of the name; field ended = epoch ms of its end, catch = the push whose sweep runs, 16 bytes, ending = epoch
+--   ms of the last accepted `end`, whomever it is for
 -- KEYS[4] waiting channels: the list of pushes that each is still owed, behind a header of 3 bytes
 -- KEYS[5] catch-up: channels that registered a token while a sweep ran, by the order of their arrival
+-- KEYS[6] channels that began to follow after an `end` was accepted, by the time (ms) at which they did: the end is not theirs
 -- ARGV[1] the count the bucket was computed from, as it stands in n; "1" for an absent one
 -- ARGV[2] channel, stored form
 -- ARGV[3] record
@@ -22,12 +24,13 @@ local function time(value, at)
 end
 
 local record = ARGV[3]
-local isNew = true
+local isNew, begins = true, true
 local old = redis.call('HGET', KEYS[2], ARGV[2])
 local flags = old and string.byte(old) or 0
 if old and bit.band(flags, 1) == 0 and #old > (bit.band(flags, 8) ~= 0 and 21 or 12) then
     local new = time(record, 2)
     if new < time(old, 2) then return 0 end
+    begins = false
     isNew = string.sub(old, bit.band(flags, 8) ~= 0 and 22 or 13) ~= string.sub(record, 13)
     if bit.band(flags, 8) ~= 0 and time(old, 17) > new then
         if string.sub(old, 13, 16) == string.sub(record, 9, 12) then
@@ -73,8 +76,13 @@ if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[5]) - 300000 then
     redis.call('PEXPIRE', KEYS[2], ARGV[5])
     redis.call('PEXPIRE', KEYS[1], ARGV[5])
 end
-local meta = redis.call('HMGET', KEYS[3], 'ended', 'catch')
+local meta = redis.call('HMGET', KEYS[3], 'ended', 'catch', 'ending')
 if meta[1] and (tonumber(meta[1]) or 0) < tonumber(ARGV[4]) then redis.call('HDEL', KEYS[3], 'ended') end
+if begins and meta[3] and tonumber(meta[3]) < tonumber(ARGV[4]) then
+    local now = redis.call('TIME')
+    redis.call('ZADD', KEYS[6], string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)), ARGV[2])
+    redis.call('PEXPIRE', KEYS[6], ARGV[5])
+end
 if isNew then
     -- Its third byte counts registrations: an attempt that is under way with the token before learns that it was another's.
     -- 255 255: an `end` was delivered to that token; to this one nothing was.
