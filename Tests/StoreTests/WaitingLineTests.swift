@@ -274,7 +274,8 @@ import Testing
         var caught = Settlement(range: ScanPosition(0)..<ScanPosition(1))
         caught.targets = 1
         caught.owe(prune)
-        let arrivals = try await fixture.store.sweeps.arrivals(fixture.app, name, after: 0, limit: 10)
+        let arrivals = try await fixture.store.sweeps.arrivals(
+            fixture.app, ActivityName("match-1"), after: 0, limit: 10)
         arrivals.forEach { caught.caught($0) }
         _ = try await fixture.settle(tail, caught)
         let ledger = try await fixture.ledger(id)
