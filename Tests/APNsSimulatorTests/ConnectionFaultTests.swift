@@ -101,13 +101,14 @@ struct ConnectionFaultTests {
             try fixture.simulator.setFaults(faults)
             let busy = try await RawConnection.open(fixture.simulator)
             try await busy.push(0, headers: fixture.headers())
-            while fixture.simulator.snapshot().inFlight == 0 { await Task.yield() }
+            while fixture.simulator.snapshot().requests < 2 { await Task.yield() }
             async let leaving: Void = fixture.simulator.leave(within: .seconds(120))
             let goaway = try await idle.goaway()
             #expect(goaway.lastStream == 1 && goaway.code == 0 && goaway.text == #"{"reason":"Shutdown"}"#)
-            #expect(try await busy.goaway().lastStream == 1)
-            #expect(try await busy.answer(stream: 0).status == 200)
-            #expect(await busy.remaining().isEmpty)
+            // On a busy machine the answer may come first.
+            let last = await busy.remaining()
+            #expect(last.contains { $0.type == FrameType.goaway.rawValue && $0.word(at: 0) == 1 })
+            #expect(last.contains { $0.status == 200 })
             await leaving
             #expect(fixture.simulator.snapshot().goaways == 2)
             await #expect(throws: (any Error).self) { try await fixture.push() }
