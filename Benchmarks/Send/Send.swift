@@ -7,7 +7,7 @@ import LiveActivity
 import Logging
 import OpenSSL
 
-/// What `bin/bench send` runs: the lanes as a worker uses them, and the server they send to. Each call measures one run
+/// What `bin/bench send` and `bin/bench dead` run: the lanes as a worker uses them, and the server they send to. Each call measures one run
 /// and prints one line of JSON.
 @main
 struct Send: AsyncParsableCommand {
@@ -20,12 +20,16 @@ struct Simulate: AsyncParsableCommand {
     @Option var directory: String
     @Option var streams = 1_000
     @Option(help: "Milliseconds before each answer.") var latency = 0.0
+    @Option(help: "Share of tokens that are dead.") var deadShare = 0.0
+    @Flag(help: "A rejection lowers the stream limit to 1, the next acceptance restores it.") var drop = false
 
     func run() async throws {
         var configuration = SimulatorConfiguration(certificateDirectory: directory)
         configuration.fast = true
         configuration.streams = streams
         configuration.faults.latency = latency
+        configuration.faults.deadShare = deadShare
+        configuration.faults.settingsDropOnRejection = drop
         configuration.controlPort = nil
         let simulator = try await APNsSimulator.start(configuration, logger: Logger(label: "bench"))
         guard let key = simulator.keys.first, case .file(let path) = key.material else { throw ExitCode(1) }
@@ -58,7 +62,7 @@ enum Lane: String, ExpressibleByArgument {
     case libcurl, nghttp2
 }
 
-/// Sends `requests` to different tokens of 80 bytes through one lane.
+/// Sends `requests` to different tokens of 80 bytes, through one lane if nothing else is said.
 struct Run: AsyncParsableCommand {
     @OptionGroup var key: KeyOptions
     @Option var transport: Lane
@@ -67,6 +71,9 @@ struct Run: AsyncParsableCommand {
     @Option var bodyFile: String
     @Option var requests: Int
     @Option var inFlight: Int
+    @Option var lanes = 1
+    @Option(help: "Requests before the clock runs.") var warmUp = 2_000
+    @Flag(help: "Rejected tokens are no failure.") var dead = false
 
     private static let pageSize = 1_000
     /// Pages in the lane at once, so that it never waits for the next.
@@ -77,6 +84,7 @@ struct Run: AsyncParsableCommand {
             origin: "https://127.0.0.1:\(port)", teamID: key.teamID, keyID: key.keyID,
             keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: key.keyFile))), caFile: caFile)
         configuration.maximumStreams = inFlight
+        configuration.lanes = lanes
         let logger = Logger(label: "bench")
         let sender: any PushTransport =
             switch transport {
@@ -87,10 +95,10 @@ struct Run: AsyncParsableCommand {
             headers: PushHeaders(bundleID: "com.example.scores", priority: .high, expiration: 0),
             payload: Array(try Data(contentsOf: URL(fileURLWithPath: bodyFile))))
         // Handshake, stream limit, first allocations.
-        _ = await Self.send(Self.pages(1 << 40, 2 * Self.pageSize), push, sender)
+        _ = await send(Self.pages(1 << 40, warmUp), push, sender)
         let pages = Self.pages(0, requests)
         let (cpu, start) = (CPUTime.now, ContinuousClock.now)
-        let failed = await Self.send(pages, push, sender)
+        let failed = await send(pages, push, sender)
         let (used, seconds) = (CPUTime.now - cpu, (ContinuousClock.now - start) / .seconds(1))
         await sender.close()
         print(
@@ -116,13 +124,14 @@ struct Run: AsyncParsableCommand {
     }
 
     /// How many were not accepted.
-    private static func send(_ pages: [TokenPage], _ push: PreparedPush, _ sender: any PushTransport) async -> Int {
-        await withTaskGroup(of: Int.self) { group in
-            for first in 0..<pagesAtOnce {
+    private func send(_ pages: [TokenPage], _ push: PreparedPush, _ sender: any PushTransport) async -> Int {
+        await withTaskGroup(of: Int.self) { [dead] group in
+            for first in 0..<Self.pagesAtOnce {
                 group.addTask {
                     var failed = 0
-                    for index in stride(from: first, to: pages.count, by: pagesAtOnce) {
-                        failed += await sender.send(pages[index], push).exceptions.count
+                    for index in stride(from: first, to: pages.count, by: Self.pagesAtOnce) {
+                        let outcome = await sender.send(pages[index], push)
+                        failed += outcome.exceptions.count { !dead || !$0.outcome.isRejected }
                     }
                     return failed
                 }
@@ -130,6 +139,10 @@ struct Run: AsyncParsableCommand {
             return await group.reduce(0, +)
         }
     }
+}
+
+extension PushOutcome {
+    var isRejected: Bool { if case .rejected = self { true } else { false } }
 }
 
 enum CPUTime {

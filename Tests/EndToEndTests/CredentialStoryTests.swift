@@ -1,0 +1,85 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Provider tokens and refused credentials, as an operator meets them: processes, Redis and the simulator.
+@Suite("Credentials")
+struct CredentialStoryTests {
+    private func faults(_ body: String, _ deployment: Deployment) async throws {
+        let url = deployment.controlURL + "/simulator/faults"
+        #expect(try await deployment.call("POST", url, user: nil, body: body).status == 200)
+    }
+
+    private func deliver(_ deployment: Deployment, _ name: String) async throws -> Int {
+        let output = try await deployment.run("publish", name, "--content-state", "{}", "--wait", "--json")
+        return try Ledger(output.out)["delivered"]
+    }
+
+    private func number(_ deployment: Deployment, _ field: String) async throws -> Int {
+        try await deployment.record()[field] as? Int ?? -1
+    }
+
+    @Test("Three workers send with one provider token, and renew it once when APNs calls it expired")
+    func oneProviderToken() async throws {
+        let deployment = try await Deployment.start()
+        var workers: [Program] = []
+        for name in ["one", "two", "three"] { workers.append(try await deployment.worker(name)) }
+        defer { for worker in workers { worker.kill() } }
+        for name in 0..<6 {
+            _ = try await deployment.importChannels(200, name: "match-\(name)")
+            #expect(try await deliver(deployment, "match-\(name)") == 200)
+        }
+        #expect(try await number(deployment, "provider_tokens") == 1)
+        try await faults(#"{"expire_next":1}"#, deployment)
+        for name in 0..<6 {
+            #expect(try await deliver(deployment, "match-\(name)") == 200)
+        }
+        #expect(try await number(deployment, "provider_tokens") == 2)
+        let key = "ll:jwt:{shop:"
+        for worker in workers {
+            #expect(!worker.err.contains("eyJ") && !worker.err.contains(key), "a token in the log")
+        }
+    }
+
+    @Test("Refused credentials halt the app's sends, keep its work, and show everywhere; a probe that passes ends it")
+    func refused() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        _ = try await deployment.importChannels(3_000, name: "match")
+        try await faults(#"{"reject_all":"InvalidProviderToken"}"#, deployment)
+        let push = try await deployment.publish("match")
+        try await worker.waitForLog("refuses this app's credentials")
+        let halted = try await deployment.record()
+        // One request for each page that was open: the first answer spoke for all.
+        #expect((1...8).contains(halted["requests"] as? Int ?? 0), "\(halted)")
+
+        let ready = try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil)
+        let alarm = (ready.json["alarms"] as? [[String: Any]])?.first
+        #expect(ready.status == 200 && alarm?["kind"] as? String == "credentials")
+        #expect(alarm?["reason"] as? String == "InvalidProviderToken")
+        let metrics = try await deployment.call("GET", "\(deployment.gatewayURL)/metrics", user: nil).text
+        #expect(metrics.contains(#"lamplighter_alarms{app="shop",kind="credentials"} 1"#))
+        let status = try await deployment.run("status")
+        #expect(status.out.contains("credentials: InvalidProviderToken"), "\(status.out)")
+
+        // The worker asks again by itself, with one request, and nothing is lost.
+        try await eventually("a probe") { try await number(deployment, "requests") > (halted["requests"] as? Int ?? 0) }
+        #expect(try await number(deployment, "requests") == (halted["requests"] as? Int ?? 0) + 1)
+        try await faults("{}", deployment)
+        // Killed, another worker begins with a probe at once, because the alarm stands.
+        worker.kill()
+        let heir = try await deployment.worker("heir")
+        defer { heir.kill() }
+        _ = try await deployment.importChannels(10, name: "other")
+        #expect(try await deliver(deployment, "other") == 10)
+        try await eventually("the halted push", within: .seconds(90)) {
+            let ledger = try await deployment.ledger(push)
+            return ledger.state == "done" && ledger["delivered"] == 3_000 && ledger.addsUp
+        }
+        let after = try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil)
+        #expect((after.json["alarms"] as? [Any])?.isEmpty == true)
+        let record = try await deployment.record()
+        #expect(record["accepted"] as? Int == 3_010 && record["accepted_tokens"] as? Int == 3_000)
+    }
+}
