@@ -20,6 +20,7 @@ struct LedgerReport: Decodable, Sendable {
     var duplicates_possible: Int
     var demoted: Int?
     var superseded_by: String?
+    var broadcast: Broadcast?
     var created_at: Timestamp
     var finished_at: Timestamp?
     var errors: [String: Int]?
@@ -28,6 +29,13 @@ struct LedgerReport: Decodable, Sendable {
 
     /// Ended as its publisher wants it: every target has an outcome, or a newer push took over.
     var isGood: Bool { state == "done" || state == "superseded" }
+
+    /// The request to the name's channel.
+    struct Broadcast: Decodable, Sendable {
+        var state: String
+        var status: Int?
+        var reason: String?
+    }
 
     /// Milliseconds since 1970, written as a number or as ISO 8601.
     enum Timestamp: Decodable, Sendable {
@@ -66,6 +74,10 @@ struct LedgerReport: Decodable, Sendable {
         head.add("name", name)
         head.add("event", "\(event), priority \(priority)")
         head.add("state", state + (superseded_by.map { " by \($0)" } ?? "") + (duration.map { " after \($0)" } ?? ""))
+        if let broadcast {
+            let answer = [broadcast.status.map { "\($0)" }, broadcast.reason].compactMap { $0 }.joined(separator: " ")
+            head.add("broadcast", broadcast.state + (answer.isEmpty ? "" : " (\(answer))"))
+        }
         var counts = Table(.left, .right)
         counts.add("targets", Terminal.grouped(targets) + (expanded ? "" : " so far"))
         counts.add("delivered", Terminal.grouped(delivered))

@@ -180,6 +180,11 @@ struct Sweep: Sendable {
             settlement = Settlement(range: range)
         } else if sweeper.store.time.now() >= deadline {
             settlement = Settlement(unsent: page.tokens.count + page.held.count, as: .expired, range: range)
+        } else if push.payload.count > Payload.maximumBytes {
+            // Accepted for the name's broadcast channel.
+            let count = page.tokens.count + page.held.count
+            settlement = Settlement(unsent: count, as: .failed, range: range)
+            settlement.errors[RejectionReason.Known.payloadTooLarge.rawValue] = count
         } else {
             settlement = Settlement(range: range)
             if !page.tokens.isEmpty {

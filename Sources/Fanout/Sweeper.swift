@@ -42,6 +42,7 @@ struct Sweeper: Sendable {
             case .name, .reconcile: return try await name(entry, log)
             case .shard, .catchUp: return try await part(entry.item, isClaimed: entry.isClaimed, log)
             case .retries: return try await retries(entry, log)
+            case .broadcast: return try await broadcasts(entry.item, log)
             }
         } catch {
             // Whatever was done is settled or will be done again from the checkpoint by whoever claims the entry.
@@ -81,11 +82,12 @@ struct Sweeper: Sendable {
         case .plan(let record, let shards):
             // Dying after `add` leaves shards that are added once more: a shard that is done or held turns them away.
             try await store.queue.add(
-                (0..<shards).map { index in
-                    WorkItem(
-                        app: item.app, name: item.name, push: push, priority: record.priority,
-                        part: .shard(index: index, count: shards))
-                })
+                broadcast(item, record)
+                    + (0..<shards).map { index in
+                        WorkItem(
+                            app: item.app, name: item.name, push: push, priority: record.priority,
+                            part: .shard(index: index, count: shards))
+                    })
             try await store.sweeps.markPlanned(item.app, item.name, push)
             return .acknowledge
         case .claimed(let claim) where push != item.push:
@@ -97,6 +99,9 @@ struct Sweeper: Sendable {
             ])
             return .acknowledge
         case .claimed(let claim):
+            let broadcast = broadcast(item, claim.record)
+            // Whoever dies before this has not settled the sweep, which is begun once more.
+            if !broadcast.isEmpty { try await store.queue.add(broadcast) }
             return try await sweep(item, claim, asked: asked, isClaimed: entry.isClaimed, log)
         }
     }

@@ -15,6 +15,7 @@ extension Handlers {
         try refuseUnbuilt(pushes)
         var warnings = pushes.flatMap(\.warnings) + (try await checkShapes(pushes, call))
         warnings += try await budgetWarnings(pushes, call)
+        warnings += try await checkSizes(pushes, call)
         var ids = pushes.map { _ in PushID.random() }
         if let key {
             let digest = Array(SHA256.hash(data: bytes))
@@ -59,7 +60,9 @@ extension Handlers {
         let bytes = try await call.body.collect()
         let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
         try refuseUnbuilt(pushes)
-        let warnings = pushes.flatMap(\.warnings) + (try await checkShapesIfPossible(pushes, call))
+        let warnings =
+            pushes.flatMap(\.warnings) + (try await checkShapesIfPossible(pushes, call))
+            + (try await checkSizes(pushes, call))
         return Answer(200, ["ok": true], warnings: warnings, type: Answer.airshipType)
     }
 
@@ -71,6 +74,21 @@ extension Handlers {
                     error: "starting an activity by push is not built yet", path: push.eventPath,
                     location: push.eventLocation))
         }
+    }
+
+    /// A payload of 4,097 to 5,120 bytes goes to a broadcast channel alone.
+    func checkSizes(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) -> [String] {
+        var warnings: [String] = []
+        for push in pushes {
+            guard let oversize = push.oversize else { continue }
+            guard let channel = try await broadcastChannel(call, push.publish.name), channel.state != .deleting else {
+                throw APIError(oversize)
+            }
+            warnings.append(
+                "\(oversize.path): the payload is over \(Payload.maximumBytes) bytes: it goes to the broadcast channel alone,"
+                    + " and the tokens that follow the name fail with PayloadTooLarge")
+        }
+        return warnings
     }
 
     func idempotencyKey(_ call: Call) throws(APIError) -> String? {

@@ -35,11 +35,23 @@ extension Ledger {
             "skipped": .integer(skipped), "pending": .integer(pending), "retries": .integer(retries),
             "duplicates_possible": .integer(duplicatesPossible), "demoted": .integer(demoted),
         ]
+        if let broadcast { body.append("broadcast", broadcast.json) }
         if let supersededBy { body.append("superseded_by", .string(supersededBy.description)) }
         body.append("created_at", .string(Instant.text(createdAt)))
         body.append("finished_at", finishedAt.map { .string(Instant.text($0)) } ?? .null)
         let reasons = errors.sorted { $0.key < $1.key }
         body.append("errors", .object(reasons.map { JSON.Member($0.key, .integer($0.value)) }))
+        return body
+    }
+}
+
+extension PushBroadcast {
+    fileprivate var json: JSON {
+        var body: JSON = [
+            "channel": channel.map { .string($0.rawValue) } ?? .null, "state": .string(state.rawValue),
+            "status": status.map { .integer($0) } ?? .null, "attempts": .integer(attempts),
+        ]
+        if let reason { body.append("reason", .string(reason)) }
         return body
     }
 }

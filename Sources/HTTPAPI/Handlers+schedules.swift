@@ -15,7 +15,9 @@ extension Handlers {
         let bytes = try await call.body.collect()
         let bodies = try ScheduleBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
         try refuseUnbuilt(bodies.map(\.push))
-        let warnings = bodies.flatMap(\.push.warnings) + (try await checkShapes(bodies.map(\.push), call))
+        let warnings =
+            bodies.flatMap(\.push.warnings) + (try await checkShapes(bodies.map(\.push), call))
+            + (try await checkSizes(bodies.map(\.push), call))
         var ids = bodies.map { _ in PushID.random() }
         if let key {
             let digest = Array(SHA256.hash(data: bytes))

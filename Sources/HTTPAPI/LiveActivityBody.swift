@@ -18,6 +18,7 @@ enum LiveActivityBody {
         var eventLocation: JSONLocation
         var contentState: JSONValue?
         var attributes: JSONValue?
+        var oversize: JSONError?
     }
 
     static let keys = [
@@ -54,12 +55,11 @@ enum LiveActivityBody {
         // A clock that was never set must not end the process; Redis settles the time in any case.
         let time = max(publish.timestamp ?? Int(now), Payload.timestampRange.lowerBound)
         let payload = Payload(publish, timestamp: time).bytes
-        guard payload.count <= Payload.maximumBytes else {
-            throw tooLarge(payload.count, body)
-        }
+        let oversize = payload.count > Payload.maximumBytes ? tooLarge(payload.count, body) : nil
+        if let oversize, payload.count > Payload.maximumBroadcastBytes || !publish.isForBroadcast { throw oversize }
         return Parsed(
             publish: publish, payload: payload, eventPath: eventValue.path, eventLocation: eventValue.location,
-            contentState: body["content_state"], attributes: body["attributes"])
+            contentState: body["content_state"], attributes: body["attributes"], oversize: oversize)
     }
 
     private static func event(_ value: JSONValue) throws(JSONError) -> ActivityEvent {

@@ -19,6 +19,8 @@ enum PublishBody {
         /// As they stand in the body, for the check of their shape.
         var contentState: JSONValue?
         var attributes: JSONValue?
+        /// The payload is too large for tokens, though not for a broadcast channel.
+        var oversize: JSONError?
     }
 
     /// `now` in epoch milliseconds; `staleAfter`: seconds to the `stale_date` of updates that give none.
@@ -73,7 +75,7 @@ enum PublishBody {
         return Push(
             publish: activity.publish, payload: activity.payload, warnings: warnings, eventPath: activity.eventPath,
             eventLocation: activity.eventLocation, contentState: activity.contentState,
-            attributes: activity.attributes)
+            attributes: activity.attributes, oversize: activity.oversize)
     }
 
     // Airship's other keys are taken for the sake of publishers that send them; those that would show something on a

@@ -55,6 +55,9 @@ public struct Publish: Sendable, Hashable {
         self.options = options
     }
 
+    /// Whether it also goes to the name's broadcast channel, if there is one: a channel has no audience, and starts nothing.
+    public var isForBroadcast: Bool { audience == .all && event != .start }
+
     /// Whether a newer push of the name whose audience covers this one's may replace the unsent rest of it.
     public var isSupersedable: Bool { event == .update && alert == nil && options.conflate }
 

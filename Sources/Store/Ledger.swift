@@ -10,6 +10,31 @@ public enum PushState: String, Sendable, Hashable, CaseIterable {
     }
 }
 
+/// The request that carries a push to its name's broadcast channel, besides those to tokens; no target of the ledger.
+public struct PushBroadcast: Sendable, Hashable {
+    public enum State: String, Sendable, Hashable, CaseIterable {
+        case waiting, delivered, failed, superseded, expired, cancelled
+    }
+
+    public var state: State
+    /// Of the last attempt, as the answer below.
+    public var channel: BroadcastChannelID?
+    /// APNs's; nil = no answer.
+    public var status: Int?
+    public var reason: String?
+    public var attempts: Int
+
+    public init(
+        state: State, channel: BroadcastChannelID? = nil, status: Int? = nil, reason: String? = nil, attempts: Int = 0
+    ) {
+        self.state = state
+        self.channel = channel
+        self.status = status
+        self.reason = reason
+        self.attempts = attempts
+    }
+}
+
 /// The account of one push: `targets = delivered + pruned + failed + superseded + expired + skipped + pending`.
 public struct Ledger: Sendable, Hashable {
     public var id: PushID
@@ -35,6 +60,9 @@ public struct Ledger: Sendable, Hashable {
     public var finishedAt: Int64?
     /// Answers other than 200 by reason; a token that was retried may be counted under several.
     public var errors: [String: Int] = [:]
+
+    /// Nil: it went to tokens alone.
+    public var broadcast: PushBroadcast?
 
     public var pending: Int { targets - delivered - pruned - failed - superseded - expired - skipped }
 

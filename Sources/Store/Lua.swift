@@ -12,7 +12,7 @@ enum Lua {
     static let channelConfirm = script("channel-confirm-1", PackageResources.channel_confirm_1_lua)
     static let channelStartToken = script("channel-start-token-1", PackageResources.channel_start_token_1_lua)
     static let pushAccept = script("push-accept-3", PackageResources.push_accept_3_lua)
-    static let pushBegin = sharing("push-begin-7", PackageResources.push_begin_7_lua)
+    static let pushBegin = sharing("push-begin-9", PackageResources.push_begin_9_lua)
     static let pushCancel = sharing("push-cancel-3", PackageResources.push_cancel_3_lua)
     static let taskClaim = sharing("task-claim-5", PackageResources.task_claim_5_lua)
     static let taskPlanned = script("task-planned-1", PackageResources.task_planned_1_lua)
@@ -34,6 +34,8 @@ enum Lua {
     static let broadcastFail = script("broadcast-fail-1", PackageResources.broadcast_fail_1_lua)
     static let broadcastLease = script("broadcast-lease-1", PackageResources.broadcast_lease_1_lua)
     static let broadcastIntend = script("broadcast-intend-2", PackageResources.broadcast_intend_2_lua)
+    static let broadcastTake = sharing("broadcast-take-3", PackageResources.broadcast_take_3_lua)
+    static let broadcastSettle = sharing("broadcast-settle-3", PackageResources.broadcast_settle_3_lua)
     static let broadcastForeign = script("broadcast-foreign-2", PackageResources.broadcast_foreign_2_lua)
     static let queueForget = script("queue-forget-1", PackageResources.queue_forget_1_lua)
     static let scheduleCreate = script("schedule-create-1", PackageResources.schedule_create_1_lua)
@@ -83,6 +85,8 @@ enum Lua {
         broadcastLease,
         broadcastIntend,
         broadcastForeign,
+        broadcastTake,
+        broadcastSettle,
         providerToken,
         schemaSet,
     ]

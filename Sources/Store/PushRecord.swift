@@ -17,6 +17,8 @@ public struct PushRecord: Sendable {
     public var state: PushState
     public var payload: [UInt8]
     public var demotion: Demotion?
+    /// It stands in the line of its name's broadcasts.
+    public var awaitsBroadcast = false
 }
 
 extension PushRecord {
@@ -45,7 +47,8 @@ extension PushRecord {
             isSupersedable: fields.text("sup") == "1", expiry: fields.number("expiry"),
             staleDate: fields.number("stale"),
             createdAt: Int64(createdAt), state: state, payload: Array(payload),
-            demotion: fields.text("demote").flatMap(Demotion.init(rawValue:)))
+            demotion: fields.text("demote").flatMap(Demotion.init(rawValue:)),
+            awaitsBroadcast: fields.text("bc") == PushBroadcast.State.waiting.rawValue)
     }
 }
 
@@ -68,6 +71,12 @@ extension Ledger {
         demoted = fields.number("demoted") ?? 0
         supersededBy = fields.text("superseded_by").flatMap { PushID($0) }
         finishedAt = fields.number("finished").map(Int64.init)
+        broadcast = fields.text("bc").flatMap(PushBroadcast.State.init(rawValue:)).map { state in
+            PushBroadcast(
+                state: state, channel: fields.text("bc:channel").flatMap { try? BroadcastChannelID($0) },
+                status: fields.number("bc:status"), reason: fields.text("bc:reason").flatMap { $0.isEmpty ? nil : $0 },
+                attempts: fields.number("bc:tries") ?? 0)
+        }
         for (field, value) in fields.pairs where field.hasPrefix("e:") {
             errors[String(field.dropFirst(2))] = Int(value)
         }

@@ -106,7 +106,7 @@ public struct Sweeps: Sendable {
                     keys: [
                         .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, push)),
                         .string(keys.tasks(tag, push)), .string(keys.root(tag)), .string(keys.catchUp(tag)),
-                        .string(keys.owed(tag)),
+                        .string(keys.owed(tag)), .string(keys.broadcast(tag)), .string(keys.broadcastLine(tag)),
                     ],
                     arguments: [
                         .string(push.description), .string(owner), .int(lease.milliseconds), .int(Self.bucketsPerShard),
@@ -184,7 +184,8 @@ public struct Sweeps: Sendable {
     /// Prolongs a lease; false when it is another's by now. Zero gives it back: it cannot be prolonged any more.
     public func renew(_ lease: Lease, for duration: Duration) async throws(StoreError) -> Bool {
         let tag = keys.tag(lease.app, lease.name)
-        let key = lease.part == .retries ? keys.retryLease(tag) : keys.tasks(tag, lease.push)
+        let isOfName = lease.part == .retries || lease.part == .broadcast
+        let key = isOfName ? keys.retryLease(tag) : keys.tasks(tag, lease.push)
         let reply = try await redis.run([
             RedisCommand(
                 Lua.taskRenew, keys: [.string(key)],

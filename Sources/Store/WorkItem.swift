@@ -23,6 +23,8 @@ public struct WorkItem: Sendable, Hashable {
         case catchUp
         /// The name's waiting channels that are due, of whatever pushes.
         case retries
+        /// The name's broadcasts that are due.
+        case broadcast
     }
 
     public var app: AppKey
@@ -44,6 +46,11 @@ public struct WorkItem: Sendable, Hashable {
         WorkItem(app: app, name: name, push: .none, priority: priority, part: .retries)
     }
 
+    /// One entry for all broadcasts of a name; it names no push.
+    public static func broadcast(_ app: AppKey, _ name: ActivityName, _ priority: PushPriority) -> WorkItem {
+        WorkItem(app: app, name: name, push: .none, priority: priority, part: .broadcast)
+    }
+
     public var stream: WorkStream {
         switch (part, priority) {
         case (.shard, .high): .shardsHigh
@@ -60,7 +67,7 @@ extension PushID {
 }
 
 extension WorkItem.Part {
-    /// `name`, `reconcile`, `3/8`, `c`, `r`: also the shard's name in a push's tasks.
+    /// `name`, `reconcile`, `3/8`, `c`, `r`, `b`: also the shard's name in a push's tasks.
     var text: String {
         switch self {
         case .name: "name"
@@ -68,6 +75,7 @@ extension WorkItem.Part {
         case .shard(let index, let count): "\(index)/\(count)"
         case .catchUp: "c"
         case .retries: "r"
+        case .broadcast: "b"
         }
     }
 
@@ -77,6 +85,7 @@ extension WorkItem.Part {
         case "reconcile": self = .reconcile
         case "c": self = .catchUp
         case "r": self = .retries
+        case "b": self = .broadcast
         default:
             let parts = text.split(separator: "/").compactMap { Int($0) }
             guard parts.count == 2, parts[1] > 0, parts[1].nonzeroBitCount == 1, parts[1] <= 1 << 16,

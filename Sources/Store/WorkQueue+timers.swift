@@ -74,9 +74,10 @@ extension WorkQueue {
             }
             let first: (push: PushID, priority: PushPriority)?
             let due: Int64?
+            let broadcasts: Bool
             do throws(StoreError) {
                 first = try await firstUnswept(app, name)
-                due = first == nil ? try await firstDue(app, name) : nil
+                (due, broadcasts) = first == nil ? try await firstDue(app, name) : (nil, false)
             } catch {
                 if error.isPassing { throw error }
                 // A name whose keys cannot be read must not keep those behind it asleep.
@@ -89,9 +90,10 @@ extension WorkQueue {
                     RedisCommand("ZADD", [.string(keys.open), "XX", .int(now), .string(route)]),
                 ])
                 woken += 1
-            } else if let due {
-                // Channels wait, and whoever put them in line may have died before the timer was set.
-                try await schedule(.retries(app, name, .high), due: due)
+            } else if due != nil || broadcasts {
+                // Channels or broadcasts wait, and whoever put them in line may have died before the timer was set.
+                if let due { try await schedule(.retries(app, name, .high), due: due) }
+                if broadcasts { try await schedule(.broadcast(app, name, .high), due: now) }
                 _ = try await redis.run([RedisCommand("ZADD", [.string(keys.open), "XX", .int(now), .string(route)])])
             } else {
                 // Only if nothing was published in between: a publish sets the time before it commits.
@@ -118,16 +120,20 @@ extension WorkQueue {
         return (push, number.flatMap(PushPriority.init(rawValue:)) ?? .high)
     }
 
-    /// When the name's first waiting channel is due, epoch ms; now when removals are owed.
-    private func firstDue(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Int64? {
+    /// When the name's first waiting channel is due, epoch ms, now when removals are owed; and whether broadcasts wait.
+    private func firstDue(
+        _ app: AppKey, _ name: ActivityName
+    ) async throws(StoreError) -> (due: Int64?, broadcasts: Bool) {
         let tag = keys.tag(app, name)
         let replies = try await redis.run([
             RedisCommand("ZRANGE", [.string(keys.retries(tag)), "0", "0", "WITHSCORES"]),
             RedisCommand("EXISTS", [.string(keys.owed(tag))]),
+            RedisCommand("EXISTS", [.string(keys.broadcastLine(tag))]),
         ])
         return try redisErrors { () throws(RedisError) in
-            if try replies[1].integer() == 1 { return 0 }
-            return replies[0].count == 2 ? try replies[0][1].optionalTime() : nil
+            let broadcasts = try replies[2].integer() == 1
+            if try replies[1].integer() == 1 { return (0, broadcasts) }
+            return (replies[0].count == 2 ? try replies[0][1].optionalTime() : nil, broadcasts)
         }
     }
 

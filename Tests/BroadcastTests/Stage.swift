@@ -20,6 +20,7 @@ struct Stage: Sendable {
     let simulator: APNsSimulator
     let manager: ChannelManager
     let sender: BroadcastSender
+    let apns: APNsConfiguration
     let logger: Logger
 
     static func run(
@@ -45,7 +46,7 @@ struct Stage: Sendable {
             configuration: apns, manageOrigin: try #require(simulator.manageURL), bundleID: bundleID, logger: logger)
         let stage = Stage(
             app: try AppKey("app"), store: Store(redis: connections), simulator: simulator, manager: client.channels,
-            sender: client.sender, logger: logger)
+            sender: client.sender, apns: apns, logger: logger)
         let result: Result<Void, any Error>
         do { result = .success(try await body(stage)) } catch { result = .failure(error) }
         await client.sender.close()
@@ -68,6 +69,20 @@ struct Stage: Sendable {
         var keeper = ChannelKeeper(store: store, apps: [self.app: app], owner: owner, logger: logger)
         keeper.ahead = later.milliseconds
         return keeper
+    }
+
+    /// A whole worker at work while `body` runs, with tokens going to the simulator too.
+    func working(_ body: () async throws -> Void) async throws {
+        let app = WorkerApp(
+            key: app, bundleID: Self.bundleID, transport: try CurlTransport(configuration: apns, logger: logger),
+            broadcasts: service)
+        let worker = Worker(store: store, apps: [app], options: WorkerOptions(), logger: logger)
+        let running = Task { try await worker.run() }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        running.cancel()
+        _ = await running.result
+        try result.get()
     }
 
     var now: Int64 { store.time.now() }

@@ -146,14 +146,20 @@ private let prefix = "notification.ios.live_activity"
     }
 
     @Test func `a payload over Apple's limit is refused with its size`() throws {
-        let state = #"{"text":"\#(String(repeating: "x", count: 5_000))"}"#
+        let state = #"{"text":"\#(String(repeating: "x", count: 6_000))"}"#
         let error = try refusal(publishText(activity: #"{"name":"n","event":"update","content_state":\#(state)}"#))
         #expect(error.status == 400)
         #expect(error.details?.path == "\(prefix).content_state")
-        #expect(error.details?.error.contains("5077 bytes") == true, "\(error.message)")
+        #expect(error.details?.error.contains("6077 bytes") == true, "\(error.message)")
         #expect(error.details?.error.contains("limit is 4096") == true)
+        let overhead = 6_077 - 6_000
+        // What a broadcast channel would take is refused later, unless the name has one.
+        for (size, isRefused) in [(4_097, true), (5_120, true), (4_096, false)] {
+            let text = #"{"text":"\#(String(repeating: "x", count: size - overhead))"}"#
+            let push = try parse(publishText(activity: #"{"name":"n","event":"update","content_state":\#(text)}"#))[0]
+            #expect(push.payload.count == size && (push.oversize != nil) == isRefused)
+        }
         // The largest that fits, exactly.
-        let overhead = 5_077 - 5_000
         let largest = #"{"text":"\#(String(repeating: "x", count: 4_096 - overhead))"}"#
         let push = try parse(publishText(activity: #"{"name":"n","event":"update","content_state":\#(largest)}"#))[0]
         #expect(push.payload.count == 4_096)

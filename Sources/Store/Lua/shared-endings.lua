@@ -7,11 +7,11 @@ local function id_text(raw)
         string.sub(hex, 17, 20), string.sub(hex, 21))
 end
 
--- A push is over when its sweep is, and nothing of it waits or is owed. Answers its state.
+-- A push is over when its sweep is, and nothing of it waits or is owed, its broadcast (`bc`) included. Answers its state.
 local function finish(p, w, now)
     local push = redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired')
-    local open = redis.call('HMGET', w, 'wait', 'owed')
-    if push[2] ~= '1' or tonumber(open[1] or 0) > 0 or tonumber(open[2] or 0) > 0 then return push[1] end
+    local open = redis.call('HMGET', w, 'wait', 'owed', 'bc')
+    if push[2] ~= '1' or tonumber(open[1] or 0) > 0 or tonumber(open[2] or 0) > 0 or open[3] then return push[1] end
     if push[1] == 'queued' or push[1] == 'sending' then
         push[1] = push[4] and push[4] == push[3] and 'expired' or 'done'
         redis.call('HSET', p, 'state', push[1], 'finished', now)
@@ -38,6 +38,16 @@ local function note_stop(dl, w, reason, now)
     local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
     if waiting > 0 then redis.call('HINCRBY', dl, 'r:' .. reason, waiting) end
     redis.call('PEXPIRE', dl, 604800000)
+end
+
+-- A push's broadcast leaves the line, as `how`: the push may be over with that.
+local function leave_broadcast(line, ps, ws, id, how, now)
+    if redis.call('EXISTS', ps .. id) == 1 then redis.call('HSET', ps .. id, 'bc', how) end
+    if redis.call('EXISTS', ws .. id) == 1 then
+        redis.call('HDEL', ws .. id, 'bc')
+        finish(ps .. id, ws .. id, now)
+    end
+    redis.call('ZREM', line, id)
 end
 
 -- Stops a push: its waiting places are counted at once. What is left of them in the lists counts nothing any more.

@@ -1,6 +1,7 @@
 -- Takes up a name's oldest unswept push, or says what to do instead. Its first caller fixes the number of shards; a push of
 -- one shard is claimed in the same step, so that a small audience costs one round trip.
 -- KEYS  1 n  2 q  3 p  4 w (tasks, hash)  5 b (the registry's bucket 0)  6 k (catch-up, zset)  7 o (removals owed)
+--       8 bc (the name's broadcast channel)  9 bt (pushes that wait for their broadcast)
 -- ARGV  1 push id  2 owner  3 lease ms  4 buckets a shard  5 most shards  6 retention ms  7 least ms between updates; 0 = off
 --       8 the p keys' common prefix  9 push id, 16 bytes  10 most lapses in a row without progress
 --       11 most updates at priority 10 an hour; 0 = any  12 the same for devices without frequent updates
@@ -79,6 +80,18 @@ if not active then
         end
         if demote ~= 'all' then count = count + 1 end
         redis.call('HSET', KEYS[1], 'budget', string.format('%s %d', at, count))
+    end
+    -- Joins the line of broadcasts here, where pushes are in order; the record says so to the caller, who wakes a sender.
+    local channel = redis.call('HGET', KEYS[8], 'state')
+    if channel == 'live' or channel == 'wanted' then
+        local push = redis.call('HMGET', KEYS[3], 'aud', 'event')
+        if push[1] == '*' and push[2] ~= 'start' then
+            redis.call('HSET', KEYS[3], 'bc', 'waiting')
+            redis.call('HSET', KEYS[4], 'bc', 1)
+            redis.call('ZADD', KEYS[9], update[1], id)
+            redis.call('PEXPIRE', KEYS[9], ARGV[6])
+            record[#record + 1], record[#record + 2] = 'bc', 'waiting'
+        end
     end
 end
 local task = redis.call('HMGET', KEYS[4], 'shards', 'planned', '0/1:e', '0/1:d', '0/1:p', '0/1:a', 'left', '0/1:o', '0/1:c',

@@ -1,0 +1,141 @@
+import APNsWire
+import LiveActivity
+import Logging
+import Store
+
+extension Sweeper {
+    /// How long after its name's end a channel is deleted: the last message has to reach devices that are offline.
+    static let channelGrace: Duration = .seconds(3_600)
+    /// APNs's own limit on what it keeps.
+    private static let longestStorage: Duration = .seconds(8 * 3_600)
+
+    /// The entry that wakes a sender for a push that has joined the line of its name's broadcasts.
+    func broadcast(_ item: WorkItem, _ record: PushRecord) -> [WorkItem] {
+        record.awaitsBroadcast ? [.broadcast(item.app, item.name, record.priority)] : []
+    }
+
+    /// A name's broadcasts, one after the other, until none is due.
+    func broadcasts(_ item: WorkItem, _ log: Logger) async throws(StoreError) -> Disposition {
+        while !drain.isOn {
+            let asked = Clocks.sinceBoot()
+            let turn = try await store.broadcasts.take(
+                item.app, item.name, owner: owner, lease: options.claimAfter)
+            switch turn {
+            case .idle: return .acknowledge
+            case .held(let left):
+                // Another worker is at it, or died at it; it may have looked before this one's push was in line.
+                try await store.queue.schedule(item, due: store.time.now() + min(left.milliseconds, 500))
+                return .acknowledge
+            case .wait(let left):
+                try await store.queue.schedule(item, due: store.time.now() + left.milliseconds)
+                return .acknowledge
+            case .send(let task):
+                let held = HeldLease(askedAt: asked, duration: options.claimAfter)
+                leases.hold(task.lease, held)
+                let isSettled = await broadcast(task, held, log)
+                leases.release(task.lease)
+                guard isSettled else { return .leave }
+            }
+        }
+        try await store.queue.add([item])
+        return .acknowledge
+    }
+
+    /// Sends one broadcast and settles it. False: what became of it could not be written down.
+    private func broadcast(_ task: BroadcastTask, _ held: HeldLease, _ log: Logger) async -> Bool {
+        let (app, name) = (task.lease.app, task.lease.name)
+        let (settlement, isChannelGone) = await attempt(task, log)
+        let settled = await held.whileLive(log) { () async throws(StoreError) in
+            let now = store.time.now()
+            if isChannelGone { _ = try await store.broadcasts.gone(app, name, task.channel, now: now) }
+            // First: should this worker die in between, it is done once more.
+            if task.record.event == .end, settlement.isFinal {
+                try await store.broadcasts.retire(app, name, at: now + Self.channelGrace.milliseconds)
+            }
+            return try await store.broadcasts.settle(task, settlement)
+        }
+        return settled == true
+    }
+
+    private func attempt(
+        _ task: BroadcastTask, _ log: Logger
+    ) async -> (settlement: BroadcastSettlement, isChannelGone: Bool) {
+        let record = task.record
+        let deadline = record.deadline(defaultLife: options.defaultLife)
+        guard store.time.now() < deadline else { return (BroadcastSettlement(.expired), false) }
+        guard let app = apps[task.lease.app], let service = app.broadcasts else {
+            // Another worker may be configured better.
+            return (BroadcastSettlement(.again(due: store.time.now() + 5_000), reason: "NoBroadcastService"), false)
+        }
+        let outcome = await service.send(
+            PreparedBroadcast(
+                bundleID: app.bundleID,
+                headers: BroadcastHeaders(
+                    channel: task.channel, storage: task.storage, priority: record.priority,
+                    expiration: record.expiry
+                        ?? Int((record.createdAt + Self.longestStorage.milliseconds) / 1_000)),
+                payload: record.payload))
+        let report = BroadcastReport(
+            outcome, attempts: task.attempts + 1, now: store.time.now(), triesOnce: record.expiry == 0,
+            backoff: options.backoff, fraction: .random(in: 0..<1))
+        if let alarm = report.alarm {
+            log.error("a broadcast is refused", metadata: ["reason": "\(alarm)"])
+            try? await store.alarms.raise(
+                Alarm(app: task.lease.app, kind: .broadcast, reason: alarm, since: store.time.now()))
+        }
+        return (report.settlement, report.isChannelGone)
+    }
+}
+
+extension BroadcastSettlement {
+    var isFinal: Bool { if case .again = outcome { false } else { true } }
+}
+
+/// What the answer to a broadcast means: decisions without clock or I/O.
+struct BroadcastReport: Hashable {
+    /// After an answer that speaks of our credentials: APNs does not want to be asked often.
+    static let restAfterRefusal: Duration = .seconds(15)
+
+    var settlement: BroadcastSettlement
+    /// APNs does not know the channel: another one is made, and the broadcast goes to that.
+    var isChannelGone = false
+    /// For an operator.
+    var alarm: String?
+
+    /// `attempts` with this one; `now` in epoch milliseconds.
+    init(
+        _ outcome: PushOutcome, attempts: Int, now: Int64, triesOnce: Bool, backoff: Backoff, fraction: Double
+    ) {
+        func again(_ status: Int?, _ reason: String, retryAfter: Int? = nil, mayRepeat: Bool = false)
+            -> BroadcastSettlement
+        {
+            guard !triesOnce, attempts < backoff.attempts else {
+                return BroadcastSettlement(.failed, status: status, reason: reason, mayRepeat: mayRepeat)
+            }
+            let delay = backoff.delay(afterAttempts: attempts, fraction: fraction, retryAfter: retryAfter)
+            return BroadcastSettlement(
+                .again(due: now + delay.milliseconds), status: status, reason: reason, mayRepeat: mayRepeat)
+        }
+        switch outcome {
+        case .accepted: settlement = BroadcastSettlement(.delivered, status: 200)
+        case .unanswered(let none):
+            settlement = again(nil, none.cause.rawValue, mayRepeat: none.mayHaveBeenDelivered)
+        case .rejected(let rejection):
+            let (status, reason) = (rejection.status, rejection.reason.wire)
+            switch rejection.verdict {
+            case .retry, .retryOnFreshConnection, .renewProviderToken:
+                settlement = again(status, reason, retryAfter: rejection.retryAfter)
+            case .recreateChannel:
+                isChannelGone = true
+                settlement = again(status, reason)
+            case .haltApp:
+                alarm = reason
+                settlement = BroadcastSettlement(
+                    .again(due: now + Self.restAfterRefusal.milliseconds), status: status, reason: reason)
+            case .stopPush, .pruneToken, .pruneIfOlder:
+                alarm = reason
+                settlement = BroadcastSettlement(.failed, status: status, reason: reason)
+            }
+        }
+    }
+}

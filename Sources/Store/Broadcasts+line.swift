@@ -1,0 +1,122 @@
+public import LiveActivity
+import Redis
+
+/// One broadcast in hand.
+public struct BroadcastTask: Sendable {
+    public var lease: Lease
+    public var record: PushRecord
+    public var channel: BroadcastChannelID
+    public var storage: BroadcastStorage
+    /// Made before this one.
+    public var attempts: Int
+}
+
+public enum BroadcastTurn: Sendable {
+    /// Nothing waits under this name.
+    case idle
+    /// Another worker is at it.
+    case held(Duration)
+    /// For the channel to be made, for a back-off, or for the interval between two updates.
+    case wait(Duration)
+    case send(BroadcastTask)
+}
+
+/// What one request came to.
+public struct BroadcastSettlement: Sendable, Hashable {
+    public enum Outcome: Sendable, Hashable {
+        case delivered, failed, expired
+        /// Epoch milliseconds.
+        case again(due: Int64)
+    }
+
+    public var outcome: Outcome
+    /// APNs's answer; nil = none.
+    public var status: Int?
+    public var reason: String?
+    /// It may have been carried out, though that was never said.
+    public var mayRepeat: Bool
+
+    public init(_ outcome: Outcome, status: Int? = nil, reason: String? = nil, mayRepeat: Bool = false) {
+        self.outcome = outcome
+        self.status = status
+        self.reason = reason
+        self.mayRepeat = mayRepeat
+    }
+}
+
+/// The line of a name's broadcasts. A push for everyone joins it when it is taken up (`push-begin`), if the name has a
+/// channel, and is not done before it has left it.
+extension Broadcasts {
+    /// Least time between two updates to one channel. Apple's staff: about one a second.
+    static let interval: Duration = .seconds(1)
+
+    /// Takes what is next in line, for one request under a lease.
+    public func take(
+        _ app: AppKey, _ name: ActivityName, owner: String, lease: Duration
+    ) async throws(StoreError) -> BroadcastTurn {
+        let tag = keys.tag(app, name)
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.broadcastTake,
+                keys: [
+                    .string(keys.broadcast(tag)), .string(keys.broadcastLine(tag)), .string(keys.retryLease(tag)),
+                ],
+                arguments: [
+                    .string(owner), .int(lease.milliseconds), .string(keys.pushPrefix(tag)),
+                    .string(keys.tasksPrefix(tag)), .int(Pushes.retention.milliseconds),
+                    .int(Self.interval.milliseconds),
+                ])
+        ])[0]
+        let word = try redisErrors { () throws(RedisError) in try reply[0].string() }
+        switch word {
+        case "idle": return .idle
+        case "held": return .held(.milliseconds(try redisErrors { () throws(RedisError) in try reply[1].integer() }))
+        case "wait": return .wait(.milliseconds(try redisErrors { () throws(RedisError) in try reply[1].integer() }))
+        case "send":
+            let (epoch, push, channel, storage, attempts, fields) = try redisErrors { () throws(RedisError) in
+                (
+                    try reply[1].integer(), try reply[2].string(), try reply[3].string(), try reply[4].string(),
+                    try reply[5].integer(), try StoredHash(reply[6])
+                )
+            }
+            guard let push = PushID(push), let channel = try? BroadcastChannelID(channel),
+                let storage = BroadcastStorage(rawValue: storage)
+            else { throw .corrupt("broadcast in line") }
+            return .send(
+                BroadcastTask(
+                    lease: Lease(app: app, name: name, push: push, part: .broadcast, owner: owner, epoch: epoch),
+                    record: try PushRecord(id: push, fields), channel: channel, storage: storage, attempts: attempts))
+        default: throw .redis(.unexpectedReply("broadcast-take answered \(word)"))
+        }
+    }
+
+    /// False: the lease is another's; nothing was written.
+    public func settle(
+        _ task: BroadcastTask, _ settlement: BroadcastSettlement
+    ) async throws(StoreError) -> Bool {
+        let lease = task.lease
+        let tag = keys.tag(lease.app, lease.name)
+        var due: Int64 = 0
+        let outcome: String
+        switch settlement.outcome {
+        case .delivered: outcome = "delivered"
+        case .failed: outcome = "failed"
+        case .expired: outcome = "expired"
+        case .again(let time): (outcome, due) = ("again", time)
+        }
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.broadcastSettle,
+                keys: [
+                    .string(keys.broadcast(tag)), .string(keys.broadcastLine(tag)), .string(keys.retryLease(tag)),
+                ],
+                arguments: [
+                    .int(lease.epoch), .string(lease.owner), .string(lease.push.description), .string(outcome),
+                    .string(task.channel.rawValue), .string(settlement.status.map { "\($0)" } ?? ""),
+                    .string(settlement.reason ?? ""), .int(due), settlement.mayRepeat ? "1" : "0",
+                    .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
+                ])
+        ])[0]
+        return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+    }
+}

@@ -1,0 +1,57 @@
+import APNsWire
+import Store
+import Testing
+
+@testable import Fanout
+
+/// What each answer to a broadcast means.
+@Suite struct BroadcastReportTests {
+    private func report(
+        _ status: Int, _ reason: RejectionReason.Known, attempts: Int = 1, retryAfter: Int? = nil, once: Bool = false
+    ) -> BroadcastReport {
+        report(
+            .rejected(Rejection(status: status, reason: .known(reason), retryAfter: retryAfter)), attempts: attempts,
+            once: once)
+    }
+
+    private func report(_ outcome: PushOutcome, attempts: Int = 1, once: Bool = false) -> BroadcastReport {
+        BroadcastReport(
+            outcome, attempts: attempts, now: 1_000_000, triesOnce: once, backoff: Backoff(), fraction: 0.5)
+    }
+
+    @Test func whatPassesIsTriedAgain() {
+        let limited = report(429, .tooManyRequests, retryAfter: 7)
+        #expect(limited.settlement.outcome == .again(due: 1_007_500) && limited.settlement.status == 429)
+        #expect(report(503, .serviceUnavailable, attempts: 3).settlement.outcome == .again(due: 1_002_000))
+        #expect(report(403, .expiredProviderToken).settlement.outcome == .again(due: 1_000_500))
+        let lost = report(.unanswered(.init(.connectionLost, mayHaveBeenDelivered: true)))
+        #expect(lost.settlement.outcome == .again(due: 1_000_500))
+        #expect(
+            lost.settlement.mayRepeat && lost.settlement.reason == "ConnectionLost" && lost.settlement.status == nil)
+        #expect(lost.alarm == nil && !lost.isChannelGone)
+    }
+
+    @Test func whatIsTriedOftenEnoughFails() {
+        #expect(report(429, .tooManyRequests, attempts: 10).settlement.outcome == .failed)
+        #expect(report(429, .tooManyRequests, once: true).settlement.outcome == .failed)
+    }
+
+    @Test func aChannelThatIsGoneIsMadeAnew() {
+        let gone = report(400, .channelNotRegistered)
+        #expect(gone.isChannelGone && gone.settlement.outcome == .again(due: 1_000_500))
+    }
+
+    @Test func credentialsRingAndStay() {
+        let refused = report(403, .topicMismatch, attempts: 30)
+        #expect(refused.alarm == "TopicMismatch" && refused.settlement.outcome == .again(due: 1_015_000))
+    }
+
+    @Test func mistakesEndIt() {
+        for reason in [RejectionReason.Known.badExpirationDate, .missingPushType, .badChannelId, .featureNotEnabled] {
+            let refused = report(400, reason)
+            #expect(refused.settlement.outcome == .failed && refused.settlement.reason == reason.rawValue)
+            #expect(refused.alarm == reason.rawValue)
+        }
+        #expect(report(.accepted).settlement == BroadcastSettlement(.delivered, status: 200))
+    }
+}

@@ -1,0 +1,239 @@
+import APNsSimulator
+import APNsWire
+import LiveActivity
+import Store
+import Testing
+
+@testable import Fanout
+
+/// From the accepted publish to the simulator's record: once to the channel, once to each token.
+@Suite(.timeLimit(.minutes(3)), .serialized)
+struct PublishingTests {
+    private func publish(
+        _ it: Stage, goals: Int, event: ActivityEvent = .update, audience: Audience = .all, isFirm: Bool = false,
+        expiry: Int? = nil, size: Int? = nil
+    ) async throws -> PushID {
+        var state = #"{"goals":\#(goals)}"#
+        if let size { state = #"{"goals":\#(goals),"text":"\#(String(repeating: "x", count: size))"}"# }
+        let publish = Publish(
+            name: try it.name(), event: event, audience: audience, contentState: RawJSON(checked: state),
+            alert: isFirm ? RawJSON(checked: #"{"title":"Goal"}"#) : nil, options: PublishOptions(expiry: expiry))
+        let id = PushID.random()
+        let accepted = try await it.store.pushes.accept(
+            it.app, publish, id: id, payload: Payload(publish, timestamp: Int(it.now / 1_000)).bytes,
+            timestampOffset: Payload.timestampOffset)
+        guard case .accepted = accepted else { throw Refused(acceptance: accepted) }
+        return id
+    }
+
+    private struct Refused: Error { var acceptance: Acceptance }
+    private struct NeverCame: Error { var last: Ledger? }
+
+    /// The ledger, once `isReady`.
+    private func ledger(
+        _ it: Stage, _ id: PushID, until isReady: (Ledger) -> Bool = { $0.state.isFinal }
+    ) async throws -> Ledger {
+        var last: Ledger?
+        for _ in 0..<1_200 {
+            last = try await it.store.pushes.ledger(it.app, id)
+            if let last, isReady(last) { return last }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        throw NeverCame(last: last)
+    }
+
+    private func liveChannel(_ it: Stage, _ storage: BroadcastStorage = .none) async throws -> BroadcastChannelID {
+        try await it.want(try it.name(), storage)
+        await it.keeper().tick()
+        return try #require(try await it.channel(try it.name())?.id)
+    }
+
+    private func follow(_ it: Stage, _ count: Int) async throws {
+        let registrations = try (0..<count).map { number in
+            Registration(
+                channel: try ChannelID("device-\(number)"),
+                token: try PushToken(hex: String(repeating: "a\(number)", count: 40)), registeredAt: it.now)
+        }
+        _ = try await it.store.registry.track(it.app, try it.name(), registrations)
+    }
+
+    @Test func onceToTheChannelAndOnceToEachToken() async throws {
+        try await Stage.run { it in
+            let channel = try await liveChannel(it)
+            try await follow(it, 3)
+            try await it.working {
+                let done = try await ledger(it, try await publish(it, goals: 1, expiry: Int(it.now / 1_000) + 600))
+                #expect(done.state == .done && done.targets == 3 && done.delivered == 3 && done.pending == 0)
+                #expect(
+                    done.broadcast
+                        == PushBroadcast(state: .delivered, channel: channel, status: 200, attempts: 1))
+                let received = try #require(it.simulator.channel(channel.rawValue)?.received)
+                #expect(received.accepted == 1 && received.contentState == #"{"goals":1}"#)
+                let record = it.simulator.snapshot()
+                #expect(record.accepted == 3 && record.broadcasts.accepted == 1)
+                // The push has an expiry, the channel keeps nothing: it went out with 0, or APNs had refused it.
+                #expect(record.broadcasts.byReason.isEmpty)
+            }
+        }
+    }
+
+    @Test func aNameMayHaveNothingButAChannel() async throws {
+        try await Stage.run { it in
+            let channel = try await liveChannel(it, .newest)
+            try await it.working {
+                let update = try await ledger(it, try await publish(it, goals: 1))
+                #expect(update.state == .done && update.targets == 0 && update.broadcast?.state == .delivered)
+                // Larger than any token's limit, and as large as a channel takes.
+                let large = try await ledger(it, try await publish(it, goals: 2, size: 4_900))
+                #expect(large.broadcast?.state == .delivered)
+                let end = try await ledger(it, try await publish(it, goals: 3, event: .end))
+                #expect(end.state == .done && end.broadcast?.state == .delivered)
+                let received = try #require(it.simulator.channel(channel.rawValue)?.received)
+                #expect(received.accepted == 3 && received.event == "end" && received.outOfOrder == 0)
+                // The channel is deleted some time after the end.
+                let state = try #require(try await it.channel(try it.name()))
+                #expect(state.state == .live && state.deleteAt ?? 0 > it.now + 3_000_000)
+                await it.keeper(later: .seconds(3_601)).tick()
+                #expect(it.atAPNs.isEmpty)
+            }
+        }
+    }
+
+    /// A payload that only the channel may have: the tokens fail, nothing is pruned.
+    @Test func aPayloadTooLargeForTokens() async throws {
+        try await Stage.run { it in
+            _ = try await liveChannel(it)
+            try await follow(it, 2)
+            try await it.working {
+                let done = try await ledger(it, try await publish(it, goals: 1, size: 4_500))
+                #expect(done.state == .done && done.failed == 2 && done.errors == ["PayloadTooLarge": 2])
+                #expect(done.broadcast?.state == .delivered)
+                #expect(it.simulator.snapshot().requests == 0)
+            }
+        }
+    }
+
+    /// While APNs refuses, newer updates replace older ones; then the newest goes out, and what may not be replaced goes in
+    /// its place.
+    @Test func updatesGiveWayToNewerOnesInOrder() async throws {
+        try await Stage.run { it in
+            let channel = try await liveChannel(it)
+            try await it.working {
+                try it.set { $0.broadcastRejections = ["TooManyRequests": 1] }
+                let first = try await publish(it, goals: 1)
+                _ = try await ledger(it, first) { $0.broadcast?.attempts ?? 0 > 0 }
+                let second = try await publish(it, goals: 2)
+                _ = try await ledger(it, second) { $0.broadcast != nil }
+                let goal = try await publish(it, goals: 3, isFirm: true)
+                _ = try await ledger(it, goal) { $0.broadcast != nil }
+                let last = try await publish(it, goals: 4)
+                _ = try await ledger(it, last) { $0.broadcast != nil }
+                try it.set { _ in }
+
+                let end = try await ledger(it, last)
+                #expect(end.state == .done && end.broadcast?.state == .delivered)
+                for id in [first, second] {
+                    let before = try await ledger(it, id)
+                    #expect(before.state == .done && before.broadcast?.state == .superseded)
+                }
+                #expect(try await ledger(it, goal).broadcast?.state == .delivered)
+                let received = try #require(it.simulator.channel(channel.rawValue)?.received)
+                #expect(received.accepted == 2 && received.outOfOrder == 0 && received.contentState == #"{"goals":4}"#)
+            }
+        }
+    }
+
+    /// Deleted behind our back: the broadcast waits for the new channel and goes to that.
+    @Test func aLostChannelIsMadeAnewAndGetsTheBroadcast() async throws {
+        try await Stage.run { it in
+            let lost = try await liveChannel(it)
+            #expect(it.simulator.deleteChannel(lost.rawValue))
+            try await it.working {
+                let done = try await ledger(it, try await publish(it, goals: 1))
+                let channel = try #require(try await it.channel(try it.name())?.id)
+                #expect(channel != lost && it.atAPNs == [channel.rawValue])
+                #expect(done.broadcast?.state == .delivered && done.broadcast?.channel == channel)
+                #expect(done.broadcast?.attempts == 2)
+                #expect(it.simulator.snapshot().broadcasts.byReason == ["ChannelNotRegistered": 1])
+            }
+        }
+    }
+
+    @Test func whatIsNotForEveryoneIsNotBroadcast() async throws {
+        try await Stage.run { it in
+            _ = try await liveChannel(it)
+            try await follow(it, 1)
+            try await it.working {
+                let some = try await ledger(
+                    it, try await publish(it, goals: 1, audience: .channel(try ChannelID("device-0"))))
+                #expect(some.delivered == 1 && some.broadcast == nil)
+                #expect(it.simulator.snapshot().broadcasts.requests == 0)
+            }
+        }
+    }
+
+    @Test func failuresAreShownAndEndThePush() async throws {
+        try await Stage.run { it in
+            let channel = try await liveChannel(it)
+            try await follow(it, 1)
+            try await it.working {
+                try it.set { $0.broadcastRejections = ["BadPriority": 1] }
+                let failed = try await ledger(it, try await publish(it, goals: 1, isFirm: true))
+                #expect(failed.state == .done && failed.delivered == 1)
+                #expect(
+                    failed.broadcast
+                        == PushBroadcast(
+                            state: .failed, channel: channel, status: 400, reason: "BadPriority", attempts: 1))
+                #expect(try await it.store.alarms.list([it.app]).map(\.kind) == [.broadcast])
+
+                // Tried once, whatever the answer.
+                try it.set { $0.broadcastRejections = ["ServiceUnavailable": 1] }
+                let once = try await ledger(it, try await publish(it, goals: 2, isFirm: true, expiry: 0))
+                #expect(once.broadcast?.state == .failed && once.broadcast?.status == 503)
+
+                let waiting = try await publish(it, goals: 3, isFirm: true)
+                _ = try await ledger(it, waiting) { $0.broadcast?.attempts ?? 0 > 0 }
+                _ = try await it.store.pushes.cancel(it.app, waiting)
+                let cancelled = try await ledger(it, waiting) { $0.broadcast?.state == .cancelled }
+                #expect(cancelled.state == .cancelled)
+            }
+        }
+    }
+
+    /// The line under its lease, without a worker: one sender at a time, and one that lost it changes nothing.
+    @Test func oneSenderAtATime() async throws {
+        try await Stage.run { it in
+            _ = try await liveChannel(it)
+            let id = try await publish(it, goals: 1)
+            _ = try await it.store.sweeps.begin(
+                it.app, try it.name(), hint: id, owner: "one", lease: .seconds(10))
+            func take(_ owner: String, _ lease: Duration) async throws -> BroadcastTurn {
+                try await it.store.broadcasts.take(it.app, try it.name(), owner: owner, lease: lease)
+            }
+            guard case .send(let dead) = try await take("dead", .zero) else {
+                Issue.record("nothing to send")
+                return
+            }
+            #expect(dead.record.id == id && dead.attempts == 0 && dead.storage == .none)
+            guard case .send(let task) = try await take("two", .seconds(60)) else {
+                Issue.record("the lease was over")
+                return
+            }
+            guard case .held = try await take("three", .zero) else {
+                Issue.record("two senders")
+                return
+            }
+            #expect(try await !it.store.broadcasts.settle(dead, BroadcastSettlement(.delivered, status: 200)))
+            #expect(try await it.store.pushes.ledger(it.app, id)?.broadcast?.state == .waiting)
+            #expect(try await it.store.sweeps.renew(task.lease, for: .seconds(60)))
+            #expect(try await it.store.broadcasts.settle(task, BroadcastSettlement(.delivered, status: 200)))
+            // Said twice, it counts once.
+            #expect(try await !it.store.broadcasts.settle(task, BroadcastSettlement(.failed, status: 400)))
+            #expect(try await it.store.pushes.ledger(it.app, id)?.broadcast?.state == .delivered)
+            guard case .idle = try await take("two", .zero) else {
+                Issue.record("it is sent already")
+                return
+            }
+        }
+    }
+}
