@@ -70,6 +70,7 @@ struct WorkCommand: AsyncParsableCommand {
         options.concurrency = settings.worker.concurrency
         options.claimAfter = settings.worker.claimAfter
         options.maxClaims = settings.worker.maxClaims
+        options.channelLife = settings.broadcastDeleteAfter
         options.drainTimeout = settings.worker.drainTimeout
         options.budget = HighBudget(
             perHour: settings.budget.highPerHour, perHourInfrequent: settings.budget.highPerHourInfrequent)

@@ -4,8 +4,6 @@ import Logging
 import Store
 
 extension Sweeper {
-    /// How long after its name's end a channel is deleted: the last message has to reach devices that are offline.
-    static let channelGrace: Duration = .seconds(3_600)
     /// APNs's own limit on what it keeps.
     private static let longestStorage: Duration = .seconds(8 * 3_600)
 
@@ -50,7 +48,7 @@ extension Sweeper {
             if isChannelGone { _ = try await store.broadcasts.gone(app, name, task.channel, now: now) }
             // First: should this worker die in between, it is done once more.
             if task.record.event == .end, settlement.isFinal {
-                try await store.broadcasts.retire(app, name, at: now + Self.channelGrace.milliseconds)
+                try await store.broadcasts.retire(app, name, at: now + options.channelLife.milliseconds)
             }
             return try await store.broadcasts.settle(task, settlement)
         }
@@ -71,7 +69,8 @@ extension Sweeper {
             PreparedBroadcast(
                 bundleID: app.bundleID,
                 headers: BroadcastHeaders(
-                    channel: task.channel, storage: task.storage, priority: record.priority,
+                    channel: task.channel, storage: task.storage,
+                    priority: record.demotion == .all ? .low : record.priority,
                     expiration: record.expiry
                         ?? Int((record.createdAt + Self.longestStorage.milliseconds) / 1_000)),
                 payload: record.payload))

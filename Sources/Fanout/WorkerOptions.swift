@@ -48,6 +48,8 @@ public struct WorkerOptions: Sendable {
     public var budget = HighBudget()
     public var backoff = Backoff()
     public var pruneGuard = PruneGuard()
+    /// From a name's end to the deletion of its broadcast channel.
+    public var channelLife: Duration = .seconds(3_600)
 
     public init(name: String = "worker") { self.name = name }
 }

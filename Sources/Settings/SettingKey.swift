@@ -109,6 +109,10 @@ extension SettingKey {
     public static let pacingMinInterval = SettingKey(
         "pacing.min_interval", .seconds(0...3_600), "1", "least time between alert-free updates of a name; 0 = off")
 
+    public static let broadcastDeleteAfter = SettingKey(
+        "broadcast.delete_after", .seconds(0...604_800), "1h",
+        "time from a name's end to the deletion of its broadcast channel")
+
     public static let logLevel = SettingKey(
         "log.level", .choice(["trace", "debug", "info", "notice", "warning", "error", "critical"]), "info",
         "least severe message that is logged")
@@ -125,6 +129,7 @@ extension SettingKey {
         guardShare, guardAnswers, guardWindow,
         defaultsStaleAfter, budgetHighPerHour, budgetHighPerHourInfrequent,
         pacingMinInterval,
+        broadcastDeleteAfter,
         logLevel, logFormat,
     ]
 }

@@ -24,6 +24,7 @@ extension Settings {
             highPerHour: reader.whole(.budgetHighPerHour),
             highPerHourInfrequent: reader.whole(.budgetHighPerHourInfrequent))
         let staleAfter = reader.duration(.defaultsStaleAfter)
+        let deleteAfter = reader.duration(.broadcastDeleteAfter)
         let pacing = reader.duration(.pacingMinInterval)
         let log = Log(level: reader.choice(.logLevel), isJSON: reader.choice(.logFormat) == "json")
         var apps = AppsReader(input: input, file: file)
@@ -34,7 +35,7 @@ extension Settings {
             redisURL: redisURL, redisConnections: connections, redisPrefix: prefix,
             waitReplicas: waitReplicas, waitTimeout: waitTimeout, gateway: gateway,
             worker: worker, pruneGuard: pruneGuard, budget: budget, staleAfter: staleAfter, pacingMinInterval: pacing,
-            log: log,
+            broadcastDeleteAfter: deleteAfter, log: log,
             apps: found,
             warnings: unknownVariables(input.environment) + apps.warnings, file: input.file?.path)
     }

@@ -67,6 +67,8 @@ public struct Settings: Sendable {
     public var staleAfter: Duration
     /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.
     public var pacingMinInterval: Duration
+    /// From a name's end to the deletion of its broadcast channel.
+    public var broadcastDeleteAfter: Duration
     public var log: Log
     public var apps: [AppSettings]
     /// What was ignored and why; to be logged once at start.
