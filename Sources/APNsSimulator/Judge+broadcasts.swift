@@ -39,17 +39,7 @@ extension Judge {
         if verdict == .accepted, let reason = drawn(broadcastRejections, hash, attempt) {
             verdict = .rejected(reason, timestamp: nil)
         }
-        var reaches = verdict == .accepted
-        if faults.resetShare > 0, Draw.reset(seed: configuration.seed, hash, attempt: attempt) < faults.resetShare {
-            verdict = .reset(faults.resetCode)
-            reaches = reaches && faults.resetDelivers
-        } else if stallsHere
-            || (faults.stallShare > 0
-                && Draw.stall(seed: configuration.seed, hash, attempt: attempt) < faults.stallShare)
-        {
-            verdict = .stalled
-            reaches = reaches && faults.stallDelivers
-        }
+        let reaches = disturb(&verdict, hash, attempt: attempt, stallsHere: stallsHere)
         record.noteBroadcast(verdict)
         record.receiveBroadcast(
             &channels, channel: channel.id, payload: body, verdict: verdict, reaches: reaches, id: requestID,

@@ -205,17 +205,7 @@ struct Judge: Sendable {
         let hash = Draw.hash(target.token)
         let attempt = configuration.fast ? record.totals.requests : record.attempts(of: target.token)
         if verdict == .accepted { verdict = fate(of: target.token, hash: hash, attempt: attempt, now: now) }
-        var reaches = verdict == .accepted
-        if faults.resetShare > 0, Draw.reset(seed: configuration.seed, hash, attempt: attempt) < faults.resetShare {
-            verdict = .reset(faults.resetCode)
-            reaches = reaches && faults.resetDelivers
-        } else if stallsHere
-            || (faults.stallShare > 0
-                && Draw.stall(seed: configuration.seed, hash, attempt: attempt) < faults.stallShare)
-        {
-            verdict = .stalled
-            reaches = reaches && faults.stallDelivers
-        }
+        let reaches = disturb(&verdict, hash, attempt: attempt, stallsHere: stallsHere)
         record.note(verdict)
         if configuration.fast {
             if reaches, verdict != .accepted { record.totals.acceptedUnanswered += 1 }
@@ -225,6 +215,23 @@ struct Judge: Sendable {
                 now: now)
         }
         return (verdict, id)
+    }
+
+    /// What chance does to a verdict: a reset or a stall in its place. Whether the device gets the push all the same.
+    func disturb(_ verdict: inout Judgement, _ hash: UInt64, attempt: Int, stallsHere: Bool) -> Bool {
+        let reaches = verdict == .accepted
+        if faults.resetShare > 0, Draw.reset(seed: configuration.seed, hash, attempt: attempt) < faults.resetShare {
+            verdict = .reset(faults.resetCode)
+            return reaches && faults.resetDelivers
+        }
+        if stallsHere
+            || (faults.stallShare > 0
+                && Draw.stall(seed: configuration.seed, hash, attempt: attempt) < faults.stallShare)
+        {
+            verdict = .stalled
+            return reaches && faults.stallDelivers
+        }
+        return reaches
     }
 
     private struct Target { var token: [UInt8] }
