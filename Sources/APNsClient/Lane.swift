@@ -160,7 +160,8 @@ final class Lane {
                 unconnected(request, cause, result, transfer, connection)
                 continue
             case .unknown(let cause):
-                desk.unanswered(request, cause, mayHaveBeenDelivered: true)
+                // Told last: what its sender posts then is not given up with what waits now.
+                defer { desk.unanswered(request, cause, mayHaveBeenDelivered: true) }
                 if cause == .timeout {
                     // One silent stream among others that are answered is no fault of the connection.
                     guard connection.isSilent(now: now) else { continue }
@@ -206,9 +207,10 @@ final class Lane {
         settings.logger.warning(
             "no connection to APNs",
             metadata: ["origin": "\(settings.origin)", "cause": "\(cause.rawValue)", "error": "\(words)"])
-        desk.unanswered(request, cause, mayHaveBeenDelivered: result.status != 0)
         retire(connection)
         desk.connectionFailed(cause)
+        // Told last: what its sender posts then is not given up with what waited.
+        desk.unanswered(request, cause, mayHaveBeenDelivered: result.status != 0)
     }
 
     /// No more requests for this connection. It is dropped when its last one has ended.
