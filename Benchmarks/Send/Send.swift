@@ -23,6 +23,12 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "Share of tokens that are dead.") var deadShare = 0.0
     @Flag(help: "A rejection lowers the stream limit to 1, the next acceptance restores it.") var drop = false
 
+    private static var quiet: Logger {
+        var logger = Logger(label: "simulator")
+        logger.logLevel = .warning
+        return logger
+    }
+
     func run() async throws {
         var configuration = SimulatorConfiguration(certificateDirectory: directory)
         configuration.fast = true
@@ -31,7 +37,7 @@ struct Simulate: AsyncParsableCommand {
         configuration.faults.deadShare = deadShare
         configuration.faults.settingsDropOnRejection = drop
         configuration.controlPort = nil
-        let simulator = try await APNsSimulator.start(configuration, logger: Logger(label: "bench"))
+        let simulator = try await APNsSimulator.start(configuration, logger: Self.quiet)
         guard let key = simulator.keys.first, case .file(let path) = key.material else { throw ExitCode(1) }
         FileHandle.standardOutput.write(
             Data("\(simulator.port) \(simulator.caFile) \(path) \(key.keyID) \(key.teamID)\n".utf8))

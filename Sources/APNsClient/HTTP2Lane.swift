@@ -35,6 +35,7 @@ final class HTTP2Lane {
     private var fullSince: Int64?
     private var now: Int64 = 0
 
+    /// `poll` watches the seat's descriptor.
     init(_ settings: LaneSettings, _ seat: LaneSeat, _ poll: EventPoll) {
         self.settings = settings
         self.seat = seat
@@ -52,7 +53,6 @@ final class HTTP2Lane {
 
     /// Blocks until the board is closing and nothing is in flight.
     func run() {
-        _ = poll.add(seat.descriptor, .read)
         while true {
             now = monotonicMilliseconds()
             desk.now = now

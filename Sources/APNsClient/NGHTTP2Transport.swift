@@ -16,7 +16,9 @@ public final class NGHTTP2Transport: PushTransport {
     public init(configuration: APNsConfiguration, logger: Logger) throws(APNsClientError) {
         let settings = try LaneSettings(configuration, logger)
         lanes = try LanePool(configuration.lanes) { (seat) throws(APNsClientError) in
-            guard let poll = EventPoll() else { throw .system("no descriptor for a lane's epoll") }
+            guard let poll = EventPoll(), poll.add(seat.descriptor, .read) else {
+                throw .system("no descriptor for a lane's epoll")
+            }
             return { HTTP2Lane(settings, seat, poll).run() }
         }
     }
