@@ -38,14 +38,16 @@ struct Stage: Sendable {
         let simulator = try await APNsSimulator.start(configuration, logger: logger)
         let key = try #require(simulator.keys.first)
         guard case .file(let path) = key.material else { throw CocoaError(.fileNoSuchFile) }
+        let store = Store(redis: connections)
+        let app = try AppKey("app")
         let apns = APNsConfiguration(
             origin: simulator.url, teamID: key.teamID, keyID: key.keyID,
             keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: path))), caFile: simulator.caFile,
-            requestTimeout: .seconds(60))
+            requestTimeout: .seconds(60), share: FleetProviderTokens(store, app: app))
         let client = try BroadcastClient(
             configuration: apns, manageOrigin: try #require(simulator.manageURL), bundleID: bundleID, logger: logger)
         let stage = Stage(
-            app: try AppKey("app"), store: Store(redis: connections), simulator: simulator, manager: client.channels,
+            app: app, store: store, simulator: simulator, manager: client.channels,
             sender: client.sender, apns: apns, logger: logger)
         let result: Result<Void, any Error>
         do { result = .success(try await body(stage)) } catch { result = .failure(error) }

@@ -1,0 +1,69 @@
+import APNsClient
+import APNsSimulator
+import APNsWire
+import LiveActivity
+import Store
+import Testing
+
+@testable import Fanout
+
+/// Tokens, broadcasts and the management of channels go out under one JWT, the fleet's: `ll:jwt`.
+@Suite(.timeLimit(.minutes(3)), .serialized)
+struct ProviderTokenTests {
+    private let push = PreparedPush(
+        headers: PushHeaders(bundleID: Stage.bundleID, priority: .high),
+        payload: Array(#"{"aps":{"timestamp":1790000000,"event":"update","content-state":{}}}"#.utf8))
+
+    private var page: TokenPage {
+        var page = TokenPage()
+        for number in 0..<20 {
+            page.append(channel: [1], token: [UInt8](repeating: UInt8(number), count: 32), registeredAt: 0)
+        }
+        return page
+    }
+
+    private func broadcast(_ channel: BroadcastChannelID, goals: Int) -> PreparedBroadcast {
+        PreparedBroadcast(
+            bundleID: Stage.bundleID,
+            headers: BroadcastHeaders(channel: channel, storage: .none, priority: .high, expiration: 0),
+            payload: Array(
+                #"{"aps":{"timestamp":\#(1_790_000_000 + goals),"event":"update","content-state":{}}}"#.utf8))
+    }
+
+    /// A worker's lanes and its broadcast service, as the composition makes them: each with a source of its own.
+    @Test func oneTokenForTokensBroadcastsAndChannels() async throws {
+        // One renewal in twenty minutes, whichever connection shows it.
+        try await Stage.run(server: { $0.providerTokenScope = .key }) { it in
+            let lanes = try CurlTransport(configuration: it.apns, logger: it.logger)
+            let channel = try await it.manager.create(.none)
+            #expect(await it.sender.send(broadcast(channel, goals: 1)) == .accepted)
+            #expect(await lanes.send(page, push) == PageOutcome(accepted: 20))
+            #expect(it.simulator.snapshot().providerTokens == 1)
+
+            // Whoever is told first renews for all.
+            try it.set { $0.expireNext = 1 }
+            #expect(await it.sender.send(broadcast(channel, goals: 2)) == .accepted)
+            #expect(it.simulator.snapshot().broadcasts.byReason == ["ExpiredProviderToken": 1])
+            try it.set { $0.expireNext = 1 }
+            #expect(await lanes.send(page, push) == PageOutcome(accepted: 20))
+            #expect(it.simulator.snapshot().byReason == ["ExpiredProviderToken": 1])
+            #expect(try await it.manager.list() == [channel])
+            #expect(it.simulator.snapshot().providerTokens == 2)
+            await lanes.close()
+        }
+    }
+
+    /// As above, with the fault on the lanes' side first, and another worker that comes late.
+    @Test func aWorkerThatComesLateTakesTheRenewedOne() async throws {
+        try await Stage.run(server: { $0.providerTokenScope = .key }) { it in
+            let lanes = try CurlTransport(configuration: it.apns, logger: it.logger)
+            try it.set { $0.expireNext = 1 }
+            #expect(await lanes.send(page, push) == PageOutcome(accepted: 20))
+            let channel = try await it.manager.create(.none)
+            #expect(await it.sender.send(broadcast(channel, goals: 1)) == .accepted)
+            #expect(it.simulator.snapshot().providerTokens == 2, "the expired one and the one of all")
+            #expect(it.simulator.snapshot().broadcasts.byReason.isEmpty)
+            await lanes.close()
+        }
+    }
+}
