@@ -2,6 +2,8 @@ import ArgumentParser
 import Foundation
 import TestSupport
 
+extension Fleet.Transport: ExpressibleByArgument {}
+
 @main
 struct Chaos: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,6 +19,8 @@ struct Chaos: AsyncParsableCommand {
     var largest = 50_000
     @Option(help: "The lamplighter to run; default: the one built beside this program.")
     var program: String?
+    @Option(help: "What the workers send over: libcurl, nghttp2, or mixed, which takes turns.")
+    var transport = Fleet.Transport.mixed
     @Flag(help: "Print the outcome as one JSON object.")
     var json = false
     @Flag(help: "Print what the seed leads to, and do nothing.")
@@ -42,7 +46,8 @@ struct Chaos: AsyncParsableCommand {
         let outcome: Run.Outcome
         do {
             outcome = try await Run(
-                plan: plan, directory: directory, program: program ?? Program.path, found: found, progress: progress
+                plan: plan, directory: directory, program: program ?? Program.path, transport: transport,
+                found: found, progress: progress
             ).run()
         } catch {
             progress.clear()
@@ -66,7 +71,7 @@ struct Chaos: AsyncParsableCommand {
         complain(
             """
             ✗ seed \(report.plan.seed)
-              again:   bin/chaos --seed \(report.plan.seed) --minutes \(minutes) --largest \(largest)
+              again:   bin/chaos --seed \(report.plan.seed) --minutes \(minutes) --largest \(largest) --transport \(transport.rawValue)
               what:    \(directory)/report.txt
               when:    \(directory)/schedule.log, events.log
               logs:    \(directory)/logs

@@ -10,6 +10,16 @@ final class Fleet: Sendable {
         var program: String
         var directory: String
         var seed: UInt64
+        var transport: Transport
+    }
+
+    /// What the workers send over; mixed: each second one over nghttp2, as in a fleet that is changed over.
+    enum Transport: String, CaseIterable, Sendable {
+        case libcurl, nghttp2, mixed
+
+        func setting(worker number: Int) -> String {
+            self == .mixed ? [Self.libcurl, .nghttp2][(number - 1) % 2].rawValue : rawValue
+        }
     }
 
     /// A worker's page, how many of a task are open, and how many shards it has in hand: what a death can send twice.
@@ -94,6 +104,10 @@ final class Fleet: Sendable {
     /// Starts it, whatever became of the one before.
     func start(_ role: Role) throws {
         let starts = members.withLock { ($0[role]?.starts ?? 0) + 1 }
+        var environment = environment
+        if case .worker(let number) = role {
+            environment["LAMPLIGHTER_WORKER_TRANSPORT"] = configuration.transport.setting(worker: number)
+        }
         let program = try Program(
             command(role), directory: configuration.directory + "/logs", environment: environment,
             name: "\(role).\(starts)")

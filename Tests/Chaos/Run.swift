@@ -5,6 +5,7 @@ struct Run: Sendable {
     let plan: Plan
     let directory: String
     let program: String
+    let transport: Fleet.Transport
     let found: Findings
     let progress: Progress
 
@@ -22,7 +23,7 @@ struct Run: Sendable {
             toFile: directory + "/schedule.log", atomically: false, encoding: .utf8)
         let log = try EventLog(path: directory + "/events.log", clock: clock)
         let fleet = try await Fleet(
-            .init(program: program, directory: directory, seed: plan.seed), log: log)
+            .init(program: program, directory: directory, seed: plan.seed, transport: transport), log: log)
         defer { fleet.kill() }
         progress.phase("starting")
         for role in Fleet.roles where role != .simulator { try fleet.start(role) }
