@@ -11,8 +11,11 @@ struct ImportCommand: AsyncParsableCommand {
             NDJSON: {"channel":"…","token":"…hex…"} on each line. CSV: a first line with the names of the columns, \
             of which channel and token are needed. Both may have registered_at_ms and frequent_pushes_enabled.
 
+            With --start-tokens the tokens are push-to-start tokens of an attributes type: no name is followed.
+
             Examples:
               lamplighter import devices.ndjson --name match-42
+              lamplighter import tokens.ndjson --start-tokens MatchAttributes
               lamplighter import devices.csv --name match-42
               zcat devices.ndjson.gz | lamplighter import - --name match-42 --json
 
@@ -25,10 +28,27 @@ struct ImportCommand: AsyncParsableCommand {
     @Argument(help: "File to read, - for stdin.")
     var file: String
     @Option(name: .long, help: ArgumentHelp("Name of the activity to follow.", valueName: "name"))
-    var name: String
+    var name: String?
+    @Option(
+        name: .long, help: ArgumentHelp("They are push-to-start tokens of this attributes type.", valueName: "type"))
+    var startTokens: String?
     @Option(
         name: .long, help: ArgumentHelp("ndjson or csv; default: by the file's first character.", valueName: "format"))
     var format: ImportFormat?
+
+    func validate() throws {
+        guard (name == nil) != (startTokens == nil) else { throw ValidationError("give --name or --start-tokens") }
+    }
+
+    /// Where they go, and what became of them in words.
+    private var target: (path: String, outcome: String) {
+        if let startTokens {
+            let path = "/api/start-tokens/\(GatewayClient.segment(startTokens))/channels"
+            return (path, "channels can be sent a start of \(startTokens)")
+        }
+        let name = name ?? ""
+        return ("/api/activities/\(GatewayClient.segment(name))/channels", "channels follow \(name)")
+    }
 
     func run() async throws {
         let client = try gateway.client(global)
@@ -36,7 +56,7 @@ struct ImportCommand: AsyncParsableCommand {
         let answer: [UInt8]
         do {
             answer = try await client.send(
-                "POST", "/api/activities/\(GatewayClient.segment(name))/channels",
+                "POST", target.path,
                 headers: [("Content-Type", "application/x-ndjson")],
                 body: .stream { try source.next() },
                 // Any length takes any time; a gateway that went away is noticed by the connection.
@@ -58,7 +78,7 @@ struct ImportCommand: AsyncParsableCommand {
         } else {
             for entry in rejected { Terminal.print("line \(entry.line): \(entry.error)") }
             Terminal.print(
-                "\(Terminal.grouped(result.accepted)) channels follow \(name)"
+                "\(Terminal.grouped(result.accepted)) \(target.outcome)"
                     + (rejected.isEmpty ? "" : ", \(Terminal.grouped(rejected.count)) lines rejected"))
         }
         if !rejected.isEmpty { throw CommandFailure(.failed, "") }

@@ -48,6 +48,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.maximumQueueTotal = settings.gateway.maximumQueueTotal
         configuration.budget = HighBudget(
             perHour: settings.budget.highPerHour, perHourInfrequent: settings.budget.highPerHourInfrequent)
+        configuration.startTokensStaleAfter = settings.startTokensStaleAfter
         configuration.version = Lamplighter.version
         let replicas =
             settings.waitReplicas == 0

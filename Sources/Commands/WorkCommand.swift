@@ -71,6 +71,7 @@ struct WorkCommand: AsyncParsableCommand {
         options.claimAfter = settings.worker.claimAfter
         options.maxClaims = settings.worker.maxClaims
         options.channelLife = settings.broadcastDeleteAfter
+        options.startTokensStaleAfter = settings.startTokensStaleAfter
         options.drainTimeout = settings.worker.drainTimeout
         options.budget = HighBudget(
             perHour: settings.budget.highPerHour, perHourInfrequent: settings.budget.highPerHourInfrequent)

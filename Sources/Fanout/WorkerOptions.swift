@@ -50,6 +50,9 @@ public struct WorkerOptions: Sendable {
     public var pruneGuard = PruneGuard()
     /// From a name's end to the deletion of its broadcast channel.
     public var channelLife: Duration = .seconds(3_600)
+    /// A start token that was last reported longer ago counts as stale: Airship's SDK reports its own again when the app is
+    /// opened after this long.
+    public var startTokensStaleAfter: Duration = .seconds(48 * 3_600)
 
     public init(name: String = "worker") { self.name = name }
 }

@@ -61,7 +61,10 @@ struct BatchBody: Sendable {
                 Registration(
                     channel: channel, token: try token(entry), registeredAt: at, startedAt: started, activityID: id))
         case "start_token":
-            let attributes = try AudienceBody.text(entry.required("attributes_type"), "attributes_type")
+            let attributes = try identifier(entry.required("attributes_type")) { text throws(IdentifierError) in
+                try checkAttributesType(text)
+                return text
+            }
             return .startToken(attributesType: attributes, action == "set" ? try token(entry) : nil, at: at)
         default: throw (entry["type"] ?? value).error("must be update_token or start_token")
         }

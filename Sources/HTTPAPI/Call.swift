@@ -26,6 +26,14 @@ struct Call: Sendable {
         try identified("name") { text throws(IdentifierError) in try ActivityName(text) }
     }
 
+    /// Where the start tokens of the path's attributes type are registered.
+    func startTokens() throws(APIError) -> ActivityName {
+        try identified("attributes_type") { text throws(IdentifierError) in
+            try checkAttributesType(text)
+            return ActivityName(startTokensOf: text)
+        }
+    }
+
     func channel() throws(APIError) -> ChannelID {
         try identified("channel") { text throws(IdentifierError) in try ChannelID(text) }
     }

@@ -3,6 +3,7 @@ enum Operation: Sendable, Hashable, CaseIterable {
     case publish, validate, pushLedger, cancelPush
     case createChannel, updateChannel, channelBatch, tagChannels, associate, disassociate, deviceToken
     case listActivities, activity, track, untrack, bulkTrack
+    case startTokens, setStartToken, removeStartToken, bulkStartTokens
     case listDead, deadLetter, retryDead, dropDead
     case listBroadcasts, broadcast, createBroadcast, deleteBroadcast
     case listQuarantine, releaseQuarantine, discardQuarantine
@@ -77,6 +78,10 @@ struct Endpoint: Sendable {
         Endpoint("POST", "/api/activities/{name}/channels", .bulkTrack, .master),
         Endpoint("PUT", "/api/activities/{name}/channels/{channel}", .track, .channel),
         Endpoint("DELETE", "/api/activities/{name}/channels/{channel}", .untrack, .channel),
+        Endpoint("GET", "/api/start-tokens/{attributes_type}", .startTokens, .master),
+        Endpoint("POST", "/api/start-tokens/{attributes_type}/channels", .bulkStartTokens, .master),
+        Endpoint("PUT", "/api/start-tokens/{attributes_type}/channels/{channel}", .setStartToken, .channel),
+        Endpoint("DELETE", "/api/start-tokens/{attributes_type}/channels/{channel}", .removeStartToken, .channel),
         Endpoint("GET", "/api/dead", .listDead, .master),
         Endpoint("GET", "/api/dead/{push_id}", .deadLetter, .master),
         Endpoint("DELETE", "/api/dead/{push_id}", .dropDead, .master),

@@ -25,6 +25,7 @@ extension Request {
         let announced = headers[.contentLength].flatMap { Int($0) } ?? 0
         let path = head.path ?? ""
         let match = RouteMatch(method: method.rawValue, path: path[..<(path.firstIndex(of: "?") ?? path.endIndex)])
-        return announced <= maximumBodyBytes || match.endpoint?.operation == .bulkTrack
+        let isStreamed = match.endpoint.map { [.bulkTrack, .bulkStartTokens].contains($0.operation) } ?? false
+        return announced <= maximumBodyBytes || isStreamed
     }
 }

@@ -35,6 +35,8 @@ public struct GatewayConfiguration: Sendable {
     public var maximumQueueTotal = 500_000
     /// The workers' own, for a word in the answer to who goes past it.
     public var budget = HighBudget()
+    /// A start token that was last reported longer ago is shown as stale.
+    public var startTokensStaleAfter: Duration = .seconds(48 * 3_600)
     /// Open connections; more wait in the kernel's backlog. Lowered at start to what the open-files limit leaves room for.
     public var maximumConnections = 10_000
     /// A connection on which nothing arrives for this long, between or inside requests, is closed.

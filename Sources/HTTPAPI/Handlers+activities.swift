@@ -63,8 +63,9 @@ extension Handlers {
 
     /// Reads lines as they arrive and applies them a batch at a time, so memory is one batch whatever the length. Each line
     /// can be applied again, so after a failure the whole body may be sent once more.
-    func bulkTrack(_ call: Call) async throws(APIError) -> Answer {
-        var bulk = BulkTrack(name: try call.name(), app: call.app.key, now: call.now)
+    /// - Parameter place: an activity's name, or where start tokens are registered.
+    func bulkTrack(_ call: Call, place: ActivityName) async throws(APIError) -> Answer {
+        var bulk = BulkTrack(name: place, app: call.app.key, now: call.now)
         do throws(APIError) {
             try await call.body.stream { part throws(APIError) in
                 for line in bulk.lines.read(part) {
@@ -88,7 +89,8 @@ extension Handlers {
         guard !batch.isEmpty else { return bulk.applied([]) }
         let results = try await storing { () throws(StoreError) in try await store.registry.track(app, name, batch) }
         let stored = results.count { $0 == .stored }
-        metrics.registered(app, outcome: "stored", count: stored)
+        metrics.registered(
+            app, outcome: name.startTokensType == nil ? "stored" : "start_token", count: stored)
         metrics.registered(app, outcome: "stale", count: results.count - stored)
         bulk.applied(results)
     }
@@ -130,7 +132,7 @@ struct BulkTrack {
         case .text(let bytes):
             if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return }
             do throws(JSONError) {
-                batch.append(try TrackBody.line(bytes, now: now))
+                batch.append(try TrackBody.line(bytes, isStart: name.startTokensType != nil, now: now))
             } catch {
                 reject(error.path.isEmpty ? error.message : "\(error.path): \(error.message)")
             }

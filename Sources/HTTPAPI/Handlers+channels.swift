@@ -62,8 +62,15 @@ extension Handlers {
             try await store.registry.untrack(app, name, [removal])
             metrics.registered(app, outcome: "removed")
         case .startToken(let type, let token, let at):
-            try await store.channels.setStartToken(app, channel, attributesType: type, token: token, at: at)
-            metrics.registered(app, outcome: token == nil ? "start_token_removed" : "start_token")
+            let place = ActivityName(startTokensOf: type)
+            if let token {
+                let registration = Registration(channel: channel, token: token, registeredAt: at)
+                let results = try await store.registry.track(app, place, [registration])
+                metrics.registered(app, outcome: results.first == .stored ? "start_token" : "stale")
+            } else {
+                try await store.registry.untrack(app, place, [Removal(channel: channel, removedAt: at)])
+                metrics.registered(app, outcome: "start_token_removed")
+            }
         }
     }
 

@@ -128,9 +128,10 @@ enum LiveActivityBody {
             }
         }
         guard let type = body["attributes_type"], let attributes = body["attributes"] else { return }
-        let text = try type.string()
-        guard (1...255).contains(text.utf8.count) else { throw type.error("must be 1 to 255 bytes of text") }
-        publish.attributesType = text
+        publish.attributesType = try identifier(type) { text throws(IdentifierError) in
+            try checkAttributesType(text)
+            return text
+        }
         guard attributes.kind == .object else { throw attributes.mismatch("an object") }
         publish.attributes = RawJSON(checked: Array(attributes.raw))
     }

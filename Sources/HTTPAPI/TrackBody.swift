@@ -7,18 +7,22 @@ enum TrackBody {
     private static let keys = [
         "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled",
     ]
+    /// Of a push-to-start token, which belongs to no activity.
+    private static let startKeys = ["token", "registered_at_ms"]
 
     /// `{"token":hex,"registered_at_ms"?,"started_at_ms"?,"activity_id"?,"frequent_pushes_enabled"?}`
-    static func single(_ bytes: [UInt8], channel: ChannelID, now: Int64) throws(JSONError) -> Registration {
+    static func single(
+        _ bytes: [UInt8], channel: ChannelID, isStart: Bool = false, now: Int64
+    ) throws(JSONError) -> Registration {
         let body = try JSONDocument(bytes).root.object()
-        try body.refuseUnknownKeys(known: keys)
+        try body.refuseUnknownKeys(known: isStart ? startKeys : keys)
         return try registration(body, channel: channel, now: now)
     }
 
     /// The same with `"channel"`.
-    static func line(_ bytes: [UInt8], now: Int64) throws(JSONError) -> Registration {
+    static func line(_ bytes: [UInt8], isStart: Bool = false, now: Int64) throws(JSONError) -> Registration {
         let body = try JSONDocument(bytes).root.object()
-        try body.refuseUnknownKeys(known: ["channel"] + keys)
+        try body.refuseUnknownKeys(known: ["channel"] + (isStart ? startKeys : keys))
         let channel = try identifier(body.required("channel")) { text throws(IdentifierError) in try ChannelID(text) }
         return try registration(body, channel: channel, now: now)
     }

@@ -100,6 +100,31 @@ public struct ActivityName: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+extension ActivityName {
+    /// Where the push-to-start tokens of an attributes type are registered: a place like a name's, under a name that no
+    /// activity can have, since it begins with a control character.
+    public init(startTokensOf attributesType: String) { rawValue = "\u{1}" + attributesType }
+
+    /// The attributes type whose start tokens are registered here; nil for an activity's name.
+    public var startTokensType: String? { rawValue.utf8.first == 1 ? String(rawValue.dropFirst()) : nil }
+
+    /// Reads `rawValue` of either kind.
+    public init(stored text: String) throws(IdentifierError) {
+        guard text.utf8.first == 1 else {
+            try self.init(text)
+            return
+        }
+        let type = String(text.dropFirst())
+        try checkAttributesType(type)
+        self.init(startTokensOf: type)
+    }
+}
+
+/// Throws unless `text` can name the Swift type of an activity's attributes.
+public func checkAttributesType(_ text: String) throws(IdentifierError) {
+    try checkText(text, what: "attributes_type", maximumBytes: 255)
+}
+
 /// One install of an app on one device. A UUID (in either case, kept in lowercase), or a foreign id of 1 to 128 bytes.
 public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     public static let maximumBytes = 128

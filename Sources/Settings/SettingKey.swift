@@ -109,6 +109,10 @@ extension SettingKey {
     public static let pacingMinInterval = SettingKey(
         "pacing.min_interval", .seconds(0...3_600), "1", "least time between alert-free updates of a name; 0 = off")
 
+    public static let startTokensStaleAfter = SettingKey(
+        "start_tokens.stale_after", .seconds(60...31_536_000), "48h",
+        "start tokens last reported longer ago count as stale")
+
     public static let broadcastDeleteAfter = SettingKey(
         "broadcast.delete_after", .seconds(0...604_800), "1h",
         "time from a name's end to the deletion of its broadcast channel")
@@ -129,7 +133,7 @@ extension SettingKey {
         guardShare, guardAnswers, guardWindow,
         defaultsStaleAfter, budgetHighPerHour, budgetHighPerHourInfrequent,
         pacingMinInterval,
-        broadcastDeleteAfter,
+        broadcastDeleteAfter, startTokensStaleAfter,
         logLevel, logFormat,
     ]
 }

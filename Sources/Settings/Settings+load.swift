@@ -25,6 +25,7 @@ extension Settings {
             highPerHourInfrequent: reader.whole(.budgetHighPerHourInfrequent))
         let staleAfter = reader.duration(.defaultsStaleAfter)
         let deleteAfter = reader.duration(.broadcastDeleteAfter)
+        let startTokensStaleAfter = reader.duration(.startTokensStaleAfter)
         let pacing = reader.duration(.pacingMinInterval)
         let log = Log(level: reader.choice(.logLevel), isJSON: reader.choice(.logFormat) == "json")
         var apps = AppsReader(input: input, file: file)
@@ -35,7 +36,7 @@ extension Settings {
             redisURL: redisURL, redisConnections: connections, redisPrefix: prefix,
             waitReplicas: waitReplicas, waitTimeout: waitTimeout, gateway: gateway,
             worker: worker, pruneGuard: pruneGuard, budget: budget, staleAfter: staleAfter, pacingMinInterval: pacing,
-            broadcastDeleteAfter: deleteAfter, log: log,
+            broadcastDeleteAfter: deleteAfter, startTokensStaleAfter: startTokensStaleAfter, log: log,
             apps: found,
             warnings: unknownVariables(input.environment) + apps.warnings, file: input.file?.path)
     }

@@ -69,6 +69,8 @@ public struct Settings: Sendable {
     public var pacingMinInterval: Duration
     /// From a name's end to the deletion of its broadcast channel.
     public var broadcastDeleteAfter: Duration
+    /// A start token that was last reported longer ago counts as stale.
+    public var startTokensStaleAfter: Duration
     public var log: Log
     public var apps: [AppSettings]
     /// What was ignored and why; to be logged once at start.

@@ -50,22 +50,6 @@ public struct Channels: Sendable {
         try await applyMemberships(app, [channel], [operation])
     }
 
-    /// Kept by type; delivery is a later part's. Same time rules as registrations: an older action never undoes a newer
-    /// one. `at` in epoch milliseconds; a nil token takes it back.
-    public func setStartToken(
-        _ app: AppKey, _ channel: ChannelID, attributesType: String, token: PushToken?, at: Int64
-    ) async throws(StoreError) {
-        var value: [UInt8] = [token == nil ? RegistryRecord.tombstone : 0]
-        RegistryRecord.appendTime(min(at, clock()), to: &value)
-        value += token?.bytes ?? []
-        let reply = try await pipeline([
-            RedisCommand(
-                Lua.channelStartToken, keys: [.string(keys.startTokens(app, channel))],
-                arguments: [.string(attributesType), .bytes(value)])
-        ])[0]
-        _ = try redisErrors { () throws(RedisError) in try reply.integer() }
-    }
-
     func pipeline(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisReply] {
         do throws(RedisError) { return try await redis.pipeline(commands) } catch { throw .redis(error) }
     }

@@ -14,10 +14,6 @@ extension Keyspace {
     func channel(_ app: AppKey, _ channel: ChannelID) -> String {
         "\(prefix):c:{\(app):\(Self.escaped(channel.description))}"
     }
-    /// Its push-to-start tokens by attributes type.
-    func startTokens(_ app: AppKey, _ channel: ChannelID) -> String {
-        "\(prefix):s:{\(app):\(Self.escaped(channel.description))}"
-    }
     /// A set of channels: those with a tag (`t`) or those of a named user (`u`). Each has a slot of its own, so that large
     /// sets spread over a cluster.
     func members(_ app: AppKey, _ set: AudienceSet) -> String {

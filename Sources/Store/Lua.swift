@@ -10,7 +10,6 @@ enum Lua {
     static let registryAlive = script("registry-alive-2", PackageResources.registry_alive_2_lua)
     static let channelMark = script("channel-mark-1", PackageResources.channel_mark_1_lua)
     static let channelConfirm = script("channel-confirm-1", PackageResources.channel_confirm_1_lua)
-    static let channelStartToken = script("channel-start-token-1", PackageResources.channel_start_token_1_lua)
     static let pushAccept = script("push-accept-3", PackageResources.push_accept_3_lua)
     static let pushBegin = sharing("push-begin-9", PackageResources.push_begin_9_lua)
     static let pushCancel = sharing("push-cancel-3", PackageResources.push_cancel_3_lua)
@@ -54,7 +53,6 @@ enum Lua {
         registryAlive,
         channelMark,
         channelConfirm,
-        channelStartToken,
         pushAccept,
         pushBegin,
         pushCancel,

@@ -18,7 +18,8 @@ public struct OtherEnvironment: Sendable {
             [RedisArgument.bytes(page.channel(index)), .bytes(Self.hash(page.token(index)))]
         }
         _ = try await redis.run([
-            RedisCommand("HSET", [key] + fields), RedisCommand("PEXPIRE", [key, .int(RegistryRecord.retention)]),
+            RedisCommand("HSET", [key] + fields),
+            RedisCommand("PEXPIRE", [key, .int(RegistryRecord.span(name).retention)]),
         ])
     }
 

@@ -27,7 +27,7 @@ public struct QuarantineResult: Sendable, Hashable {
 /// are sent to again) or discards them (they are pruned), their channel registers another token, or the mark expires.
 public struct Quarantine: Sendable {
     /// Of the marks after the latest of their name: as long as the registry keeps what is not renewed.
-    static let life: Duration = .milliseconds(RegistryRecord.retention)
+    static let life: Duration = .milliseconds(RegistryRecord.Span.activity.retention)
     /// Marks read in one round trip.
     private static let batch = 1_000
 

@@ -6,6 +6,7 @@ struct RegistryPlace: Sendable {
     let key: RegistryMemory.Key
     /// Hash tag that all of them share.
     let tag: String
+    var span: RegistryRecord.Span { RegistryRecord.span(key.name) }
 }
 
 /// One channel's change, to be run by a script with KEYS root, bucket (and those of a
@@ -120,7 +121,7 @@ extension Registry {
                     arguments: [
                         .string(count.stored), .string(grown.stored), .int(count.buckets), .int(2 << count.level),
                         .bytes(key.bytes), .int(BucketChange.threshold), .int(RegistryRecord.stamp(clock())),
-                        .int(RegistryRecord.life), .int(RegistryRecord.retention),
+                        .int(place.span.life), .int(place.span.retention),
                     ])
             ])[0]
             if reply.count == 1 {

@@ -43,7 +43,7 @@ extension Registry {
             }
             var entries = [Entry?](repeating: nil, count: channels.count)
             for ((_, indices), reply) in zip(buckets, replies.dropFirst(1 + more.count)) {
-                try read(reply, indices, now: now, into: &entries)
+                try read(reply, indices, now: now, place.span, into: &entries)
             }
             return (entries, Array(replies[1..<1 + more.count]))
         }
@@ -51,7 +51,7 @@ extension Registry {
     }
 
     private func read(
-        _ reply: RedisReply, _ indices: [Int], now: Int64, into entries: inout [Entry?]
+        _ reply: RedisReply, _ indices: [Int], now: Int64, _ span: RegistryRecord.Span, into entries: inout [Entry?]
     ) throws(StoreError) {
         try redisErrors { () throws(RedisError) in
             if let error = reply.error { throw error }
@@ -59,7 +59,7 @@ extension Registry {
             for (position, index) in indices.enumerated() where !reply[position].isNil {
                 let value = try reply[position].bytes()
                 if case .live(let tokenOffset, let registeredAt, let isInfrequent) = RegistryRecord.read(
-                    value, now: now)
+                    value, now: now, span)
                 {
                     entries[index] = Entry(
                         token: Array(value.dropFirst(tokenOffset)), registeredAt: registeredAt,

@@ -44,6 +44,24 @@ extension Registry {
             ended: state.ended, attributesType: state.type)
     }
 
+    /// The push-to-start tokens of an attributes type, counted by reading: how many there are, and how many of them were last
+    /// reported before a time (epoch ms).
+    public func startTokens(
+        _ app: AppKey, _ attributesType: String, reportedBefore time: Int64
+    ) async throws(StoreError) -> (tokens: Int, stale: Int, buckets: Int) {
+        let name = ActivityName(startTokensOf: attributesType)
+        let buckets = try await buckets(app, name)
+        var (tokens, stale) = (0, 0)
+        var position = ScanPosition.start
+        while buckets > 0, position < .end {
+            let (page, next) = try await page(app, name, from: position, to: .end, limit: 2_000)
+            tokens += page.count
+            stale += page.entries.count { $0.registeredAt < time }
+            position = next
+        }
+        return (tokens, stale, tokens == 0 ? 0 : buckets)
+    }
+
     private func state(
         _ place: RegistryPlace
     ) async throws(StoreError) -> (buckets: Int, hasMeta: Bool, lastPushID: PushID?, ended: Bool, type: String?) {
@@ -114,7 +132,8 @@ extension Registry {
     /// Puts the name into its app's index: after its tokens, on another slot of a cluster. If the process dies in between,
     /// the caller has no answer and repeats the call.
     func list(_ place: RegistryPlace, now: Int64) async throws(StoreError) {
-        guard memory.needsListing(place.key, now: now) else { return }
+        // Start tokens are no activity's.
+        guard place.key.name.startTokensType == nil, memory.needsListing(place.key, now: now) else { return }
         try await list(place.key.app, [place.key.name])
         memory.listed(place.key, at: now)
     }

@@ -112,7 +112,7 @@ extension Registry {
             let filter = isPartial ? (key: try await hashKey(for: count), range: position..<end) : nil
             try signs.add(replies[1...marks.count], isFirst: isFirst)
             for (bucket, reply) in zip(step.buckets, replies.dropFirst(1 + marks.count)) where bucket < count.buckets {
-                try collect(reply, filter: filter, now: now, into: &page)
+                try collect(reply, filter: filter, now: now, span: place.span, into: &page)
             }
             return step
         }
@@ -122,7 +122,7 @@ extension Registry {
     /// Takes over the live records of one bucket.
     private func collect(
         _ reply: RedisReply, filter: (key: RegistryHashKey, range: Range<UInt64>)?, now: Int64,
-        into page: inout TokenPage
+        span: RegistryRecord.Span, into page: inout TokenPage
     ) throws(StoreError) {
         if let error = reply.error { throw .redis(error) }
         var malformed = 0
@@ -141,7 +141,7 @@ extension Registry {
                 malformed += 1
                 continue
             }
-            switch RegistryRecord.read(value, now: now) {
+            switch RegistryRecord.read(value, now: now, span) {
             case .absent: continue
             case .malformed: malformed += 1
             case .live(let tokenOffset, let registeredAt, let isInfrequent):

@@ -7,7 +7,8 @@ import Redis
 /// read whole, whose number grows with the name (`BucketCount`). Every change is one script on one bucket; the root,
 /// bucket 0, holds the count and is a key of each script, so that a caller with an outdated count changes nothing and
 /// learns the right one. Killing a process at any point leaves nothing to repair: a call that got no answer is repeated.
-/// docs/adr/0002-registry-layout.md has the reasons and the measurements.
+/// docs/adr/0002-registry-layout.md has the reasons and the measurements. Push-to-start tokens lie in the same way under
+/// a name that stands for their attributes type (`ActivityName(startTokensOf:)`), and live longer.
 public struct Registry: Sendable {
     let redis: RedisClient
     let keys: Keyspace
@@ -37,12 +38,12 @@ public struct Registry: Sendable {
         changes.reserveCapacity(registrations.count)
         sources.reserveCapacity(registrations.count)
         for (index, registration) in registrations.enumerated() {
-            guard let record = RegistryRecord.encode(registration, now: now) else { continue }
+            guard let record = RegistryRecord.encode(registration, now: now, place.span) else { continue }
             changes.append(
                 BucketChange(
                     channel: registration.channel.stored,
                     arguments: [
-                        .bytes(record.value), .int(record.registeredAt), .int(RegistryRecord.retention),
+                        .bytes(record.value), .int(record.registeredAt), .int(place.span.retention),
                         .int(BucketChange.threshold),
                     ]))
             sources.append(index)
@@ -59,15 +60,16 @@ public struct Registry: Sendable {
         _ app: AppKey, _ name: ActivityName, _ removals: [Removal]
     ) async throws(StoreError) {
         let now = clock()
+        let place = place(app, name)
         let changes = removals.map { removal in
             BucketChange(
                 channel: removal.channel.stored,
                 arguments: [
-                    .bytes(RegistryRecord.encode(removal, now: now)), .int(RegistryRecord.retention),
+                    .bytes(RegistryRecord.encode(removal, now: now)), .int(place.span.retention),
                     .int(BucketChange.threshold),
                 ])
         }
-        _ = try await apply(Lua.registryRemove, changes, in: place(app, name))
+        _ = try await apply(Lua.registryRemove, changes, in: place)
     }
 
     /// Compare-and-delete; repeatable: a prune that was applied is answered `pruned` again, until the channel is tracked anew.

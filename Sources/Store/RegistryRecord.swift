@@ -30,21 +30,34 @@ enum RegistryRecord {
 
     /// 2020-01-01 in epoch milliseconds; five bytes reach to 2054.
     static let epoch: Int64 = 1_577_836_800_000
-    /// From the activity's start: Apple ends it after 8 h, whatever stays on screen cannot be updated. A quarter of an hour
-    /// more, for clocks that differ.
-    static let life: Int64 = (8 * 60 + 15) * 60_000
-    /// How long a bucket outlives its last change, and a tombstone its removal: longer than any registration it keeps out.
-    static let retention: Int64 = 13 * 3_600_000
+    /// For how long a registration counts, and what is kept beside it. Milliseconds.
+    struct Span: Sendable, Hashable {
+        /// From the activity's start.
+        var life: Int64
+        /// How long a bucket outlives its last change, and a tombstone its removal: longer than any registration it keeps out.
+        var retention: Int64
+
+        /// Apple ends an activity after 8 h, whatever stays on screen cannot be updated. A quarter of an hour more, for clocks
+        /// that differ.
+        static let activity = Span(life: (8 * 60 + 15) * 60_000, retention: 13 * 3_600_000)
+        /// A push-to-start token has no end of its own. Apps report it again when they are opened; of an app that was not
+        /// opened for a year nobody waits for a card.
+        static let startToken = Span(life: 365 * 86_400_000, retention: 366 * 86_400_000)
+    }
+
+    static func span(_ name: ActivityName) -> Span { name.startTokensType == nil ? .activity : .startToken }
 
     static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
 
     /// Nil when the activity's life is over.
-    static func encode(_ registration: Registration, now: Int64) -> (value: [UInt8], registeredAt: Int64)? {
+    static func encode(
+        _ registration: Registration, now: Int64, _ span: Span = .activity
+    ) -> (value: [UInt8], registeredAt: Int64)? {
         let registeredAt = min(registration.registeredAt, now)
         let (age, overflow) = registeredAt.subtractingReportingOverflow(
             min(registration.startedAt ?? registeredAt, registeredAt))
         let minutes = overflow ? 0xFFFF : min(age / 60_000, 0xFFFF)
-        guard stamp(registeredAt) - minutes * 60_000 + life >= stamp(now) else { return nil }
+        guard stamp(registeredAt) - minutes * 60_000 + span.life >= stamp(now) else { return nil }
         var value: [UInt8] = []
         value.reserveCapacity(headerLength + registration.token.bytes.count)
         value.append(registration.frequentPushesEnabled == false ? frequentPushesOff : 0)
@@ -91,7 +104,7 @@ enum RegistryRecord {
         case malformed
     }
 
-    static func read(_ value: ArraySlice<UInt8>, now: Int64) -> Reading {
+    static func read(_ value: ArraySlice<UInt8>, now: Int64, _ span: Span = .activity) -> Reading {
         value.withUnsafeBufferPointer { bytes in
             guard bytes.count > headerLength, bytes[0] & version == 0 else { return .malformed }
             if bytes[0] & tombstone != 0 { return .absent }
@@ -100,7 +113,7 @@ enum RegistryRecord {
             let high = Int64(bytes[1]) << 32 | Int64(bytes[2]) << 24 | Int64(bytes[3]) << 16
             let registeredAt = epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))
             let minutes = Int64(bytes[6]) << 8 | Int64(bytes[7])
-            guard registeredAt - minutes * 60_000 + life >= now else { return .absent }
+            guard registeredAt - minutes * 60_000 + span.life >= now else { return .absent }
             return .live(
                 tokenOffset: offset, registeredAt: registeredAt, isInfrequent: bytes[0] & frequentPushesOff != 0)
         }

@@ -187,35 +187,6 @@ import Testing
             #expect(try await channels.filter(app, TokenPage(), .namedUser("ann")).isEmpty)
         }
     }
-
-    @Test func startTokensFollowTheSameTimeRules() async throws {
-        try await RegistryFixture.run { fixture in
-            let (channels, app) = (fixture.channels, fixture.app)
-            let channel = ChannelID.random()
-            let now = fixture.time.now
-            func held(_ type: String) async throws -> [UInt8]? {
-                let reply = try await fixture.command(
-                    "HGET", .string(fixture.keys.startTokens(app, channel)), .string(type))
-                return reply.isNil ? nil : Array(try reply.bytes())
-            }
-            func set(_ token: Int?, _ at: Int64) async throws {
-                try await channels.setStartToken(
-                    app, channel, attributesType: "Delivery", token: token.map { .test($0) }, at: at)
-            }
-            try await set(1, now - 10)
-            try await set(2, now - 20)
-            #expect(try await held("Delivery")?.dropFirst(6).elementsEqual(PushToken.test(1).bytes) == true)
-            try await set(nil, now - 15)
-            #expect(try await held("Delivery")?.first == 0)
-            try await set(nil, now - 5)
-            #expect(try await held("Delivery")?.first == 1)
-            try await set(3, now - 7)
-            #expect(try await held("Delivery")?.first == 1)
-            try await set(4, now + 1_000_000)
-            #expect(try await held("Delivery")?.dropFirst(6).elementsEqual(PushToken.test(4).bytes) == true)
-            #expect(try await held("Other") == nil)
-        }
-    }
 }
 
 /// The definition, one channel at a time: even numbers have the tag `even`, every third is in team red, 5 and 6 are Ann's.

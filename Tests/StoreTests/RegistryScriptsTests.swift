@@ -135,8 +135,8 @@ import Testing
                 try await run(
                     fixture, Lua.registrySplit, [root, root, root, second],
                     [
-                        "1", "2:f", 1, 2, .bytes(key.bytes), 128, .int(now), .int(RegistryRecord.life),
-                        .int(RegistryRecord.retention),
+                        "1", "2:f", 1, 2, .bytes(key.bytes), 128, .int(now), .int(RegistryRecord.Span.activity.life),
+                        .int(RegistryRecord.Span.activity.retention),
                     ]
                 ).integer()
             }

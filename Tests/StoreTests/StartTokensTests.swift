@@ -1,0 +1,74 @@
+import LiveActivity
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// Push-to-start tokens lie in the registry, under a name that no activity has, and live longer.
+@Suite struct StartTokensTests {
+    private let place = ActivityName(startTokensOf: "Delivery")
+
+    private func held(_ fixture: RegistryFixture, _ channel: ChannelID) async throws -> [UInt8]? {
+        let (page, _) = try await fixture.registry.lookup(fixture.app, place, [channel.stored])
+        return page.isEmpty ? nil : Array(page.token(0))
+    }
+
+    @Test func theNewerActionWins() async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, app, channel) = (fixture.registry, fixture.app, ChannelID.random())
+            let now = fixture.time.now
+            func set(_ number: Int, _ at: Int64) async throws {
+                _ = try await registry.track(
+                    app, place, [Registration(channel: channel, token: .test(number), registeredAt: at)])
+            }
+            func remove(_ at: Int64) async throws {
+                try await registry.untrack(app, place, [Removal(channel: channel, removedAt: at)])
+            }
+            try await set(1, now - 10)
+            try await set(2, now - 20)
+            #expect(try await held(fixture, channel) == PushToken.test(1).bytes)
+            try await remove(now - 15)
+            #expect(try await held(fixture, channel) == PushToken.test(1).bytes)
+            try await remove(now - 5)
+            #expect(try await held(fixture, channel) == nil)
+            try await set(3, now - 7)
+            #expect(try await held(fixture, channel) == nil)
+            try await set(4, now + 1_000_000)
+            #expect(try await held(fixture, channel) == PushToken.test(4).bytes)
+        }
+    }
+
+    @Test func theyOutliveAnActivityAndAreNoName() async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, app) = (fixture.registry, fixture.app)
+            let channels = (0..<300).map { _ in ChannelID.random() }
+            let registrations = channels.enumerated().map { number, channel in
+                Registration(
+                    channel: channel, token: .test(number),
+                    registeredAt: fixture.time.now - (number < 100 ? 49 * 3_600_000 : 0))
+            }
+            _ = try await registry.track(app, place, registrations)
+            fixture.time.advance(hours: 24 * 30)
+            let later = (300..<600).map { number in
+                Registration(channel: .random(), token: .test(number), registeredAt: fixture.time.now)
+            }
+            // Buckets are divided, and drop what has expired, on the way.
+            _ = try await registry.track(app, place, later)
+            let found = try await registry.startTokens(
+                app, "Delivery", reportedBefore: fixture.time.now - 48 * 3_600_000)
+            #expect(found.tokens == 600 && found.stale == 300 && found.buckets > 1)
+            #expect(try await registry.names(app, prefix: "", after: nil, limit: 10).isEmpty)
+            #expect(try await registry.startTokens(app, "Other", reportedBefore: 0).tokens == 0)
+            fixture.time.advance(hours: 24 * 340)
+            #expect(try await registry.startTokens(app, "Delivery", reportedBefore: 0).tokens == 300)
+        }
+    }
+
+    @Test func noActivityCanHaveTheirName() {
+        #expect(throws: IdentifierError.self) { try ActivityName(place.rawValue) }
+        #expect((try? ActivityName(stored: place.rawValue)) == place && place.startTokensType == "Delivery")
+        #expect((try? ActivityName(stored: "match-1"))?.startTokensType == nil)
+        #expect(throws: IdentifierError.self) { try ActivityName(stored: "\u{1}") }
+        #expect(throws: IdentifierError.self) { try ActivityName(stored: "\u{1}\u{2}") }
+    }
+}
