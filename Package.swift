@@ -124,6 +124,12 @@ let package = Package(
             name: "SendBenchmark",
             dependencies: ["APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "OpenSSL", arguments, logging],
             path: "Benchmarks/Send"),
+        .executableTarget(
+            name: "ExpandBenchmark",
+            dependencies: [
+                "Fanout", "Store", "Redis", "APNsClient", "APNsWire", "LiveActivity", arguments, logging,
+            ],
+            path: "Benchmarks/Expand"),
 
         // Tests start real servers; TestSupport runs them.
         .target(name: "TestSupport", dependencies: ["Redis", "CThreadSanitizer"], path: "Tests/TestSupport"),
