@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A name that grows under a push, as at a kick-off: what each sweep reads moves between buckets while it reads.
+@Suite("A name that grows")
+struct GrowthTests {
+    /// Requests wait for the whole time that the simulator stands still.
+    private static let patient = [
+        "LAMPLIGHTER_WORKER_LANES": "1", "LAMPLIGHTER_WORKER_STREAMS": "100", "LAMPLIGHTER_WORKER_PAGE": "100",
+        "LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "200s",
+    ]
+
+    @Test("From 1 to 100,000 tokens during pushes: whoever follows before their end gets each once")
+    func underPushes() async throws {
+        let deployment = try await Deployment.start(simulator: ["--latency", "20"])
+        let worker = try await deployment.worker("one", Self.patient)
+        defer { worker.kill() }
+        #expect(try await deployment.importChannels(1, name: "match-42").code == 0)
+        // Or a single token would have its push before the others are there.
+        deployment.simulator.signal(SIGSTOP)
+        let first = try await deployment.grow(to: 4_000) { ledger in ledger.state == "sending" }
+        // In the middle of its shards: their buckets divide before, at and behind their checkpoints.
+        let second = try await deployment.grow(to: 100_000) { ledger in ledger["delivered"] > 200 }
+        #expect(second.atGrowth["delivered"] < 4_000, "too fast to be disturbed")
+        let record = try await deployment.record()
+        #expect(record["accepted_tokens"] as? Int == 100_000)
+        #expect(record["accepted"] as? Int == 104_000 && record["duplicates"] as? Int == 0)
+        #expect(first.end["delivered"] == 4_000 && second.end["delivered"] == 100_000)
+        #expect(first.end["targets"] == 4_000 && second.end["targets"] == 100_000)
+        #expect(first.end.state == "done" && second.end.state == "done")
+        print("delivered when the name began to grow: \(second.atGrowth["delivered"]) of 4000")
+    }
+}
+
+extension Deployment {
+    /// Publishes, and lets the name grow while APNs stands still in the middle of the push; the ledger from then, and the last.
+    fileprivate func grow(
+        to count: Int, when isUnderWay: (Ledger) -> Bool
+    ) async throws -> (atGrowth: Ledger, end: Ledger) {
+        let push = try await publish()
+        var atGrowth = try await ledger(push)
+        try await eventually("the push is under way") {
+            atGrowth = try await ledger(push)
+            return isUnderWay(atGrowth)
+        }
+        simulator.signal(SIGSTOP)
+        let imported = try await importChannels(count, name: "match-42")
+        simulator.signal(SIGCONT)
+        #expect(imported.code == 0, "\(imported.err)")
+        return (atGrowth, try Ledger(try await run("push", push, "--wait", "--json").out))
+    }
+}
