@@ -282,6 +282,31 @@ import Testing
         #expect(ledger.targets == 1 && ledger.pending == 1 && ledger.expanded, "until its removal is struck")
     }
 
+    @Test func aChannelThatThePageAndTheCatchUpPutInLineStandsThereOnce() async throws {
+        let fixture = try await PushFixture.start()
+        let channel = ChannelID.random()
+        let id = try await fixture.accepted("match-1", alert: true)
+        let claim = try await fixture.claimed("match-1", id)
+        // Somebody else waits for the catch-up, which is therefore not over with the page.
+        try await fixture.track("match-1", .random(), token: 1, at: 1_795_000_000_000)
+        try await fixture.retry(claim, [channel.stored], due: 5_000)
+        let tail = try await fixture.claim("match-1", id, .catchUp)
+        var caught = Settlement(range: ScanPosition(0)..<ScanPosition(1))
+        caught.targets = 1
+        caught.retry(channel.stored, due: 6_000, attempts: 1)
+        _ = try await fixture.settle(tail, caught)
+        #expect(try await fixture.firstRetry("match-1") == 5_000)
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.targets == 2 && ledger.skipped == 1 && ledger.pending == 1)
+        let lease = try await fixture.claimRetries("match-1")
+        let waiting = try await fixture.due(lease)
+        let first = try #require(waiting.first)
+        try await fixture.settle(lease) { $0.finish(first, as: .delivered) }
+        #expect(waiting.count == 1)
+        #expect(try await fixture.due(lease).isEmpty, "the line is empty")
+        #expect(try await fixture.ledger(id).pending == 0)
+    }
+
     @Test func cancelledInItsCatchUpAPushSetsItsNameFree() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1", alert: true)
