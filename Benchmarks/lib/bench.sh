@@ -33,6 +33,9 @@ options() {
 }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/lamplighter-bench.XXXXXX")
+# Nobody's own settings.
+: >"$work/lamplighter.yaml"
+export LAMPLIGHTER_CONFIG="$work/lamplighter.yaml"
 processes=()
 finish() {
     trap - EXIT INT TERM

@@ -28,8 +28,15 @@ final class PageBoard: Sendable {
         var isCalled = false
     }
 
+    /// A page of so few goes before larger ones: what one device waits for does not stand behind a thousand others.
+    static let small = 32
+    /// So many in a row; then a part of a larger page has its turn, should small ones never end.
+    static let overtakings = 8
+
     private struct State {
         var queue: [PagePart] = []
+        /// Small pages that went before a larger one since one of those had its turn.
+        var overtaken = 0
         /// Entries in `queue`.
         var waiting = 0
         var lanes: [Lane]
@@ -110,12 +117,13 @@ final class PageBoard: Sendable {
     /// Whether nothing waits; may have changed when the caller looks.
     var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
 
-    /// The next `count` entries at the most, all of one page. Pages have their turns, part by part.
+    /// The next `count` entries at the most, all of one page: of a small one, or of the larger ones, which have their turns part
+    /// by part.
     func take(_ count: Int, _ lane: Int, _ standing: Standing) -> PagePart? {
         state.withLock { state in
             state.lanes[lane].standing = standing
-            guard count > 0, var part = state.queue.first else { return nil }
-            state.queue.removeFirst()
+            guard count > 0, !state.queue.isEmpty else { return nil }
+            var part = state.queue.remove(at: next(&state))
             if part.range.count > count {
                 let rest = PagePart(shared: part.shared, range: part.range.lowerBound + count..<part.range.upperBound)
                 state.queue.append(rest)
@@ -174,6 +182,17 @@ final class PageBoard: Sendable {
     }
 
     // MARK: Under the lock
+
+    /// Whose turn it is in a queue that is not empty.
+    private func next(_ state: inout State) -> Int {
+        if state.queue[0].isSmall { return 0 }
+        if state.overtaken < Self.overtakings, let small = state.queue.firstIndex(where: \.isSmall) {
+            state.overtaken += 1
+            return small
+        }
+        state.overtaken = 0
+        return 0
+    }
 
     private func withdraw(_ state: inout State, _ isMeant: (PagePart) -> Bool) -> [PagePart] {
         let parts = state.queue.filter(isMeant)

@@ -49,6 +49,8 @@ struct PagePart: Sendable {
     let shared: SharedPage
     var range: Range<Int>
 
+    var isSmall: Bool { shared.page.count <= PageBoard.small }
+
     /// The same outcome, other than `.accepted`, for all of them.
     func settle(_ outcome: PushOutcome) {
         shared.settle(PageOutcome(exceptions: range.map { .init(index: $0, outcome: outcome) }))

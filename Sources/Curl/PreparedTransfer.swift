@@ -94,6 +94,9 @@ public final class PreparedTransfer {
         try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         try easy.set(CURLOPT_PIPEWAIT, 1)
         try easy.set(CURLOPT_POST, 1)
+        // 16 KiB and 64 KiB of each handle by default, for requests and answers of a few hundred bytes.
+        try easy.set(CURLOPT_BUFFERSIZE, 1_024)
+        try easy.set(CURLOPT_UPLOAD_BUFFERSIZE, 16_384)
         try easy.set(CURLOPT_TIMEOUT_MS, endpoint.requestTimeoutMilliseconds)
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, endpoint.requestTimeoutMilliseconds)
         // Two minutes by default; APNs wants a connection kept for hours.

@@ -45,13 +45,33 @@ public struct TokenPage: Sendable {
         entries.append(entry)
     }
 
+    /// The same, from memory that need not outlive the call; what a scan reads by the million comes in here.
+    public mutating func append(
+        channel: UnsafeRawBufferPointer, token: UnsafeRawBufferPointer, registeredAt: Int64, isInfrequent: Bool
+    ) {
+        entries.append(
+            Entry(
+                offset: UInt32(bytes.count), channelLength: UInt16(channel.count), tokenLength: UInt16(token.count),
+                attempt: 0, isInfrequent: isInfrequent, registeredAt: registeredAt))
+        bytes.append(contentsOf: channel)
+        bytes.append(contentsOf: token)
+    }
+
+    /// Each channel in its stored form, in order; good during the call.
+    public func forEachChannel(_ body: (UnsafeRawBufferPointer) -> Void) {
+        bytes.withUnsafeBytes { bytes in
+            for entry in entries { body(UnsafeRawBufferPointer(rebasing: bytes[entry.channelRange])) }
+        }
+    }
+
     public func channel(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].channelRange] }
     public func token(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].tokenRange] }
 
     /// The page with only the entries that `isIncluded` keeps (by index); the buffer stays as it is.
     public func filtered(_ isIncluded: (Int) -> Bool) -> TokenPage {
         var page = self
-        page.entries = entries.indices.filter(isIncluded).map { entries[$0] }
+        page.entries.removeAll(keepingCapacity: true)
+        for index in entries.indices where isIncluded(index) { page.entries.append(entries[index]) }
         return page
     }
 }

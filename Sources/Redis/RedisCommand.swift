@@ -12,6 +12,17 @@ public struct RedisCommand: Sendable {
         for argument in arguments { argument.encode(into: &encoded) }
     }
 
+    /// The arguments, and behind them those that were encoded before.
+    public init(_ name: String, _ arguments: [RedisArgument], _ packed: PackedArguments) {
+        encoded = []
+        encoded.reserveCapacity(
+            32 + name.utf8.count + arguments.reduce(0) { $0 + $1.encodedBound } + packed.encoded.count)
+        encoded.appendHeader(UInt8(ascii: "*"), 1 + arguments.count + packed.count)
+        encoded.appendBulk(name.utf8)
+        for argument in arguments { argument.encode(into: &encoded) }
+        encoded.append(contentsOf: packed.encoded)
+    }
+
     /// EVALSHA. The connection has loaded the script if the client knows it; a server that lost it is given it again.
     public init(_ script: RedisScript, keys: [RedisArgument], arguments: [RedisArgument] = []) {
         encoded = []
@@ -37,6 +48,19 @@ public struct RedisCommand: Sendable {
         out.appendBulk(script.script.source.utf8)
         out.append(contentsOf: encoded[script.restOffset...])
         return out
+    }
+}
+
+/// Arguments that are encoded once for several commands: the channels of a page.
+public struct PackedArguments: Sendable {
+    fileprivate var encoded: [UInt8] = []
+    public private(set) var count = 0
+
+    public init(reservingBytes bytes: Int) { encoded.reserveCapacity(bytes) }
+
+    public mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        encoded.appendBulk(bytes)
+        count += 1
     }
 }
 

@@ -62,6 +62,41 @@ public struct RedisReply: Sendable {
         return (0..<Int(node.count)).map { self[$0] }
     }
 
+    /// Each field and value of an array that is a flat map (HGETALL): views that are good during the call. Nothing is retained
+    /// or allocated for them.
+    public func forEachPair(
+        _ body: (_ field: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
+    ) throws(RedisError) {
+        guard node.kind == .array else { throw mismatch("an array") }
+        let (first, count) = (Int(node.position), Int(node.count))
+        let isMap = arena.bytes.withUnsafeBytes { bytes in
+            arena.nodes.withUnsafeBufferPointer { nodes in
+                func text(_ index: Int) -> UnsafeRawBufferPointer? {
+                    let node = nodes[index]
+                    guard node.kind == .string else { return nil }
+                    let start = Int(node.position)
+                    return UnsafeRawBufferPointer(rebasing: bytes[start..<start + Int(node.count)])
+                }
+                for index in stride(from: first, to: first + count - 1, by: 2) {
+                    guard let field = text(index), let value = text(index + 1) else { return false }
+                    body(field, value)
+                }
+                return true
+            }
+        }
+        guard isMap, count.isMultiple(of: 2) else { throw .unexpectedReply("expected fields and values") }
+    }
+
+    /// Each number of an array of integers, with its index.
+    public func forEachInteger(_ body: (_ index: Int, _ number: Int) -> Void) throws(RedisError) {
+        guard node.kind == .array else { throw mismatch("an array") }
+        let nodes = arena.nodes[Int(node.position)..<Int(node.position) + Int(node.count)]
+        for (index, node) in nodes.enumerated() {
+            guard node.kind == .integer else { throw .unexpectedReply("expected integers") }
+            body(index, Int(node.position))
+        }
+    }
+
     private var slice: ArraySlice<UInt8> {
         let start = Int(node.position)
         return arena.bytes[start..<start + Int(node.count)]

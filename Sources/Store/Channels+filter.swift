@@ -63,6 +63,15 @@ struct PageMembership {
     }
 }
 
+extension TokenPage {
+    /// Its channels, as arguments of as many commands as have to name them all.
+    var packedChannels: PackedArguments {
+        var packed = PackedArguments(reservingBytes: 24 * count)
+        forEachChannel { packed.append($0) }
+        return packed
+    }
+}
+
 extension Channels {
     /// Sets asked about in one round trip; a page asks for about 16 KB each.
     private static let setsPerRoundTrip = 64
@@ -76,17 +85,17 @@ extension Channels {
         var membership = PageMembership(count: page.count)
         let sets = audience.sets
         if !sets.isEmpty {
-            let members = (0..<page.count).map { RedisArgument.bytes(page.channel($0)) }
+            let members = page.packedChannels
             for start in stride(from: 0, to: sets.count, by: Self.setsPerRoundTrip) {
                 let asked = sets[start..<min(start + Self.setsPerRoundTrip, sets.count)]
                 let replies = try await pipeline(
-                    asked.map { RedisCommand("SMISMEMBER", [.string(keys.members(app, $0))] + members) })
+                    asked.map { RedisCommand("SMISMEMBER", [.string(keys.members(app, $0))], members) })
                 for (set, reply) in zip(asked, replies) {
                     membership.sets[set] = try redisErrors { () throws(RedisError) in
                         if let error = reply.error { throw error }
                         guard reply.count == page.count else { throw .unexpectedReply("SMISMEMBER of another length") }
                         var bits = PageBits(count: page.count)
-                        for index in 0..<page.count where try reply[index].integer() == 1 { bits.insert(index) }
+                        try reply.forEachInteger { index, number in if number == 1 { bits.insert(index) } }
                         return bits
                     }
                 }

@@ -60,10 +60,10 @@ extension Marks.Mark {
     }
 
     /// Asks for all channels at once; nil stands for one without the mark.
-    func command(_ keys: Keyspace, _ tag: String, _ channels: [RedisArgument]) -> RedisCommand {
+    func command(_ keys: Keyspace, _ tag: String, _ channels: PackedArguments) -> RedisCommand {
         switch self {
-        case .waiting, .quarantined, .elsewhere: RedisCommand("HMGET", [key(keys, tag)] + channels)
-        case .catchingUp, .newFollower: RedisCommand("ZMSCORE", [key(keys, tag)] + channels)
+        case .waiting, .quarantined, .elsewhere: RedisCommand("HMGET", [key(keys, tag)], channels)
+        case .catchingUp, .newFollower: RedisCommand("ZMSCORE", [key(keys, tag)], channels)
         }
     }
 }
@@ -105,7 +105,7 @@ extension Registry {
         }
         if asked.isEmpty || page.isEmpty { return marks }
         let tag = keys.tag(app, name)
-        let channels = (0..<page.count).map { RedisArgument.bytes(page.channel($0)) }
+        let channels = page.packedChannels
         let commands = asked.map { $0.command(keys, tag, channels) } + [MarkSigns.cutCommand(keys, tag)]
         let replies: [RedisReply]
         do throws(RedisError) { replies = try await redis.transaction(commands) } catch { throw .redis(error) }

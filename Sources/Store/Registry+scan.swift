@@ -50,7 +50,8 @@ struct ScanStep: Sendable, Hashable {
 }
 
 extension Registry {
-    /// The tokens from `position` on, at least `limit` of them unless `end` comes first (whole buckets are read).
+    /// The tokens from `position` on, about `limit` of them unless `end` comes first: whole buckets are read, and three quarters
+    /// are enough.
     /// Each token that is tracked during the whole scan appears in exactly one page.
     ///
     /// Each step is one transaction of the bucket count and the buckets, so the two belong together. Registrations whose
@@ -75,7 +76,8 @@ extension Registry {
         var position = position.rawValue
         var page = TokenPage(reservingEntries: min(limit, 4_096) + 256, bytes: (min(limit, 4_096) + 256) * 100)
         var density = 90.0
-        while position < end, page.count < limit {
+        // A second round trip for the last few would cost more than they are worth.
+        while position < end, page.count <= limit - limit / 4 - 1 {
             let before = page.count
             let step = try await read(
                 place, from: position, end: end, tokens: limit - page.count, density: density, now: now, into: &page,
@@ -124,31 +126,24 @@ extension Registry {
         _ reply: RedisReply, filter: (key: RegistryHashKey, range: Range<UInt64>)?, now: Int64,
         span: RegistryRecord.Span, into page: inout TokenPage
     ) throws(StoreError) {
-        if let error = reply.error { throw .redis(error) }
         var malformed = 0
-        for index in stride(from: 0, to: reply.count - 1, by: 2) {
-            let channel: ArraySlice<UInt8>
-            let value: ArraySlice<UInt8>
-            do throws(RedisError) {
-                channel = try reply[index].bytes()
-                value = try reply[index + 1].bytes()
-            } catch {
-                throw .redis(error)
-            }
-            // The root's bucket count.
-            if channel.count == 1, channel.first == UInt8(ascii: "n") { continue }
-            guard channel.count == 16 || (channel.first == 1 && channel.count <= ChannelID.maximumBytes + 2) else {
-                malformed += 1
-                continue
-            }
-            switch RegistryRecord.read(value, now: now, span) {
-            case .absent: continue
-            case .malformed: malformed += 1
-            case .live(let tokenOffset, let registeredAt, let isInfrequent):
-                if let filter, !filter.range.contains(UInt64(filter.key.hash(channel).bitReversed)) { continue }
-                page.append(
-                    channel: channel, token: value.dropFirst(tokenOffset), registeredAt: registeredAt,
-                    isInfrequent: isInfrequent)
+        try redisErrors { () throws(RedisError) in
+            try reply.forEachPair { channel, value in
+                // The root's bucket count.
+                if channel.count == 1, channel[0] == UInt8(ascii: "n") { return }
+                guard channel.count == 16 || (channel.first == 1 && channel.count <= ChannelID.maximumBytes + 2) else {
+                    malformed += 1
+                    return
+                }
+                switch RegistryRecord.read(value, now: now, span) {
+                case .absent: return
+                case .malformed: malformed += 1
+                case .live(let tokenOffset, let registeredAt, let isInfrequent):
+                    if let filter, !filter.range.contains(UInt64(filter.key.hash(channel).bitReversed)) { return }
+                    page.append(
+                        channel: channel, token: UnsafeRawBufferPointer(rebasing: value[tokenOffset...]),
+                        registeredAt: registeredAt, isInfrequent: isInfrequent)
+                }
             }
         }
         if malformed > 0 { memory.addMalformed(malformed) }

@@ -105,17 +105,19 @@ enum RegistryRecord {
     }
 
     static func read(_ value: ArraySlice<UInt8>, now: Int64, _ span: Span = .activity) -> Reading {
-        value.withUnsafeBufferPointer { bytes in
-            guard bytes.count > headerLength, bytes[0] & version == 0 else { return .malformed }
-            if bytes[0] & tombstone != 0 { return .absent }
-            let offset = bytes[0] & noted == 0 ? headerLength : headerLength + noteLength
-            guard (1...PushToken.maximumBytes).contains(bytes.count - offset) else { return .malformed }
-            let high = Int64(bytes[1]) << 32 | Int64(bytes[2]) << 24 | Int64(bytes[3]) << 16
-            let registeredAt = epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))
-            let minutes = Int64(bytes[6]) << 8 | Int64(bytes[7])
-            guard registeredAt - minutes * 60_000 + span.life >= now else { return .absent }
-            return .live(
-                tokenOffset: offset, registeredAt: registeredAt, isInfrequent: bytes[0] & frequentPushesOff != 0)
-        }
+        value.withUnsafeBytes { read($0, now: now, span) }
+    }
+
+    static func read(_ bytes: UnsafeRawBufferPointer, now: Int64, _ span: Span) -> Reading {
+        guard bytes.count > headerLength, bytes[0] & version == 0 else { return .malformed }
+        if bytes[0] & tombstone != 0 { return .absent }
+        let offset = bytes[0] & noted == 0 ? headerLength : headerLength + noteLength
+        guard (1...PushToken.maximumBytes).contains(bytes.count - offset) else { return .malformed }
+        let high = Int64(bytes[1]) << 32 | Int64(bytes[2]) << 24 | Int64(bytes[3]) << 16
+        let registeredAt = epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))
+        let minutes = Int64(bytes[6]) << 8 | Int64(bytes[7])
+        guard registeredAt - minutes * 60_000 + span.life >= now else { return .absent }
+        return .live(
+            tokenOffset: offset, registeredAt: registeredAt, isInfrequent: bytes[0] & frequentPushesOff != 0)
     }
 }

@@ -48,15 +48,29 @@ import Testing
 
     @Test func aPageIsTakenInPartsAndPagesTakeTurns() async throws {
         let first = await post(100)
-        let second = await post(10)
+        let second = await post(40)
         var taken: [Range<Int>] = []
-        for _ in 0..<5 { taken.append(try #require(board.take(32, 0, connected(room: 500))).range) }
-        #expect(taken == [0..<32, 0..<10, 32..<64, 64..<96, 96..<100])
+        for _ in 0..<6 { taken.append(try #require(board.take(32, 0, connected(room: 500))).range) }
+        #expect(taken == [0..<32, 0..<32, 32..<64, 32..<40, 64..<96, 96..<100])
         #expect(board.isEmpty)
         finish(first.page, 100)
-        finish(second.page, 10)
+        finish(second.page, 40)
         #expect(await first.outcome.value.accepted == 100)
-        #expect(await second.outcome.value.accepted == 10)
+        #expect(await second.outcome.value.accepted == 40)
+    }
+
+    @Test func smallPagesGoBeforeLargeOnesButNotForEver() async throws {
+        let large = await post(100)
+        #expect(try #require(board.take(5, 0, connected(room: 5))).range == 0..<5)
+        var small: [SharedPage] = []
+        for _ in 0...PageBoard.overtakings { small.append(await post(1).page) }
+        var taken: [Bool] = []
+        for _ in 0..<PageBoard.overtakings + 3 {
+            taken.append(try #require(board.take(32, 0, connected(room: 500))).shared === large.page)
+        }
+        #expect(taken == Array(repeating: false, count: PageBoard.overtakings) + [true, false, true])
+        for page in small { finish(page, 1) }
+        finish(large.page, 100)
     }
 
     @Test func aSmallPageWakesTheQuickestOfThoseThatAreConnected() async {
