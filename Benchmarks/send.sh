@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What a request costs the sender: both lanes against the simulator's fast mode, beside the least that C can do.
 #   bin/bench send [--requests N] [--runs K] [--in-flight "100 1000"] [--latency MS]
-# Every row is the median of K runs, interleaved with the other rows' runs; CPU is user and system time of the sender.
+# Every row is the median of K runs, interleaved with the other rows' runs; CPU is user and system time of the sender. Where there is
+# a node, its http2 client is measured too.
 source "$(dirname "$0")/lib/bench.sh"
 
 requests=200000 runs=5 in_flight="100 1000" latency=0
@@ -18,6 +19,7 @@ payload "$work/body"
 measure() {
     local sender="$1" flights="$2"
     case "$sender" in
+    node) "${core0[@]}" node Benchmarks/Bare/node.mjs 127.0.0.1 "$server_port" "$ca_file" "$jwt" "$work/body" "$flights" "$requests" ;;
     bare-*)
         "${core0[@]}" "$work/${sender#bare-}" 127.0.0.1 "$server_port" "$ca_file" "$jwt" "$work/body" "$flights" "$requests"
         ;;
@@ -29,6 +31,7 @@ measure() {
 }
 
 senders=(bare-nghttp2 nghttp2 bare-libcurl libcurl)
+if command -v node >/dev/null; then senders+=(node); fi
 for ((run = 1; run <= runs; run++)); do
     for flights in $in_flight; do
         for sender in "${senders[@]}"; do
@@ -45,7 +48,8 @@ printf '%-14s %9s %12s %16s %9s %18s\n' sender 'in flight' requests/s 'CPU µs/r
 for flights in $in_flight; do
     for sender in "${senders[@]}"; do
         cpu=$(column 1 "$work/$sender.$flights")
-        bare=$(column 1 "$work/bare-${sender#bare-}.$flights")
+        bare=$cpu
+        [ "$sender" = node ] || bare=$(column 1 "$work/bare-${sender#bare-}.$flights")
         awk -v sender="$sender" -v flights="$flights" -v cpu="$cpu" -v bare="$bare" -v n="$requests" \
             -v seconds="$(column 2 "$work/$sender.$flights")" -v server="$(column 3 "$work/$sender.$flights")" 'BEGIN {
                 printf "%-14s %9d %12d %16.2f %9.2f %18.2f\n", sender, flights, n / seconds, cpu, cpu / bare,
