@@ -41,6 +41,35 @@ public struct Payload: Sendable, Hashable {
         bytes = out
     }
 
+    /// A rendered payload without its alert: the device takes the state and keeps quiet. An `alert` inside the content state
+    /// is the app's own and stays.
+    public static func withoutAlert(_ payload: [UInt8]) -> [UInt8] {
+        let key = Array(#","alert":"#.utf8)
+        var depth = 0
+        var isText = false
+        var start: Int?
+        var index = 0
+        while index < payload.count {
+            let byte = payload[index]
+            switch byte {
+            case UInt8(ascii: "\\") where isText: index += 1
+            case UInt8(ascii: "\""): isText.toggle()
+            case _ where isText: break
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"):
+                // Members of `aps` stand at depth 2; the timestamp comes first, so a comma stands before each other one.
+                if depth == 2 {
+                    if let start { return Array(payload[..<start] + payload[index...]) }
+                    if payload[index...].starts(with: key) { start = index }
+                }
+                if byte != UInt8(ascii: ",") { depth -= 1 }
+            default: break
+            }
+            index += 1
+        }
+        return payload
+    }
+
     private static func quoted(_ text: String) -> RawJSON {
         var out: [UInt8] = [UInt8(ascii: "\"")]
         for byte in text.utf8 {

@@ -19,6 +19,7 @@ struct LedgerReport: Decodable, Sendable {
     var retries: Int
     var duplicates_possible: Int
     var demoted: Int?
+    var late: Int?
     var superseded_by: String?
     var broadcast: Broadcast?
     var created_at: Timestamp
@@ -85,6 +86,7 @@ struct LedgerReport: Decodable, Sendable {
             ("pruned", pruned), ("failed", failed), ("superseded", superseded), ("expired", expired),
             ("skipped", skipped), ("pending", pending), ("retries", retries),
             ("duplicates possible", duplicates_possible), ("demoted to priority 5", demoted ?? 0),
+            ("late followers", late ?? 0),
         ] where count > 0 || ["pruned", "failed", "pending"].contains(title) {
             counts.add(title, Terminal.grouped(count))
         }

@@ -10,6 +10,7 @@ struct TrackCommand: AsyncParsableCommand {
             Examples:
               lamplighter track order-1234 3f0c8a51-8a3e-4b9b-9a66-0c8a3f0c8a51 80f3…hex…
               lamplighter track match-42 my-device 0a1b2c --registered-at 1795276800000
+              lamplighter track match-42 my-device 0a1b2c --catch-up
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -26,11 +27,17 @@ struct TrackCommand: AsyncParsableCommand {
     @Flag(name: .long, inversion: .prefixedNo, help: "Whether the user allows frequent updates.")
     var frequentPushes: Bool?
 
+    @Flag(
+        name: .long, inversion: .prefixedNo,
+        help: "Send it the state published before, at once; default: as configured.")
+    var catchUp: Bool?
+
     func run() async throws {
         let client = try gateway.client(global)
         let body = JSONText.object([
             ("token", JSONText.quoted(token)), ("registered_at_ms", registeredAt.map(String.init)),
             ("frequent_pushes_enabled", frequentPushes.map { "\($0)" }),
+            ("options", catchUp.map { #"{"catch_up":\#($0)}"# }),
         ])
         let path = "/api/activities/\(GatewayClient.segment(name))/channels/\(GatewayClient.segment(channel))"
         let answer = try await client.send("PUT", path, body: .bytes(Array(body.utf8)))

@@ -70,7 +70,9 @@ struct RetryRun: Sendable {
         return state.values.withLock { !$0.isLost }
     }
 
-    /// Due channels that are not in hand, by the push that is first in their line.
+    private struct Kind: Hashable { var push: PushID; var isLate: Bool }
+
+    /// Due channels that are not in hand, by the push that is first in their line, late followers apart.
     private func pages() async throws(StoreError) -> [(channels: [WaitingChannel], record: PushRecord?)] {
         let inHand = state.values.withLock { $0.inHand }
         let due = try await sweeper.store.sweeps.dueChannels(
@@ -79,7 +81,8 @@ struct RetryRun: Sendable {
         if due.isEmpty { return [] }
         let records = try await sweeper.store.sweeps.records(lease.app, lease.name, Set(due.map(\.push)))
         state.values.withLock { $0.inHand.formUnion(due.map(\.channel)) }
-        return Dictionary(grouping: due, by: \.push).map { (channels: $0.value, record: records[$0.key]) }
+        return Dictionary(grouping: due) { Kind(push: $0.push, isLate: $0.isLate) }
+            .map { (channels: $0.value, record: records[$0.key.push]) }
     }
 
     private func send(_ waiting: [WaitingChannel], _ record: PushRecord?) async {
@@ -112,7 +115,7 @@ struct RetryRun: Sendable {
         guard mayGoOn else { return }
         let page = TokenPage(waiting)
         let report = await sweeper.deliver(
-            page, record.prepared(bundleID: app.bundleID), app, record, lease.name,
+            page, record.prepared(bundleID: app.bundleID, isLate: waiting[0].isLate), app, record, lease.name,
             elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }), deadline: deadline, while: held)
         if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
         if report.isUnsent {

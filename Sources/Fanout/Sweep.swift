@@ -274,10 +274,11 @@ extension HeldLease {
 }
 
 extension PushRecord {
-    func prepared(bundleID: String) -> PreparedPush {
+    /// A late follower is brought the state, not the alert: what that told is in the past.
+    func prepared(bundleID: String, isLate: Bool = false) -> PreparedPush {
         PreparedPush(
             headers: PushHeaders(
                 bundleID: bundleID, priority: demotion == .all ? .low : priority, expiration: expiry),
-            payload: payload)
+            payload: isLate ? Payload.withoutAlert(payload) : payload)
     }
 }

@@ -43,6 +43,7 @@ struct Sweeper: Sendable {
             case .shard, .catchUp: return try await part(entry.item, isClaimed: entry.isClaimed, log)
             case .retries: return try await retries(entry, log)
             case .broadcast: return try await broadcasts(entry.item, log)
+            case .late: return try await late(entry, log)
             }
         } catch {
             // Whatever was done is settled or will be done again from the checkpoint by whoever claims the entry.

@@ -17,8 +17,8 @@ struct BatchBody: Sendable {
     var updates: [Update] = []
     var problems: [JSONError] = []
 
-    /// `attributes` and `subscription_lists` are accepted and ignored.
-    init(_ bytes: [UInt8], channel: ChannelID) throws(JSONError) {
+    /// `attributes` and `subscription_lists` are accepted and ignored. `catchesUp`: the app's default; the SDK has no word for it.
+    init(_ bytes: [UInt8], channel: ChannelID, catchesUp: Bool = false) throws(JSONError) {
         let body = try JSONDocument(bytes).root.object()
         if let tags = body["tags"] {
             do throws(JSONError) {
@@ -31,7 +31,7 @@ struct BatchBody: Sendable {
         do throws(JSONError) {
             for entry in try entries.array() {
                 do throws(JSONError) {
-                    updates.append(try Self.update(entry, channel: channel))
+                    updates.append(try Self.update(entry, channel: channel, catchesUp))
                 } catch {
                     problems.append(error)
                 }
@@ -41,7 +41,9 @@ struct BatchBody: Sendable {
         }
     }
 
-    private static func update(_ value: JSONValue, channel: ChannelID) throws(JSONError) -> Update {
+    private static func update(
+        _ value: JSONValue, channel: ChannelID, _ catchesUp: Bool
+    ) throws(JSONError) -> Update {
         let entry = try value.object()
         let actionValue = try entry.required("action")
         let action = try actionValue.string()
@@ -59,7 +61,8 @@ struct BatchBody: Sendable {
             return .set(
                 name,
                 Registration(
-                    channel: channel, token: try token(entry), registeredAt: at, startedAt: started, activityID: id))
+                    channel: channel, token: try token(entry), registeredAt: at, startedAt: started, activityID: id,
+                    wantsState: catchesUp))
         case "start_token":
             let attributes = try identifier(entry.required("attributes_type")) { text throws(IdentifierError) in
                 try checkAttributesType(text)

@@ -11,6 +11,8 @@ public struct GatewayApp: Sendable {
     public var bundleID: String
     /// Seconds to the `stale_date` of starts and updates that give none; nil: they get none.
     public var staleAfter: Int?
+    /// What a registration that does not say gets for `options.catch_up`.
+    public var catchesUp = false
 
     public init(key: AppKey, secret: String, masterSecret: String, bundleID: String) {
         self.key = key

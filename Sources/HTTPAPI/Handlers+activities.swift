@@ -41,7 +41,7 @@ extension Handlers {
         let channel = try call.channel()
         let bytes = try await call.body.collect()
         let registration = try reading { () throws(JSONError) in
-            try TrackBody.single(bytes, channel: channel, now: call.now)
+            try TrackBody.single(bytes, channel: channel, now: call.now, catchesUp: call.app.catchesUp)
         }
         let results = try await storing { () throws(StoreError) in
             try await store.registry.track(call.app.key, name, [registration])
@@ -65,7 +65,7 @@ extension Handlers {
     /// can be applied again, so after a failure the whole body may be sent once more.
     /// - Parameter place: an activity's name, or where start tokens are registered.
     func bulkTrack(_ call: Call, place: ActivityName) async throws(APIError) -> Answer {
-        var bulk = BulkTrack(name: place, app: call.app.key, now: call.now)
+        var bulk = BulkTrack(name: place, app: call.app, now: call.now)
         do throws(APIError) {
             try await call.body.stream { part throws(APIError) in
                 for line in bulk.lines.read(part) {
@@ -106,6 +106,7 @@ struct BulkTrack {
 
     let name: ActivityName
     let app: AppKey
+    let catchesUp: Bool
     let now: Int64
     var lines = LineReader(maximumBytes: BulkTrack.maximumLineBytes)
     private(set) var batch: [Registration] = []
@@ -116,9 +117,10 @@ struct BulkTrack {
     private var rejected: [JSON] = []
     private var rejectedCount = 0
 
-    init(name: ActivityName, app: AppKey, now: Int64) {
+    init(name: ActivityName, app: GatewayApp, now: Int64) {
         self.name = name
-        self.app = app
+        self.app = app.key
+        catchesUp = app.catchesUp
         self.now = now
     }
 
@@ -132,7 +134,8 @@ struct BulkTrack {
         case .text(let bytes):
             if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return }
             do throws(JSONError) {
-                batch.append(try TrackBody.line(bytes, isStart: name.startTokensType != nil, now: now))
+                let isStart = name.startTokensType != nil
+                batch.append(try TrackBody.line(bytes, isStart: isStart, now: now, catchesUp: catchesUp && !isStart))
             } catch {
                 reject(error.path.isEmpty ? error.message : "\(error.path): \(error.message)")
             }

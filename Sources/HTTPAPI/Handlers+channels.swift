@@ -36,7 +36,9 @@ extension Handlers {
     func channelBatch(_ call: Call) async throws(APIError) -> Answer {
         let channel = try call.channel()
         let bytes = try await call.body.collect()
-        let batch = try reading { () throws(JSONError) in try BatchBody(bytes, channel: channel) }
+        let batch = try reading { () throws(JSONError) in
+            try BatchBody(bytes, channel: channel, catchesUp: call.app.catchesUp)
+        }
         let app = call.app.key
         try await storing { () throws(StoreError) in
             if let tags = batch.tags { try await store.channels.tag(app, [channel], tags) }

@@ -33,7 +33,7 @@ extension Ledger {
             "targets": .integer(targets), "delivered": .integer(delivered), "pruned": .integer(pruned),
             "failed": .integer(failed), "superseded": .integer(superseded), "expired": .integer(expired),
             "skipped": .integer(skipped), "pending": .integer(pending), "retries": .integer(retries),
-            "duplicates_possible": .integer(duplicatesPossible), "demoted": .integer(demoted),
+            "duplicates_possible": .integer(duplicatesPossible), "demoted": .integer(demoted), "late": .integer(late),
         ]
         if let broadcast { body.append("broadcast", broadcast.json) }
         if let supersededBy { body.append("superseded_by", .string(supersededBy.description)) }

@@ -5,30 +5,33 @@ import StrictJSON
 /// One channel that follows a name: the body of a single call, and a line of the bulk call.
 enum TrackBody {
     private static let keys = [
-        "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled",
+        "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled", "options",
     ]
     /// Of a push-to-start token, which belongs to no activity.
     private static let startKeys = ["token", "registered_at_ms"]
 
-    /// `{"token":hex,"registered_at_ms"?,"started_at_ms"?,"activity_id"?,"frequent_pushes_enabled"?}`
+    /// `{"token":hex,"registered_at_ms"?,"started_at_ms"?,"activity_id"?,"frequent_pushes_enabled"?,"options"?}`; `catchesUp`:
+    /// what holds without `options.catch_up`.
     static func single(
-        _ bytes: [UInt8], channel: ChannelID, isStart: Bool = false, now: Int64
+        _ bytes: [UInt8], channel: ChannelID, isStart: Bool = false, now: Int64, catchesUp: Bool = false
     ) throws(JSONError) -> Registration {
         let body = try JSONDocument(bytes).root.object()
         try body.refuseUnknownKeys(known: isStart ? startKeys : keys)
-        return try registration(body, channel: channel, now: now)
+        return try registration(body, channel: channel, now: now, catchesUp)
     }
 
     /// The same with `"channel"`.
-    static func line(_ bytes: [UInt8], isStart: Bool = false, now: Int64) throws(JSONError) -> Registration {
+    static func line(
+        _ bytes: [UInt8], isStart: Bool = false, now: Int64, catchesUp: Bool = false
+    ) throws(JSONError) -> Registration {
         let body = try JSONDocument(bytes).root.object()
         try body.refuseUnknownKeys(known: ["channel"] + (isStart ? startKeys : keys))
         let channel = try identifier(body.required("channel")) { text throws(IdentifierError) in try ChannelID(text) }
-        return try registration(body, channel: channel, now: now)
+        return try registration(body, channel: channel, now: now, catchesUp)
     }
 
     private static func registration(
-        _ body: JSONObject, channel: ChannelID, now: Int64
+        _ body: JSONObject, channel: ChannelID, now: Int64, _ catchesUp: Bool
     ) throws(JSONError) -> Registration {
         let token = try identifier(body.required("token")) { text throws(IdentifierError) in try PushToken(hex: text) }
         let registered = try body["registered_at_ms"].map { value throws(JSONError) in try EpochMilliseconds.read(value)
@@ -36,9 +39,14 @@ enum TrackBody {
         let started = try body["started_at_ms"].map { value throws(JSONError) in try EpochMilliseconds.read(value) }
         let id = try body["activity_id"].map { value throws(JSONError) in try AudienceBody.text(value, "activity_id") }
         let frequent = try body["frequent_pushes_enabled"].map { value throws(JSONError) in try value.bool() }
+        var wantsState = catchesUp
+        if let options = try body["options"]?.object() {
+            try options.refuseUnknownKeys(known: ["catch_up"])
+            if let value = options["catch_up"] { wantsState = try value.bool() }
+        }
         return Registration(
             channel: channel, token: token, registeredAt: registered ?? now, startedAt: started, activityID: id,
-            frequentPushesEnabled: frequent)
+            frequentPushesEnabled: frequent, wantsState: wantsState)
     }
 }
 

@@ -99,6 +99,10 @@ extension SettingKey {
         "defaults.stale_after", .seconds(0...28_800), "0",
         "time to the stale_date of updates that give none; 0 = none; an app may have its own")
 
+    public static let defaultsCatchUp = SettingKey(
+        "defaults.catch_up", .choice(["false", "true"]), "false",
+        "whether a device that begins to follow gets the state published before at once; an app may have its own")
+
     public static let budgetHighPerHour = SettingKey(
         "budget.high_per_hour", .whole(0...100_000), "0",
         "updates of a name an hour at priority 10; more without an alert go at 5; 0 = any number")
@@ -131,7 +135,7 @@ extension SettingKey {
         workerDrainTimeout,
         workerRequestTimeout, workerName,
         guardShare, guardAnswers, guardWindow,
-        defaultsStaleAfter, budgetHighPerHour, budgetHighPerHourInfrequent,
+        defaultsStaleAfter, defaultsCatchUp, budgetHighPerHour, budgetHighPerHourInfrequent,
         pacingMinInterval,
         broadcastDeleteAfter, startTokensStaleAfter,
         logLevel, logFormat,

@@ -24,6 +24,7 @@ extension Settings {
             highPerHour: reader.whole(.budgetHighPerHour),
             highPerHourInfrequent: reader.whole(.budgetHighPerHourInfrequent))
         let staleAfter = reader.duration(.defaultsStaleAfter)
+        let catchUp = reader.choice(.defaultsCatchUp) == "true"
         let deleteAfter = reader.duration(.broadcastDeleteAfter)
         let startTokensStaleAfter = reader.duration(.startTokensStaleAfter)
         let pacing = reader.duration(.pacingMinInterval)
@@ -35,8 +36,9 @@ extension Settings {
         return Settings(
             redisURL: redisURL, redisConnections: connections, redisPrefix: prefix,
             waitReplicas: waitReplicas, waitTimeout: waitTimeout, gateway: gateway,
-            worker: worker, pruneGuard: pruneGuard, budget: budget, staleAfter: staleAfter, pacingMinInterval: pacing,
-            broadcastDeleteAfter: deleteAfter, startTokensStaleAfter: startTokensStaleAfter, log: log,
+            worker: worker, pruneGuard: pruneGuard, budget: budget, staleAfter: staleAfter, catchUp: catchUp,
+            pacingMinInterval: pacing, broadcastDeleteAfter: deleteAfter, startTokensStaleAfter: startTokensStaleAfter,
+            log: log,
             apps: found,
             warnings: unknownVariables(input.environment) + apps.warnings, file: input.file?.path)
     }

@@ -65,6 +65,8 @@ public struct Settings: Sendable {
     public var budget: Budget
     /// For apps that have no `defaults.stale_after` of their own; zero: none.
     public var staleAfter: Duration
+    /// The same with `defaults.catch_up`.
+    public var catchUp: Bool
     /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.
     public var pacingMinInterval: Duration
     /// From a name's end to the deletion of its broadcast channel.
@@ -94,6 +96,9 @@ public struct Settings: Sendable {
         let time = own ?? staleAfter
         return time >= .seconds(1) ? time : nil
     }
+
+    /// Whether an app's devices get the state published before when they begin to follow, if they do not say.
+    public func catchUp(_ app: AppSettings) -> Bool { app[.catchUp].map { $0 == "true" } ?? catchUp }
 
     /// The app a command speaks for: the one named, or the only one.
     public func app(named key: String?) throws(SettingsError) -> AppSettings {

@@ -38,6 +38,12 @@ public struct Keyspace: Sendable {
     func catchUp(_ tag: String) -> String { "\(prefix):k:\(tag)" }
     /// Channels that began to follow after an `end` of the name was accepted, by the time they did (epoch ms).
     func newFollowers(_ tag: String) -> String { "\(prefix):y:\(tag)" }
+    /// The newest states by audience.
+    func states(_ tag: String) -> String { "\(prefix):v:\(tag)" }
+    /// Channels that began to follow and are owed the state that they missed.
+    func late(_ tag: String) -> String { "\(prefix):f:\(tag)" }
+    /// Channels that were started by a push and have not told their token yet.
+    func awaited(_ tag: String) -> String { "\(prefix):a:\(tag)" }
     /// Removals that were decided and not yet applied to the registry.
     func owed(_ tag: String) -> String { "\(prefix):o:\(tag)" }
     /// Bucket 0 of the name's tokens.

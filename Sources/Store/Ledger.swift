@@ -54,6 +54,8 @@ public struct Ledger: Sendable, Hashable {
     public var duplicatesPossible = 0
     /// Targets that were sent to at priority 5 though 10 was asked for: the budget was used up.
     public var demoted = 0
+    /// Targets that began to follow after its sweep and were brought this state.
+    public var late = 0
     public var supersededBy: PushID?
     /// Epoch milliseconds.
     public var createdAt: Int64

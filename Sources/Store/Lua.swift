@@ -3,7 +3,7 @@ import Redis
 /// The scripts of `Lua/`, embedded at build time. The number in a file's name is how many keys it declares; `shared-endings`
 /// is put before those that use it.
 enum Lua {
-    static let registrySet = script("registry-set-6", PackageResources.registry_set_6_lua)
+    static let registrySet = script("registry-set-9", PackageResources.registry_set_9_lua)
     static let registryRemove = script("registry-remove-2", PackageResources.registry_remove_2_lua)
     static let registryPrune = script("registry-prune-2", PackageResources.registry_prune_2_lua)
     static let registrySplit = script("registry-split-4", PackageResources.registry_split_4_lua)
@@ -11,7 +11,7 @@ enum Lua {
     static let channelMark = script("channel-mark-1", PackageResources.channel_mark_1_lua)
     static let channelConfirm = script("channel-confirm-1", PackageResources.channel_confirm_1_lua)
     static let pushAccept = script("push-accept-3", PackageResources.push_accept_3_lua)
-    static let pushBegin = sharing("push-begin-9", PackageResources.push_begin_9_lua)
+    static let pushBegin = sharing("push-begin-10", PackageResources.push_begin_10_lua)
     static let pushCancel = sharing("push-cancel-3", PackageResources.push_cancel_3_lua)
     static let taskClaim = sharing("task-claim-5", PackageResources.task_claim_5_lua)
     static let taskPlanned = script("task-planned-1", PackageResources.task_planned_1_lua)
@@ -19,6 +19,7 @@ enum Lua {
     static let taskSettle = sharing("task-settle-8", PackageResources.task_settle_8_lua)
     static let retryClaim = sharing("retry-claim-3", PackageResources.retry_claim_3_lua)
     static let retrySettle = sharing("retry-settle-4", PackageResources.retry_settle_4_lua)
+    static let latePut = sharing("late-put-4", PackageResources.late_put_4_lua)
     static let owedStrike = sharing("owed-strike-5", PackageResources.owed_strike_5_lua)
     static let queueDue = script("queue-due-2", PackageResources.queue_due_2_lua)
     static let deadRetry = script("dead-retry-8", PackageResources.dead_retry_8_lua)
@@ -62,6 +63,7 @@ enum Lua {
         taskSettle,
         retryClaim,
         retrySettle,
+        latePut,
         owedStrike,
         queueDue,
         queueForget,

@@ -19,15 +19,18 @@ public struct PushRecord: Sendable {
     public var demotion: Demotion?
     /// It stands in the line of its name's broadcasts.
     public var awaitsBroadcast = false
+    /// When it was last put in line for a late follower, epoch ms.
+    public var revivedAt: Int64?
 }
 
 extension PushRecord {
     /// A push without an expiry is tried for this long after its acceptance.
     public static let defaultLife: Duration = .seconds(3_600)
 
-    /// Epoch milliseconds after which no token is tried: the expiry, the stale date, or `defaultLife` after acceptance.
+    /// Epoch milliseconds after which no token is tried: the expiry, the stale date, or `defaultLife` after acceptance; a late
+    /// follower has as long as the others had.
     public func deadline(defaultLife: Duration) -> Int64 {
-        var deadline = createdAt + defaultLife.milliseconds
+        var deadline = max(createdAt, revivedAt ?? 0) + defaultLife.milliseconds
         if let expiry, expiry > 0 { deadline = Int64(expiry) * 1_000 }
         if let staleDate { deadline = min(deadline, Int64(staleDate) * 1_000) }
         return deadline
@@ -48,7 +51,8 @@ extension PushRecord {
             staleDate: fields.number("stale"),
             createdAt: Int64(createdAt), state: state, payload: Array(payload),
             demotion: fields.text("demote").flatMap(Demotion.init(rawValue:)),
-            awaitsBroadcast: fields.text("bc") == PushBroadcast.State.waiting.rawValue)
+            awaitsBroadcast: fields.text("bc") == PushBroadcast.State.waiting.rawValue,
+            revivedAt: fields.number("revived").map { Int64($0) })
     }
 }
 
@@ -69,6 +73,7 @@ extension Ledger {
         retries = fields.number("retries") ?? 0
         duplicatesPossible = fields.number("duplicates") ?? 0
         demoted = fields.number("demoted") ?? 0
+        late = fields.number("late") ?? 0
         supersededBy = fields.text("superseded_by").flatMap { PushID($0) }
         finishedAt = fields.number("finished").map(Int64.init)
         broadcast = fields.text("bc").flatMap(PushBroadcast.State.init(rawValue:)).map { state in

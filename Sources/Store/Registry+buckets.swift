@@ -43,7 +43,8 @@ extension Registry {
             isRegistration
             ? [
                 .string(keys.name(place.tag)), .string(keys.waiting(place.tag)), .string(keys.catchUp(place.tag)),
-                .string(keys.newFollowers(place.tag)),
+                .string(keys.newFollowers(place.tag)), .string(keys.states(place.tag)), .string(keys.late(place.tag)),
+                .string(keys.awaited(place.tag)),
             ] : []
         var start = 0
         while start < changes.count {
@@ -77,7 +78,7 @@ extension Registry {
                         continue
                     }
                     answers[index] = try redisErrors { () throws(RedisError) in try reply.integer() }
-                    if answers[index] == 2 { overfull.append(index) }
+                    if answers[index] & 3 == 2 { overfull.append(index) }
                 }
                 open = refused
             }

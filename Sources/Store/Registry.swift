@@ -44,7 +44,7 @@ public struct Registry: Sendable {
                     channel: registration.channel.stored,
                     arguments: [
                         .bytes(record.value), .int(record.registeredAt), .int(place.span.retention),
-                        .int(BucketChange.threshold),
+                        .int(BucketChange.threshold), registration.wantsState ? "1" : "0",
                     ]))
             sources.append(index)
         }
@@ -52,6 +52,10 @@ public struct Registry: Sendable {
         let answers = try await apply(Lua.registrySet, changes, in: place, isRegistration: true)
         for (source, answer) in zip(sources, answers) where answer != 0 { results[source] = .stored }
         if answers.contains(where: { $0 != 0 }) { try await list(place, now: now) }
+        // If the process dies before this, the caller has no answer, repeats the call, and is told to wake once more.
+        if answers.contains(where: { $0 & 4 != 0 }) {
+            _ = try await redis.run([WorkQueue.add(keys, .late(app, name))])
+        }
         return results
     }
 

@@ -11,10 +11,12 @@ public struct Registration: Sendable, Hashable {
     /// ActivityKit's id of the activity, which a removal is matched by.
     public var activityID: String?
     public var frequentPushesEnabled: Bool?
+    /// If it begins to follow by this, the state that was published before is sent to it at once.
+    public var wantsState: Bool
 
     public init(
         channel: ChannelID, token: PushToken, registeredAt: Int64, startedAt: Int64? = nil, activityID: String? = nil,
-        frequentPushesEnabled: Bool? = nil
+        frequentPushesEnabled: Bool? = nil, wantsState: Bool = false
     ) {
         self.channel = channel
         self.token = token
@@ -22,6 +24,7 @@ public struct Registration: Sendable, Hashable {
         self.startedAt = startedAt
         self.activityID = activityID
         self.frequentPushesEnabled = frequentPushesEnabled
+        self.wantsState = wantsState
     }
 }
 

@@ -128,7 +128,10 @@ public struct RetrySettlement: Sendable {
         retries += 1
         if mayBeDuplicate { duplicatesPossible += 1 }
         arguments +=
-            first("again", waiting) + [.int(due), .int(attempts), .string(reason), mayBeDuplicate ? "1" : "0"]
+            first("again", waiting) + [
+                .int(due), .int(attempts + (waiting.isLate ? Int(WaitingChannel.lateMark) : 0)), .string(reason),
+                mayBeDuplicate ? "1" : "0",
+            ]
     }
 
     /// The token is dead, or was delivered its `end`.

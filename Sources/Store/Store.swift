@@ -11,6 +11,7 @@ public struct Store: Sendable {
     public let schemas: Schemas
     public let queue: WorkQueue
     public let sweeps: Sweeps
+    public let lateFollowers: LateFollowers
     public let alarms: Alarms
     public let answers: Answers
     public let quarantine: Quarantine
@@ -46,6 +47,7 @@ public struct Store: Sendable {
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys)
         sweeps = Sweeps(redis: redis, keys: keys)
+        lateFollowers = LateFollowers(redis: redis, keys: keys)
         alarms = Alarms(redis: redis, keys: keys, clock: clock)
         answers = Answers(redis: redis, keys: keys)
         otherEnvironment = OtherEnvironment(redis: redis, keys: keys)

@@ -19,8 +19,13 @@ public struct WaitingChannel: Sendable, Hashable {
     public var isInfrequent = false
     /// When it began to follow (epoch ms), if that was after an `end` of the name.
     public var followsSince: Int64?
+    /// It began to follow after the push's sweep: it is brought the state, without the alert.
+    public var isLate = false
     /// The line's header when the token was looked up: settling compares it.
     let seen: [UInt8]
+
+    /// Added to the attempts of a late follower.
+    static let lateMark: UInt16 = 16_384
 
     /// A line: attempts of its first push 2, registrations of the channel since it waits 1, push ids 16 each.
     init?(channel: [UInt8], line: ArraySlice<UInt8>, token: [UInt8]?, registeredAt: Int64) {
@@ -30,7 +35,8 @@ public struct WaitingChannel: Sendable, Hashable {
         else { return nil }
         self.channel = channel
         push = PushID(id)
-        self.attempts = Int(attempts)
+        self.attempts = Int(attempts & (Self.lateMark - 1))
+        isLate = attempts & Self.lateMark != 0
         self.token = token
         self.registeredAt = registeredAt
         seen = Array(line.prefix(3))

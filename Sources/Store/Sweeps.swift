@@ -107,6 +107,7 @@ public struct Sweeps: Sendable {
                         .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, push)),
                         .string(keys.tasks(tag, push)), .string(keys.root(tag)), .string(keys.catchUp(tag)),
                         .string(keys.owed(tag)), .string(keys.broadcast(tag)), .string(keys.broadcastLine(tag)),
+                        .string(keys.states(tag)),
                     ],
                     arguments: [
                         .string(push.description), .string(owner), .int(lease.milliseconds), .int(Self.bucketsPerShard),

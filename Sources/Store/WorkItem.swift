@@ -25,6 +25,8 @@ public struct WorkItem: Sendable, Hashable {
         case retries
         /// The name's broadcasts that are due.
         case broadcast
+        /// Channels that began to follow and are owed the state that they missed.
+        case late
     }
 
     public var app: AppKey
@@ -51,6 +53,11 @@ public struct WorkItem: Sendable, Hashable {
         WorkItem(app: app, name: name, push: .none, priority: priority, part: .broadcast)
     }
 
+    /// One entry for all late followers of a name; it names no push.
+    public static func late(_ app: AppKey, _ name: ActivityName) -> WorkItem {
+        WorkItem(app: app, name: name, push: .none, priority: .high, part: .late)
+    }
+
     public var stream: WorkStream {
         switch (part, priority) {
         case (.shard, .high): .shardsHigh
@@ -67,7 +74,7 @@ extension PushID {
 }
 
 extension WorkItem.Part {
-    /// `name`, `reconcile`, `3/8`, `c`, `r`, `b`: also the shard's name in a push's tasks.
+    /// `name`, `reconcile`, `3/8`, `c`, `r`, `b`, `l`: also the shard's name in a push's tasks.
     var text: String {
         switch self {
         case .name: "name"
@@ -76,6 +83,7 @@ extension WorkItem.Part {
         case .catchUp: "c"
         case .retries: "r"
         case .broadcast: "b"
+        case .late: "l"
         }
     }
 
@@ -86,6 +94,7 @@ extension WorkItem.Part {
         case "c": self = .catchUp
         case "r": self = .retries
         case "b": self = .broadcast
+        case "l": self = .late
         default:
             let parts = text.split(separator: "/").compactMap { Int($0) }
             guard parts.count == 2, parts[1] > 0, parts[1].nonzeroBitCount == 1, parts[1] <= 1 << 16,

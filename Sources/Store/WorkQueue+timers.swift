@@ -74,10 +74,10 @@ extension WorkQueue {
             }
             let first: (push: PushID, priority: PushPriority)?
             let due: Int64?
-            let broadcasts: Bool
+            let (broadcasts, late): (Bool, Bool)
             do throws(StoreError) {
                 first = try await firstUnswept(app, name)
-                (due, broadcasts) = first == nil ? try await firstDue(app, name) : (nil, false)
+                (due, broadcasts, late) = first == nil ? try await firstDue(app, name) : (nil, false, false)
             } catch {
                 if error.isPassing { throw error }
                 // A name whose keys cannot be read must not keep those behind it asleep.
@@ -90,10 +90,11 @@ extension WorkQueue {
                     RedisCommand("ZADD", [.string(keys.open), "XX", .int(now), .string(route)]),
                 ])
                 woken += 1
-            } else if due != nil || broadcasts {
+            } else if due != nil || broadcasts || late {
                 // Channels or broadcasts wait, and whoever put them in line may have died before the timer was set.
                 if let due { try await schedule(.retries(app, name, .high), due: due) }
                 if broadcasts { try await schedule(.broadcast(app, name, .high), due: now) }
+                if late { try await schedule(.late(app, name), due: now) }
                 _ = try await redis.run([RedisCommand("ZADD", [.string(keys.open), "XX", .int(now), .string(route)])])
             } else {
                 // Only if nothing was published in between: a publish sets the time before it commits.
@@ -120,20 +121,22 @@ extension WorkQueue {
         return (push, number.flatMap(PushPriority.init(rawValue:)) ?? .high)
     }
 
-    /// When the name's first waiting channel is due, epoch ms, now when removals are owed; and whether broadcasts wait.
+    /// When the name's first waiting channel is due, epoch ms, now when removals are owed; whether broadcasts wait, and
+    /// whether late followers do.
     private func firstDue(
         _ app: AppKey, _ name: ActivityName
-    ) async throws(StoreError) -> (due: Int64?, broadcasts: Bool) {
+    ) async throws(StoreError) -> (due: Int64?, broadcasts: Bool, late: Bool) {
         let tag = keys.tag(app, name)
         let replies = try await redis.run([
             RedisCommand("ZRANGE", [.string(keys.retries(tag)), "0", "0", "WITHSCORES"]),
             RedisCommand("EXISTS", [.string(keys.owed(tag))]),
             RedisCommand("EXISTS", [.string(keys.broadcastLine(tag))]),
+            RedisCommand("EXISTS", [.string(keys.late(tag))]),
         ])
         return try redisErrors { () throws(RedisError) in
-            let broadcasts = try replies[2].integer() == 1
-            if try replies[1].integer() == 1 { return (0, broadcasts) }
-            return (replies[0].count == 2 ? try replies[0][1].optionalTime() : nil, broadcasts)
+            let (broadcasts, late) = (try replies[2].integer() == 1, try replies[3].integer() == 1)
+            if try replies[1].integer() == 1 { return (0, broadcasts, late) }
+            return (replies[0].count == 2 ? try replies[0][1].optionalTime() : nil, broadcasts, late)
         }
     }
 

@@ -81,7 +81,9 @@ while i <= #ARGV do
             -- Replaced by a newer push meanwhile: that one keeps to the new due time all the same.
             if op == 'again' and list then redis.call('ZADD', r, 'XX', 'GT', a, channel) end
         elseif string.byte(list, 3) ~= string.byte(seen, 3) and not (op == 'pop' and a == 'expired') then
-            redis.call('HSET', h, channel, header(0, string.byte(list, 3)) .. string.sub(list, 4))
+            -- 16384: without its alert (late-put).
+            local quiet = string.byte(list) >= 64 and string.byte(list) < 128 and 16384 or 0
+            redis.call('HSET', h, channel, header(quiet, string.byte(list, 3)) .. string.sub(list, 4))
             redis.call('ZADD', r, now, channel)
         elseif op == 'pop' then
             local dl = ARGV[7] .. id_text(push)

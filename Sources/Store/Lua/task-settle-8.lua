@@ -68,7 +68,7 @@ local function wait(channel, due, attempts, isCounted)
         leave(ARGV[12] .. last, ARGV[13] .. last, 'superseded', '', now)
         list = string.sub(list, 1, -17)
         if #list == 3 then
-            local before = string.byte(list) * 256 + string.byte(list, 2)
+            local before = (string.byte(list) * 256 + string.byte(list, 2)) % 16384
             list = header(math.min(before, tonumber(attempts)), string.byte(list, 3))
         end
     elseif #list >= 3 + 16 * mostWaiting then

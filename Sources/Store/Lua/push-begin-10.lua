@@ -1,7 +1,7 @@
 -- Takes up a name's oldest unswept push, or says what to do instead. Its first caller fixes the number of shards; a push of
 -- one shard is claimed in the same step, so that a small audience costs one round trip.
 -- KEYS  1 n  2 q  3 p  4 w (tasks, hash)  5 b (the registry's bucket 0)  6 k (catch-up, zset)  7 o (removals owed)
---       8 bc (the name's broadcast channel)  9 bt (pushes that wait for their broadcast)
+--       8 bc (the name's broadcast channel)  9 bt (pushes that wait for their broadcast)  10 v (newest states by audience)
 -- ARGV  1 push id  2 owner  3 lease ms  4 buckets a shard  5 most shards  6 retention ms  7 least ms between updates; 0 = off
 --       8 the p keys' common prefix  9 push id, 16 bytes  10 most lapses in a row without progress
 --       11 most updates at priority 10 an hour; 0 = any  12 the same for devices without frequent updates
@@ -31,7 +31,7 @@ if #record == 0 then
 end
 local now = redis_now()
 local interval = tonumber(ARGV[7])
-local update = redis.call('HMGET', KEYS[3], 'seq', 'sup', 'expiry', 'stale')
+local update = redis.call('HMGET', KEYS[3], 'seq', 'sup', 'expiry', 'stale', 'event', 'aud')
 if not active and interval > 0 and update[2] == '1' then
     -- `paced`: when the last interval began, and the newest push then. What was accepted before (for other audiences) goes
     -- without waiting, so that an interval has one sweep for each audience.
@@ -60,6 +60,27 @@ if not active then
     redis.call('HSET', KEYS[1], 'active', id, 'catch', ARGV[9], 'begun', update[1], 'begun_id', id)
     redis.call('DEL', KEYS[6])
     redis.call('HSET', KEYS[3], 'state', 'sending')
+    if update[5] ~= 'start' then
+        -- v: what a late follower is to be shown. One state for all replaces those before it, one for an audience that of the
+        -- same audience; of these the newest 16 are kept. An `end` says that there is nothing to be shown.
+        local all = update[6] == '*'
+        if all then redis.call('DEL', KEYS[10]) end
+        redis.call('HSET', KEYS[10], all and '*' or redis.sha1hex(update[6]),
+            string.format('%s %s %s', update[1], update[5], id))
+        redis.call('PEXPIRE', KEYS[10], 28800000)
+        if not all and redis.call('HLEN', KEYS[10]) > 16 then
+            local oldest, least, count = nil, math.huge, 0
+            local states = redis.call('HGETALL', KEYS[10])
+            for i = 1, #states, 2 do
+                local seq = tonumber(string.match(states[i + 1], '^%d+'))
+                if states[i] ~= '*' then
+                    count = count + 1
+                    if seq < least then oldest, least = states[i], seq end
+                end
+            end
+            if count > 16 then redis.call('HDEL', KEYS[10], oldest) end
+        end
+    end
     local most, mostSlow = tonumber(ARGV[11]), tonumber(ARGV[12])
     local asked = redis.call('HMGET', KEYS[3], 'prio', 'event', 'soft')
     if most + mostSlow > 0 and asked[1] == '10' and asked[2] == 'update' then

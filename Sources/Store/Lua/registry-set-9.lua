@@ -7,13 +7,18 @@
 -- KEYS[4] waiting channels: the list of pushes that each is still owed, behind a header of 3 bytes
 -- KEYS[5] catch-up: channels that registered a token while a sweep ran, by the order of their arrival
 -- KEYS[6] channels that began to follow after an `end` was accepted, by the time (ms) at which they did: the end is not theirs
+-- KEYS[7] the newest states by audience: `<sequence> <event> <push>`
+-- KEYS[8] late followers: channel -> `<sequence up to which pushes passed it by> <sequence from behind which they are its>`
+-- KEYS[9] channels that were started and have not told their token: `<sequence of the start> <when, ms>`
 -- ARGV[1] the count the bucket was computed from, as it stands in n; "1" for an absent one
 -- ARGV[2] channel, stored form
 -- ARGV[3] record
 -- ARGV[4] time of the registration, epoch ms
 -- ARGV[5] ms that the bucket lives from now
 -- ARGV[6] fields beyond which a bucket should be split
--- Returns 0 stale; 1 stored; 2 stored, and the bucket is too full; or {the right count}: nothing was done.
+-- ARGV[7] 1: if it begins to follow, it wants the state that it missed
+-- Returns 0 stale; 1 stored; 2 stored, and the bucket is too full; 4 more if somebody has to be woken for late followers;
+-- or {the right count}: nothing was done.
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 
@@ -24,13 +29,18 @@ local function time(value, at)
 end
 
 local record = ARGV[3]
-local isNew, begins = true, true
+-- A card of its own: it did not follow, or this is another activity.
+local isNew, begins, isNewCard = true, true, true
 local old = redis.call('HGET', KEYS[2], ARGV[2])
 local flags = old and string.byte(old) or 0
 if old and bit.band(flags, 1) == 0 and #old > (bit.band(flags, 8) ~= 0 and 21 or 12) then
     local new = time(record, 2)
     if new < time(old, 2) then return 0 end
     begins = false
+    -- 8 h 15 min, as in RegistryRecord: what stood there is over.
+    local before, id = string.sub(old, 9, 12), string.sub(record, 9, 12)
+    isNewCard = before ~= id and before ~= '\0\0\0\0' and id ~= '\0\0\0\0'
+        or time(old, 2) - (string.byte(old, 7) * 256 + string.byte(old, 8)) * 60000 + 29700000 < new
     isNew = string.sub(old, bit.band(flags, 8) ~= 0 and 22 or 13) ~= string.sub(record, 13)
     if bit.band(flags, 8) ~= 0 and time(old, 17) > new then
         if string.sub(old, 13, 16) == string.sub(record, 9, 12) then
@@ -76,12 +86,50 @@ if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[5]) - 300000 then
     redis.call('PEXPIRE', KEYS[2], ARGV[5])
     redis.call('PEXPIRE', KEYS[1], ARGV[5])
 end
-local meta = redis.call('HMGET', KEYS[3], 'ended', 'catch', 'ending')
-if meta[1] and (tonumber(meta[1]) or 0) < tonumber(ARGV[4]) then redis.call('HDEL', KEYS[3], 'ended') end
-if begins and meta[3] and tonumber(meta[3]) < tonumber(ARGV[4]) then
+local meta = redis.call('HMGET', KEYS[3], 'ended', 'catch', 'ending', 'begun', 'late')
+-- Started by a push, and this is the token that was waited for: what was published since is its own, an `end` too.
+local start, started
+if isNewCard then
+    local awaited = redis.call('HGET', KEYS[9], ARGV[2])
+    if awaited then
+        redis.call('HDEL', KEYS[9], ARGV[2])
+        start, started = string.match(awaited, '^(%d+) (%d+)$')
+        if start and tonumber(started) + 28800000 < tonumber(ARGV[4]) then start = nil end
+    end
+end
+local function is_ended(at) return at and start and tonumber(started) <= tonumber(at) end
+if meta[1] and (tonumber(meta[1]) or 0) < tonumber(ARGV[4]) and not is_ended(meta[1]) then
+    redis.call('HDEL', KEYS[3], 'ended')
+end
+if begins and meta[3] and tonumber(meta[3]) < tonumber(ARGV[4]) and not is_ended(meta[3]) then
     local now = redis.call('TIME')
     redis.call('ZADD', KEYS[6], string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)), ARGV[2])
     redis.call('PEXPIRE', KEYS[6], ARGV[5])
+end
+local wakes = 0
+local function wake()
+    local now = redis.call('TIME')
+    now = now[1] * 1000 + math.floor(now[2] / 1000)
+    -- Whoever put the first in has woken somebody for all; repeated in case that was lost.
+    if redis.call('HLEN', KEYS[8]) == 1 or now - (tonumber(meta[5] or '') or 0) >= 5000 then
+        redis.call('HSET', KEYS[3], 'late', string.format('%.0f', now))
+        wakes = 4
+    end
+end
+if isNewCard and (start or ARGV[7] == '1') then
+    local states = redis.call('HGET', KEYS[7], '*')
+    -- The sweep that runs is for all: its catch-up has it.
+    local isRunning = states and meta[2] and string.match(states, '^%d+') == meta[4]
+    if not isRunning and (states or redis.call('EXISTS', KEYS[7]) == 1) then
+        -- The sweep that runs brings its own push to whoever is in its audience (`catch`).
+        local upTo = tonumber(meta[4] or '0') - (meta[2] and 1 or 0)
+        redis.call('HSET', KEYS[8], ARGV[2], string.format('%.0f %s', upTo, start or '0'))
+        redis.call('PEXPIRE', KEYS[8], 28800000)
+        wake()
+    end
+elseif ARGV[7] == '1' and redis.call('HEXISTS', KEYS[8], ARGV[2]) == 1 then
+    -- Repeated by somebody who got no answer.
+    wake()
 end
 if isNew then
     -- Its third byte counts registrations: an attempt that is under way with the token before learns that it was another's.
@@ -97,5 +145,5 @@ if isNew then
         redis.call('PEXPIRE', KEYS[5], ARGV[5])
     end
 end
-if added == 1 and redis.call('HLEN', KEYS[2]) > tonumber(ARGV[6]) then return 2 end
-return 1
+if added == 1 and redis.call('HLEN', KEYS[2]) > tonumber(ARGV[6]) then return 2 + wakes end
+return 1 + wakes
