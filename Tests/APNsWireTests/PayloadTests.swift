@@ -29,6 +29,25 @@ import Testing
         )
     }
 
+    @Test func theAlertCanBeTakenOut() {
+        let state = RawJSON(checked: #"{"alert":{"title":"\\"},"a":["},","alert\":",{"alert":1}]}"#)
+        for (relevance, event) in [(nil, ActivityEvent.update), (RawJSON(checked: "1"), .end)] {
+            func publish(_ alert: RawJSON?) -> [UInt8] {
+                Payload(
+                    Publish(
+                        name: name, event: event, audience: .all, contentState: state, relevanceScore: relevance,
+                        alert: alert), timestamp: 1_732_204_800
+                ).bytes
+            }
+            let silent = publish(nil)
+            for alert in [#"{"title":"}},\"alert\":","body":{"loc-key":"K","loc-args":["]"]}}"#, "{ }"] {
+                #expect(Payload.withoutAlert(publish(RawJSON(checked: alert))) == silent)
+            }
+            #expect(Payload.withoutAlert(silent) == silent)
+        }
+        #expect(Payload.withoutAlert([]) == [])
+    }
+
     @Test func aStartCarriesItsAttributesAndAlert() {
         let publish = Publish(
             name: name, event: .start, audience: .all, contentState: RawJSON(checked: "{}"),

@@ -108,13 +108,38 @@ import Testing
         (#"{"token":"\#(String(repeating: "ab", count: 2_000))"}"#, "token"),
         (#"{"token":"ab","registered_at_ms":1795284000}"#, "registered_at_ms"),
         (#"{"token":"ab","frequent_pushes_enabled":"yes"}"#, "frequent_pushes_enabled"),
-        (#"{"token":"ab","tokn":1}"#, "tokn"),
+        (#"{"token":"ab","tokn":1}"#, "tokn"), (#"{"token":"ab","options":true}"#, "options"),
+        (#"{"token":"ab","options":{"catch_up":1}}"#, "options.catch_up"),
+        (#"{"token":"ab","options":{"catchup":true}}"#, "options.catchup"),
     ])
     func `refuses a bad registration of a token`(text: String, path: String) throws {
         let error = try #require(throws: JSONError.self) {
             try TrackBody.single(Array(text.utf8), channel: channel, now: testNow)
         }
         #expect(error.path == path)
+    }
+
+    @Test func `a registration says whether it catches up, or the app's default does`() throws {
+        for isDefault in [false, true] {
+            for (options, expected) in [
+                ("", isDefault), (#","options":{}"#, isDefault), (#","options":{"catch_up":true}"#, true),
+                (#","options":{"catch_up":false}"#, false),
+            ] {
+                let single = try TrackBody.single(
+                    Array(#"{"token":"ab"\#(options)}"#.utf8), channel: channel, now: testNow, catchesUp: isDefault)
+                let line = try TrackBody.line(
+                    Array(#"{"channel":"c","token":"ab"\#(options)}"#.utf8), now: testNow, catchesUp: isDefault)
+                #expect(single.wantsState == expected && line.wantsState == expected)
+            }
+            let update = #"{"action":"set","name":"n","token":"ab","action_ts_ms":1795284000000}"#
+            let batch = try BatchBody(
+                Array(#"{"live_activities":[\#(update)]}"#.utf8), channel: channel, catchesUp: isDefault)
+            guard case .set(_, let registration) = batch.updates.first else {
+                Issue.record("\(batch)")
+                return
+            }
+            #expect(registration.wantsState == isDefault)
+        }
     }
 }
 

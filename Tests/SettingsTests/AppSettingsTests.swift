@@ -85,6 +85,17 @@ struct AppSettingsTests {
         #expect(refusal(environment: ["LAMPLIGHTER_APP_SECRET": "12345678"]).contains("LAMPLIGHTER_APP_KEY is not set"))
     }
 
+    @Test("An app's devices catch up by its own word, or else by the deployment's")
+    func catchUp() throws {
+        let file =
+            "defaults:\n  catch_up: true\napps:\n  - key: a\n    defaults: {catch_up: false}\n  - key: b\n"
+        let settings = try load(file: file)
+        #expect(settings.apps.map(settings.catchUp) == [false, true])
+        let bare = try load(environment: Self.environment)
+        #expect(!bare.catchUp(bare.apps[0]))
+        #expect(refusal(file: "apps:\n  - key: a\n    defaults: {catch_up: yes}\n").contains("true or false"))
+    }
+
     @Test("An app's updates are fresh for its own time, or else for the deployment's")
     func staleAfter() throws {
         let file =

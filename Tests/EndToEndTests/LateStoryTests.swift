@@ -1,0 +1,97 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Devices that begin to follow after the news, from their request to the simulator's record.
+@Suite("Who comes late")
+struct LateStoryTests {
+    @Test("Who asks is shown the newest state at once, by whatever call it came")
+    func asked() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        #expect(try await deployment.run("track", "match-1", Deployment.channel(0), Deployment.token(0)).code == 0)
+        var pushes: [String] = []
+        for score in ["1:0", "2:0"] {
+            let output = try await deployment.run(
+                "publish", "match-1", "--content-state", #"{"score":"\#(score)"}"#, "--alert-title", "Goal", "--wait",
+                "--json")
+            pushes.append(try Ledger(output.out).fields["push_id"] as? String ?? "")
+        }
+        let follow = "\(deployment.gatewayURL)/api/activities/match-1/channels"
+        func body(_ number: Int, _ rest: String) -> String { #"{"token":"\#(Deployment.token(number))"\#(rest)}"# }
+        let asks = #","options":{"catch_up":true}"#
+        let silent = try await deployment.call("PUT", "\(follow)/\(Deployment.channel(1))", body: body(1, ""))
+        let asking = try await deployment.call("PUT", "\(follow)/\(Deployment.channel(2))", body: body(2, asks))
+        let line = body(3, #","channel":"\#(Deployment.channel(3))""# + asks)
+        let bulk = try await deployment.call("POST", follow, body: line)
+        #expect([silent, asking, bulk].map(\.status) == [200, 200, 200])
+        let track = try await deployment.run(
+            "track", "match-1", Deployment.channel(4), Deployment.token(4), "--catch-up")
+        #expect(track.code == 0, "\(track.err)")
+        for number in 2...4 {
+            try await eventually("token \(number) has the state") {
+                try await deployment.received(Deployment.token(number))["accepted"] as? Int == 1
+            }
+            let shown = try await deployment.received(Deployment.token(number))
+            #expect((shown["content_state"] as? [String: Any])?["score"] as? String == "2:0")
+        }
+        try await eventually("the ledger has counted them") {
+            try await deployment.ledger(pushes[1]).state == "done"
+        }
+        let ledger = try await deployment.ledger(pushes[1])
+        #expect(ledger["late"] == 3 && ledger["targets"] == 4 && ledger["delivered"] == 4 && ledger.addsUp)
+        let end = try await deployment.run("publish", "match-1", "--event", "end", "--wait", "--json")
+        #expect(try Ledger(end.out)["delivered"] == 5)
+        // The end is over for who comes now; what was before it too.
+        let after = try await deployment.call("PUT", "\(follow)/\(Deployment.channel(5))", body: body(5, asks))
+        #expect(after.status == 200)
+        let next = try await deployment.run(
+            "publish", "match-1", "--content-state", #"{"score":"0:0"}"#, "--wait", "--json")
+        #expect(try Ledger(next.out)["delivered"] == 1, "\(next.err)")
+        let accepted = try await [0, 1, 2, 5].asyncMap { number in
+            try await deployment.received(Deployment.token(number))["accepted"] as? Int ?? 0
+        }
+        #expect(accepted == [3, 1, 2, 1], "the silent one has the end alone")
+    }
+
+    @Test("The SDK's devices catch up if the app is configured so; a rotation gets nothing twice")
+    func sdk() async throws {
+        let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_APP_DEFAULTS_CATCH_UP": "true"])
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        let published = try await deployment.run(
+            "publish", "order-1", "--content-state", #"{"eta":5}"#, "--wait", "--json")
+        let push = try Ledger(published.out).fields["push_id"] as? String ?? ""
+        let url = "\(deployment.gatewayURL)/api/channels/sdk/batch/\(Deployment.channel(1))?platform=ios"
+        let now = Int(Date().timeIntervalSince1970 * 1_000)
+        func set(_ number: Int, _ time: Int) async throws -> Int {
+            try await deployment.call(
+                "PUT", url,
+                body: #"{"live_activities":[{"action":"set","id":"A","name":"order-1","action_ts_ms":\#(time),"#
+                    + #""token":"\#(Deployment.token(number))"}]}"#
+            ).status
+        }
+        #expect(try await set(1, now - 2_000) == 200)
+        try await eventually("the state is there") {
+            let ledger = try await deployment.ledger(push)
+            return ledger.state == "done" && ledger["delivered"] == 1
+        }
+        #expect(try await set(2, now - 1_000) == 200)
+        let next = try await deployment.run("publish", "order-1", "--content-state", #"{"eta":4}"#, "--wait", "--json")
+        #expect(try Ledger(next.out)["delivered"] == 1, "\(next.err)")
+        for number in 1...2 {
+            let received = try await deployment.received(Deployment.token(number))
+            #expect(received["accepted"] as? Int == 1)
+            #expect((received["content_state"] as? [String: Any])?["eta"] as? Int == (number == 1 ? 5 : 4))
+        }
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncMap<T>(_ body: (Element) async throws -> T) async rethrows -> [T] {
+        var values: [T] = []
+        for element in self { values.append(try await body(element)) }
+        return values
+    }
+}
