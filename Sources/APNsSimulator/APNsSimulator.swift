@@ -234,6 +234,9 @@ public final class APNsSimulator: Service {
 
     public func channel(_ id: String) -> ChannelReport? { shared.judge.withLock { $0.channelReport(id) } }
 
+    /// The newest request of its kind since the start or the last reset; in fast mode none of a device.
+    public func newest(_ kind: RawRequest.Kind) -> RawRequest? { shared.judge.withLock { $0.newest }[kind] }
+
     /// Behind its owner's back. false: there is none.
     public func deleteChannel(_ id: String) -> Bool {
         let now = shared.now

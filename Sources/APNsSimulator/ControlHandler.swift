@@ -11,6 +11,7 @@ internal import Synchronization
 ///     GET  /simulator/channels        one JSON object a line for every broadcast channel
 ///     GET  /simulator/channels/<id>   one channel with its last requests
 ///     DELETE /simulator/channels/<id> deletes it behind its owner's back
+///     GET  /simulator/newest          the newest request of each kind as it came: fields in order, body
 ///     GET  /simulator/faults          those in force
 ///     POST /simulator/faults          replaces them, and ends a scenario
 ///     POST /simulator/reset           forgets what was received
@@ -56,6 +57,7 @@ final class ControlHandler: ChannelInboundHandler {
         case (.GET, "/simulator/record"):
             send(.ok, JSON.encode(shared.judge.withLock { $0.record.snapshot }), context)
         case (.GET, "/simulator/tokens"): stream(context, withHistory: head.uri.hasSuffix("?history=1"))
+        case (.GET, "/simulator/newest"): send(.ok, shared.judge.withLock { $0.newest }.json, context)
         case (.GET, "/simulator/faults"):
             send(.ok, JSON.encode(shared.judge.withLock { $0.faults }), context)
         case (.POST, "/simulator/faults"):

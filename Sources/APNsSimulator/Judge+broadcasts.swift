@@ -26,6 +26,7 @@ extension Judge {
         connection: inout ConnectionFacts,
         now: Int
     ) -> ChannelAnswer {
+        newest.keep(head, body, .broadcast)
         let requestID = requestID(of: head)
         var channel: ChannelBook.Channel?
         var verdict = checkBroadcast(head, body: body, connection: &connection, channel: &channel, now: now)

@@ -13,6 +13,7 @@ extension Judge {
         connection: inout ConnectionFacts,
         now: Int
     ) -> ChannelAnswer {
+        newest.keep(head, body, .management)
         var answer = ChannelAnswer(judgement: .accepted, requestID: requestID(of: head))
         if let reason = manage(head, body: body, connection: &connection, now: now, &answer) {
             answer.judgement = .rejected(reason, timestamp: nil)

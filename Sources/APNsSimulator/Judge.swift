@@ -63,6 +63,7 @@ struct Judge: Sendable {
     var record: Recorder
     var faults: Faults
     var channels = ChannelBook()
+    var newest = NewestRequests()
     /// `faults.rejections` in the order of the names, so that a draw always means the same reason.
     private var rejections: [(reason: Reason, share: Double)] = []
     private(set) var broadcastRejections: [(reason: Reason, share: Double)] = []
@@ -102,6 +103,7 @@ struct Judge: Sendable {
         record.totals.openConnections = connections
         record.totals.inFlight = inFlight
         channels.forgetReceived()
+        newest = NewestRequests()
         seenTokens = []
         startedAt = now
         nextPhase = 0
@@ -190,6 +192,7 @@ struct Judge: Sendable {
         connection: inout ConnectionFacts,
         now: Int
     ) -> (judgement: Judgement, id: MessageID) {
+        if !configuration.fast { newest.keep(head, body, .device) }
         let given = head.id.flatMap { MessageID($0) }
         let id = given ?? Draw.messageID(seed: configuration.seed, number: messageNumber)
         messageNumber += given == nil ? 1 : 0

@@ -2,6 +2,8 @@ internal import NIOHPACK
 
 /// The head of one request, as far as APNs looks at it.
 struct RequestHead: Sendable {
+    /// All, as they came.
+    let fields: HPACKHeaders
     var method = ""
     var path = ""
     var scheme: String?
@@ -21,6 +23,7 @@ struct RequestHead: Sendable {
     var isMalformed = false
 
     init(_ headers: HPACKHeaders) {
+        fields = headers
         var pseudoHeadersEnded = false
         for (name, value, _) in headers {
             if name.utf8.first == UInt8(ascii: ":") {

@@ -72,7 +72,8 @@ extension Sweeper {
                     channel: task.channel, storage: task.storage,
                     priority: record.demotion == .all ? .low : record.priority,
                     expiration: record.expiry
-                        ?? Int((record.createdAt + Self.longestStorage.milliseconds) / 1_000)),
+                        ?? Int((record.createdAt + Self.longestStorage.milliseconds) / 1_000),
+                    requestID: record.id),
                 payload: record.payload))
         let report = BroadcastReport(
             outcome, attempts: task.attempts + 1, now: store.time.now(), triesOnce: record.expiry == 0,
