@@ -25,14 +25,19 @@ struct WorkerTotals: Service {
 
     func log() {
         var metadata: Logger.Metadata = [:]
-        for (outcome, count) in Self.outcomes(registry.text()) { metadata[outcome] = "\(count)" }
+        let text = registry.text()
+        let tokens = ["delivered": 0, "pruned": 0].merging(Self.outcomes("lamplighter_tokens_total", text)) { $1 }
+        for (outcome, count) in tokens { metadata[outcome] = "\(count)" }
         logger.notice("settled since the start", metadata: metadata)
+        let broadcasts = Self.outcomes("lamplighter_broadcasts_total", text).filter { $0.value > 0 }
+        guard !broadcasts.isEmpty else { return }
+        logger.notice("broadcasts since the start", metadata: broadcasts.mapValues { "\($0)" })
     }
 
-    /// Sums `lamplighter_tokens_total{app="…",outcome="…"} N` over the apps.
-    static func outcomes(_ text: String) -> [String: Int] {
-        var found: [String: Int] = ["delivered": 0, "pruned": 0]
-        for line in text.split(separator: "\n") where line.hasPrefix("lamplighter_tokens_total{") {
+    /// Sums `METRIC{app="…",outcome="…"} N` over the apps.
+    static func outcomes(_ metric: String, _ text: String) -> [String: Int] {
+        var found: [String: Int] = [:]
+        for line in text.split(separator: "\n") where line.hasPrefix(metric + "{") {
             guard let label = line.firstRange(of: "outcome=\""),
                 let end = line[label.upperBound...].firstIndex(of: "\""),
                 let count = line.split(separator: " ").last.flatMap({ Int($0) })

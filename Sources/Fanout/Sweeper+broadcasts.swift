@@ -16,9 +16,10 @@ extension Sweeper {
     func broadcasts(_ item: WorkItem, _ log: Logger) async throws(StoreError) -> Disposition {
         while !drain.isOn {
             let asked = Clocks.sinceBoot()
-            let turn = try await store.broadcasts.take(
+            let take = try await store.broadcasts.take(
                 item.app, item.name, owner: owner, lease: options.claimAfter)
-            switch turn {
+            meters.broadcast(item.app, take.counted)
+            switch take.turn {
             case .idle: return .acknowledge
             case .held(let left):
                 // Another worker is at it, or died at it; it may have looked before this one's push was in line.
@@ -52,7 +53,9 @@ extension Sweeper {
             }
             return try await store.broadcasts.settle(task, settlement)
         }
-        return settled == true
+        guard settled == true else { return false }
+        meters.broadcast(app, [settlement.event: 1])
+        return true
     }
 
     private func attempt(

@@ -5,6 +5,7 @@ import Store
 /// The worker's metrics, one set of handles per app, made once.
 struct WorkerMeters: Sendable {
     private let outcomes: [AppKey: [SettledField: Counter]]
+    private let broadcasts: [AppKey: [BroadcastEvent: Counter]]
     private let attempts: [AppKey: (retries: Counter, duplicates: Counter)]
 
     init(_ apps: [AppKey]) {
@@ -13,6 +14,14 @@ struct WorkerMeters: Sendable {
                 let counters = SettledField.allCases.map { field in
                     let dimensions = [("app", app.rawValue), ("outcome", field.rawValue)]
                     return (field, Counter(label: "lamplighter_tokens_total", dimensions: dimensions))
+                }
+                return (app, Dictionary(uniqueKeysWithValues: counters))
+            })
+        broadcasts = Dictionary(
+            uniqueKeysWithValues: apps.map { app in
+                let counters = BroadcastEvent.allCases.map { event in
+                    let dimensions = [("app", app.rawValue), ("outcome", event.rawValue)]
+                    return (event, Counter(label: "lamplighter_broadcasts_total", dimensions: dimensions))
                 }
                 return (app, Dictionary(uniqueKeysWithValues: counters))
             })
@@ -42,6 +51,11 @@ struct WorkerMeters: Sendable {
     /// Tokens by how they ended.
     func struck(_ app: AppKey, _ counted: [SettledField: Int]) {
         for (field, number) in counted where number > 0 { outcomes[app]?[field]?.increment(by: number) }
+    }
+
+    /// Broadcasts that left their line, or are tried again.
+    func broadcast(_ app: AppKey, _ counted: [BroadcastEvent: Int]) {
+        for (event, number) in counted { broadcasts[app]?[event]?.increment(by: number) }
     }
 
     private func attempted(_ app: AppKey, _ retries: Int, _ duplicates: Int) {

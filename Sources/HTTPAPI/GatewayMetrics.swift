@@ -64,6 +64,15 @@ struct GatewayMetrics: Sendable {
         gauge("lamplighter.dead_letters", [("app", app.rawValue)]).set(pushes)
     }
 
+    /// Of all workers: Redis has the counts.
+    func broadcasts(_ app: AppKey, _ counts: [BroadcastEvent: Int]) {
+        for (event, count) in counts {
+            registry.set(
+                counter: "lamplighter.broadcasts", dimensions: [("app", app.rawValue), ("outcome", event.rawValue)],
+                to: count)
+        }
+    }
+
     private func gauge(_ label: String, _ dimensions: [(String, String)]) -> Meter {
         Meter(label: label, dimensions: dimensions, factory: registry)
     }

@@ -49,6 +49,11 @@ public final class PrometheusRegistry: MetricsFactory {
     public func destroyRecorder(_ handler: any RecorderHandler) {}
     public func destroyTimer(_ handler: any TimerHandler) {}
 
+    /// A counter that others count: it stands where they say.
+    public func set(counter label: String, dimensions: [(String, String)], to value: Int) {
+        scalar(PrometheusName.name(label, suffix: "_total"), .counter, dimensions).set(Double(value))
+    }
+
     /// All series, by name and labels in order.
     public func text() -> String {
         let families = families.withLock { $0 }

@@ -11,6 +11,18 @@ public struct BroadcastTask: Sendable {
     public var attempts: Int
 }
 
+/// How broadcasts leave the line, and how often one is tried again: for the meters.
+public enum BroadcastEvent: String, Sendable, Hashable, CaseIterable {
+    case delivered, failed, expired, superseded, cancelled, retried
+}
+
+/// What a look at a name's line came to.
+public struct BroadcastTake: Sendable {
+    public var turn: BroadcastTurn
+    /// Those that left the line unsent.
+    public var counted: [BroadcastEvent: Int]
+}
+
 public enum BroadcastTurn: Sendable {
     /// Nothing waits under this name.
     case idle
@@ -53,7 +65,7 @@ extension Broadcasts {
     /// Takes what is next in line, for one request under a lease.
     public func take(
         _ app: AppKey, _ name: ActivityName, owner: String, lease: Duration
-    ) async throws(StoreError) -> BroadcastTurn {
+    ) async throws(StoreError) -> BroadcastTake {
         let tag = keys.tag(app, name)
         let reply = try await redis.run([
             RedisCommand(
@@ -67,16 +79,27 @@ extension Broadcasts {
                     .int(Self.interval.milliseconds),
                 ])
         ])[0]
+        let (superseded, cancelled) = try redisErrors { () throws(RedisError) in
+            (try reply[1].integer(), try reply[2].integer())
+        }
+        let counted = [BroadcastEvent.superseded: superseded, .cancelled: cancelled].filter { $0.value > 0 }
+        await count(app, counted)
+        return BroadcastTake(turn: try turn(reply, app, name, owner), counted: counted)
+    }
+
+    private func turn(
+        _ reply: RedisReply, _ app: AppKey, _ name: ActivityName, _ owner: String
+    ) throws(StoreError) -> BroadcastTurn {
         let word = try redisErrors { () throws(RedisError) in try reply[0].string() }
         switch word {
         case "idle": return .idle
-        case "held": return .held(.milliseconds(try redisErrors { () throws(RedisError) in try reply[1].integer() }))
-        case "wait": return .wait(.milliseconds(try redisErrors { () throws(RedisError) in try reply[1].integer() }))
+        case "held": return .held(.milliseconds(try redisErrors { () throws(RedisError) in try reply[3].integer() }))
+        case "wait": return .wait(.milliseconds(try redisErrors { () throws(RedisError) in try reply[3].integer() }))
         case "send":
             let (epoch, push, channel, storage, attempts, fields) = try redisErrors { () throws(RedisError) in
                 (
-                    try reply[1].integer(), try reply[2].string(), try reply[3].string(), try reply[4].string(),
-                    try reply[5].integer(), try StoredHash(reply[6])
+                    try reply[3].integer(), try reply[4].string(), try reply[5].string(), try reply[6].string(),
+                    try reply[7].integer(), try StoredHash(reply[8])
                 )
             }
             guard let push = PushID(push), let channel = try? BroadcastChannelID(channel),
@@ -117,6 +140,39 @@ extension Broadcasts {
                     .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
                 ])
         ])[0]
-        return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+        let isSettled = try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+        if isSettled { await count(lease.app, [settlement.event: 1]) }
+        return isSettled
+    }
+
+    // MARK: Counts
+
+    /// Beside the name's slot, so after the fact: a death in between leaves a broadcast uncounted, and nothing else.
+    private func count(_ app: AppKey, _ counted: [BroadcastEvent: Int]) async {
+        if counted.isEmpty { return }
+        _ = try? await redis.run(
+            counted.map { event, number in
+                RedisCommand(
+                    "HINCRBY", [.string(keys.broadcastCounts(app)), .string(event.rawValue), .int(number)])
+            })
+    }
+
+    /// Of all workers, since the app's first broadcast.
+    public func counts(_ app: AppKey) async throws(StoreError) -> [BroadcastEvent: Int] {
+        let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.broadcastCounts(app))])])[0]
+        let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+        return Dictionary(
+            uniqueKeysWithValues: BroadcastEvent.allCases.map { ($0, fields.number($0.rawValue) ?? 0) })
+    }
+}
+
+extension BroadcastSettlement {
+    public var event: BroadcastEvent {
+        switch outcome {
+        case .delivered: .delivered
+        case .failed: .failed
+        case .expired: .expired
+        case .again: .retried
+        }
     }
 }

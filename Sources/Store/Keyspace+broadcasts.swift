@@ -11,6 +11,8 @@ extension Keyspace {
     func broadcastLease(_ app: AppKey) -> String { "\(prefix):bcl:{\(app)}" }
     /// Channels of the app at APNs that are not ours.
     func broadcastForeign(_ app: AppKey) -> String { "\(prefix):bcf:{\(app)}" }
+    /// How many of the app's broadcasts went how.
+    func broadcastCounts(_ app: AppKey) -> String { "\(prefix):bct:{\(app)}" }
     /// Names whose channel is to be made or deleted, by time (ms).
     var broadcastTimers: String { "\(prefix):{q}:bc" }
 }

@@ -139,6 +139,9 @@ struct PublishingTests {
                 #expect(try await ledger(it, goal).broadcast?.state == .delivered)
                 let received = try #require(it.simulator.channel(channel.rawValue)?.received)
                 #expect(received.accepted == 2 && received.outOfOrder == 0 && received.contentState == #"{"goals":4}"#)
+                let counts = try await it.store.broadcasts.counts(it.app)
+                #expect(counts[.delivered] == 2 && counts[.superseded] == 2 && counts[.retried] ?? 0 > 0)
+                #expect(counts[.failed] == 0 && counts[.expired] == 0 && counts[.cancelled] == 0)
             }
         }
     }
@@ -172,6 +175,25 @@ struct PublishingTests {
         }
     }
 
+    /// One priority for all subscribers: only the budget that holds for every device lowers it, and an alert keeps 10.
+    @Test func pastTheBudgetAnUpdateIsBroadcastAtFive() async throws {
+        try await Stage.run { it in
+            _ = try await liveChannel(it)
+            func priority(_ goals: Int, isFirm: Bool = false) async throws -> String? {
+                let done = try await ledger(it, try await publish(it, goals: goals, isFirm: isFirm))
+                #expect(done.broadcast?.state == .delivered)
+                return it.simulator.newest(.broadcast)?.fields.first { $0.name == "apns-priority" }?.value
+            }
+            try await it.working(budget: HighBudget(perHour: 2, perHourInfrequent: 1)) {
+                var priorities: [String?] = []
+                for goals in 1...3 { priorities.append(try await priority(goals)) }
+                priorities.append(try await priority(4, isFirm: true))
+                // The second: its subscribers' settings are not known.
+                #expect(priorities == ["10", "10", "5", "10"])
+            }
+        }
+    }
+
     @Test func failuresAreShownAndEndThePush() async throws {
         try await Stage.run { it in
             let channel = try await liveChannel(it)
@@ -196,6 +218,8 @@ struct PublishingTests {
                 _ = try await it.store.pushes.cancel(it.app, waiting)
                 let cancelled = try await ledger(it, waiting) { $0.broadcast?.state == .cancelled }
                 #expect(cancelled.state == .cancelled)
+                let counts = try await it.store.broadcasts.counts(it.app)
+                #expect(counts[.failed] == 2 && counts[.cancelled] == 1 && counts[.delivered] == 0)
             }
         }
     }
@@ -208,7 +232,7 @@ struct PublishingTests {
             _ = try await it.store.sweeps.begin(
                 it.app, try it.name(), hint: id, owner: "one", lease: .seconds(10))
             func take(_ owner: String, _ lease: Duration) async throws -> BroadcastTurn {
-                try await it.store.broadcasts.take(it.app, try it.name(), owner: owner, lease: lease)
+                try await it.store.broadcasts.take(it.app, try it.name(), owner: owner, lease: lease).turn
             }
             guard case .send(let dead) = try await take("dead", .zero) else {
                 Issue.record("nothing to send")

@@ -74,11 +74,13 @@ struct Stage: Sendable {
     }
 
     /// A whole worker at work while `body` runs, with tokens going to the simulator too.
-    func working(_ body: () async throws -> Void) async throws {
+    func working(budget: HighBudget = HighBudget(), _ body: () async throws -> Void) async throws {
         let app = WorkerApp(
             key: app, bundleID: Self.bundleID, transport: try CurlTransport(configuration: apns, logger: logger),
             broadcasts: service)
-        let worker = Worker(store: store, apps: [app], options: WorkerOptions(), logger: logger)
+        var options = WorkerOptions()
+        options.budget = budget
+        let worker = Worker(store: store, apps: [app], options: options, logger: logger)
         let running = Task { try await worker.run() }
         let result: Result<Void, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }

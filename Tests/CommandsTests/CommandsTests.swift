@@ -151,8 +151,11 @@ struct ReadingTests {
             lamplighter_tokens_total{app="b",outcome="delivered"} 5
             lamplighter_tokens_total{app="b",outcome="expired"} 1
             lamplighter_retries_total{app="b"} 3
+            lamplighter_broadcasts_total{app="a",outcome="delivered"} 2
+            lamplighter_broadcasts_total{app="b",outcome="failed"} 0
             """
-        #expect(WorkerTotals.outcomes(text) == ["delivered": 12, "pruned": 0, "expired": 1])
+        #expect(WorkerTotals.outcomes("lamplighter_tokens_total", text) == ["delivered": 12, "expired": 1])
+        #expect(WorkerTotals.outcomes("lamplighter_broadcasts_total", text) == ["delivered": 2, "failed": 0])
     }
 }
 

@@ -12,31 +12,36 @@ final class Deployment: Sendable {
     let controlURL: String
     let environment: [String: String]
 
-    /// `simulator`: further flags of `lamplighter simulate`; `environment`: further variables of every process.
+    /// What `lamplighter simulate --json` announces.
+    typealias Announcement = [String: String]
+
+    /// `simulator`: further flags of `lamplighter simulate`; `environment`: further variables of every process;
+    /// `apps`: a configuration file's list of apps, in place of the one of the environment.
     static func start(
-        simulator flags: [String] = [], append: Bool = false, environment extra: [String: String] = [:]
+        simulator flags: [String] = [], append: Bool = false, environment extra: [String: String] = [:],
+        apps: ((Announcement) -> String)? = nil
     ) async throws -> Deployment {
-        try await Deployment(simulator: flags, append: append, environment: extra)
+        try await Deployment(simulator: flags, append: append, environment: extra, apps: apps)
     }
 
-    private init(simulator flags: [String], append: Bool, environment extra: [String: String]) async throws {
+    private init(
+        simulator flags: [String], append: Bool, environment extra: [String: String], apps: ((Announcement) -> String)?
+    ) async throws {
         directory = try Self.temporaryDirectory()
         redis = try await RedisServer.start(append: append)
         let base = [Program.path, "simulate", "--json", "--port", "0", "--directory", directory + "/apns"]
         let simulator = try Program(base + flags, directory: directory, environment: [:])
         self.simulator = simulator
-        try await eventually("the simulator listens") { simulator.out.hasSuffix("}\n") }
-        let announced = try JSONSerialization.jsonObject(with: Data(simulator.out.utf8)) as? [String: String] ?? [:]
+        let announced = try await Self.announcement(simulator)
         controlURL = announced["control_url"] ?? ""
-        var environment = [
-            "LAMPLIGHTER_REDIS_URL": "unix://" + redis.socketPath,
-            "LAMPLIGHTER_APP_KEY": "shop", "LAMPLIGHTER_APP_SECRET": "shop-secret",
-            "LAMPLIGHTER_APP_MASTER_SECRET": "shop-master", "LAMPLIGHTER_APP_BUNDLE_ID": "com.example.shop",
-            "LAMPLIGHTER_APNS_URL": announced["url"] ?? "", "LAMPLIGHTER_APNS_CA_FILE": announced["ca_file"] ?? "",
-            "LAMPLIGHTER_APNS_KEY_FILE": announced["key_file"] ?? "",
-            "LAMPLIGHTER_APNS_KEY_ID": announced["key_id"] ?? "",
-            "LAMPLIGHTER_APNS_TEAM_ID": announced["team_id"] ?? "",
-        ].merging(extra) { _, own in own }
+        var environment = ["LAMPLIGHTER_REDIS_URL": "unix://" + redis.socketPath].merging(extra) { _, own in own }
+        if let apps {
+            let file = directory + "/lamplighter.yaml"
+            try apps(announced).write(toFile: file, atomically: false, encoding: .utf8)
+            environment["LAMPLIGHTER_CONFIG"] = file
+        } else {
+            environment = Self.shop(announced).merging(environment) { _, own in own }
+        }
         let gateway = try Program(
             [Program.path, "serve", "--port", "0"], directory: directory, environment: environment)
         self.gateway = gateway
@@ -44,6 +49,24 @@ final class Deployment: Sendable {
         gatewayURL = gateway.err.firstMatch(of: /url=(http\S+)/).map { String($0.1) } ?? ""
         environment["LAMPLIGHTER_GATEWAY_URL"] = gatewayURL
         self.environment = environment
+    }
+
+    static func announcement(_ simulator: Program) async throws -> Announcement {
+        try await eventually("the simulator listens") { simulator.out.hasSuffix("}\n") }
+        return try JSONSerialization.jsonObject(with: Data(simulator.out.utf8)) as? Announcement ?? [:]
+    }
+
+    /// One app, by the environment alone.
+    private static func shop(_ announced: Announcement) -> [String: String] {
+        [
+            "LAMPLIGHTER_APP_KEY": "shop", "LAMPLIGHTER_APP_SECRET": "shop-secret",
+            "LAMPLIGHTER_APP_MASTER_SECRET": "shop-master", "LAMPLIGHTER_APP_BUNDLE_ID": "com.example.shop",
+            "LAMPLIGHTER_APNS_URL": announced["url"] ?? "", "LAMPLIGHTER_APNS_CA_FILE": announced["ca_file"] ?? "",
+            "LAMPLIGHTER_APNS_KEY_FILE": announced["key_file"] ?? "",
+            "LAMPLIGHTER_APNS_KEY_ID": announced["key_id"] ?? "",
+            "LAMPLIGHTER_APNS_TEAM_ID": announced["team_id"] ?? "",
+            "LAMPLIGHTER_APNS_MANAGE_URL": announced["manage_url"] ?? "",
+        ]
     }
 
     deinit {

@@ -108,8 +108,7 @@ struct OperatorStoryTests {
             [Program.path, "simulate", "--json", "--port", "0", "--directory", deployment.directory + "/apns"],
             directory: deployment.directory, environment: [:])
         defer { sandbox.kill() }
-        try await eventually("the sandbox listens") { sandbox.out.hasSuffix("}\n") }
-        let announced = try JSONSerialization.jsonObject(with: Data(sandbox.out.utf8)) as? [String: String] ?? [:]
+        let announced = try await Deployment.announcement(sandbox)
         let control = announced["control_url"] ?? ""
         // 0 to 9 live in production, 10 to 19 in the sandbox, the others in neither.
         func strangers(_ numbers: [Int]) -> String {

@@ -1,0 +1,95 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A name with a broadcast channel and with tokens, from the command line to what APNs receives.
+@Suite("Broadcast channels")
+struct BroadcastStoryTests {
+    @Test("One publish: once to the channel, once to each token; after the end the channel goes")
+    func wholeLife() async throws {
+        let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_BROADCAST_DELETE_AFTER": "2s"])
+        let worker = try await deployment.worker("one")
+        let created = try await deployment.run("broadcast", "create", "match-42", "--storage", "none")
+        let channel = try #require(
+            created.out.firstMatch(of: /match-42 has channel (\S+)/).map { String($0.1) }, "\(created.err)")
+        let listed = try await deployment.run("broadcast", "list")
+        #expect(listed.out.contains(/match-42 +\S+=/) && listed.out.contains("1 of 10,000 channels"), "\(listed.out)")
+        _ = try await deployment.importChannels(5, name: "match-42")
+
+        let state = #"{"home":1,"odds":1.50}"#
+        let goal = try await publish(
+            deployment, ["--content-state", state, "--alert-title", "Goal", "--alert-body", "1 : 0"])
+        #expect(goal["targets"] == 5 && goal["delivered"] == 5 && goal.addsUp)
+        #expect(goal.broadcast["state"] as? String == "delivered" && goal.broadcast["channel"] as? String == channel)
+        let record = try await deployment.record()
+        #expect(record["accepted_tokens"] as? Int == 5 && record["requests"] as? Int == 5)
+        #expect(broadcasts(record)["accepted"] == 1 && broadcasts(record)["requests"] == 1)
+        #expect(record["provider_tokens"] as? Int == 1, "the fleet's, for tokens, channel and management")
+        let payload = #","event":"update","content-state":\#(state),"alert":{"title":"Goal","body":"1 : 0"}}}"#
+        try await expectNewest(deployment, goal, payload, channel)
+
+        let end = try await publish(
+            deployment, ["--event", "end", "--content-state", state, "--dismissal-date", "0"])
+        #expect(end["delivered"] == 5 && end.broadcast["state"] as? String == "delivered")
+        try await expectNewest(
+            deployment, end, #","event":"end","content-state":\#(state),"dismissal-date":0}}"#, channel)
+        try await eventually("the channel is deleted at APNs") {
+            try await broadcasts(deployment.record())["deleted"] == 1
+        }
+        try await eventually("the name has none") {
+            try await deployment.run("broadcast", "show", "match-42").code == 1
+        }
+        #expect(try await deployment.run("broadcast", "list").out.contains("0 of 10,000 channels"))
+        let metrics = try await deployment.call("GET", deployment.gatewayURL + "/metrics", user: nil).text
+        #expect(metrics.contains(#"lamplighter_broadcasts_total{app="shop",outcome="delivered"} 2"#))
+        #expect(metrics.contains(#"lamplighter_broadcasts_total{app="shop",outcome="failed"} 0"#))
+        worker.signal(SIGTERM)
+        #expect(await worker.end()?.code == 0)
+        #expect(worker.err.contains("broadcasts since the start delivered=2"), "\(worker.err)")
+    }
+
+    private func publish(_ deployment: Deployment, _ options: [String]) async throws -> Ledger {
+        let program = try Program(
+            [Program.path, "publish", "match-42", "--wait", "--json"] + options, directory: deployment.directory,
+            environment: deployment.environment)
+        let output = try #require(await program.end(within: .seconds(240)))
+        #expect(output.code == 0, "\(output.err)")
+        return try Ledger(output.out)
+    }
+
+    private func broadcasts(_ record: [String: Any]) -> [String: Int] {
+        (record["broadcasts"] as? [String: Any] ?? [:]).compactMapValues { $0 as? Int }
+    }
+
+    /// Both requests of the push as they arrived, the provider token aside.
+    private func expectNewest(
+        _ deployment: Deployment, _ ledger: Ledger, _ payload: String, _ channel: String
+    ) async throws {
+        let newest = try await deployment.call("GET", deployment.controlURL + "/simulator/newest", user: nil).json
+        func request(_ kind: String) throws -> (fields: [String], body: String) {
+            let request = try #require(newest[kind] as? [String: Any])
+            let fields = request["fields"] as? [String] ?? []
+            return (fields.filter { $0.hasPrefix("apns-") }, request["body"] as? String ?? "")
+        }
+        let (device, broadcast) = (try request("device"), try request("broadcast"))
+        #expect(
+            device.fields.sorted() == [
+                "apns-priority: 10", "apns-push-type: liveactivity",
+                "apns-topic: com.example.shop.push-type.liveactivity",
+            ])
+        #expect(
+            broadcast.fields.sorted() == [
+                "apns-channel-id: \(channel)", "apns-expiration: 0", "apns-priority: 10",
+                "apns-push-type: liveactivity", "apns-request-id: \(ledger.fields["push_id"] as? String ?? "")",
+            ])
+        for body in [device.body, broadcast.body] {
+            let timestamp = try #require(body.firstMatch(of: /^\{"aps":\{"timestamp":(\d{10})/)).1
+            #expect(body == #"{"aps":{"timestamp":\#(timestamp)"# + payload)
+        }
+        #expect(device.body == broadcast.body)
+    }
+}
+
+extension Ledger {
+    var broadcast: [String: Any] { fields["broadcast"] as? [String: Any] ?? [:] }
+}
