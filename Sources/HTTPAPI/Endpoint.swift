@@ -8,7 +8,7 @@ enum Operation: Sendable, Hashable, CaseIterable {
     case listBroadcasts, broadcast, createBroadcast, deleteBroadcast
     case listQuarantine, releaseQuarantine, discardQuarantine
     case describeActivity, listSchemas, schema, setSchema, deleteSchema
-    case createSchedules, listSchedules, schedule, cancelSchedule
+    case createSchedules, listSchedules, schedule, replaceSchedule, cancelSchedule
     case health, readiness, metrics
 }
 
@@ -64,6 +64,7 @@ struct Endpoint: Sendable {
         Endpoint("POST", "/api/schedules", .createSchedules, .master, isAirship: true),
         Endpoint("GET", "/api/schedules", .listSchedules, .master, isAirship: true),
         Endpoint("GET", "/api/schedules/{schedule_id}", .schedule, .master, isAirship: true),
+        Endpoint("PUT", "/api/schedules/{schedule_id}", .replaceSchedule, .master, isAirship: true),
         Endpoint("DELETE", "/api/schedules/{schedule_id}", .cancelSchedule, .master, isAirship: true),
         Endpoint("POST", "/api/channels", .createChannel, .newChannel, isAirship: true),
         Endpoint("POST", "/api/channels/tags", .tagChannels, .master, isAirship: true),

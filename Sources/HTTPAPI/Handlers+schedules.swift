@@ -51,13 +51,35 @@ extension Handlers {
             throw APIError(429, "Too many schedules wait: none was accepted. Try again in 60 s.", retryAfter: 60)
         }
         metrics.scheduled(call.app.key, outcome: "created", count: schedules.count)
-        let body: JSON = [
-            "ok": true, "operation_id": .string(call.operation),
-            "schedule_urls": .array(ids.map { .string(Self.url($0, call)) }),
-            "schedule_ids": .array(ids.map { .string($0.description) }),
-            "schedules": .array(schedules.map { Self.json($0, call) }),
-        ]
-        return Answer(201, body, warnings: warnings, type: Answer.airshipType)
+        return Answer(201, Self.json(schedules, call), warnings: warnings, type: Answer.airshipType)
+    }
+
+    /// The whole schedule anew, under its id, as long as it waits: a part alone cannot be given, as with Airship.
+    func replaceSchedule(_ call: Call) async throws(APIError) -> Answer {
+        let id = try scheduleID(call)
+        let body = try ScheduleBody.parseOne(
+            try await call.body.collect(), now: call.now, staleAfter: call.app.staleAfter)
+        if let past = body.past { throw APIError(past) }
+        try refuseUnbuilt([body.push])
+        let warnings =
+            body.push.warnings + (try await checkShapes([body.push], call)) + (try await checkSizes([body.push], call))
+        try await rememberTypes([body.push], call)
+        let replacement = try await storing { () throws(StoreError) in
+            try await store.schedules.replace(
+                call.app.key,
+                Schedule(
+                    id: id, publish: body.push.publish, payload: body.push.payload,
+                    timestampOffset: Payload.timestampOffset, due: body.due, createdAt: call.now, label: body.label,
+                    posted: body.posted))
+        }
+        switch replacement {
+        case .replaced(let schedule):
+            metrics.scheduled(call.app.key, outcome: "replaced", count: 1)
+            return Answer(200, Self.json([schedule], call), warnings: warnings, type: Answer.airshipType)
+        case .tooLate: throw .scheduleOnItsWay(id)
+        case .finished: throw APIError(409, "The schedule has failed or was deleted: create another one.")
+        case nil: throw .noSuchSchedule
+        }
     }
 
     /// Those that wait, the earliest first.
@@ -108,8 +130,7 @@ extension Handlers {
             return .empty
         case .finished: return .empty
         case .tooLate:
-            throw APIError(
-                409, "The schedule's time has come and its push is on its way: cancel it with DELETE /api/push/\(id).")
+            throw .scheduleOnItsWay(id)
         case nil: throw .noSuchSchedule
         }
     }
@@ -138,6 +159,15 @@ extension Handlers {
 
     private static func url(_ id: PushID, _ call: Call) -> String { "\(call.origin)/api/schedules/\(id)" }
 
+    private static func json(_ schedules: [Schedule], _ call: Call) -> JSON {
+        [
+            "ok": true, "operation_id": .string(call.operation),
+            "schedule_urls": .array(schedules.map { .string(url($0.id, call)) }),
+            "schedule_ids": .array(schedules.map { .string($0.id.description) }),
+            "schedules": .array(schedules.map { json($0, call) }),
+        ]
+    }
+
     private static func json(_ schedule: Schedule, _ call: Call) -> JSON {
         var body: JSON = [
             "url": .string(url(schedule.id, call)),
@@ -155,4 +185,9 @@ extension Handlers {
 extension APIError {
     static let noSuchSchedule = APIError(
         404, "This app has no schedule of that id, or its record has expired.", code: 40401)
+
+    static func scheduleOnItsWay(_ id: PushID) -> APIError {
+        APIError(
+            409, "The schedule's time has come and its push is on its way: cancel it with DELETE /api/push/\(id).")
+    }
 }

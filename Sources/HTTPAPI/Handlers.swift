@@ -55,6 +55,7 @@ struct Handlers: Sendable {
         case .createSchedules: try await createSchedules(call)
         case .listSchedules: try await listSchedules(call)
         case .schedule: try await schedule(call)
+        case .replaceSchedule: try await replaceSchedule(call)
         case .cancelSchedule: try await cancelSchedule(call)
         case .health, .readiness, .metrics: throw .notFound
         }

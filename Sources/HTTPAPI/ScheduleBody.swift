@@ -39,6 +39,13 @@ enum ScheduleBody {
         }
     }
 
+    /// The body of `PUT /api/schedules/{schedule_id}`: one schedule object.
+    static func parseOne(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(APIError) -> Scheduled {
+        try reading { () throws(JSONError) in
+            try scheduled(try JSONDocument(bytes).root, now: now, staleAfter: staleAfter)
+        }
+    }
+
     private static func scheduled(_ value: JSONValue, now: Int64, staleAfter: Int?) throws(JSONError) -> Scheduled {
         guard value.kind == .object else { throw value.mismatch("a schedule object") }
         let body = try value.object()

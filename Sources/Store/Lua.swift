@@ -42,6 +42,7 @@ enum Lua {
     static let scheduleQueue = script("schedule-queue-1", PackageResources.schedule_queue_1_lua)
     static let scheduleDue = script("schedule-due-1", PackageResources.schedule_due_1_lua)
     static let scheduleTake = script("schedule-take-1", PackageResources.schedule_take_1_lua)
+    static let scheduleReplace = script("schedule-replace-1", PackageResources.schedule_replace_1_lua)
     static let scheduleSettle = script("schedule-settle-1", PackageResources.schedule_settle_1_lua)
     static let providerToken = script("provider-token-1", PackageResources.provider_token_1_lua)
     static let schemaSet = script("schema-set-1", PackageResources.schema_set_1_lua)
@@ -75,6 +76,7 @@ enum Lua {
         scheduleQueue,
         scheduleDue,
         scheduleTake,
+        scheduleReplace,
         scheduleSettle,
         broadcastWant,
         broadcastLive,

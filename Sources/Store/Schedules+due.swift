@@ -65,6 +65,10 @@ extension Schedules {
         ])[0]
         switch try redisErrors({ () throws(RedisError) in try taken[0].string() }) {
         case "held": return nil
+        case "early":
+            let due = try redisErrors { () throws(RedisError) in try taken[1].string() }
+            if let due = Int64(due) { try await raise(app, id, to: due) }
+            return nil
         case "taken": break
         default:
             try await forget(app, id.description)

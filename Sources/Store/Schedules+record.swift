@@ -3,6 +3,13 @@ import Redis
 
 /// A schedule as a hash. Fields that a version does not know are left alone; fields that are missing have their default,
 /// so that schedules outlive an upgrade.
+extension Schedules {
+    /// Fields that a record may be without: taken away before another publish takes the place of one that had them.
+    static let optionalFields = [
+        "ts", "content", "stale", "dismissal", "relevance", "alert", "type", "attributes", "expiry", "label", "reason",
+    ]
+}
+
 extension Schedule {
     var fields: [RedisArgument] {
         var fields: [RedisArgument] = [

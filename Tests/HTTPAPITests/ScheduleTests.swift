@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPAPI
 
-/// `POST`, `GET` and `DELETE /api/schedules`, as Airship's clients use them.
+/// `POST`, `GET`, `PUT` and `DELETE /api/schedules`, as Airship's clients use them.
 @Suite struct ScheduleTests {
     private func text(_ time: String, push: String = publishText(), more: String = "") -> String {
         #"{"schedule":{"scheduled_time":"\#(time)"},"push":\#(push)\#(more)}"#
@@ -46,6 +46,43 @@ import Testing
             #expect(try await gateway.send("GET", "/api/schedules/\(PushID.random())").status == 404)
             #expect(try await gateway.send("DELETE", "/api/schedules/\(PushID.random())").status == 404)
             #expect(try await gateway.send("GET", "/api/schedules/x").status == 400)
+        }
+    }
+
+    @Test func `a schedule that waits is replaced under its id`() async throws {
+        try await GatewayFixture.run { gateway in
+            let first = try await gateway.send(
+                "POST", "/api/schedules", text("2026-11-21T19:00:00", more: #","name":"kick-off""#))
+            let id = try first.object.required("schedule_ids").array()[0].string()
+            let push = publishText().replacing("update", with: "end")
+            let body = text("2026-11-21T20:00:00", push: push)
+            let replaced = try await gateway.send("PUT", "/api/schedules/\(id)", body)
+            #expect(replaced.status == 200 && replaced.header("content-type") == Answer.airshipType)
+            let origin = "http://127.0.0.1:\(gateway.port)"
+            let shown =
+                #"{"url":"\#(origin)/api/schedules/<uuid>","schedule":{"scheduled_time":"2026-11-21T20:00:00"},"#
+                + #""push":\#(push),"push_ids":["<uuid>"],"state":"scheduled"}"#
+            #expect(
+                replaced.golden == #"{"ok":true,"operation_id":"<uuid>","#
+                    + #""schedule_urls":["\#(origin)/api/schedules/<uuid>"],"schedule_ids":["<uuid>"],"#
+                    + #""schedules":[\#(shown)]}"#)
+            #expect(try replaced.object.required("schedule_ids").array()[0].string() == id)
+            #expect(try await gateway.send("GET", "/api/schedules/\(id)").golden == shown)
+            #expect(try await gateway.send("GET", "/api/schedules").integer("total_count") == 1)
+
+            let wrong: [(String, Int)] = [
+                (#"{"schedule":{"scheduled_time":"2026-11-21T20:00:00"}}"#, 400), ("[\(body)]", 400),
+                (text("2025-01-01T00:00:00"), 400), (#"{"push":\#(push)}"#, 400),
+            ]
+            for (body, status) in wrong {
+                #expect(try await gateway.send("PUT", "/api/schedules/\(id)", body).status == status, "\(body)")
+            }
+            #expect(try await gateway.send("GET", "/api/schedules/\(id)").golden == shown, "a mistake changes nothing")
+            #expect(try await gateway.send("PUT", "/api/schedules/\(PushID.random())", body).status == 404)
+            let stranger = try await gateway.send("PUT", "/api/schedules/\(id)", body, user: "other-app:other-m")
+            #expect(stranger.status == 404)
+            _ = try await gateway.send("DELETE", "/api/schedules/\(id)")
+            #expect(try await gateway.send("PUT", "/api/schedules/\(id)", body).status == 409)
         }
     }
 

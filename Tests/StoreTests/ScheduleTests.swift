@@ -93,6 +93,74 @@ import Testing
         #expect(try await fixture.store.pushes.ledger(fixture.app, waiting.id) == nil)
     }
 
+    private func score(_ fixture: PushFixture, _ id: PushID) async throws -> String {
+        let key = RedisArgument.string(fixture.store.keys.at(fixture.app))
+        return try await fixture.store.redis.send(RedisCommand("ZSCORE", [key, .string(id.description)])).string()
+    }
+
+    @Test func replacedItGoesOutAtItsNewTimeWithItsNewState() async throws {
+        let fixture = try await PushFixture.start()
+        let schedules = fixture.store.schedules
+        let time = try await now(fixture)
+        var first = schedule(due: time - 1, timestamp: 1_795_000_000)
+        first.label = "kick-off"
+        _ = try await schedules.create(fixture.app, [first])
+        // Put off: nothing of the first one is left, and nobody takes it at the old time.
+        var later = schedule(due: time + 3_600_000, id: first.id)
+        later.createdAt = 7
+        guard case .replaced(let standing) = try await schedules.replace(fixture.app, later) else {
+            throw Unexpected(what: "not replaced")
+        }
+        #expect(standing.createdAt == first.createdAt && standing.label == nil && standing.publish.timestamp == nil)
+        #expect(try await schedules.find(fixture.app, first.id) == standing)
+        #expect(try await score(fixture, first.id) == "\(later.due)")
+        #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
+        // Brought forward again.
+        var sooner = schedule(due: time, id: first.id)
+        sooner.payload = Array(#"{"aps":{"timestamp":0000000000,"x":1}}"#.utf8)
+        _ = try await schedules.replace(fixture.app, sooner)
+        #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.outcome) == [.sent])
+        let claim = try await fixture.claimed("match-1", first.id)
+        #expect(String(decoding: claim.record.payload, as: UTF8.self).hasSuffix(#","x":1}}"#))
+        #expect(try await schedules.replace(fixture.app, later) == .tooLate)
+        #expect(try await schedules.list(fixture.app, start: nil, limit: 10).total == 0)
+    }
+
+    @Test func whatIsInHandOrOverIsNotReplaced() async throws {
+        let fixture = try await PushFixture.start()
+        let schedules = fixture.store.schedules
+        let waiting = schedule(due: try await now(fixture) + 3_600_000)
+        #expect(try await schedules.replace(fixture.app, waiting) == nil)
+        _ = try await schedules.create(fixture.app, [waiting])
+        #expect(try await schedules.replace(try AppKey("other"), waiting) == nil)
+        let key = RedisArgument.string(fixture.store.keys.schedule(fixture.app, waiting.id))
+        try await fixture.store.redis.send(RedisCommand("HSET", [key, "state", "taken"]))
+        var other = waiting
+        other.label = "other"
+        #expect(try await schedules.replace(fixture.app, other) == .tooLate)
+        #expect(try await schedules.find(fixture.app, waiting.id)?.label == nil)
+        try await fixture.store.redis.send(RedisCommand("HSET", [key, "state", "scheduled"]))
+        _ = try await schedules.cancel(fixture.app, waiting.id, now: 7)
+        #expect(try await schedules.replace(fixture.app, other) == .finished)
+        #expect(try await schedules.list(fixture.app, start: nil, limit: 10).total == 0)
+    }
+
+    /// Killed at either boundary: before the record was written, and after it.
+    @Test func aTimerThatIsEarlySendsNothingAndIsSetRight() async throws {
+        let fixture = try await PushFixture.start()
+        let schedules = fixture.store.schedules
+        let waiting = schedule(due: try await now(fixture) + 3_600_000)
+        _ = try await schedules.create(fixture.app, [waiting])
+        try await fixture.store.redis.send(
+            RedisCommand("ZADD", [.string(fixture.store.keys.at(fixture.app)), "1", .string(waiting.id.description)]))
+        #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
+        #expect(try await score(fixture, waiting.id) == "\(waiting.due)")
+        #expect(try await schedules.find(fixture.app, waiting.id)?.state == .scheduled)
+        // Raised by one who read an older record than the one that stands: set down again.
+        try await schedules.raise(fixture.app, waiting.id, to: waiting.due + 60_000)
+        #expect(try await score(fixture, waiting.id) == "\(waiting.due)")
+    }
+
     @Test func whatIsRefusedAtItsTimeSaysWhy() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
