@@ -75,7 +75,7 @@ public final class APNsSimulator: Service {
             keys = [
                 ProviderKey(
                     keyID: Certificates.simulatorKeyID, teamID: Certificates.simulatorTeamID,
-                    material: .file(certificates.providerKeyFile))
+                    material: .file(certificates.providerKeyFile), bundleIDs: configuration.bundleIDs)
             ]
         }
         var readKeys: [ProviderTokens.Key] = []

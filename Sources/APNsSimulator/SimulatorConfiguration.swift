@@ -18,6 +18,8 @@ public struct SimulatorConfiguration: Sendable, Hashable {
     public var certificateLife = 365 * 86_400
     /// Who may send. Empty: one key is made in `certificateDirectory` (`APNsSimulator.keys` tells which).
     public var keys: [ProviderKey] = []
+    /// Bundle ids of the team whose key is made here; empty = any.
+    public var bundleIDs: [String] = []
     /// `SETTINGS_MAX_CONCURRENT_STREAMS` of a new connection.
     public var initialStreams = 1
     /// The same after the connection's first request with a valid provider token.

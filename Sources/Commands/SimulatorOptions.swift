@@ -26,7 +26,9 @@ struct SimulatorServerOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The team of that key.", valueName: "id"))
     var teamID: String?
     @Option(
-        name: .long, help: ArgumentHelp("Bundle id that the key may send for; repeatable; none = any.", valueName: "id")
+        name: .long,
+        help: ArgumentHelp(
+            "Bundle id that the key (a given one or its own) may send for; repeatable; none = any.", valueName: "id")
     )
     var bundleID: [String] = []
     @Option(name: .long, help: "Streams allowed on a new connection, before its first valid provider token.")
@@ -71,6 +73,7 @@ struct SimulatorServerOptions: ParsableArguments {
         configuration.managePort = managePort
         configuration.channelLimit = channelLimit
         configuration.controlPort = controlPort
+        configuration.bundleIDs = bundleID
         if let keyFile, let keyID, let teamID {
             configuration.keys = [
                 ProviderKey(keyID: keyID, teamID: teamID, material: .file(keyFile), bundleIDs: bundleID)

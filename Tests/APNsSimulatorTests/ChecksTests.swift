@@ -1,4 +1,6 @@
+import Crypto
 import Curl
+import Foundation
 import Testing
 
 @testable import APNsSimulator
@@ -146,6 +148,24 @@ struct ChecksTests {
             headers[2].1 = "org.any.push-type.liveactivity"
             let answer = try await fixture.push(headers: headers)
             #expect(answer.status == 200)
+        }
+    }
+
+    /// The simulator's own key, for one app: another's topic is not its.
+    @Test func bundleIDsOfItsOwnKey() async throws {
+        try await SimulatorFixture.run({
+            $0.keys = []
+            $0.bundleIDs = [SimulatorFixture.bundleID]
+        }) { fixture async throws in
+            let own = try #require(fixture.simulator.keys.first)
+            guard case .file(let path) = own.material else { throw CocoaError(.fileNoSuchFile) }
+            let key = try P256.Signing.PrivateKey(pemRepresentation: String(contentsOfFile: path, encoding: .utf8))
+            let token = try fixture.jwt(kid: own.keyID, iss: own.teamID, key: key)
+            var headers = fixture.headers()
+            headers[0].1 = "bearer \(token)"
+            #expect(try await fixture.push(headers: headers).status == 200)
+            headers[2].1 = "com.example.other.push-type.liveactivity"
+            #expect(try await fixture.push(headers: headers).reason == "TopicDisallowed")
         }
     }
 }
