@@ -91,28 +91,4 @@ struct StoryTests {
         let rejected = answer?["rejected"] as? [[String: Any]] ?? []
         #expect(rejected.map { $0["line"] as? Int } == [4, 5], "\(output.out)")
     }
-
-    @Test("The README's curl command publishes as it stands there")
-    func readme() async throws {
-        let deployment = try await Deployment.start()
-        let worker = try await deployment.worker("one")
-        defer { worker.kill() }
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
-        let block = try #require(text.firstMatch(of: /```sh\n(curl [\s\S]*?)```/)).1
-        let command = String(block).replacing("http://127.0.0.1:8080", with: deployment.gatewayURL)
-        #expect(command.contains(deployment.gatewayURL) && command.contains("/api/push"))
-        #expect(
-            try await deployment.run("track", "order-1234", Deployment.channel(1), Deployment.token(1)).code == 0)
-        let shell = try Program(
-            ["/bin/sh", "-c", command], directory: deployment.directory, environment: deployment.environment)
-        let output = try #require(await shell.end())
-        #expect(output.code == 0, "\(output.err)")
-        let answer = try JSONSerialization.jsonObject(with: Data(output.out.utf8)) as? [String: Any]
-        #expect(answer?["ok"] as? Bool == true, "\(output.out)")
-        let pushID = try #require((answer?["push_ids"] as? [String])?.first)
-        let ended = try await deployment.run("push", pushID, "--wait", "--json")
-        #expect(try Ledger(ended.out)["delivered"] == 1)
-    }
 }
