@@ -14,6 +14,7 @@ struct PublishCommand: AsyncParsableCommand {
               lamplighter publish match-42 --content-state - --audience tag:vip --stale-date +15m < score.json
               lamplighter publish order-1234 --event end --dismissal-date +10m
               lamplighter publish match-42 --event end --at 2026-11-21T18:00+01:00
+              lamplighter publish match-42 --event end --at +2h --replace 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -81,6 +82,10 @@ struct PublishCommand: AsyncParsableCommand {
             "Publish then and not now: 2026-11-21T18:00 (here), 2026-11-21T18:00+01:00, epoch seconds, or +10m."
                 + " Other relative times count from it.", valueName: "time"))
     var at: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp("With --at: put this in the place of a schedule that still waits.", valueName: "id"))
+    var replace: String?
     @Option(name: .long, help: ArgumentHelp("Repeating a publish with the same key sends it once.", valueName: "key"))
     var idempotencyKey: String?
     @Flag(name: .long, help: "Wait until every token has an outcome, then print the ledger.")
@@ -96,6 +101,10 @@ struct PublishCommand: AsyncParsableCommand {
         }
         if alertTitle == nil, alertBody != nil || alertSound != nil {
             throw ValidationError("--alert-title is needed: devices ignore an alert without a title")
+        }
+        if replace != nil, at == nil { throw ValidationError("--replace needs --at: the schedule's time") }
+        if replace != nil, idempotencyKey != nil {
+            throw ValidationError("--idempotency-key is not needed: a --replace may be repeated")
         }
         if [contentState, attributes, alert].count(where: { $0 == "-" }) > 1 {
             throw ValidationError("only one option can read stdin")
@@ -129,7 +138,10 @@ struct PublishCommand: AsyncParsableCommand {
             ("push", try PublishBody(self).json(now: time.seconds)),
         ])
         let headers = idempotencyKey.map { [("Idempotency-Key", $0)] } ?? []
-        let answer = try await client.send("POST", "/api/schedules", headers: headers, body: .bytes(Array(body.utf8)))
+        let place = replace.map { "/" + GatewayClient.segment($0) } ?? ""
+        let answer = try await client.send(
+            replace == nil ? "POST" : "PUT", "/api/schedules" + place, headers: headers,
+            body: .bytes(Array(body.utf8)))
         guard let id = try GatewayClient.decode(Scheduled.self, answer).schedule_ids.first else {
             throw CommandFailure(.failed, "the gateway accepted the schedule and named no id")
         }

@@ -6,7 +6,7 @@ struct ScheduleCommand: AsyncParsableCommand {
         commandName: "schedule",
         abstract: "List, show or delete publishes that wait for their time.",
         discussion: """
-            'lamplighter publish … --at TIME' makes one.
+            'lamplighter publish … --at TIME' makes one, and with --replace ID puts another in its place.
 
             Examples:
               lamplighter schedule list

@@ -20,7 +20,6 @@ extension Schedules {
     /// A death in between leaves a timer that is early: the worker that looks then sets it to the record's time.
     public func replace(_ app: AppKey, _ schedule: Schedule) async throws(StoreError) -> ScheduleReplacement? {
         guard let found = try await find(app, schedule.id) else { return nil }
-        guard found.state == .scheduled else { return Self.refusal(found.state) }
         var schedule = schedule
         schedule.createdAt = found.createdAt
         try await lower(app, schedule.id, to: schedule.due)
@@ -34,17 +33,14 @@ extension Schedules {
         if reply.isNil { return nil }
         let state = try redisErrors { () throws(RedisError) in try reply.string() }
         guard state == Schedule.State.scheduled.rawValue else {
-            return Self.refusal(Schedule.State(rawValue: state) ?? .sent)
+            let isOver = [Schedule.State.failed, .cancelled].map(\.rawValue).contains(state)
+            return isOver ? .finished : .tooLate
         }
         try await lower(app, schedule.id, to: schedule.due)
         if schedule.due > found.due { try await raise(app, schedule.id, to: schedule.due) }
         let life = schedule.due + Self.retention.milliseconds - pushes.time.now()
         try await replicas?.confirm(push: keys.schedule(app, schedule.id), life: max(life, 1_000))
         return .replaced(schedule)
-    }
-
-    private static func refusal(_ state: Schedule.State) -> ScheduleReplacement {
-        state == .failed || state == .cancelled ? .finished : .tooLate
     }
 
     private func lower(_ app: AppKey, _ id: PushID, to due: Int64) async throws(StoreError) {

@@ -39,12 +39,16 @@ struct LifeTests {
         let deployment = try await Deployment.start()
         let token = Deployment.token(1)
         #expect(try await deployment.run("track", "match-1", Deployment.channel(1), token).code == 0)
-        let soon = try await schedule(deployment, at: "+2", #"{"home":1}"#)
+        let soon = try await schedule(deployment, at: "+1h", #"{"home":0}"#)
         let never = try await schedule(deployment, at: "+3", #"{"home":9}"#)
+        #expect(try await schedule(deployment, at: "+2", #"{"home":1}"#, ["--replace", soon]) == soon)
         let listed = try await deployment.run("schedule", "list")
         #expect(listed.out.split(separator: "\n").map { String($0.prefix(36)) } == [soon, never], "\(listed.out)")
         #expect(try await Ledger(deployment.run("push", soon, "--json").out).state == "scheduled")
         #expect(try await deployment.run("schedule", "delete", never).code == 0)
+        let late = try await deployment.run(
+            "publish", "match-1", "--content-state", "{}", "--at", "+1h", "--replace", never)
+        #expect(late.code == 1 && late.err.contains("create another one"), "\(late.err)")
         // It was made without a worker, and outlives the gateway that took it.
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -105,8 +109,13 @@ struct LifeTests {
         return output
     }
 
-    private func schedule(_ deployment: Deployment, at time: String, _ state: String) async throws -> String {
-        let output = try await deployment.run("publish", "match-1", "--content-state", state, "--at", time)
+    private func schedule(
+        _ deployment: Deployment, at time: String, _ state: String, _ options: [String] = []
+    ) async throws -> String {
+        let program = try Program(
+            [Program.path, "publish", "match-1", "--content-state", state, "--at", time] + options,
+            directory: deployment.directory, environment: deployment.environment)
+        let output = try #require(await program.end(within: .seconds(240)))
         #expect(output.code == 0, "\(output.err)")
         return output.out.trimmingCharacters(in: .whitespacesAndNewlines)
     }
