@@ -12,6 +12,10 @@ struct DevicePayload: Sendable {
     var event: Event?
     /// Raw JSON, as sent.
     var contentState: [UInt8]?
+    /// The same.
+    var alert: [UInt8]?
+    /// Epoch seconds.
+    var dismissalDate: Int?
     /// The whole number in the content-state's member `orderMember`, at its top level.
     var order: Int?
 
@@ -47,6 +51,8 @@ struct DevicePayload: Sendable {
             event = Event(rawValue: String(text(value).dropFirst().dropLast()))
         }
         if let value = members["content-state"], value.kind == .object { contentState = Array(bytes[value.range]) }
+        if let value = members["alert"] { alert = Array(bytes[value.range]) }
+        if let value = members["dismissal-date"], value.kind == .number { dismissalDate = Int(text(value)) }
 
         if timestamp == nil { return "timestamp is missing or not a number" }
         guard let event else { return "event is not start, update or end" }

@@ -211,6 +211,8 @@ struct Recorder: Sendable {
             report.timestamp = payload.timestamp
             report.event = payload.event?.rawValue
             report.contentState = payload.contentState.map { String(decoding: $0, as: UTF8.self) }
+            report.alert = payload.alert.map { String(decoding: $0, as: UTF8.self) }
+            report.dismissalDate = payload.dismissalDate
         }
         report.history = record.history.map { entry in
             let payload = payloads[Int(entry.payload)]

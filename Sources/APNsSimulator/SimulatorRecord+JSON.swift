@@ -15,6 +15,8 @@ extension TokenReport {
         if let event { put(#","event":"\#(event)""#) }
         // JSON text has no bare line feed but between its parts, where a space means the same.
         if let contentState { put(#","content_state":\#(contentState.replacingLineBreaks)"#) }
+        if let alert { put(#","alert":\#(alert.replacingLineBreaks)"#) }
+        if let dismissalDate { put(#","dismissal_date":\#(dismissalDate)"#) }
         return out
     }
 

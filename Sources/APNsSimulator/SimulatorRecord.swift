@@ -95,6 +95,9 @@ public struct TokenReport: Sendable, Hashable {
     public var event: String?
     /// Raw JSON, as sent.
     public var contentState: String?
+    /// What came with that state: the alert as raw JSON, and when the card goes away (epoch seconds).
+    public var alert: String?
+    public var dismissalDate: Int?
     /// The last requests, oldest first.
     public var history: [Delivery] = []
 

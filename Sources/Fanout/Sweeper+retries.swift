@@ -59,6 +59,7 @@ extension Sweeper {
             try? await store.otherEnvironment.remember(app.key, name, page, news)
         }
         if let refusal = report.otherRefusal { await ring(app.key, .otherEnvironment, refusal) }
+        if record.event == .start { await expectTokens(page, report, app.key, record, name, while: held) }
         return report
     }
 

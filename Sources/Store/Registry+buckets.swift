@@ -82,11 +82,58 @@ extension Registry {
                 }
                 open = refused
             }
-            // A prune answers 2 too, and never fills anything.
-            if !overfull.isEmpty, script != Lua.registryPrune {
+            if !overfull.isEmpty {
                 try await divide(place, for: overfull.map { changes[$0].channel })
             }
             start = end
+        }
+        return answers
+    }
+
+    /// The same with one call for all changes of a bucket, answered by a digit for each: an `end` takes out whole pages, and a page
+    /// is whole buckets. For scripts that fill nothing.
+    func applyByBucket(
+        _ script: RedisScript, _ changes: [BucketChange], in place: RegistryPlace
+    ) async throws(StoreError) -> [Int] {
+        var answers = [Int](repeating: 0, count: changes.count)
+        let root = RedisArgument.string(keys.root(place.tag))
+        for start in stride(from: 0, to: changes.count, by: 2 * BucketChange.batch) {
+            var open = Array(start..<min(start + 2 * BucketChange.batch, changes.count))
+            var attempt = 0
+            while !open.isEmpty {
+                guard attempt < Self.countAttempts else { throw .corrupt("bucket count, which does not stand still") }
+                attempt += 1
+                let count = memory.count(place.key)
+                let key = count == .one ? nil : try await hashKey(for: count)
+                let buckets = Dictionary(grouping: open) { index in
+                    key.map { count.bucket(of: $0.hash(changes[index].channel)) } ?? 0
+                }.map { (bucket: $0.key, indices: $0.value) }
+                let replies = try await pipeline(
+                    buckets.map { bucket, indices in
+                        RedisCommand(
+                            script, keys: [root, .string(keys.bucket(place.tag, bucket))],
+                            arguments: [.string(count.stored)]
+                                + indices.flatMap { [.bytes(changes[$0].channel)] + changes[$0].arguments })
+                    })
+                open = []
+                for ((_, indices), reply) in zip(buckets, replies) {
+                    if reply.count == 1 {
+                        try adopt(reply[0], for: place)
+                        open += indices
+                        continue
+                    }
+                    let digits = try redisErrors { () throws(RedisError) in
+                        let digits = try reply.bytes()
+                        guard digits.count == indices.count else {
+                            throw .unexpectedReply("\(script.name) of another length")
+                        }
+                        return digits
+                    }
+                    for (index, digit) in zip(indices, digits) { answers[index] = Int(digit) - 0x30 }
+                }
+                // Of one channel in their order.
+                open.sort()
+            }
         }
         return answers
     }

@@ -86,7 +86,7 @@ public struct Registry: Sendable {
             return BucketChange(
                 channel: prune.channel, arguments: [.bytes(prune.token), since, prune.hasEnded ? "1" : "0"])
         }
-        return try await apply(Lua.registryPrune, changes, in: place(app, name)).map { answer in
+        return try await applyByBucket(Lua.registryPrune, changes, in: place(app, name)).map { answer in
             switch answer {
             case 1: .pruned
             case 2: .newer

@@ -1,15 +1,15 @@
--- Takes a dead token out, if the channel still has that very token. Repeatable: the tombstone answers for it.
+-- Takes dead tokens out of one bucket, each if its channel still has that very token. Repeatable: the tombstone answers for it.
 -- Records and tombstones: Store/RegistryRecord.swift.
 --
 -- KEYS[1] root of the name, KEYS[2] the channel's bucket, as in registry-set
--- ARGV[1] the count the bucket was computed from
--- ARGV[2] channel, stored form
--- ARGV[3] the dead token
--- ARGV[4] when APNs knew it dead, ms since 2020 (only a registration from before is pruned); empty = whenever registered
--- ARGV[5] 1: its activity ended then; it is taken out whenever it was registered, and not taken back in but by a
---         registration later than both
--- Returns 0 gone (not tracked, or removed); 1 pruned, now or before; 2 newer (another token, or registered since); or
--- {the right count}: nothing was done.
+-- ARGV[1] the count the bucket was computed from, then fours:
+--   channel, stored form
+--   the dead token
+--   when APNs knew it dead, ms since 2020 (only a registration from before is pruned); empty = whenever registered
+--   1: its activity ended then; it is taken out whenever it was registered, and not taken back in but by a registration
+--   later than both
+-- Returns a digit for each: 0 gone (not tracked, or removed), 1 pruned, now or before, 2 newer (another token, or registered
+-- since); or {the right count}: nothing was done.
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 
@@ -22,37 +22,44 @@ local function time_bytes(t)
     return string.char(math.floor(t / 4294967296) % 256, math.floor(low / 16777216), math.floor(low / 65536) % 256,
         math.floor(low / 256) % 256, low % 256)
 end
-local function token_hash()
-    local digest = redis.sha1hex(ARGV[3])
+local function token_hash(token)
+    local digest = redis.sha1hex(token)
     return string.char(tonumber(digest:sub(1, 2), 16), tonumber(digest:sub(3, 4), 16), tonumber(digest:sub(5, 6), 16),
         tonumber(digest:sub(7, 8), 16))
 end
 
-local old = redis.call('HGET', KEYS[2], ARGV[2])
-if not old then return 0 end
-local flags = string.byte(old) or 0
-local marked = bit.band(flags, 8) ~= 0
-local since, ended = tonumber(ARGV[4]), ARGV[5] == '1'
-if bit.band(flags, 1) == 0 then
-    local token_at = marked and 22 or 13
-    if #old < token_at then return 0 end
-    if string.sub(old, token_at) ~= ARGV[3] then return 2 end
-    local registered = time(old, 2)
-    if ended then
-        since = math.max(since or 0, registered)
-    elseif since and registered >= since then
-        return 2
+local function prune(channel, token, since, ended)
+    local old = redis.call('HGET', KEYS[2], channel)
+    if not old then return '0' end
+    local flags = string.byte(old) or 0
+    local marked = bit.band(flags, 8) ~= 0
+    if bit.band(flags, 1) == 0 then
+        local token_at = marked and 22 or 13
+        if #old < token_at then return '0' end
+        if string.sub(old, token_at) ~= token then return '2' end
+        local registered = time(old, 2)
+        if ended then
+            since = math.max(since or 0, registered)
+        elseif since and registered >= since then
+            return '2'
+        end
+        redis.call('HSET', KEYS[2], channel,
+            '\5' .. time_bytes(since or registered) .. '\0\0' .. token_hash(token) .. string.sub(old, 2, 6))
+        return '1'
     end
-    redis.call('HSET', KEYS[2], ARGV[2],
-        '\5' .. time_bytes(since or registered) .. '\0\0' .. token_hash() .. string.sub(old, 2, 6))
-    return 1
-end
-if bit.band(flags, 4) ~= 0 and #old == 17 then
-    if string.sub(old, 9, 12) ~= token_hash() then return 2 end
-    if since and since > time(old, 2) then
-        redis.call('HSET', KEYS[2], ARGV[2], string.sub(old, 1, 1) .. time_bytes(since) .. string.sub(old, 7))
+    if bit.band(flags, 4) ~= 0 and #old == 17 then
+        if string.sub(old, 9, 12) ~= token_hash(token) then return '2' end
+        if since and since > time(old, 2) then
+            redis.call('HSET', KEYS[2], channel, string.sub(old, 1, 1) .. time_bytes(since) .. string.sub(old, 7))
+        end
+        return '1'
     end
-    return 1
+    -- Removed; marked: after it had been pruned.
+    return marked and '1' or '0'
 end
--- Removed; marked: after it had been pruned.
-return marked and 1 or 0
+
+local answers = {}
+for i = 2, #ARGV, 4 do
+    answers[#answers + 1] = prune(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3] == '1')
+end
+return table.concat(answers)
