@@ -245,6 +245,49 @@ import Testing
         #expect(transport.taken == [0: ["state", "newer"], 1: ["newer"]])
     }
 
+    /// Newcomers beside pushes for all and for some, two workers, answers that say later: whatever comes between, each of them takes
+    /// every push at most once, in order, and has the last state.
+    @Test(.timeLimit(.minutes(2))) func newcomersBesidePushesTakeEachOnceAndInOrder() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport(pause: .milliseconds(4)) { token, _, attempt in
+            (WorkerFixture.number(token) &+ attempt) % 5 == 0 ? WaitingTests.busy() : .accepted
+        }
+        let channels = (0..<150).map { _ in ChannelID.random() }
+        var vip = TagChange()
+        vip.add = ["device": ["vip"]]
+        let vips = channels.indices.filter { $0.isMultiple(of: 3) }
+        try await fixture.store.channels.tag(fixture.app, vips.map { channels[$0] }, vip)
+        let ledgers = try await fixture.withWorker(transport) {
+            try await fixture.withWorker(transport) {
+                try await fixture.swept(["0"])
+                async let followed: Void = {
+                    for (number, channel) in channels.enumerated() { try await fixture.follow(channel, number) }
+                }()
+                var ids: [PushID] = []
+                for number in 1..<40 {
+                    let audience: Audience = number.isMultiple(of: 2) ? .tag("vip", group: "device") : .all
+                    let id = try await fixture.publish(
+                        audience, alert: number.isMultiple(of: 5), label: String(number))
+                    ids.append(id)
+                    if number.isMultiple(of: 4) { try await fixture.swept(id) }
+                }
+                try await followed
+                try await fixture.nobodyIsLate()
+                ids.append(try await fixture.publish(label: "40"))
+                var ledgers: [Ledger] = []
+                for id in ids { ledgers.append(try await fixture.finished(id)) }
+                return ledgers
+            }
+        }
+        #expect(ledgers.allSatisfy { $0.pending == 0 }, "\(ledgers.filter { $0.pending != 0 })")
+        let taken = transport.taken.mapValues { $0.compactMap { Int($0) } }
+        for number in channels.indices {
+            let pushes = taken[number] ?? []
+            #expect(pushes.last == 40 && pushes == Set(pushes).sorted(), "\(number): \(pushes)")
+            if !vips.contains(number) { #expect(!pushes.dropFirst().dropLast().contains { $0.isMultiple(of: 2) }) }
+        }
+    }
+
     @Test func whatIsOverIsNotBrought() async throws {
         let fixture = try await WorkerFixture.start()
         let id = try await fixture.publish(alert: false)
