@@ -18,12 +18,13 @@ import Testing
             try await fixture.follow(silent, 2, wants: false)
             try await fixture.follow(asking, 1)
             await transport.answered(1)
-            let brought = try await fixture.finished(new)
+            _ = try await fixture.finished(new)
             // The same token again, and a rotation, are no beginning.
             try await fixture.follow(asking, 1)
             try await fixture.follow(asking, 101)
+            try await fixture.nobodyIsLate()
             let next = try await fixture.finished(try await fixture.publish(alert: false, label: "next"))
-            return [brought, next]
+            return [try await fixture.finished(new), next]
         }
         #expect(transport.taken == [1: ["new"], 101: ["next"], 2: ["next"]])
         #expect(ledgers[0].late == 1 && ledgers[0].targets == 1 && ledgers[0].delivered == 1)
@@ -39,8 +40,11 @@ import Testing
             try await fixture.follow(channel, 1, activity: "first")
             await transport.answered(1)
             try await fixture.follow(channel, 2, activity: "first")
+            try await fixture.nobodyIsLate()
             try await fixture.follow(channel, 3, activity: "second")
             await transport.answered(2)
+            let state = try #require(try await fixture.last())
+            #expect(try await fixture.finished(state).late == 2)
         }
         #expect(transport.taken == [1: ["state"], 3: ["state"]])
     }
