@@ -58,7 +58,7 @@ let package = Package(
         .target(
             name: "PrometheusText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         .target(name: "LiveActivity"),
-        .target(name: "APNsWire", dependencies: ["LiveActivity"]),
+        .target(name: "APNsWire", dependencies: ["LiveActivity", crypto]),
 
         // What Lamplighter is for.
         .target(

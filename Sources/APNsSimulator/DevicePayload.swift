@@ -10,6 +10,8 @@ struct DevicePayload: Sendable {
     /// Epoch seconds.
     var timestamp: Int?
     var event: Event?
+    /// Of a start: the broadcast channel from which the new activity takes its updates.
+    var inputChannel: String?
     /// Raw JSON, as sent.
     var contentState: [UInt8]?
     /// The same.
@@ -66,6 +68,19 @@ struct DevicePayload: Sendable {
             if absent("attributes-type", .string) { return "attributes-type is missing or not a string" }
             if absent("attributes", .object) { return "attributes is missing or not an object" }
             if members["alert"] == nil { return "alert is missing" }
+            if let token = members["input-push-token"], token.kind != .number || text(token) != "1" {
+                return "input-push-token is not 1"
+            }
+            if let channel = members["input-push-channel"] {
+                if members["input-push-token"] != nil {
+                    return "input-push-token and input-push-channel exclude each other"
+                }
+                let id = String(text(channel).dropFirst().dropLast())
+                if channel.kind != .string || id.isEmpty || !Base64.isEncoded(id) {
+                    return "input-push-channel is not the id of a channel"
+                }
+                inputChannel = id
+            }
         }
         return nil
     }

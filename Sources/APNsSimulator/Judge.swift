@@ -214,8 +214,8 @@ struct Judge: Sendable {
             if reaches, verdict != .accepted { record.totals.acceptedUnanswered += 1 }
         } else {
             record.receive(
-                token: target.token, payload: body, verdict: verdict, reaches: reaches, id: id, port: connection.port,
-                now: now)
+                token: target.token, payload: body, verdict: verdict, reaches: reaches, id: id,
+                collapseID: head.collapseID, port: connection.port, now: now)
         }
         return (verdict, id)
     }

@@ -1,7 +1,7 @@
 internal import NIOCore
 
 /// What was received, compactly: a token of 80 bytes costs about 370 bytes with one request in its history (measured
-/// over 200,000), each further request 48 more; payloads are read once and shared by all tokens that got them.
+/// over 200,000), each further request 64 more; payloads are read once and shared by all tokens that got them.
 struct Recorder: Sendable {
     var totals = SimulatorRecord()
     private(set) var tokens: [[UInt8]: TokenRecord] = [:]
@@ -29,6 +29,11 @@ struct Recorder: Sendable {
         var ended = false
         /// Index into `payloads` of what the device shows; -1: nothing yet.
         var shown: Int32 = -1
+        /// Of a push-to-start token: collapse ids of the starts that reached it, each once; starts without one.
+        var startIDs: [String] = []
+        var uncollapsed: Int32 = 0
+        /// Updates or ends reached it.
+        var isUpdateToken = false
         var history: [Entry] = []
     }
 
@@ -36,6 +41,7 @@ struct Recorder: Sendable {
         var at: Int
         var id: MessageID
         var payload: Int32
+        var collapseID: String?
         /// The client's, of the connection it came on.
         var port: UInt16
         var judgement: Outcome
@@ -76,12 +82,14 @@ struct Recorder: Sendable {
         verdict: Judgement,
         reaches: Bool,
         id: MessageID,
+        collapseID: String? = nil,
         port: UInt16,
         now: Int
     ) {
         let number = number(of: payload)
         let entry = Entry(
-            at: now, id: id, payload: Int32(number), port: port, judgement: Outcome(verdict), reached: reaches)
+            at: now, id: id, payload: Int32(number), collapseID: collapseID, port: port, judgement: Outcome(verdict),
+            reached: reaches)
         // In place: a copy of the record would copy its history too.
         let change = Self.deliver(entry, payloads[number], payloads, history, &tokens[token, default: TokenRecord()])
         totals.tokens = tokens.count
@@ -134,17 +142,23 @@ struct Recorder: Sendable {
             token.backwards += change.isBackwards ? 1 : 0
             token.newest = max(token.newest, order)
         }
-        if let fault = payload.fault {
+        if let fault = payload.fault ?? token.misuse(payload.event) {
             change.fault = fault
             token.ignoredByDevice += 1
             return change
         }
-        // A push-to-start token belongs to no activity: each start begins one.
+        // A push-to-start token belongs to no activity: each start begins one, those of one collapse id together.
         if payload.event == .start {
+            if let id = entry.collapseID {
+                if !token.startIDs.contains(id) { token.startIDs.append(id) }
+            } else {
+                token.uncollapsed += 1
+            }
             token.ended = false
             token.shown = entry.payload
             return change
         }
+        token.isUpdateToken = true
         let isOlder =
             token.shown >= 0 && (payload.timestamp ?? 0) < (payloads[Int(token.shown)].timestamp ?? 0)
         if isOlder {
@@ -202,6 +216,7 @@ struct Recorder: Sendable {
         report.afterEnd = Int(record.afterEnd)
         report.ignoredByDevice = Int(record.ignoredByDevice)
         report.deadAnswers = Int(record.deadAnswers)
+        if record.cards > 0 { report.cards = record.cards }
         if record.newest > .min {
             report.newest = record.newest
             report.backwards = Int(record.backwards)
@@ -219,9 +234,22 @@ struct Recorder: Sendable {
             return TokenReport.Delivery(
                 at: entry.at, status: entry.judgement.status, reason: entry.judgement.reason, id: entry.id.text,
                 timestamp: payload.timestamp, event: payload.event?.rawValue, payload: payload.number,
-                reached: entry.reached, order: payload.order, port: Int(entry.port))
+                reached: entry.reached, order: payload.order, port: Int(entry.port), collapseID: entry.collapseID,
+                inputChannel: payload.inputChannel)
         }
         return report
+    }
+}
+
+extension Recorder.TokenRecord {
+    /// What starts made of it on the device.
+    var cards: Int { startIDs.count + Int(uncollapsed) }
+
+    /// A token is of one kind: it starts activities, or is one's own. APNs takes both and the device does nothing with the wrong
+    /// one.
+    func misuse(_ event: DevicePayload.Event?) -> String? {
+        if event == .start { return isUpdateToken ? "start for a token of an activity" : nil }
+        return cards > 0 ? "\(event?.rawValue ?? "push") for a push-to-start token" : nil
     }
 }
 

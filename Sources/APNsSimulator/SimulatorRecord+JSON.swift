@@ -11,6 +11,7 @@ extension TokenReport {
         put(#","out_of_order":\#(outOfOrder),"dropped_by_device":\#(droppedByDevice),"after_end":\#(afterEnd)"#)
         put(#","ignored_by_device":\#(ignoredByDevice),"dead_answers":\#(deadAnswers)"#)
         if let newest { put(#","newest":\#(newest),"backwards":\#(backwards ?? 0)"#) }
+        if let cards { put(#","cards":\#(cards)"#) }
         if let timestamp { put(#","timestamp":\#(timestamp)"#) }
         if let event { put(#","event":"\#(event)""#) }
         // JSON text has no bare line feed but between its parts, where a space means the same.

@@ -90,6 +90,8 @@ public struct TokenReport: Sendable, Hashable {
     /// The greatest order that reached it, and how often a lower one did afterwards; nil without `orderMember`.
     public var newest: Int?
     public var backwards: Int?
+    /// Activities that starts made of it, those of one `apns-collapse-id` counted once; nil: none.
+    public var cards: Int?
     /// What the device shows: the timestamp (epoch seconds), event and state of the newest push that it took.
     public var timestamp: Int?
     public var event: String?
@@ -118,11 +120,16 @@ public struct TokenReport: Sendable, Hashable {
         public var order: Int?
         /// The client's port: tells connections, and so senders, apart.
         public var port: Int
+        public var collapseID: String?
+        /// Of a start.
+        public var inputChannel: String?
 
         enum CodingKeys: String, CodingKey {
             case status, reason, timestamp, event, payload, reached, order, port
             case at = "at_ms"
             case id = "apns_id"
+            case collapseID = "collapse_id"
+            case inputChannel = "input_channel"
         }
     }
 

@@ -37,7 +37,11 @@ public struct Payload: Sendable, Hashable {
         put("dismissal-date", publish.dismissalDate)
         put("relevance-score", publish.relevanceScore)
         put("alert", publish.alert)
-        put("}}")
+        if publish.event == .start {
+            out += Self.inputToken
+        } else {
+            put("}}")
+        }
         bytes = out
     }
 
@@ -68,6 +72,18 @@ public struct Payload: Sendable, Hashable {
             index += 1
         }
         return payload
+    }
+
+    /// How a start ends: the new activity is asked for an update token (iOS 18; before, each has one).
+    private static let inputToken = Array(#","input-push-token":1}}"#.utf8)
+
+    /// The same start, whose activity takes its updates from a broadcast channel. Nil if it would be too large then: the one
+    /// that asks for a token does as well.
+    public static func start(_ payload: [UInt8], onChannel channel: BroadcastChannelID) -> [UInt8]? {
+        guard payload.suffix(inputToken.count) == inputToken[...] else { return nil }
+        // Base64 needs no escapes.
+        let bytes = payload.dropLast(inputToken.count) + Array(#","input-push-channel":"\#(channel)"}}"#.utf8)
+        return bytes.count <= maximumBytes ? Array(bytes) : nil
     }
 
     private static func quoted(_ text: String) -> RawJSON {

@@ -20,6 +20,7 @@ struct LedgerReport: Decodable, Sendable {
     var duplicates_possible: Int
     var demoted: Int?
     var late: Int?
+    var stale: Int?
     var superseded_by: String?
     var broadcast: Broadcast?
     var created_at: Timestamp
@@ -82,6 +83,7 @@ struct LedgerReport: Decodable, Sendable {
         var counts = Table(.left, .right)
         counts.add("targets", Terminal.grouped(targets) + (expanded ? "" : " so far"))
         counts.add("delivered", Terminal.grouped(delivered))
+        if let stale, stale > 0 { counts.add("  to stale start tokens", Terminal.grouped(stale)) }
         for (title, count) in [
             ("pruned", pruned), ("failed", failed), ("superseded", superseded), ("expired", expired),
             ("skipped", skipped), ("pending", pending), ("retries", retries),

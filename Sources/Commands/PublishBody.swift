@@ -34,6 +34,7 @@ struct PublishBody {
         let pushOptions = JSONText.object([
             ("expiry", try options.expiry.map { try Self.time($0, "--expiry", now: now) }),
             ("insist", options.insist ? "true" : nil),
+            ("restart", options.restart ? "true" : nil),
         ])
         return JSONText.object([
             ("audience", try Self.audience(options.audience)),

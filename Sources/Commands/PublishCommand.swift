@@ -15,6 +15,11 @@ struct PublishCommand: AsyncParsableCommand {
               lamplighter publish order-1234 --event end --dismissal-date +10m
               lamplighter publish match-42 --event end --at 2026-11-21T18:00+01:00
               lamplighter publish match-42 --event end --at +2h --replace 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
+              lamplighter publish order-1234 --event start --attributes-type DeliveryAttributes \\
+                --attributes '{"restaurant":"Da Mario"}' --content-state '{"status":"baking"}' \\
+                --alert-title 'Your order' --alert-body 'is in the oven' --audience user:user-7
+              lamplighter publish match-42 --event start --attributes-type MatchAttributes --attributes @match.json \\
+                --content-state '{"home":0,"away":0}' --alert-title 'Kick-off' --audience tag:team/reds --wait
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -35,7 +40,7 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Who, among the followers: all, tag:T, tag:GROUP/T, channel:ID, user:NAME, or a selector as JSON.",
+            "Who, among the followers (of a start: among those with a start token): all, tag:T, tag:GROUP/T, channel:ID, user:NAME, or a selector as JSON.",
             valueName: "audience"))
     var audience = "all"
 
@@ -76,6 +81,9 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("For start: the attributes: JSON, @file, or -.", valueName: "json"))
     var attributes: String?
 
+    @Flag(name: .long, help: "For start: also to channels that follow the name already.")
+    var restart = false
+
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -96,6 +104,14 @@ struct PublishCommand: AsyncParsableCommand {
             throw ValidationError("--event must be start, update or end")
         }
         if contentState == nil, event != "end" { throw ValidationError("--content-state is needed for \(event)") }
+        if event == "start" {
+            guard attributesType != nil, attributes != nil else {
+                throw ValidationError("--attributes-type and --attributes are needed for start")
+            }
+            guard alert != nil || alertTitle != nil else { throw ValidationError("--alert-title is needed for start") }
+        } else if restart {
+            throw ValidationError("--restart belongs to --event start")
+        }
         if alert != nil, alertTitle != nil || alertBody != nil || alertSound != nil {
             throw ValidationError("--alert is the whole alert: leave out --alert-title, --alert-body and --alert-sound")
         }
@@ -116,7 +132,9 @@ struct PublishCommand: AsyncParsableCommand {
         let now = Int(Date().timeIntervalSince1970)
         if let at { return try await schedule(at, now: now, client) }
         let body = try PublishBody(self).json(now: now)
-        let expected = wait && audience == "all" && Terminal.standardErrorIsTerminal ? await followers(client) : nil
+        let expected =
+            wait && audience == "all" && event != "start" && Terminal.standardErrorIsTerminal
+            ? await followers(client) : nil
         let headers = idempotencyKey.map { [("Idempotency-Key", $0)] } ?? []
         let answer = try await client.send("POST", "/api/push", headers: headers, body: .bytes(Array(body.utf8)))
         let accepted = try GatewayClient.decode(Accepted.self, answer)

@@ -41,7 +41,8 @@ struct QuarantineCommand: ParsableCommand {
             table.add("NAME", "TOKENS", "SINCE", "REASONS")
             for entry in listing.names {
                 table.add(
-                    entry.name, Terminal.grouped(entry.tokens), entry.since, entry.reasons.joined(separator: ", "))
+                    entry.name ?? "start tokens of \(entry.attributes_type ?? "?")", Terminal.grouped(entry.tokens),
+                    entry.since, entry.reasons.joined(separator: ", "))
             }
             table.print()
             if listing.total_names > listing.names.count {
@@ -51,7 +52,8 @@ struct QuarantineCommand: ParsableCommand {
 
         private struct Listing: Decodable {
             struct Entry: Decodable {
-                var name: String
+                var name: String?
+                var attributes_type: String?
                 var tokens: Int
                 var since: String
                 var reasons: [String]
@@ -67,6 +69,7 @@ struct QuarantineCommand: ParsableCommand {
             discussion: """
                 Examples:
                   lamplighter quarantine release match-42
+                  lamplighter quarantine release --attributes-type MatchAttributes
                   lamplighter quarantine release --all
                 """)
 
@@ -121,19 +124,25 @@ struct QuarantineCommand: ParsableCommand {
         }
     }
 
-    /// One name, or all: said in so many words, since nothing brings a discarded token back.
+    /// One name, the start tokens of a type, or all: said in so many words, since nothing brings a discarded token back.
     struct Choice: ParsableArguments {
         @Argument(help: "Name of the activity.")
         var name: String?
+        @Option(name: .long, help: ArgumentHelp("The start tokens of this attributes type.", valueName: "type"))
+        var attributesType: String?
         @Flag(name: .long, help: "Every name of the app.")
         var all = false
 
         func validate() throws {
-            guard (name == nil) == all else { throw ValidationError("give a name, or --all") }
+            guard [name != nil, attributesType != nil, all].count(where: { $0 }) == 1 else {
+                throw ValidationError("give a name, or --all; for start tokens --attributes-type")
+            }
         }
 
         func send(_ verb: String, _ client: GatewayClient) async throws -> [UInt8] {
-            let body = JSONText.object([("name", name.map(JSONText.quoted))])
+            let body = JSONText.object([
+                ("name", name.map(JSONText.quoted)), ("attributes_type", attributesType.map(JSONText.quoted)),
+            ])
             return try await client.send(
                 "POST", "/api/quarantine/\(verb)", body: .bytes(Array(body.utf8)), timeout: .seconds(600))
         }

@@ -5,9 +5,11 @@ import Store
 
 extension PushRecord {
     /// Entries of a page that get the push at priority 5 while the others get it at the push's own: indices.
-    func lowered(_ page: TokenPage) -> Set<Int> {
-        guard demotion == .infrequent else { return [] }
-        return Set(page.entries.indices.filter { page.entries[$0].isInfrequent })
+    func lowered(_ page: TokenPage, _ push: PreparedPush) -> (push: PreparedPush, entries: Set<Int>)? {
+        guard demotion == .infrequent else { return nil }
+        var low = push
+        low.headers.priority = .low
+        return (low, Set(page.entries.indices.filter { page.entries[$0].isInfrequent }))
     }
 
     /// How many entries of a page get it at a lower priority than was asked for.
@@ -21,18 +23,18 @@ extension PushRecord {
 }
 
 extension Environments {
-    /// As `send`, some of the entries (indices) at priority 5: in two parts, side by side.
+    /// As `send`, some of the entries (indices) with another push than the rest: in two parts, side by side.
     func send(
-        _ page: TokenPage, _ push: PreparedPush, known: Set<Int>, atLowPriority low: Set<Int>, while held: HeldLease
+        _ page: TokenPage, _ push: PreparedPush, known: Set<Int>, apart: (push: PreparedPush, entries: Set<Int>)?,
+        while held: HeldLease
     ) async -> Delivery {
-        if low.isEmpty { return await send(page, push, known: known, while: held) }
-        var lowPush = push
-        lowPush.headers.priority = .low
-        if low.count == page.count { return await send(page, lowPush, known: known, while: held) }
-        async let high = send(page, push, known, page.entries.indices.filter { !low.contains($0) }, held)
-        async let lowered = send(page, lowPush, known, low.sorted(), held)
-        var delivery = await high
-        let rest = await lowered
+        guard let apart, !apart.entries.isEmpty else { return await send(page, push, known: known, while: held) }
+        let (other, entries) = apart
+        if entries.count == page.count { return await send(page, other, known: known, while: held) }
+        async let most = send(page, push, known, page.entries.indices.filter { !entries.contains($0) }, held)
+        async let others = send(page, other, known, entries.sorted(), held)
+        var delivery = await most
+        let rest = await others
         delivery.outcome.accepted += rest.outcome.accepted
         delivery.outcome.duplicatesPossible += rest.outcome.duplicatesPossible
         delivery.outcome.exceptions += rest.outcome.exceptions

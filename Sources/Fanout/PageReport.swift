@@ -50,9 +50,10 @@ struct PageReport {
     ///   - rest: how long the app rests after a halting answer
     ///   - elsewhere: entries whose outcome is that of the app's other environment. What it says of credentials, the topic
     ///     or the way to it is about it alone: it halts nothing and stops nothing, its tokens are tried again.
+    ///   - attributesType: of a start: what its tokens are registered under
     init(
         _ page: TokenPage, _ outcome: PageOutcome, now: Int64, deadline: Int64, triesOnce: Bool, backoff: Backoff,
-        elsewhere: Set<Int> = [], rest: (Halt) -> Duration, random: () -> Double
+        elsewhere: Set<Int> = [], attributesType: String? = nil, rest: (Halt) -> Duration, random: () -> Double
     ) {
         delivered = outcome.accepted
         duplicatesPossible = outcome.duplicatesPossible
@@ -103,7 +104,7 @@ struct PageReport {
                     .dead(
                         Prune(
                             channel: Array(page.channel(exception.index)), token: Array(page.token(exception.index)),
-                            deadSince: since, reason: rejection.reason.wire))
+                            deadSince: since, reason: rejection.reason.wire, attributesType: attributesType))
                 }
                 switch rejection.verdict {
                 case .stopPush where isElsewhere, .recreateChannel where isElsewhere, .haltApp where isElsewhere,

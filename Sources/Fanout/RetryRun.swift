@@ -100,8 +100,20 @@ struct RetryRun: Sendable {
             for channel in waiting { gone.finish(channel, as: .expired) }
             return await settle(gone)
         }
-        let waiting = waiting.filter { channel in
-            if channel.token == nil || record.event == .end && (channel.followsSince ?? 0) >= record.createdAt {
+        var isOver = false
+        var waiting = waiting
+        if record.event == .start {
+            let found = await held.whileLive(log) { [waiting] () async throws(StoreError) in
+                try await sweeper.store.sweeps.starts(lease, sweeper.store.registry, waiting, of: record)
+            }
+            guard let found else { return state.values.withLock { $0.isLost = true } }
+            (waiting, isOver) = found
+        }
+        waiting = waiting.filter { channel in
+            let isTooLate = record.event == .start && (isOver || channel.follows && !record.restarts)
+            if channel.token == nil || isTooLate
+                || record.event == .end && (channel.followsSince ?? 0) >= record.createdAt
+            {
                 gone.finish(channel, as: .skipped)
             } else if channel.isQuarantined {
                 gone.finish(channel, as: .failed, reason: "Quarantined")
@@ -114,16 +126,30 @@ struct RetryRun: Sendable {
         if waiting.isEmpty { return }
         guard mayGoOn else { return }
         let page = TokenPage(waiting)
+        let push = record.prepared(bundleID: app.bundleID, lease.name, isLate: waiting[0].isLate)
+        var apart: (PreparedPush, Set<Int>)?
+        if let channelPush = record.onChannel(push) {
+            let capable = await held.whileLive(log) { () async throws(StoreError) in
+                try await sweeper.store.channels.withIOS18(lease.app, page)
+            }
+            guard let capable else { return state.values.withLock { $0.isLost = true } }
+            apart = (channelPush, capable)
+        }
+        guard mayGoOn else { return }
         let report = await sweeper.deliver(
-            page, record.prepared(bundleID: app.bundleID, isLate: waiting[0].isLate), app, record, lease.name,
-            elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }), deadline: deadline, while: held)
+            page, push, app, record, lease.name,
+            elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }), apart: apart, deadline: deadline,
+            while: held)
         if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
         if report.isUnsent {
             guard held.isLive else { return state.values.withLock { $0.isLost = true } }
             let pause: Duration = sweeper.drain.isOn ? .zero : .seconds(1)
             return state.values.withLock { $0.rest = $0.rest ?? pause }
         }
-        await settle(RetrySettlement(waiting, report, endedAt: record.event == .end ? sweeper.store.time.now() : nil))
+        await settle(
+            RetrySettlement(
+                waiting, report, endedAt: record.event == .end ? sweeper.store.time.now() : nil,
+                staleBefore: record.event == .start ? sweeper.staleBefore : nil))
     }
 
     /// Repeated while the lease holds: what was sent must not be sent again because Redis was away for a moment.

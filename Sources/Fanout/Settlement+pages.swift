@@ -43,7 +43,8 @@ extension Settlement {
 
 extension RetrySettlement {
     /// A page of waiting channels, all with the same push first in line.
-    init(_ waiting: [WaitingChannel], _ report: PageReport, endedAt: Int64?) {
+    /// - Parameter staleBefore: of a start: the time (epoch ms) before which its tokens were last reported if they are stale.
+    init(_ waiting: [WaitingChannel], _ report: PageReport, endedAt: Int64?, staleBefore: Int64? = nil) {
         self.init()
         let exceptions = Dictionary(uniqueKeysWithValues: report.exceptions.map { ($0.index, $0) })
         for (index, channel) in waiting.enumerated() {
@@ -51,7 +52,8 @@ extension RetrySettlement {
                 if let endedAt, let token = channel.token {
                     owe(channel, Prune(channel: channel.channel, token: token, endedAt: endedAt))
                 } else {
-                    finish(channel, as: .delivered)
+                    let isStale = staleBefore.map { channel.registeredAt < $0 } ?? false
+                    finish(channel, as: .delivered, isStale: isStale)
                 }
                 continue
             }

@@ -24,11 +24,17 @@ struct Sweep: Sendable {
         var held: [[UInt8]] = []
         /// How many more are in the audience and not sent to, since their tokens are quarantined.
         var quarantined = 0
+        /// How many more are in the audience of a start, and follow already or come too late.
+        var skipped = 0
         /// Of `tokens`, those that live in the app's other APNs environment.
         var elsewhere: Set<Int> = []
+        /// Of the tokens of a start, those whose activities are to take their updates from the name's broadcast channel.
+        var onChannel: Set<Int> = []
         /// Of a catch-up.
         var arrivals: [CatchUpArrival] = []
-        var isEmpty: Bool { tokens.isEmpty && held.isEmpty && arrivals.isEmpty && quarantined == 0 }
+        var isEmpty: Bool {
+            tokens.isEmpty && held.isEmpty && arrivals.isEmpty && quarantined == 0 && skipped == 0
+        }
     }
 
     let sweeper: Sweeper
@@ -37,6 +43,8 @@ struct Sweep: Sendable {
     let log: Logger
     private let app: WorkerApp
     private let push: PreparedPush
+    /// Of a start: what goes to `Page.onChannel`.
+    private let channelPush: PreparedPush?
     private let deadline: Int64
     private let state = Progress()
 
@@ -53,7 +61,8 @@ struct Sweep: Sendable {
         self.claim = claim
         self.held = held
         self.log = log
-        push = claim.record.prepared(bundleID: app.bundleID)
+        push = claim.record.prepared(bundleID: app.bundleID, claim.lease.name)
+        channelPush = claim.record.onChannel(push)
         deadline = claim.record.deadline(defaultLife: sweeper.options.defaultLife)
     }
 
@@ -131,7 +140,12 @@ struct Sweep: Sendable {
 
     /// The next page in the audience; nil when Redis did not give it.
     private func read(from position: ScanPosition, to limit: ScanPosition) async -> (Page, ScanPosition)? {
-        await held.whileLive(log) { () async throws(StoreError) in
+        if let starts = claim.record.startTokens {
+            return await held.whileLive(log) { () async throws(StoreError) in
+                try await startPage(starts, from: position, to: limit, splits: channelPush != nil)
+            }
+        }
+        return await held.whileLive(log) { () async throws(StoreError) in
             while true {
                 let (tokens, next, signs) = try await sweeper.store.registry.markedPage(
                     lease.app, lease.name, from: position, to: limit, limit: sweeper.options.pageSize)
@@ -191,8 +205,8 @@ struct Sweep: Sendable {
                 // It may have taken long to come to this, and a process may have slept: nothing is sent on a lost lease.
                 guard held.isLive else { return lose() }
                 let report = await sweeper.deliver(
-                    page.tokens, push, app, claim.record, lease.name, elsewhere: page.elsewhere, deadline: deadline,
-                    while: held)
+                    page.tokens, push, app, claim.record, lease.name, elsewhere: page.elsewhere,
+                    apart: channelPush.map { ($0, page.onChannel) }, deadline: deadline, while: held)
                 if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
                 if report.isUnsent {
                     guard held.isLive else { return lose() }
@@ -207,10 +221,14 @@ struct Sweep: Sendable {
                     endedAt: claim.record.event == .end ? sweeper.store.time.now() : nil,
                     range: range)
                 settlement.demoted = claim.record.demoted(page.tokens)
+                if claim.record.startTokens != nil {
+                    settlement.stale = report.delivered(page.tokens, registeredBefore: sweeper.staleBefore)
+                }
             }
             for channel in page.held { settlement.hold(channel, mostAttempts: sweeper.options.backoff.attempts / 2) }
         }
         settlement.quarantined(page.quarantined)
+        settlement.skipped(page.skipped)
         for arrival in page.arrivals { settlement.caught(arrival) }
         await settle(settlement)
     }
@@ -275,10 +293,19 @@ extension HeldLease {
 
 extension PushRecord {
     /// A late follower is brought the state, not the alert: what that told is in the past.
-    func prepared(bundleID: String, isLate: Bool = false) -> PreparedPush {
+    func prepared(bundleID: String, _ name: ActivityName, isLate: Bool = false) -> PreparedPush {
         PreparedPush(
             headers: PushHeaders(
-                bundleID: bundleID, priority: demotion == .all ? .low : priority, expiration: expiry),
+                bundleID: bundleID, priority: demotion == .all ? .low : priority, expiration: expiry,
+                collapseID: event == .start ? CollapseID.start(name) : nil),
             payload: isLate ? Payload.withoutAlert(payload) : payload)
+    }
+
+    /// A start for devices that can take an activity's updates from the name's broadcast channel, if it has one.
+    func onChannel(_ push: PreparedPush) -> PreparedPush? {
+        guard event == .start, let inputChannel, let payload = Payload.start(payload, onChannel: inputChannel) else {
+            return nil
+        }
+        return PreparedPush(headers: push.headers, payload: payload)
     }
 }

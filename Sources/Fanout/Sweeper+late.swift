@@ -81,13 +81,14 @@ extension Sweeper {
 extension Sweeper {
     /// After a page of a start, and before it is settled: its channels are awaited, also those that are tried again. What is published
     /// from now on is kept for their tokens. Without Redis nothing is settled either, and the page is sent once more.
+    /// - Parameter onChannel: entries whose activities take their updates from a broadcast channel: they tell no token.
     func expectTokens(
         _ page: TokenPage, _ report: PageReport, _ app: AppKey, _ record: PushRecord, _ name: ActivityName,
-        while held: HeldLease
+        besides onChannel: Set<Int>, while held: HeldLease
     ) async {
         if report.isUnsent { return }
         let lost = report.exceptions.filter { if case .retry = $0.decision { false } else { true } }.map(\.index)
-        let unreached = Set(lost)
+        let unreached = Set(lost).union(onChannel)
         let channels = page.entries.indices.filter { !unreached.contains($0) }.map { Array(page.channel($0)) }
         _ = await held.whileLive(logger) { () async throws(StoreError) in
             try await store.lateFollowers.expect(

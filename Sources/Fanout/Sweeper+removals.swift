@@ -23,8 +23,13 @@ extension Sweeper {
 
     private func remove(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         if owed.isEmpty { return }
-        let results = try await store.registry.prune(app, name, owed.map(\.prune))
-        let struck = zip(owed, results).map { (owed: $0, as: Self.outcome($0.prune, $1)) }
+        var struck: [(owed: OwedPrune, as: SettledField)] = []
+        // Start tokens lie by their type: a dead one takes no activity's token with it.
+        for (type, part) in Dictionary(grouping: owed, by: \.prune.attributesType) {
+            let place = type.map { ActivityName(startTokensOf: $0) } ?? name
+            let results = try await store.registry.prune(app, place, part.map(\.prune))
+            struck += zip(part, results).map { (owed: $0, as: Self.outcome($0.prune, $1)) }
+        }
         let (counted, firstRetry) = try await store.sweeps.strike(app, name, struck)
         meters.struck(app, counted)
         // What waited behind an `end` is free now.
@@ -34,16 +39,21 @@ extension Sweeper {
     }
 
     /// The name is listed before, lest a death leave marks that nobody sees, and after: an operator may have let go of it
-    /// in between.
+    /// in between. Of start tokens it is their type that is listed, and marked.
     private func quarantine(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
-        if owed.isEmpty { return }
         let now = store.time.now()
-        try await store.quarantine.enlist(app, name)
-        let (counted, _) = try await store.sweeps.strike(
-            app, name, owed.map { (owed: $0, as: .failed) },
-            marks: owed.map { QuarantineMark(reason: $0.prune.reason, since: now, token: $0.prune.token) })
-        try await store.quarantine.enlist(app, name)
-        meters.struck(app, counted)
+        for (type, part) in Dictionary(grouping: owed, by: \.prune.attributesType) {
+            let starts = type.map { ActivityName(startTokensOf: $0) }
+            let marks = part.map { QuarantineMark(reason: $0.prune.reason, since: now, token: $0.prune.token) }
+            try await store.quarantine.enlist(app, starts ?? name)
+            if let starts {
+                try await store.quarantine.hold(app, starts, zip(part, marks).map { ($0.prune.channel, $1) })
+            }
+            let (counted, _) = try await store.sweeps.strike(
+                app, name, part.map { (owed: $0, as: .failed) }, marks: marks)
+            try await store.quarantine.enlist(app, starts ?? name)
+            meters.struck(app, counted)
+        }
     }
 
     /// The pushes whose 400s are not believed. Adds what this worker has seen to the fleet's count, and raises alarms.

@@ -41,25 +41,30 @@ extension Sweeper {
     // MARK: Judging a page, for sweeps and retries alike
 
     /// Sends a page, each token to the environment where it lives, and says what became of it. Where tokens were found in
-    /// the other environment is remembered on the way.
+    /// the other environment is remembered on the way. `apart`: entries (indices) that get another push than the rest.
     func deliver(
         _ page: TokenPage, _ push: PreparedPush, _ app: WorkerApp, _ record: PushRecord, _ name: ActivityName,
-        elsewhere: Set<Int>, deadline: Int64, while held: HeldLease
+        elsewhere: Set<Int>, apart: (push: PreparedPush, entries: Set<Int>)? = nil, deadline: Int64,
+        while held: HeldLease
     ) async -> PageReport {
         let delivery = await app.environments.send(
-            page, push, known: elsewhere, atLowPriority: record.lowered(page), while: held)
+            page, push, known: elsewhere, apart: apart ?? record.lowered(page, push), while: held)
         let report = PageReport(
             page, delivery.outcome, now: store.time.now(), deadline: deadline, triesOnce: record.expiry == 0,
-            backoff: options.backoff, elsewhere: delivery.elsewhere, rest: { gates.nextRest(app.key, $0) },
+            backoff: options.backoff, elsewhere: delivery.elsewhere,
+            attributesType: record.startTokens?.startTokensType,
+            rest: { gates.nextRest(app.key, $0) },
             random: { Double.random(in: 0..<1) })
         answers.note(app.key, report.answers, now: store.time.now())
         let news = delivery.found.filter { !elsewhere.contains($0) }
         if !news.isEmpty {
             // Lost, it is found out again.
-            try? await store.otherEnvironment.remember(app.key, name, page, news)
+            try? await store.otherEnvironment.remember(app.key, record.startTokens ?? name, page, news)
         }
         if let refusal = report.otherRefusal { await ring(app.key, .otherEnvironment, refusal) }
-        if record.event == .start { await expectTokens(page, report, app.key, record, name, while: held) }
+        if record.event == .start {
+            await expectTokens(page, report, app.key, record, name, besides: apart?.entries ?? [], while: held)
+        }
         return report
     }
 

@@ -8,9 +8,11 @@ enum ChannelBody {
         var tags: TagChange
         /// Nil leaves it as it is.
         var namedUser: String?
+        /// Nil: the body does not say. The SDK says so when it changes.
+        var hasIOS18: Bool?
     }
 
-    /// `{"channel":{"device_type":"ios","tags":[…],"set_tags":true,"named_user_id":…}}`
+    /// `{"channel":{"device_type":"ios","tags":[…],"set_tags":true,"named_user_id":…,"device_os":"18.1"}}`
     static func registration(_ bytes: [UInt8]) throws(JSONError) -> Registration {
         let channel = try JSONDocument(bytes).root.object().required("channel").object()
         if let type = channel["device_type"] { try iosOnly(type) }
@@ -24,6 +26,9 @@ enum ChannelBody {
         }
         if let user = channel["named_user_id"], user.kind != .null {
             registration.namedUser = try AudienceBody.text(user, "named_user_id")
+        }
+        if let system = channel["device_os"], system.kind == .string {
+            registration.hasIOS18 = Int(try system.string().prefix { $0 != "." }).map { $0 >= 18 }
         }
         return registration
     }

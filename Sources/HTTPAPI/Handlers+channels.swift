@@ -28,7 +28,8 @@ extension Handlers {
         let registration = try reading { () throws(JSONError) in try ChannelBody.registration(bytes) }
         try await storing { () throws(StoreError) in
             try await store.channels.register(
-                call.app.key, channel, tags: registration.tags, namedUser: registration.namedUser)
+                call.app.key, channel, tags: registration.tags, namedUser: registration.namedUser,
+                hasIOS18: registration.hasIOS18)
         }
     }
 

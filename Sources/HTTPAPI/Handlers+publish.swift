@@ -12,7 +12,6 @@ extension Handlers {
         let key = try idempotencyKey(call)
         let bytes = try await call.body.collect()
         let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
-        try refuseUnbuilt(pushes)
         var warnings = pushes.flatMap(\.warnings) + (try await checkShapes(pushes, call))
         warnings += try await budgetWarnings(pushes, call)
         warnings += try await checkSizes(pushes, call)
@@ -59,21 +58,10 @@ extension Handlers {
     func validate(_ call: Call) async throws(APIError) -> Answer {
         let bytes = try await call.body.collect()
         let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
-        try refuseUnbuilt(pushes)
         let warnings =
             pushes.flatMap(\.warnings) + (try await checkShapesIfPossible(pushes, call))
             + (try await checkSizes(pushes, call))
         return Answer(200, ["ok": true], warnings: warnings, type: Answer.airshipType)
-    }
-
-    func refuseUnbuilt(_ pushes: [PublishBody.Push]) throws(APIError) {
-        for push in pushes where push.publish.event == .start {
-            throw APIError(
-                501, "\(push.eventPath): starting an activity by push is not built yet; update and end are.",
-                details: APIError.Details(
-                    error: "starting an activity by push is not built yet", path: push.eventPath,
-                    location: push.eventLocation))
-        }
     }
 
     /// A payload of 4,097 to 5,120 bytes goes to a broadcast channel alone.

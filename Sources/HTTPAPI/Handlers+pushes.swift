@@ -35,6 +35,7 @@ extension Ledger {
             "skipped": .integer(skipped), "pending": .integer(pending), "retries": .integer(retries),
             "duplicates_possible": .integer(duplicatesPossible), "demoted": .integer(demoted), "late": .integer(late),
         ]
+        if event == .start { body.append("stale", .integer(stale)) }
         if let broadcast { body.append("broadcast", broadcast.json) }
         if let supersededBy { body.append("superseded_by", .string(supersededBy.description)) }
         body.append("created_at", .string(Instant.text(createdAt)))

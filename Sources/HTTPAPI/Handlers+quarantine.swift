@@ -16,7 +16,7 @@ extension Handlers {
             200, ["ok": true, "total_names": .integer(total), "names": .array(names.map(\.json))])
     }
 
-    /// Body: `{"name"?}`; without a name, or without a body, every name of the app.
+    /// Body: `{"name"?}`, or `{"attributes_type"}` for start tokens; without either, or without a body, every name of the app.
     func releaseQuarantine(_ call: Call) async throws(APIError) -> Answer {
         let name = try await quarantinedName(call)
         let result = try await storing { () throws(StoreError) in
@@ -44,7 +44,14 @@ extension Handlers {
         if bytes.isEmpty { return nil }
         return try reading { () throws(JSONError) in
             let body = try JSONDocument(bytes).root.object()
-            try body.refuseUnknownKeys(known: ["name"])
+            try body.refuseUnknownKeys(known: ["name", "attributes_type"])
+            if let type = body["attributes_type"] {
+                guard body["name"] == nil else { throw type.keyError("stands in place of a name") }
+                return try identifier(type) { text throws(IdentifierError) in
+                    try checkAttributesType(text)
+                    return ActivityName(startTokensOf: text)
+                }
+            }
             return try body["name"].map { value throws(JSONError) in
                 try identifier(value) { text throws(IdentifierError) in try ActivityName(text) }
             }
@@ -54,9 +61,15 @@ extension Handlers {
 
 extension QuarantinedName {
     fileprivate var json: JSON {
-        [
-            "name": .string(name.rawValue), "tokens": .integer(tokens), "since": .string(Instant.text(since)),
-            "reasons": .array(reasons.map { .string($0) }),
-        ]
+        let place: JSON.Member =
+            if let type = name.startTokensType {
+                JSON.Member("attributes_type", .string(type))
+            } else {
+                JSON.Member("name", .string(name.rawValue))
+            }
+        return .object([
+            place, JSON.Member("tokens", .integer(tokens)), JSON.Member("since", .string(Instant.text(since))),
+            JSON.Member("reasons", .array(reasons.map { .string($0) })),
+        ])
     }
 }

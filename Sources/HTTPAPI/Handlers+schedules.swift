@@ -14,7 +14,6 @@ extension Handlers {
         let key = try idempotencyKey(call)
         let bytes = try await call.body.collect()
         let bodies = try ScheduleBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
-        try refuseUnbuilt(bodies.map(\.push))
         let warnings =
             bodies.flatMap(\.push.warnings) + (try await checkShapes(bodies.map(\.push), call))
             + (try await checkSizes(bodies.map(\.push), call))
@@ -60,7 +59,6 @@ extension Handlers {
         let body = try ScheduleBody.parseOne(
             try await call.body.collect(), now: call.now, staleAfter: call.app.staleAfter)
         if let past = body.past { throw APIError(past) }
-        try refuseUnbuilt([body.push])
         let warnings =
             body.push.warnings + (try await checkShapes([body.push], call)) + (try await checkSizes([body.push], call))
         try await rememberTypes([body.push], call)

@@ -14,8 +14,6 @@ enum LiveActivityBody {
     struct Parsed {
         var publish: Publish
         var payload: [UInt8]
-        var eventPath: String
-        var eventLocation: JSONLocation
         var contentState: JSONValue?
         var attributes: JSONValue?
         var oversize: JSONError?
@@ -58,7 +56,7 @@ enum LiveActivityBody {
         let oversize = payload.count > Payload.maximumBytes ? tooLarge(payload.count, body) : nil
         if let oversize, payload.count > Payload.maximumBroadcastBytes || !publish.isForBroadcast { throw oversize }
         return Parsed(
-            publish: publish, payload: payload, eventPath: eventValue.path, eventLocation: eventValue.location,
+            publish: publish, payload: payload,
             contentState: body["content_state"], attributes: body["attributes"], oversize: oversize)
     }
 

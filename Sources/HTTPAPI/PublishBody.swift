@@ -13,9 +13,6 @@ enum PublishBody {
         var payload: [UInt8]
         /// What will not do what its writer may expect; shown in the answer.
         var warnings: [String]
-        /// For the refusal of what is not built yet.
-        var eventPath: String
-        var eventLocation: JSONLocation
         /// As they stand in the body, for the check of their shape.
         var contentState: JSONValue?
         var attributes: JSONValue?
@@ -72,10 +69,12 @@ enum PublishBody {
         let activity = try LiveActivityBody.parse(
             activityValue, audience: audience, options: options ?? PublishOptions(), now: now,
             staleAfter: staleAfter, warnings: &warnings)
+        if activity.publish.event != .start, let restart = body["options"].flatMap({ try? $0.object() })?["restart"] {
+            throw restart.keyError("belongs to event start only")
+        }
         return Push(
-            publish: activity.publish, payload: activity.payload, warnings: warnings, eventPath: activity.eventPath,
-            eventLocation: activity.eventLocation, contentState: activity.contentState,
-            attributes: activity.attributes, oversize: activity.oversize)
+            publish: activity.publish, payload: activity.payload, warnings: warnings,
+            contentState: activity.contentState, attributes: activity.attributes, oversize: activity.oversize)
     }
 
     // Airship's other keys are taken for the sake of publishers that send them; those that would show something on a
@@ -95,7 +94,7 @@ enum PublishBody {
         "collapse_id", "thread_id", "target_content_id", "interruption_level", "relevance_score", "template",
         "localizations",
     ]
-    private static let optionKeys = ["conflate", "expiry", "insist"]
+    private static let optionKeys = ["conflate", "expiry", "insist", "restart"]
     private static let airshipOptionKeys = [
         "no_throttle", "personalization", "redact_payload", "bypass_frequency_limits", "bypass_holdout_groups",
     ]
@@ -132,6 +131,7 @@ enum PublishBody {
         var options = PublishOptions()
         if let conflate = object["conflate"] { options.conflate = try conflate.bool() }
         if let insist = object["insist"] { options.insist = try insist.bool() }
+        if let restart = object["restart"] { options.restart = try restart.bool() }
         if let expiry = object["expiry"] {
             options.expiry = Int(try self.expiry(expiry, now: now))
             // Not an error: a publisher that repeats a request with its Idempotency-Key must be able to.

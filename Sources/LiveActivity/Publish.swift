@@ -72,10 +72,13 @@ public struct PublishOptions: Sendable, Hashable {
     public var expiry: Int?
     /// Keeps priority 10 whatever the budget says.
     public var insist: Bool
+    /// Of a start: it also goes to channels that follow the name already.
+    public var restart: Bool
 
-    public init(conflate: Bool = true, expiry: Int? = nil, insist: Bool = false) {
+    public init(conflate: Bool = true, expiry: Int? = nil, insist: Bool = false, restart: Bool = false) {
         self.conflate = conflate
         self.expiry = expiry
         self.insist = insist
+        self.restart = restart
     }
 }

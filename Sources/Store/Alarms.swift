@@ -43,7 +43,7 @@ public struct Alarms: Sendable {
     let clock: @Sendable () -> Int64
 
     public func raise(_ alarm: Alarm) async throws(StoreError) {
-        let life = alarm.kind == .pruneGuard ? Quarantine.life : Self.life
+        let life = alarm.kind == .pruneGuard ? .milliseconds(RegistryRecord.Span.activity.retention) : Self.life
         _ = try await redis.run([
             RedisCommand(
                 Lua.alarmRaise, keys: [.string(keys.alarm(alarm.app))],

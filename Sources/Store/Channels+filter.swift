@@ -82,6 +82,17 @@ extension Channels {
         _ app: AppKey, _ page: TokenPage, _ audience: Audience
     ) async throws(StoreError) -> TokenPage {
         if audience == .all || page.isEmpty { return page }
+        let included = try await included(app, page, audience)
+        return page.filtered { included[$0] }
+    }
+
+    /// Of the page's entries those whose devices are known to have iOS 18 or later, by index. One round trip.
+    public func withIOS18(_ app: AppKey, _ page: TokenPage) async throws(StoreError) -> Set<Int> {
+        let included = try await included(app, page, Self.iOS18)
+        return Set((0..<page.count).filter { included[$0] })
+    }
+
+    private func included(_ app: AppKey, _ page: TokenPage, _ audience: Audience) async throws(StoreError) -> PageBits {
         var membership = PageMembership(count: page.count)
         let sets = audience.sets
         if !sets.isEmpty {
@@ -102,7 +113,6 @@ extension Channels {
             }
         }
         membership.look(for: audience, in: page)
-        let included = membership.matching(audience)
-        return page.filtered { included[$0] }
+        return membership.matching(audience)
     }
 }

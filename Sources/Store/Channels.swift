@@ -27,12 +27,20 @@ public struct Channels: Sendable {
     }
 
     /// Creates or touches a channel; nil leaves the named user as it is.
+    /// `hasIOS18` nil: it is not told, and stays as it was.
     public func register(
-        _ app: AppKey, _ channel: ChannelID, tags: TagChange, namedUser: String?
+        _ app: AppKey, _ channel: ChannelID, tags: TagChange, namedUser: String?, hasIOS18: Bool? = nil
     ) async throws(StoreError) {
         let user = namedUser.map { ChannelOperation.set(prefix: "u:", [.namedUser($0)]) }
-        try await applyMemberships(app, [channel], ChannelOperation.list(tags) + (user.map { [$0] } ?? []))
+        let system = hasIOS18.map { $0 ? ChannelOperation.add(Self.iOS18Set) : .remove(Self.iOS18Set) }
+        try await applyMemberships(
+            app, [channel], ChannelOperation.list(tags) + [user, system].compactMap { $0 })
     }
+
+    /// Channels whose device is known to have iOS 18 or later, which can take an activity's updates from a broadcast channel: a
+    /// set like that of a tag, in a group that no tag can have.
+    private static let iOS18Set = AudienceSet.tag("18", group: "\u{1}ios")
+    static let iOS18 = Audience.tag("18", group: "\u{1}ios")
 
     /// Channels that are not known yet are created.
     public func tag(_ app: AppKey, _ channels: [ChannelID], _ change: TagChange) async throws(StoreError) {

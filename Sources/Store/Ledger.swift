@@ -56,6 +56,9 @@ public struct Ledger: Sendable, Hashable {
     public var demoted = 0
     /// Targets that began to follow after its sweep and were brought this state.
     public var late = 0
+    /// Of a start: those among the delivered whose start token was last reported long ago. APNs answers 200 to them, and they
+    /// may start nothing.
+    public var stale = 0
     public var supersededBy: PushID?
     /// Epoch milliseconds.
     public var createdAt: Int64

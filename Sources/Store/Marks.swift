@@ -23,6 +23,8 @@ public struct Marks: Sendable {
     /// Marks of tokens that the channels do not have any more: to be forgotten.
     public fileprivate(set) var outdated: [(channel: [UInt8], mark: QuarantineMark)] = []
 
+    public init() {}
+
     /// The marks of a page's entry.
     public subscript(index: Int) -> Set<Mark> { marks[index] ?? [] }
     public var isEmpty: Bool { marks.isEmpty && began.isEmpty }

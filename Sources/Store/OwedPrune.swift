@@ -28,6 +28,10 @@ public struct OwedPrune: Sendable, Hashable {
         switch kind {
         case UInt8(ascii: "d"): break
         case UInt8(ascii: "e"): prune.hasEnded = true
+        case UInt8(ascii: "s"):
+            guard let length = tail.popFirst(), tail.count >= Int(length) else { return nil }
+            prune.attributesType = String(decoding: tail.prefix(Int(length)), as: UTF8.self)
+            prune.reason = String(decoding: tail.dropFirst(Int(length)), as: UTF8.self)
         default: return nil
         }
     }
@@ -36,9 +40,13 @@ public struct OwedPrune: Sendable, Hashable {
 extension Prune {
     /// channel's length 2, big-endian ‖ channel ‖ token
     var storedField: [UInt8] { bigEndian(UInt16(clamping: channel.count)) + channel + token }
-    /// `d` dead or `e` ended ‖ its time, epoch ms, 8 bytes big-endian, 0 for none ‖ APNs's reason
+    /// `d` dead, `e` ended or `s` a dead start token ‖ its time, epoch ms, 8 bytes big-endian, 0 for none ‖ for `s` the length
+    /// of the attributes type, 1, and the type ‖ APNs's reason
     var storedValue: [UInt8] {
-        [UInt8(ascii: hasEnded ? "e" : "d")] + bigEndian(UInt64(bitPattern: deadSince ?? 0)) + Array(reason.utf8)
+        let kind = attributesType != nil ? UInt8(ascii: "s") : UInt8(ascii: hasEnded ? "e" : "d")
+        let type = attributesType.map { Array($0.utf8.prefix(255)) }
+        return [kind] + bigEndian(UInt64(bitPattern: deadSince ?? 0))
+            + (type.map { [UInt8($0.count)] + $0 } ?? []) + Array(reason.utf8)
     }
 }
 
@@ -72,7 +80,8 @@ extension Sweeps {
     }
 
     /// Strikes removals off that were applied, and counts each as it came out; one that was struck before counts nothing.
-    /// With a mark (`marks` has one for each, or is empty) the removal was not applied: its token is quarantined.
+    /// With a mark (`marks` has one for each, or is empty) the removal was not applied: its token is quarantined. The mark of a
+    /// start token stands where that is registered.
     /// Gives what this call counted, and when the name's first waiting channel is due (epoch ms): an `end` that is struck
     /// frees the channel for what waits behind it.
     public func strike(
@@ -88,12 +97,14 @@ extension Sweeps {
                     .string(keys.name(tag)), .string(keys.quarantine(tag)),
                 ],
                 arguments: [
-                    .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)), .int(Quarantine.life.milliseconds),
+                    .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
+                    .int(Quarantine.life(name).milliseconds),
                 ]
                     + struck.enumerated().flatMap { index, one -> [RedisArgument] in
                         let mark = marks.isEmpty ? nil : marks[index]
                         return [
-                            .bytes(one.owed.field), .string(one.as.rawValue), mark.map { .bytes($0.storedValue) } ?? "",
+                            .bytes(one.owed.field), .string(one.as.rawValue),
+                            mark.map { one.owed.prune.attributesType == nil ? .bytes($0.storedValue) : "-" } ?? "",
                         ]
                     })
         ])[0]

@@ -21,6 +21,17 @@ public struct PushRecord: Sendable {
     public var awaitsBroadcast = false
     /// When it was last put in line for a late follower, epoch ms.
     public var revivedAt: Int64?
+    /// Of a start: the type whose start tokens it goes to.
+    public var attributesType: String?
+    /// Of a start: it also goes to channels that follow the name already.
+    public var restarts = false
+    /// Of a start: the name's broadcast channel, from which the activities of devices that can may take their updates.
+    public var inputChannel: BroadcastChannelID?
+
+    /// Where the tokens of a start are registered; nil: it goes to those of the name.
+    public var startTokens: ActivityName? {
+        event == .start ? ActivityName(startTokensOf: attributesType ?? "") : nil
+    }
 }
 
 extension PushRecord {
@@ -53,6 +64,9 @@ extension PushRecord {
             demotion: fields.text("demote").flatMap(Demotion.init(rawValue:)),
             awaitsBroadcast: fields.text("bc") == PushBroadcast.State.waiting.rawValue,
             revivedAt: fields.number("revived").map { Int64($0) })
+        attributesType = fields.text("type")
+        restarts = fields.text("restart") == "1"
+        inputChannel = fields.text("input").flatMap { try? BroadcastChannelID($0) }
     }
 }
 
@@ -74,6 +88,7 @@ extension Ledger {
         duplicatesPossible = fields.number("duplicates") ?? 0
         demoted = fields.number("demoted") ?? 0
         late = fields.number("late") ?? 0
+        stale = fields.number("stale_tokens") ?? 0
         supersededBy = fields.text("superseded_by").flatMap { PushID($0) }
         finishedAt = fields.number("finished").map(Int64.init)
         broadcast = fields.text("bc").flatMap(PushBroadcast.State.init(rawValue:)).map { state in

@@ -117,7 +117,8 @@ public struct Pushes: Sendable {
                 .bytes(payload), .int(timestampOffset), publish.isSupersedable ? "1" : "0",
                 optional(publish.options.expiry), optional(publish.staleDate), .int(Self.retention.milliseconds),
                 .string(keys.pushPrefix(tag)), .int(Self.mostUnswept), isFull ? "1" : "0",
-                publish.isDemotable ? "1" : "0",
+                publish.isDemotable ? "1" : "0", .string(publish.attributesType ?? ""),
+                publish.options.restart ? "1" : "0",
             ])
     }
 

@@ -27,7 +27,7 @@ public struct QuarantineResult: Sendable, Hashable {
 /// are sent to again) or discards them (they are pruned), their channel registers another token, or the mark expires.
 public struct Quarantine: Sendable {
     /// Of the marks after the latest of their name: as long as the registry keeps what is not renewed.
-    static let life: Duration = .milliseconds(RegistryRecord.Span.activity.retention)
+    static func life(_ name: ActivityName) -> Duration { .milliseconds(RegistryRecord.span(name).retention) }
     /// Marks read in one round trip.
     private static let batch = 1_000
 
@@ -45,8 +45,22 @@ public struct Quarantine: Sendable {
             RedisCommand(
                 "ZADD",
                 [
-                    .string(keys.quarantinedNames(app)), .int(clock() + Self.life.milliseconds), .string(name.rawValue),
+                    .string(keys.quarantinedNames(app)), .int(clock() + Self.life(name).milliseconds),
+                    .string(name.rawValue),
                 ])
+        ])
+    }
+
+    /// Marks start tokens where they are registered, which is not on the slot of the push that met them: before their removals
+    /// are struck off, so that a death in between leaves marks, and removals to be decided about once more.
+    public func hold(
+        _ app: AppKey, _ starts: ActivityName, _ marks: [(channel: [UInt8], mark: QuarantineMark)]
+    ) async throws(StoreError) {
+        if marks.isEmpty { return }
+        let key = RedisArgument.string(keys.quarantine(keys.tag(app, starts)))
+        _ = try await redis.run([
+            RedisCommand("HSET", [key] + marks.flatMap { [.bytes($0.channel), .bytes($0.mark.storedValue)] }),
+            RedisCommand("PEXPIRE", [key, .int(Self.life(starts).milliseconds)]),
         ])
     }
 
@@ -150,7 +164,7 @@ public struct Quarantine: Sendable {
         let names = try redisErrors { () throws(RedisError) in
             try replies[1].array().map { (reply) throws(RedisError) in try reply.string() }
         }
-        return names.compactMap { try? ActivityName($0) }
+        return names.compactMap { try? ActivityName(stored: $0) }
     }
 
     /// Takes a name off the list, unless a worker has quarantined more of it meanwhile.

@@ -59,12 +59,17 @@ public struct Prune: Sendable, Hashable {
     public var hasEnded = false
     /// APNs's word for it, for people.
     public var reason = ""
+    /// It is a start token of this attributes type; nil: of the name.
+    public var attributesType: String?
 
-    public init(channel: [UInt8], token: [UInt8], deadSince: Int64?, reason: String = "") {
+    public init(
+        channel: [UInt8], token: [UInt8], deadSince: Int64?, reason: String = "", attributesType: String? = nil
+    ) {
         self.channel = channel
         self.token = token
         self.deadSince = deadSince
         self.reason = reason
+        self.attributesType = attributesType
     }
 
     public init(channel: [UInt8], token: [UInt8], endedAt: Int64) {

@@ -17,6 +17,7 @@ extension Schedule {
             .int(publish.priority.rawValue), "aud", .bytes(publish.audience.encoded), "payload", .bytes(payload),
             "offset", .int(timestampOffset), "due", .int(due), "created", .int(createdAt), "posted", .bytes(posted),
             "conflate", publish.options.conflate ? "1" : "0", "insist", publish.options.insist ? "1" : "0",
+            "restart", publish.options.restart ? "1" : "0",
         ]
         func add(_ field: RedisArgument, _ value: RedisArgument?) {
             if let value { fields += [field, value] }
@@ -51,7 +52,7 @@ extension Schedule {
             attributesType: fields.text("type"), attributes: json("attributes"),
             options: PublishOptions(
                 conflate: fields.text("conflate") != "0", expiry: fields.number("expiry"),
-                insist: fields.text("insist") == "1"))
+                insist: fields.text("insist") == "1", restart: fields.text("restart") == "1"))
         self.init(
             id: id, publish: publish, payload: Array(payload), timestampOffset: offset, due: Int64(due),
             createdAt: Int64(created), label: fields.text("label"), posted: fields.bytes("posted").map(Array.init) ?? []

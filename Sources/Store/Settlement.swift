@@ -17,6 +17,8 @@ public struct Settlement: Sendable {
     public var duplicatesPossible = 0
     /// Of the targets, those sent to at priority 5 for the sake of the budget.
     public var demoted = 0
+    /// Of a start: those of the delivered whose token was last reported long ago.
+    public var stale = 0
     /// Answers other than 200, by reason.
     public var errors: [String: Int] = [:]
     /// Stops the push early, for this reason.
@@ -69,6 +71,13 @@ public struct Settlement: Sendable {
         errors["Quarantined", default: 0] += number
     }
 
+    /// Channels of the page that a start is not for: they follow already, or the name has ended.
+    public mutating func skipped(_ number: Int) {
+        if number == 0 { return }
+        targets += number
+        count(.skipped, number)
+    }
+
     /// A channel of the catch-up was seen to, as it was at that arrival.
     public mutating func caught(_ arrival: CatchUpArrival) {
         operations += ["caught", .bytes(arrival.channel), .int(arrival.order)]
@@ -84,6 +93,7 @@ public struct Settlement: Sendable {
         add("retries", retries)
         add("duplicates", duplicatesPossible)
         add("demoted", demoted)
+        add("stale_tokens", stale)
         for (reason, number) in errors { add("e:\(reason)", number) }
         return arguments + operations
     }
@@ -107,13 +117,17 @@ public struct RetrySettlement: Sendable {
         [word, .bytes(waiting.channel), .bytes(waiting.push.uuid.bytes), .bytes(waiting.seen)]
     }
 
-    /// `reason` is counted too, unless it is empty. `isGivenUp`: kept for an operator to decide about.
+    /// `reason` is counted too, unless it is empty. `isGivenUp`: kept for an operator to decide about. `isStale`: the start
+    /// token that it was delivered to was last reported long ago.
     public mutating func finish(
-        _ waiting: WaitingChannel, as field: SettledField, reason: String = "", isGivenUp: Bool = false
+        _ waiting: WaitingChannel, as field: SettledField, reason: String = "", isGivenUp: Bool = false,
+        isStale: Bool = false
     ) {
         finished[field, default: 0] += 1
         if isGivenUp { givenUp.insert(waiting.push) }
-        arguments += first("pop", waiting) + [.string(field.rawValue), .string(reason), isGivenUp ? "1" : "0"]
+        arguments +=
+            first("pop", waiting)
+            + [.string(field.rawValue), .string(reason), isGivenUp ? "1" : isStale ? "2" : "0"]
     }
 
     /// Its push is over, and has counted the channel: only the line moves up.

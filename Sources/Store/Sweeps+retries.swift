@@ -17,6 +17,8 @@ public struct WaitingChannel: Sendable, Hashable {
     public var livesElsewhere = false
     /// Frequent pushes are switched off on the device.
     public var isInfrequent = false
+    /// It follows the name: `token` was that of its activity before `starts` put its start token in the place.
+    public var follows = false
     /// When it began to follow (epoch ms), if that was after an `end` of the name.
     public var followsSince: Int64?
     /// It began to follow after the push's sweep: it is brought the state, without the alert.
@@ -124,6 +126,7 @@ extension Sweeps {
                         registeredAt: entry?.registeredAt ?? 0)
                 {
                     if !replies[3][index].isNil { waiting.followsSince = try replies[3][index].optionalTime() }
+                    waiting.follows = entry != nil
                     waiting.isInfrequent = entry?.isInfrequent ?? false
                     if let token = entry?.token, !replies[1][index].isNil {
                         waiting.isQuarantined =

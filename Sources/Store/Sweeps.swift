@@ -98,6 +98,8 @@ public struct Sweeps: Sendable {
     ) async throws(StoreError) -> (begun: Begun, push: PushID) {
         let tag = keys.tag(app, name)
         var push = hint
+        // Of the start tokens that a start is for: how many buckets they fill.
+        var starts: RedisArgument = ""
         // Each turn follows the script's word on which push is first; it changes only when other workers finish pushes.
         for _ in 0..<16 {
             let reply = try await redis.run([
@@ -114,6 +116,7 @@ public struct Sweeps: Sendable {
                         .int(Self.mostShards), .int(Pushes.retention.milliseconds), .int(minInterval.milliseconds),
                         .string(keys.pushPrefix(tag)),
                         .bytes(push.uuid.bytes), .int(mostLapses), .int(budget.perHour), .int(budget.perHourInfrequent),
+                        starts,
                     ])
             ])[0]
             let word = try redisErrors { () throws(RedisError) in try reply[0].string() }
@@ -130,7 +133,9 @@ public struct Sweeps: Sendable {
                 guard let other = PushID(try redisErrors { () throws(RedisError) in try reply[1].string() }) else {
                     throw .corrupt("active push")
                 }
-                push = other
+                (push, starts) = (other, "")
+            case "starts":
+                starts = try await startBuckets(app, try redisErrors { () throws(RedisError) in try reply[1].string() })
             case "plan":
                 let shards = try redisErrors { () throws(RedisError) in try reply[1].integer() }
                 return (.plan(try record(push, reply[2]), shards: shards), push)
@@ -141,6 +146,13 @@ public struct Sweeps: Sendable {
             }
         }
         return (.held, push)
+    }
+
+    /// As it stands in the root of a type's start tokens.
+    private func startBuckets(_ app: AppKey, _ type: String) async throws(StoreError) -> RedisArgument {
+        let root = keys.root(keys.tag(app, ActivityName(startTokensOf: type)))
+        let reply = try await redis.run([RedisCommand("HGET", [.string(root), "n"])])[0]
+        return try redisErrors { () throws(RedisError) in reply.isNil ? "1" : .bytes(Array(try reply.bytes())) }
     }
 
     /// Notes that all shards of a push are in the stream.

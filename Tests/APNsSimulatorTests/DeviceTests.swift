@@ -83,6 +83,18 @@ struct DeviceTests {
             #"{"aps":{"timestamp":5,"event":"start","content-state":{},"attributes-type":"A","attributes":{}}}"#,
             "alert is missing"
         ),
+        (
+            #"{"aps":{"timestamp":5,"event":"start","content-state":{},"attributes-type":"A","attributes":{},"alert":{},"input-push-token":2}}"#,
+            "input-push-token is not 1"
+        ),
+        (
+            #"{"aps":{"timestamp":5,"event":"start","content-state":{},"attributes-type":"A","attributes":{},"alert":{},"input-push-channel":"x"}}"#,
+            "input-push-channel is not the id of a channel"
+        ),
+        (
+            #"{"aps":{"timestamp":5,"event":"start","content-state":{},"attributes-type":"A","attributes":{},"alert":{},"input-push-token":1,"input-push-channel":"eA=="}}"#,
+            "input-push-token and input-push-channel exclude each other"
+        ),
         (#"{"aps":{"timestamp":5,"event":"end"}}"#, nil),
         (
             #"{"aps":{"timestamp":5,"event":"start","content-state":{},"attributes-type":"A","attributes":{},"alert":{"title":"t"}}}"#,
@@ -104,6 +116,41 @@ struct DeviceTests {
                 #expect(record.ignoredByDevice[fault] == Self.ignored.count { $0.fault == fault }, "\(fault)")
             }
             #expect(record.accepted == Self.ignored.count)
+        }
+    }
+
+    /// Starts of one collapse id make one card; a token that starts activities is no activity's.
+    @Test func startsMakeCardsAndTokensAreOfOneKind() async throws {
+        try await SimulatorFixture.run { fixture async throws in
+            func start(_ input: String) -> String {
+                #"{"aps":{"timestamp":5,"event":"start","content-state":{},"attributes-type":"A","attributes":{},"alert":{"title":"t"},\#(input)}}"#
+            }
+            let asking = start(#""input-push-token":1"#)
+            for id in ["a", "a", "b"] {
+                let headers = fixture.headers() + [("apns-collapse-id", id)]
+                #expect(try await fixture.push(token, payload: asking, headers: headers).status == 200)
+            }
+            #expect(fixture.simulator.token(token)?.cards == 2)
+            let onChannel = start(#""input-push-channel":"eA==""#)
+            #expect(try await fixture.push(token, payload: onChannel).status == 200)
+            let report = try #require(fixture.simulator.token(token))
+            #expect(report.cards == 3 && report.event == "start")
+            #expect(report.history.map(\.collapseID) == ["a", "a", "b", nil])
+            #expect(report.history.map(\.inputChannel) == [nil, nil, nil, "eA=="])
+            let headers = fixture.headers() + [("apns-collapse-id", String(repeating: "c", count: 65))]
+            #expect(try await fixture.push(token, payload: asking, headers: headers).reason == "BadCollapseId")
+
+            #expect(try await fixture.push(token, payload: SimulatorFixture.update(1_763_700_000)).status == 200)
+            let other = SimulatorFixture.token(10)
+            #expect(try await fixture.push(other, payload: SimulatorFixture.update(1_763_700_000)).status == 200)
+            #expect(try await fixture.push(other, payload: asking).status == 200)
+            #expect(
+                fixture.simulator.snapshot().ignoredByDevice == [
+                    "update for a push-to-start token": 1, "start for a token of an activity": 1,
+                ])
+            #expect(fixture.simulator.token(other)?.cards == nil)
+            let line = try await fixture.control("GET", "/tokens/\(token)").text
+            #expect(line.contains(#""cards":3"#) && line.contains(#""collapse_id":"b""#))
         }
     }
 

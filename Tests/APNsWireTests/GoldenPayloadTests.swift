@@ -81,16 +81,43 @@ import Testing
             publish(.start, state: state, alert: title, attributes: true),
             #"{"aps":{"timestamp":1795284000,"event":"start","content-state":{"home":2,"clock":"67:12","odds":1.50},"#
                 + #""attributes-type":"MatchAttributes","attributes":{"home":"Ada","away":"Bob"},"#
-                + #""alert":{"title":"Goal","body":"2 : 1"}}}"#
+                + #""alert":{"title":"Goal","body":"2 : 1"},"input-push-token":1}}"#
         ),
         (
             publish(.start, state: state, alert: localized, stale: 1_795_284_900, relevance: "100", attributes: true),
             #"{"aps":{"timestamp":1795284000,"event":"start","content-state":{"home":2,"clock":"67:12","odds":1.50},"#
                 + #""attributes-type":"MatchAttributes","attributes":{"home":"Ada","away":"Bob"},"#
                 + #""stale-date":1795284900,"relevance-score":100,"alert":{"title":{"loc-key":"GOAL","loc-args":["Ada"]},"#
-                + #""body":{"loc-key":"SCORE"},"sound":"goal.aiff"}}}"#
+                + #""body":{"loc-key":"SCORE"},"sound":"goal.aiff"},"input-push-token":1}}"#
         ),
     ]
+
+    /// For devices that can take the activity's updates from the name's broadcast channel.
+    @Test func aStartOnAChannelIsExactly() throws {
+        let channel = try BroadcastChannelID("dHN0LXNyY2gtY2hubA==")
+        let (publish, golden) = Self.starts[0]
+        let onChannel = Payload.start(Payload(publish, timestamp: 1_795_284_000).bytes, onChannel: channel)
+        let expected = golden.replacing(
+            #""input-push-token":1"#, with: #""input-push-channel":"dHN0LXNyY2gtY2hubA==""#)
+        #expect(onChannel.map { String(decoding: $0, as: UTF8.self) } == expected)
+    }
+
+    @Test func onAChannelItMustNotBeTooLarge() throws {
+        let channel = try BroadcastChannelID("dHN0LXNyY2gtY2hubA==")
+        func start(_ filler: Int) -> [UInt8] {
+            let state = RawJSON(checked: #"{"text":"\#(String(repeating: "x", count: filler))"}"#)
+            let title = RawJSON(checked: #"{"title":"t"}"#)
+            let publish = Self.publish(.start, state: state, alert: title, attributes: true)
+            return Payload(publish, timestamp: 1_795_284_000).bytes
+        }
+        let fixed =
+            start(0).count + #""input-push-channel":"dHN0LXNyY2gtY2hubA==""#.utf8.count
+            - #""input-push-token":1"#.utf8.count
+        let room = Payload.maximumBytes - fixed
+        #expect(Payload.start(start(room), onChannel: channel)?.count == Payload.maximumBytes)
+        #expect(Payload.start(start(room + 1), onChannel: channel) == nil)
+        #expect(Payload.start(Payload(Self.ends[0].0, timestamp: 1_795_284_000).bytes, onChannel: channel) == nil)
+    }
 
     @Test(arguments: updates + ends + starts)
     func isExactly(publish: Publish, golden: String) {

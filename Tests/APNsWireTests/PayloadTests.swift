@@ -56,7 +56,7 @@ import Testing
         #expect(
             text(publish) == #"{"aps":{"timestamp":1732204800,"event":"start","content-state":{},"#
                 + #""attributes-type":"Delivery\"\\\u000a\u001fé","attributes":{"id":1.0},"#
-                + #""alert":{"title":{"loc-key":"T"},"body":"B","sound":"s"}}}"#)
+                + #""alert":{"title":{"loc-key":"T"},"body":"B","sound":"s"},"input-push-token":1}}"#)
     }
 
     /// The script that commits a push overwrites these ten bytes with the time it settles on.

@@ -8,6 +8,15 @@ import Testing
 @Suite struct ChannelBodyTests {
     let channel = ChannelID(UUIDBytes(high: 1, low: 2))
 
+    @Test(arguments: [
+        (#""18.1.1""#, true), (#""26.0""#, true), (#""17.7""#, false), (#""18""#, true), (#""beta""#, nil),
+        ("null", nil),
+    ])
+    func theSystemsVersionIsRead(text: String, expected: Bool?) throws {
+        let body = #"{"channel":{"device_type":"ios","device_os":\#(text)}}"#
+        #expect(try ChannelBody.registration(Array(body.utf8)).hasIOS18 == expected)
+    }
+
     @Test func `a registration keeps tags that are set and passes over what it does not know`() throws {
         let body =
             #"{"channel":{"device_type":"ios","opt_in":true,"push_address":"ab","set_tags":true,"tags":["a","b"],"named_user_id":"u","is_activity":true},"identity_hints":{}}"#

@@ -63,21 +63,42 @@ import Testing
         }
     }
 
-    @Test func `what is not built answers 501`() async throws {
+    @Test func `a start is accepted with all that it needs, and goes out asking for a token`() async throws {
         try await GatewayFixture.run { gateway in
-            let start = publishText(
-                activity:
-                    #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T","attributes":{}}"#
-            )
-            for path in ["/api/push", "/api/push/validate"] {
-                let reply = try await gateway.publish("[\(publishText()),\(start)]", path: path)
-                #expect(reply.status == 501)
-                #expect(try reply.integer("error_code") == 50100)
-                #expect(
-                    try reply.object.required("details").object().required("path").string()
-                        == "[1].notification.ios.live_activity.event")
+            func start(_ more: String, without key: String = "", options: String = "") -> String {
+                let parts = [
+                    "name": #""n""#, "event": #""start""#, "content_state": "{}", "alert": #"{"title":"t"}"#,
+                    "attributes_type": #""T""#, "attributes": #"{"a":1}"#,
+                ]
+                let members =
+                    parts.filter { $0.key != key }.map { "\"\($0.key)\":\($0.value)" } + (more.isEmpty ? [] : [more])
+                return publishText(activity: "{\(members.joined(separator: ","))}", tail: options)
             }
-            #expect(try await gateway.store.redis.send(RedisCommand("DBSIZE")).integer() == 0)
+            for key in ["content_state", "alert", "attributes_type", "attributes"] {
+                let reply = try await gateway.publish(start("", without: key))
+                #expect(reply.status == 400)
+                let path = try reply.object.required("details").object().required("path").string()
+                #expect(path == "notification.ios.live_activity.\(key)")
+            }
+            let control = try await gateway.publish(start(#""attributes_type":"a\u0001""#, without: "attributes_type"))
+            #expect(control.status == 400)
+            let misplaced = try await gateway.publish(publishText(tail: #","options":{"restart":true}"#))
+            #expect(misplaced.status == 400 && misplaced.text.contains("belongs to event start only"))
+            #expect(try await gateway.publish(start(""), path: "/api/push/validate").status == 200)
+            #expect(try await gateway.store.redis.send(RedisCommand("KEYS", ["ll:p:*"])).count == 0)
+            let reply = try await gateway.publish(start("", options: #","options":{"restart":true}"#))
+            #expect(reply.status == 202)
+            let keys = try await gateway.store.redis.send(RedisCommand("KEYS", ["ll:p:*"])).array()
+            let first = try #require(keys.first)
+            let key = RedisArgument.string(try first.string())
+            let record = try await gateway.store.redis.send(
+                RedisCommand("HMGET", [key, "payload", "type", "restart", "sup"]))
+            let payload = String(decoding: try record[0].bytes(), as: UTF8.self)
+            #expect(
+                payload.hasSuffix(
+                    #""attributes-type":"T","attributes":{"a":1},"alert":{"title":"t"},"input-push-token":1}}"#))
+            let words = [try record[1].string(), try record[2].string(), try record[3].string()]
+            #expect(words == ["T", "1", "0"])
         }
     }
 

@@ -128,7 +128,7 @@ import Testing
         try await fixture.quarantined(2, under: try ActivityName("b"))
         let standing = try await fixture.store.alarms.list([fixture.app])
         #expect(standing.map(\.reason) == ["tokens are quarantined under 2 names"])
-        fixture.time.pass(Quarantine.life + .seconds(1))
+        fixture.time.pass(Quarantine.life(try ActivityName("a")) + .seconds(1))
         #expect(try await fixture.store.alarms.list([fixture.app]).isEmpty, "the marks have expired")
         #expect(try await fixture.store.quarantine.list(fixture.app, limit: 10).isEmpty)
     }

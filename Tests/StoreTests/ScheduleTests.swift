@@ -259,9 +259,9 @@ import Testing
             contentState: RawJSON(checked: #"{"a":1.50}"#), staleDate: 2, dismissalDate: 3,
             relevanceScore: RawJSON(checked: "4.0"), alert: RawJSON(checked: #"{"title":"ä"}"#),
             attributesType: "T", attributes: RawJSON(checked: "{}"),
-            options: PublishOptions(conflate: false, expiry: 5, insist: true))
+            options: PublishOptions(conflate: false, expiry: 5, insist: true, restart: true))
         #expect(
-            Mirror(reflecting: publish).children.count == 13 && Mirror(reflecting: publish.options).children.count == 3)
+            Mirror(reflecting: publish).children.count == 13 && Mirror(reflecting: publish.options).children.count == 4)
         let schedule = Schedule(
             id: .random(), publish: publish, payload: [0, 255], timestampOffset: 7, due: 4_102_444_800_000,
             createdAt: 9,

@@ -2,7 +2,7 @@
 -- quarantined: each is counted once, by the call that strikes it.
 -- KEYS  1 o  2 h  3 r  4 n  5 x (quarantine)
 -- ARGV  1 the p keys' common prefix  2 the w keys'  3 life of the quarantine's marks, ms, then triples: field of o, outcome
---       to count for its push, mark that quarantines the token or ''
+--       to count for its push, mark that quarantines the token, '' or '-': it is quarantined where it is registered
 -- Returns {the name's first due ms or '', then for each triple 1 struck or 0 not owed any more}
 -- `cut` in n counts the lists that were set free after an `end`: a sweep that read a page before the removal and asks for
 -- waiting channels after it learns from it to read the page again.
@@ -26,7 +26,7 @@ for i = 4, #ARGV, 3 do
             redis.call('HINCRBY', w, 'owed', -1)
             finish(p, w, now)
         end
-        if mark ~= '' then
+        if mark ~= '' and mark ~= '-' then
             redis.call('HSET', x, channel_of(field), mark)
             redis.call('PEXPIRE', x, ARGV[3])
         end

@@ -4,7 +4,8 @@
 --       7 payload  8 offset of its timestamp's ten digits  9 supersedable 0|1  10 expiry s or ''  11 stale date s or ''
 --       12 retention ms  13 the p keys' common prefix  14 most unswept pushes of one name
 --       15 1: the queues are full, so only what takes another's place is accepted
---       16 1: past the name's budget of priority 10 it goes out at 5
+--       16 1: past the name's budget of priority 10 it goes out at 5  17 attributes type of a start, or ''  18 1: a start
+--       for followers too
 -- Returns {'ok', sequence, timestamp, wake} (the same again for an id that is already committed),
 --         {'behind', last timestamp}, {'ended'}, {'full'} (the name) or {'closed'} (ARGV 15); nothing is written for these.
 --         wake 1: the caller must put an entry for the name into a stream; 2: also, though something waited before. 0: one
@@ -35,7 +36,8 @@ local replaced, firm = {}, false
 for _, old in ipairs(pending) do
     if old ~= meta[3] then
         local record = redis.pcall('HMGET', ARGV[13] .. old, 'sup', 'aud')
-        if not record.err and record[1] == '1' and (ARGV[5] == '*' or record[2] == ARGV[5]) then
+        -- A start goes to other tokens than the updates before it: it takes nobody's place.
+        if not record.err and record[1] == '1' and ARGV[3] ~= 'start' and (ARGV[5] == '*' or record[2] == ARGV[5]) then
             replaced[#replaced + 1] = old
         elseif record.err or record[1] ~= '1' then
             firm = true
@@ -68,11 +70,17 @@ local payload = string.sub(ARGV[7], 1, offset) .. digits .. string.sub(ARGV[7], 
 redis.call('HSET', KEYS[3], 'seq', seq, 'ts', digits, 'event', ARGV[3], 'prio', ARGV[4], 'aud', ARGV[5], 'sup', sup,
     'expiry', ARGV[10], 'stale', ARGV[11], 'created', stamp, 'state', 'queued', 'payload', payload,
     'soft', ARGV[16])
+if ARGV[3] == 'start' then
+    redis.call('HSET', KEYS[3], 'type', ARGV[17], 'restart', ARGV[18])
+    -- The name lives again: what follows the start is for those whom it reaches.
+    redis.call('HDEL', KEYS[1], 'ended')
+end
 redis.call('PEXPIRE', KEYS[3], ARGV[12])
 redis.call('ZADD', KEYS[2], seq, id)
 redis.call('PEXPIRE', KEYS[2], ARGV[12])
 redis.call('HSET', KEYS[1], 'ts', digits, 'last', id, 'woken', woken)
 if ARGV[3] == 'end' then redis.call('HSET', KEYS[1], 'ending', stamp) end
-if ARGV[5] == '*' and ARGV[3] == 'end' then redis.call('HSET', KEYS[1], 'ended', stamp) end
+-- `over`: no start from before it goes out any more.
+if ARGV[5] == '*' and ARGV[3] == 'end' then redis.call('HSET', KEYS[1], 'ended', stamp, 'over', seq) end
 redis.call('PEXPIRE', KEYS[1], ARGV[12])
 return {'ok', seq, ts, wake and (#pending == 0 and 1 or 2) or 0}

@@ -5,8 +5,10 @@
 -- ARGV  1 push id  2 owner  3 lease ms  4 buckets a shard  5 most shards  6 retention ms  7 least ms between updates; 0 = off
 --       8 the p keys' common prefix  9 push id, 16 bytes  10 most lapses in a row without progress
 --       11 most updates at priority 10 an hour; 0 = any  12 the same for devices without frequent updates
+--       13 for a start: `n` of bucket 0 of the start tokens of its attributes type, which lie on another slot; '' = not known
 -- Returns {'idle'}: nothing waits.  {'other', id}: that push goes first; call again with its keys.
 --         {'gone', waiting}: the record has expired; it was struck from the queue.
+--         {'starts', attributes type}: nothing was done; call again with ARGV 13.
 --         {'paced', ms left}: it may be replaced until then; put an entry for the name into the timer.
 --         {'planned', waiting}: taken up already, its shards are in the stream.
 --         {'plan', shards, record}: put the shards into the stream, then set w's `planned`.
@@ -28,6 +30,10 @@ if #record == 0 then
     redis.call('HDEL', KEYS[1], 'active', 'catch')
     redis.call('DEL', KEYS[6])
     return {'gone', redis.call('ZCARD', KEYS[2])}
+end
+local event = redis.call('HGET', KEYS[3], 'event')
+if event == 'start' and ARGV[13] == '' and redis.call('HEXISTS', KEYS[4], 'shards') == 0 then
+    return {'starts', redis.call('HGET', KEYS[3], 'type') or ''}
 end
 local now = redis_now()
 local interval = tonumber(ARGV[7])
@@ -57,7 +63,9 @@ if not active and interval > 0 and update[2] == '1' then
 end
 if not active then
     -- From here on, who begins to follow or gets another token is noted in k (registry-set): the sweep may be past it.
-    redis.call('HSET', KEYS[1], 'active', id, 'catch', ARGV[9], 'begun', update[1], 'begun_id', id)
+    -- Not behind a start: whoever gets an update token meanwhile has its card.
+    redis.call('HSET', KEYS[1], 'active', id, 'begun', update[1], 'begun_id', id)
+    if event == 'start' then redis.call('HDEL', KEYS[1], 'catch') else redis.call('HSET', KEYS[1], 'catch', ARGV[9]) end
     redis.call('DEL', KEYS[6])
     redis.call('HSET', KEYS[3], 'state', 'sending')
     if update[5] ~= 'start' then
@@ -103,7 +111,13 @@ if not active then
         redis.call('HSET', KEYS[1], 'budget', string.format('%s %d', at, count))
     end
     -- Joins the line of broadcasts here, where pushes are in order; the record says so to the caller, who wakes a sender.
-    local channel = redis.call('HGET', KEYS[8], 'state')
+    local owned = redis.call('HMGET', KEYS[8], 'state', 'id')
+    local channel = owned[1]
+    if event == 'start' and channel == 'live' and owned[2] then
+        -- The same for all shards and retries, whatever becomes of the channel.
+        redis.call('HSET', KEYS[3], 'input', owned[2])
+        record[#record + 1], record[#record + 2] = 'input', owned[2]
+    end
     if channel == 'live' or channel == 'wanted' then
         local push = redis.call('HMGET', KEYS[3], 'aud', 'event')
         if push[1] == '*' and push[2] ~= 'start' then
@@ -120,7 +134,8 @@ local task = redis.call('HMGET', KEYS[4], 'shards', 'planned', '0/1:e', '0/1:d',
 local shards = tonumber(task[1])
 if not shards then
     -- `<buckets>:<fingerprint of the hash key>`, absent for one bucket; only a matter of size here.
-    local n = tonumber(string.match(redis.call('HGET', KEYS[5], 'n') or '1', '^%d+')) or 1
+    local count = event == 'start' and ARGV[13] or redis.call('HGET', KEYS[5], 'n') or '1'
+    local n = tonumber(string.match(count, '^%d+')) or 1
     shards = 1
     while shards < tonumber(ARGV[5]) and shards * 2 * tonumber(ARGV[4]) <= n do shards = shards * 2 end
     redis.call('HSET', KEYS[4], 'shards', shards, 'left', shards)

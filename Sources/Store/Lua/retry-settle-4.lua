@@ -4,7 +4,8 @@
 -- ARGV  1 owner  2 epoch  3 lease ms  4 the p keys' common prefix  5 the w keys'  6 retention ms
 --       7 the dl keys' common prefix, then operations:
 --         'pop' channel push seen field reason kept   finished: counted as `field`, and under `reason` unless that is '';
---                                                  kept 1: given up, for an operator to decide about
+--                                                  kept 1: given up, for an operator to decide about; 2: its start token is
+--                                                  stale, which is counted besides
 --         'again' channel push seen due attempts reason duplicates
 --         'owe' channel push seen token value reason   dead: a removal is owed to the registry, counted when it is struck
 --         'end' channel push seen token value      its `end` was delivered: the same, and nothing goes to the channel until
@@ -13,7 +14,8 @@
 --         'stop' push reason                       stops a push early, after 'keep'
 --         'void' channel                           takes a list out that nobody can read
 --       push: 16 bytes. seen: the list's header as it was when the token was looked up; if the channel has registered a new
---       token since, that one is still to be sent to, and the push stays first (unless it expired).
+--       token since, that one is still to be sent to, and the push stays first (unless it expired, or is a start, whose
+--       tokens are others: the card that it brought tells its own token).
 -- Returns {'stale'}: the lease is another's; nothing was written.
 --         {'ok', the name's first due ms or '', removals owed}
 local l, r, h, o = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -80,7 +82,8 @@ while i <= #ARGV do
         if not isFirst then
             -- Replaced by a newer push meanwhile: that one keeps to the new due time all the same.
             if op == 'again' and list then redis.call('ZADD', r, 'XX', 'GT', a, channel) end
-        elseif string.byte(list, 3) ~= string.byte(seen, 3) and not (op == 'pop' and a == 'expired') then
+        elseif string.byte(list, 3) ~= string.byte(seen, 3) and not (op == 'pop' and a == 'expired')
+            and redis.call('HGET', p, 'event') ~= 'start' then
             -- 16384: without its alert (late-put).
             local quiet = string.byte(list) >= 64 and string.byte(list) < 128 and 16384 or 0
             redis.call('HSET', h, channel, header(quiet, string.byte(list, 3)) .. string.sub(list, 4))
@@ -89,6 +92,7 @@ while i <= #ARGV do
             local dl = ARGV[7] .. id_text(push)
             if leave(p, w, a, b, now) then
                 if c == '1' then give_up(dl, channel, b, false, now) end
+                if c == '2' then redis.call('HINCRBY', p, 'stale_tokens', 1) end
             else
                 local reason = redis.call('HGET', p, 'stopped')
                 if reason and redis.call('EXISTS', dl) == 1 then give_up(dl, channel, reason, true, now) end

@@ -1,0 +1,97 @@
+import APNsSimulator
+import APNsWire
+import LiveActivity
+import Store
+import Testing
+
+@testable import Fanout
+
+/// A start for a name with a broadcast channel: devices with iOS 18 are subscribed to it, the others asked for a token.
+@Suite struct StartTests {
+    private func start(_ stage: Stage, _ name: ActivityName) async throws -> PushID {
+        let publish = Publish(
+            name: name, event: .start, audience: .all, contentState: RawJSON(checked: #"{"home":0}"#),
+            alert: RawJSON(checked: #"{"title":"Kick-off"}"#), attributesType: "Match",
+            attributes: RawJSON(checked: "{}"))
+        let acceptance = try await stage.store.pushes.accept(
+            stage.app, publish, id: .random(), payload: Payload(publish, timestamp: 1_795_284_000).bytes,
+            timestampOffset: Payload.timestampOffset)
+        guard case .accepted(let id, _, _) = acceptance else { throw Unexpected(text: "\(acceptance)") }
+        return id
+    }
+
+    private struct Unexpected: Error { var text: String }
+
+    private func finished(_ stage: Stage, _ id: PushID) async throws -> Ledger {
+        for _ in 0..<1_500 {
+            if let ledger = try await stage.store.pushes.ledger(stage.app, id), ledger.state.isFinal { return ledger }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw Unexpected(text: "not final")
+    }
+
+    /// Publishes a start and gives how many it reached.
+    private func delivered(_ stage: Stage, _ name: ActivityName) async throws -> Int {
+        try await finished(stage, try await start(stage, name)).delivered
+    }
+
+    private static func token(_ number: Int) -> PushToken? {
+        PushToken(bytes: [UInt8](repeating: UInt8(number), count: 64))
+    }
+
+    @Test func devicesThatCanTakeTheirUpdatesFromTheChannel() async throws {
+        try await Stage.run { stage in
+            let name = try stage.name()
+            let channels = (0..<4).map { _ in ChannelID.random() }
+            for (number, channel) in channels.enumerated() {
+                // Two with iOS 18, one below, one of which nothing is known.
+                try await stage.store.channels.register(
+                    stage.app, channel, tags: TagChange(), namedUser: nil, hasIOS18: number < 3 ? number < 2 : nil)
+                let registration = Registration(
+                    channel: channel, token: try #require(Self.token(number + 1)), registeredAt: stage.now)
+                _ = try await stage.store.registry.track(
+                    stage.app, ActivityName(startTokensOf: "Match"), [registration])
+            }
+            try await stage.want(name)
+            await stage.keeper().tick()
+            let owned = try #require(try await stage.channel(name)?.id)
+            try await stage.working {
+                #expect(try await delivered(stage, name) == 4)
+                // Told anew: it has iOS 18 by now. And the start is repeated, at which a device keeps one card.
+                try await stage.store.channels.register(
+                    stage.app, channels[2], tags: TagChange(), namedUser: nil, hasIOS18: true)
+                try await stage.store.channels.register(stage.app, channels[0], tags: TagChange(), namedUser: nil)
+                #expect(try await delivered(stage, name) == 4)
+            }
+            #expect(stage.simulator.snapshot().ignoredByDevice.isEmpty)
+            let inputs = try (1...4).map { number in
+                let token = try #require(Self.token(number))
+                let report = try #require(stage.simulator.token(token.hex))
+                #expect(report.cards == 1 && report.accepted == 2)
+                #expect(report.history.map(\.collapseID) == [CollapseID.start(name), CollapseID.start(name)])
+                return report.history.map(\.inputChannel)
+            }
+            let (id, none) = (Optional(owned.rawValue), Optional<String>.none)
+            #expect(inputs == [[id, id], [id, id], [none, id], [none, none]])
+        }
+    }
+
+    @Test func withoutALiveChannelEachDeviceIsAskedForAToken() async throws {
+        try await Stage.run { stage in
+            let name = try stage.name()
+            let channel = ChannelID.random()
+            try await stage.store.channels.register(
+                stage.app, channel, tags: TagChange(), namedUser: nil, hasIOS18: true)
+            let registration = Registration(
+                channel: channel, token: try #require(Self.token(1)), registeredAt: stage.now)
+            _ = try await stage.store.registry.track(stage.app, ActivityName(startTokensOf: "Match"), [registration])
+            try await stage.working {
+                let reached = try await delivered(stage, name)
+                #expect(reached == 1)
+            }
+            let token = try #require(Self.token(1))
+            let report = try #require(stage.simulator.token(token.hex))
+            #expect(report.history.map(\.inputChannel) == [nil] && report.cards == 1)
+        }
+    }
+}
