@@ -23,7 +23,11 @@ puts() { load --method PUT --path '/api/activities/match/channels/{channel}' --h
     --body "$work/put" "$@"; }
 batches() { load --method PUT --path '/api/channels/sdk/batch/{channel}?platform=ios' --header "$app" --header "$json" \
     --body "$work/sdk" "$@"; }
-used() { redis INFO memory | sed -n 's/^used_memory:\([0-9]*\).*/\1/p'; }
+# Without what passes through.
+used() {
+    redis INFO memory | tr -d '\r' | awk -F: '
+        $1 == "used_memory" { sum += $2 } $1 == "mem_clients_normal" || $1 == "mem_aof_buffer" { sum -= $2 } END { print sum }'
+}
 clocks() { before=("$(cpu "$pid_gateway")" "$(cpu "$pid_redis")" "$(date +%s%N)"); }
 # note ROW COUNT: what has been used since `clocks`, for each of COUNT registrations.
 note() {
