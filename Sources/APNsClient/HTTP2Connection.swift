@@ -57,7 +57,9 @@ final class HTTP2Connection {
     var descriptor: Int32 { wire.socket.descriptor }
     var inFlight: Int { session.inFlight }
     /// Requests that may be begun now.
-    var room: Int { max(0, allowance.size(serverLimit: session.serverLimit) - session.inFlight) }
+    var room: Int { max(0, places - session.inFlight) }
+    /// Requests that may be in flight.
+    var places: Int { allowance.size(serverLimit: session.serverLimit) }
     var isBlocked: Bool { blockedSince != nil }
 
     func answered(_ request: HTTP2Request, now: Int64) {

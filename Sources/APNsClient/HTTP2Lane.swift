@@ -210,7 +210,9 @@ final class HTTP2Lane {
         guard let active else {
             return PageBoard.Standing(room: attempt == nil && now >= delay.notBefore ? 1 : 0)
         }
-        return PageBoard.Standing(room: active.room, isConnected: active.answers > 0, pace: active.pace)
+        return PageBoard.Standing(
+            room: active.room, reserve: active.places / PageBoard.placesToReserve, isConnected: active.answers > 0,
+            pace: active.pace)
     }
 
     private func write(_ connection: HTTP2Connection) {

@@ -108,7 +108,9 @@ final class Lane {
 
     private var standing: PageBoard.Standing {
         guard let active else { return PageBoard.Standing(room: now >= delay.notBefore ? 1 : 0) }
-        return PageBoard.Standing(room: active.room, isConnected: active.answers > 0, pace: active.pace)
+        return PageBoard.Standing(
+            room: active.room, reserve: active.window.size / PageBoard.placesToReserve, isConnected: active.answers > 0,
+            pace: active.pace)
     }
 
     private func hand(_ request: CurlRequest, to connection: LaneConnection) throws(CurlError) {

@@ -12,6 +12,8 @@ final class PageBoard: Sendable {
     struct Standing {
         /// Requests it could begin now: one, if it has to connect first, none while it may not.
         var room = 0
+        /// Of that, what large pages leave to small ones: else these would wait for an answer, a whole round trip at the worst.
+        var reserve = 0
         /// Its connection has brought an answer.
         var isConnected = false
         /// Milliseconds that its requests take, smoothed.
@@ -30,11 +32,15 @@ final class PageBoard: Sendable {
 
     /// A page of so few goes before larger ones: what one device waits for does not stand behind a thousand others.
     static let small = 32
+    /// Of so many places of a connection one is kept for small pages.
+    static let placesToReserve = 32
     /// So many in a row; then a part of a larger page has its turn, should small ones never end.
     static let overtakings = 8
 
     private struct State {
         var queue: [PagePart] = []
+        /// Entries of small pages in `queue`.
+        var waitingSmall = 0
         /// Small pages that went before a larger one since one of those had its turn.
         var overtaken = 0
         /// Entries in `queue`.
@@ -67,8 +73,9 @@ final class PageBoard: Sendable {
     func post(_ page: SharedPage) -> Bool {
         state.withLock { state in
             guard !state.isClosing else { return false }
-            state.queue.append(PagePart(shared: page, range: page.page.entries.indices))
-            state.waiting += page.page.count
+            let part = PagePart(shared: page, range: page.page.entries.indices)
+            state.queue.append(part)
+            count(part, +1, &state)
             wakeForWork(&state)
             return true
         }
@@ -122,14 +129,15 @@ final class PageBoard: Sendable {
     func take(_ count: Int, _ lane: Int, _ standing: Standing) -> PagePart? {
         state.withLock { state in
             state.lanes[lane].standing = standing
-            guard count > 0, !state.queue.isEmpty else { return nil }
-            var part = state.queue.remove(at: next(&state))
+            guard count > 0, let index = next(&state, standing) else { return nil }
+            var part = state.queue.remove(at: index)
+            let count = part.isSmall ? count : min(count, standing.room - standing.reserve)
             if part.range.count > count {
                 let rest = PagePart(shared: part.shared, range: part.range.lowerBound + count..<part.range.upperBound)
                 state.queue.append(rest)
                 part.range = part.range.lowerBound..<rest.range.lowerBound
             }
-            state.waiting -= part.range.count
+            self.count(part, -1, &state)
             state.lanes[lane].standing.room -= part.range.count
             return part
         }
@@ -139,7 +147,7 @@ final class PageBoard: Sendable {
     /// event, a socket or a timer; work that it has no room for may be another lane's.
     func rest(_ lane: Int, _ standing: Standing) -> Bool {
         state.withLock { state in
-            guard !state.lanes[lane].isCalled, state.queue.isEmpty || standing.room == 0 else { return false }
+            guard !state.lanes[lane].isCalled, !Work(state).isFor(standing) else { return false }
             state.lanes[lane].standing = standing
             state.lanes[lane].isResting = true
             wakeForWork(&state)
@@ -165,7 +173,7 @@ final class PageBoard: Sendable {
                 return parts + withdraw(&state) { _ in true }
             }
             state.queue.insert(contentsOf: parts, at: 0)
-            state.waiting += parts.reduce(0) { $0 + $1.range.count }
+            for part in parts { count(part, +1, &state) }
             wakeForWork(&state)
             return []
         }
@@ -183,37 +191,66 @@ final class PageBoard: Sendable {
 
     // MARK: Under the lock
 
-    /// Whose turn it is in a queue that is not empty.
-    private func next(_ state: inout State) -> Int {
-        if state.queue[0].isSmall { return 0 }
-        if state.overtaken < Self.overtakings, let small = state.queue.firstIndex(where: \.isSmall) {
+    /// Whose turn it is, of what a lane of that standing may take.
+    private func next(_ state: inout State, _ standing: Standing) -> Int? {
+        guard let first = state.queue.first else { return nil }
+        if first.isSmall { return 0 }
+        let mayBeLarge = standing.room > standing.reserve
+        if state.waitingSmall > 0, state.overtaken < Self.overtakings || !mayBeLarge {
             state.overtaken += 1
-            return small
+            return state.queue.firstIndex(where: \.isSmall)
         }
         state.overtaken = 0
-        return 0
+        return mayBeLarge ? 0 : nil
     }
 
     private func withdraw(_ state: inout State, _ isMeant: (PagePart) -> Bool) -> [PagePart] {
         let parts = state.queue.filter(isMeant)
         state.queue.removeAll(where: isMeant)
-        state.waiting -= parts.reduce(0) { $0 + $1.range.count }
+        for part in parts { count(part, -1, &state) }
         return parts
+    }
+
+    private func count(_ part: PagePart, _ sign: Int, _ state: inout State) {
+        state.waiting += sign * part.range.count
+        if part.isSmall { state.waitingSmall += sign * part.range.count }
+    }
+
+    /// Entries that no lane has been found for.
+    private struct Work {
+        var small: Int
+        var large: Int
+
+        init(_ state: State) { (small, large) = (state.waitingSmall, state.waiting - state.waitingSmall) }
+
+        /// Takes off what a lane of that standing has room for; false when that is nothing.
+        mutating func give(to standing: Standing) -> Bool {
+            let ofLarge = min(large, max(0, standing.room - standing.reserve))
+            let ofSmall = min(small, max(0, standing.room - ofLarge))
+            large -= ofLarge
+            small -= ofSmall
+            return ofLarge + ofSmall > 0
+        }
+
+        func isFor(_ standing: Standing) -> Bool {
+            var copy = self
+            return copy.give(to: standing)
+        }
     }
 
     /// Wakes as many sleepers as there is work for: first those with streams free, the quickest before; then, for what is
     /// left, those that have to connect first. So connections are made as work needs them, more while windows are small.
     private func wakeForWork(_ state: inout State) {
-        var left = state.waiting
-        for lane in state.lanes where !lane.isResting && lane.standing.isConnected { left -= lane.standing.room }
-        while left > 0 {
+        var left = Work(state)
+        for lane in state.lanes where !lane.isResting && lane.standing.isConnected { _ = left.give(to: lane.standing) }
+        while true {
             let sleepers = state.lanes.indices.filter {
-                state.lanes[$0].isResting && state.lanes[$0].standing.room > 0
+                state.lanes[$0].isResting && left.isFor(state.lanes[$0].standing)
             }
             guard let next = sleepers.min(by: { precedes(state.lanes[$0].standing, state.lanes[$1].standing) }) else {
                 return
             }
-            left -= state.lanes[next].standing.room
+            _ = left.give(to: state.lanes[next].standing)
             wake(next, &state)
         }
     }

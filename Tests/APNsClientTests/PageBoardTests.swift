@@ -73,6 +73,23 @@ import Testing
         finish(large.page, 100)
     }
 
+    @Test func largePagesLeavePlacesToSmallOnes() async throws {
+        let large = await post(1_000)
+        let standing = PageBoard.Standing(room: 33, reserve: 3, isConnected: true)
+        #expect(try #require(board.take(32, 0, standing)).range == 0..<30)
+        let full = PageBoard.Standing(room: 3, reserve: 3, isConnected: true)
+        #expect(board.take(3, 0, full)?.range == nil)
+        for lane in 0..<3 { #expect(board.rest(lane, full), "what waits is not for these places") }
+        #expect(awakened == [])
+        let small = await post(1)
+        #expect(awakened == [0])
+        #expect(!board.awake(0))
+        #expect(try #require(board.take(3, 0, full)).shared === small.page)
+        #expect(board.rest(0, PageBoard.Standing(room: 2, reserve: 3, isConnected: true)))
+        finish(small.page, 1)
+        finish(large.page, 1_000)
+    }
+
     @Test func aSmallPageWakesTheQuickestOfThoseThatAreConnected() async {
         #expect(board.rest(0, unconnected))
         #expect(board.rest(1, connected(room: 10, pace: 500)))
