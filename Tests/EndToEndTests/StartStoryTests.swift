@@ -50,6 +50,33 @@ struct StartStoryTests {
         #expect(try await publish(deployment, Self.state)["targets"] == 0)
     }
 
+    @Test("What is published between a start and the device's token comes with the token, an end too")
+    func betweenStartAndToken() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        let startToken = Deployment.token(1)
+        #expect(try await batch(deployment, #""type":"start_token","attributes_type":"Delivery""#, startToken) == 200)
+        #expect(try await publish(deployment, Self.start)["delivered"] == 1)
+        #expect(try await publish(deployment, ["--content-state", #"{"status":"on its way"}"#])["targets"] == 0)
+        let first = Deployment.token(2)
+        #expect(try await batch(deployment, #""id":"A","name":"order-1","start_ts_ms":\#(Self.now)"#, first) == 200)
+        try await eventually("the update comes with the token") {
+            let received = try await deployment.received(first)
+            return (received["content_state"] as? [String: Any])?["status"] as? String == "on its way"
+        }
+        #expect(try await publish(deployment, ["--event", "end"])["delivered"] == 1)
+
+        #expect(try await publish(deployment, Self.start)["delivered"] == 1)
+        #expect(try await publish(deployment, ["--event", "end"])["targets"] == 0)
+        let second = Deployment.token(3)
+        #expect(try await batch(deployment, #""id":"B","name":"order-1","start_ts_ms":\#(Self.now)"#, second) == 200)
+        try await eventually("the end comes with the token") {
+            try await deployment.received(second)["event"] as? String == "end"
+        }
+        #expect(try await deployment.received(first)["accepted"] as? Int == 2)
+    }
+
     @Test("A dead start token is pruned, stale ones are counted, and a start has its time like any push")
     func prunedStaleScheduled() async throws {
         let deployment = try await Deployment.start(simulator: ["--dead-share", "0.3"])
