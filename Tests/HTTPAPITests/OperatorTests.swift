@@ -79,4 +79,46 @@ import Testing
             #expect(try await gateway.send("GET", "/api/dead").text == #"{"ok":true,"total":0,"dead":[]}"#)
         }
     }
+
+    @Test func `start tokens are quarantined for their type, and judged by its token and time`() async throws {
+        try await GatewayFixture.run { gateway in
+            let app = try gateway.app
+            let place = ActivityName(startTokensOf: "Match")
+            let path = "/api/start-tokens/Match/channels"
+            for (number, channel) in ["a", "b"].enumerated() {
+                let reply = try await gateway.send("PUT", "\(path)/\(channel)", #"{"token":"0\#(number)02"}"#)
+                #expect(reply.text == #"{"ok":true,"result":"stored"}"#)
+            }
+            let misplaced = try await gateway.send("PUT", "\(path)/a", #"{"token":"0a","activity_id":"x"}"#)
+            #expect(misplaced.status == 400 && misplaced.text.contains("activity_id"))
+            #expect(try await gateway.send("GET", "/api/start-tokens/a%01").status == 400)
+            let late = try await gateway.send("PUT", "\(path)/a", #"{"token":"0a","registered_at_ms":1600000000000}"#)
+            #expect(late.text == #"{"ok":true,"result":"stale"}"#)
+            func quarantine() async throws {
+                let marks = ["a", "b"].enumerated().map { number, channel in
+                    (
+                        channel: (try? ChannelID(channel))?.stored ?? [],
+                        mark: QuarantineMark(reason: "R", since: 0, token: [UInt8(number), 2])
+                    )
+                }
+                try await gateway.store.quarantine.enlist(app, place)
+                try await gateway.store.quarantine.hold(app, place, marks)
+            }
+            try await quarantine()
+            let listed = try await gateway.send("GET", "/api/quarantine").text
+            #expect(listed.contains(#"[{"attributes_type":"Match","tokens":2,"#), "\(listed)")
+            let both = try await gateway.send(
+                "POST", "/api/quarantine/release", #"{"name":"Match","attributes_type":"Match"}"#)
+            #expect(both.status == 400)
+            let other = try await gateway.send("POST", "/api/quarantine/release", #"{"name":"Match"}"#)
+            #expect(other.text == #"{"ok":true,"names":0,"released":0}"#)
+            let released = try await gateway.send("POST", "/api/quarantine/release", #"{"attributes_type":"Match"}"#)
+            #expect(released.text == #"{"ok":true,"names":1,"released":2}"#)
+            try await quarantine()
+            let discarded = try await gateway.send("POST", "/api/quarantine/discard", #"{"attributes_type":"Match"}"#)
+            #expect(discarded.text == #"{"ok":true,"names":1,"pruned":2,"newer":0,"gone":0}"#)
+            let left = try await gateway.send("GET", "/api/start-tokens/Match").text
+            #expect(left == #"{"attributes_type":"Match","tokens":0,"stale":0,"shards":0}"#)
+        }
+    }
 }
