@@ -132,6 +132,31 @@ import Testing
         #expect(transport.taken == [1: [isCancelled ? "state" : "newer", "last"]])
     }
 
+    @Test func whatIsCancelledBeforeItsSweepLeavesTheStateBeforeIt() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let holder = try await fixture.track(0..<1)
+        try await fixture.withWorker(transport) {
+            try await fixture.swept(["state"])
+            transport.hold { $0 == [0, 0, 0, 0] }
+            let one = try await fixture.publish(.channel(holder[0]), label: "for one")
+            await transport.holding(pages: 1)
+            let waiting = try await fixture.publish(alert: false, label: "cancelled")
+            try await fixture.follow(.random(), 1)
+            // A worker has looked, and will again.
+            for _ in 0..<500 where try await fixture.store.queue.depth([fixture.app])[0].retriesDue == 0 {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            let left = try await fixture.lateFollowers().count
+            try #require(left == 1)
+            _ = try await fixture.store.pushes.cancel(fixture.app, waiting)
+            await transport.answered(2)
+            transport.letGo()
+            _ = try await fixture.finished(one)
+        }
+        #expect(transport.taken == [0: ["state", "for one"], 1: ["state"]])
+    }
+
     @Test func theAlertIsNotRepeatedAndTheOthersKeepIt() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport { _, attempt in attempt == 1 ? WaitingTests.busy() : .accepted }
