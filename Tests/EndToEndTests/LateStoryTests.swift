@@ -55,6 +55,66 @@ struct LateStoryTests {
         #expect(accepted == [3, 1, 2, 1], "the silent one has the end alone")
     }
 
+    @Test("What is published between a start and its token is there as soon as the token is, an end too")
+    func started() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        func tell(_ channel: Int, _ fields: String, _ token: Int) async throws {
+            let time = Int(Date().timeIntervalSince1970 * 1_000)
+            let answer = try await deployment.call(
+                "PUT", "\(deployment.gatewayURL)/api/channels/sdk/batch/\(Deployment.channel(channel))?platform=ios",
+                body: #"{"live_activities":[{"action":"set",\#(fields),"action_ts_ms":\#(time),"#
+                    + #""token":"\#(Deployment.token(token))"}]}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+        func publish(_ state: String, _ event: String = "update", _ rest: String = "") async throws -> String {
+            let body =
+                #"{"audience":"all","device_types":["ios"],"notification":{"ios":{"live_activity":{"name":"order-1","#
+                + #""event":"\#(event)","content_state":{"status":"\#(state)"}\#(rest)}}}}"#
+            let answer = try await deployment.call("POST", "\(deployment.gatewayURL)/api/push", body: body)
+            let id = try #require((answer.json["push_ids"] as? [String])?.first, "\(answer.text)")
+            try await eventually("\(state) is over") { try await deployment.ledger(id).state == "done" }
+            return id
+        }
+        func shown(_ token: Int) async throws -> [String]? {
+            let received = try await deployment.received(Deployment.token(token))
+            let state = (received["content_state"] as? [String: Any])?["status"] as? String
+            return received["accepted"] as? Int == 1 ? [received["event"] as? String ?? "", state ?? ""] : nil
+        }
+        let start = #","attributes_type":"Delivery","attributes":{},"alert":{"title":"Hi","body":"It bakes"}"#
+        let startToken = #""type":"start_token","attributes_type":"Delivery""#
+        let updateToken = #""id":"A","name":"order-1""#
+        try await tell(1, startToken, 1)
+        let first = try await publish("baking", "start", start)
+        #expect(try await deployment.ledger(first)["delivered"] == 1)
+        _ = try await publish("packed")
+        let newest = try await publish("at the door")
+        #expect(try await deployment.ledger(newest)["targets"] == 0)
+        // One that nobody started has nothing to wait for.
+        try await tell(3, updateToken, 30)
+        try await tell(1, updateToken, 10)
+        try await eventually("the newest state is there") { try await shown(10) == ["update", "at the door"] }
+        try await eventually("it is counted") { try await deployment.ledger(newest).state == "done" }
+        #expect(try await deployment.ledger(newest)["late"] == 1)
+        try await tell(2, startToken, 2)
+        let second = try await publish("baking", "start", start)
+        #expect(try await deployment.ledger(second)["delivered"] == 1, "the other one follows")
+        let end = try await publish("eaten", "end")
+        #expect(try await deployment.ledger(end)["delivered"] == 2)
+        try await tell(2, updateToken, 20)
+        try await eventually("the end is there") { try await shown(20) == ["end", "eaten"] }
+        #expect(try await shown(30) == ["end", "eaten"])
+        let activity = try await deployment.call("GET", "\(deployment.gatewayURL)/api/activities/order-1").json
+        #expect(activity["ended"] as? Bool == true)
+        try await eventually("nobody follows any more") {
+            try await deployment.call("GET", "\(deployment.gatewayURL)/api/activities/order-1").json["tokens"] as? Int
+                == 0
+        }
+        let ignored = try await deployment.record()["ignored_by_device"] as? [String: Any]
+        #expect(ignored?.isEmpty == true)
+    }
+
     @Test("The SDK's devices catch up if the app is configured so; a rotation gets nothing twice")
     func sdk() async throws {
         let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_APP_DEFAULTS_CATCH_UP": "true"])
