@@ -53,7 +53,7 @@ import Testing
                     let registry = fixture.otherRegistry()
                     group.addTask {
                         var scans = 0
-                        while written.contains(where: { $0.value < total / 2 }) {
+                        while !Task.isCancelled, written.contains(where: { $0.value < total / 2 }) {
                             let before = written.map(\.value)
                             let found = try await fixture.scan(registry, limit: [40, 700, 5_000][reader])
                             #expect(found.repeated.isEmpty)
