@@ -1,11 +1,11 @@
 import Redis
 
-/// The scripts of `Lua/`, embedded at build time. The number in a file's name is how many keys it declares; `shared-endings`
-/// is put before those that use it.
+/// The scripts of `Lua/`, embedded at build time. The number in a file's name is how many keys it declares; what scripts
+/// share is put before those that use it.
 enum Lua {
-    static let registrySet = script("registry-set-9", PackageResources.registry_set_9_lua)
-    static let registryRemove = script("registry-remove-2", PackageResources.registry_remove_2_lua)
-    static let registryPrune = script("registry-prune-2", PackageResources.registry_prune_2_lua)
+    static let registrySet = ofRegistry("registry-set-9", PackageResources.registry_set_9_lua)
+    static let registryRemove = ofRegistry("registry-remove-2", PackageResources.registry_remove_2_lua)
+    static let registryPrune = ofRegistry("registry-prune-2", PackageResources.registry_prune_2_lua)
     static let registrySplit = script("registry-split-4", PackageResources.registry_split_4_lua)
     static let registryAlive = script("registry-alive-2", PackageResources.registry_alive_2_lua)
     static let channelMark = script("channel-mark-1", PackageResources.channel_mark_1_lua)
@@ -97,8 +97,13 @@ enum Lua {
         RedisScript(name: name, source: String(decoding: source, as: UTF8.self))
     }
 
-    /// Redis has no libraries of functions before version 7: what scripts share is put before each of them.
+    // Redis has no libraries of functions before version 7: what scripts share is put before each of them.
+
     private static func sharing(_ name: String, _ source: [UInt8]) -> RedisScript {
         script(name, PackageResources.shared_endings_lua + source)
+    }
+
+    private static func ofRegistry(_ name: String, _ source: [UInt8]) -> RedisScript {
+        script(name, PackageResources.shared_registry_lua + source)
     }
 }

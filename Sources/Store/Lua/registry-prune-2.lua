@@ -13,10 +13,6 @@
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 
-local function time(value, at)
-    local a, b, c, d, e = string.byte(value, at, at + 4)
-    return (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
-end
 local function time_bytes(t)
     local low = t % 4294967296
     return string.char(math.floor(t / 4294967296) % 256, math.floor(low / 16777216), math.floor(low / 65536) % 256,

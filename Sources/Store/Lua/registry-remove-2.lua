@@ -12,10 +12,6 @@
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 
-local function time(value, at)
-    local a, b, c, d, e = string.byte(value, at, at + 4)
-    return (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
-end
 -- `stone` with the bytes of a time as its floor: registrations before it are refused, whosever they are.
 local function with_floor(stone, floor) return string.sub(stone, 1, 12) .. floor end
 
@@ -63,9 +59,6 @@ elseif old and bit.band(flags, 1) == 1 and #old == 17 then
 end
 
 local added = redis.call('HSET', KEYS[2], ARGV[2], value)
-if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[4]) - 300000 then
-    redis.call('PEXPIRE', KEYS[2], ARGV[4])
-    redis.call('PEXPIRE', KEYS[1], ARGV[4])
-end
+renew(KEYS[1], KEYS[2], ARGV[4])
 if added == 1 and redis.call('HLEN', KEYS[2]) > tonumber(ARGV[5]) then return 2 end
 return answer

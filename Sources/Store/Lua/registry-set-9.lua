@@ -22,12 +22,6 @@
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 
--- Five bytes as a number. (Comparing them as strings would follow the server's locale.)
-local function time(value, at)
-    local a, b, c, d, e = string.byte(value, at, at + 4)
-    return (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
-end
-
 local record = ARGV[3]
 -- A card of its own: it did not follow, or this is another activity.
 local isNew, begins, isNewCard = true, true, true
@@ -80,12 +74,7 @@ elseif old and bit.band(flags, 1) == 1 and #old == 17 then
 end
 
 local added = redis.call('HSET', KEYS[2], ARGV[2], record)
--- Both are renewed together, so the root, which holds the count, never expires before a bucket. Five minutes of slack
--- save the renewal of a busy bucket most of the time.
-if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[5]) - 300000 then
-    redis.call('PEXPIRE', KEYS[2], ARGV[5])
-    redis.call('PEXPIRE', KEYS[1], ARGV[5])
-end
+renew(KEYS[1], KEYS[2], ARGV[5])
 local meta = redis.call('HMGET', KEYS[3], 'ended', 'catch', 'ending', 'begun', 'late')
 -- Started by a push, and this is the token that was waited for: what was published since is its own, an `end` too.
 local start, started
