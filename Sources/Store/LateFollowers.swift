@@ -87,26 +87,9 @@ public struct LateFollowers: Sendable {
         _ app: AppKey, _ name: ActivityName, _ body: ([LateFollower]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
         let key = RedisArgument.string(keys.late(keys.tag(app, name)))
-        var cursor = "0"
-        repeat {
-            let reply = try await redis.run([RedisCommand("HSCAN", [key, .string(cursor), "COUNT", "500"])])[0]
-            var followers: [LateFollower] = []
-            var unreadable: [RedisArgument] = []
-            try redisErrors { () throws(RedisError) in
-                cursor = try reply[0].string()
-                let items = try reply[1].array()
-                for index in stride(from: 0, to: items.count - 1, by: 2) {
-                    let channel = Array(try items[index].bytes())
-                    if let one = LateFollower(channel: channel, value: Array(try items[index + 1].bytes())) {
-                        followers.append(one)
-                    } else {
-                        unreadable.append(.bytes(channel))
-                    }
-                }
-            }
-            if !unreadable.isEmpty { _ = try await redis.run([RedisCommand("HDEL", [key] + unreadable)]) }
-            if !followers.isEmpty { try await body(followers) }
-        } while cursor != "0"
+        try await redis.eachPart(
+            ofHash: key, count: 500,
+            read: { LateFollower(channel: Array($0), value: Array($1)) }, body)
     }
 
     /// Carries decisions out, one script. Nil: a push was taken up since `states` were read, and nothing was done. Otherwise how

@@ -56,27 +56,7 @@ extension Sweeps {
         _ app: AppKey, _ name: ActivityName, _ body: ([OwedPrune]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
         let key = RedisArgument.string(keys.owed(keys.tag(app, name)))
-        var cursor = "0"
-        repeat {
-            let reply = try await redis.run([RedisCommand("HSCAN", [key, .string(cursor), "COUNT", "1000"])])[0]
-            var owed: [OwedPrune] = []
-            var unreadable: [RedisArgument] = []
-            try redisErrors { () throws(RedisError) in
-                cursor = try reply[0].string()
-                let items = try reply[1].array()
-                for index in stride(from: 0, to: items.count - 1, by: 2) {
-                    let field = try items[index].bytes()
-                    if let one = OwedPrune(field: field, value: try items[index + 1].bytes()) {
-                        owed.append(one)
-                    } else {
-                        unreadable.append(.bytes(Array(field)))
-                    }
-                }
-            }
-            // Nothing can be pruned by them, and no version of Lamplighter counted them.
-            if !unreadable.isEmpty { _ = try await redis.run([RedisCommand("HDEL", [key] + unreadable)]) }
-            if !owed.isEmpty { try await body(owed) }
-        } while cursor != "0"
+        try await redis.eachPart(ofHash: key, count: 1_000, read: { OwedPrune(field: $0, value: $1) }, body)
     }
 
     /// Strikes removals off that were applied, and counts each as it came out; one that was struck before counts nothing.
