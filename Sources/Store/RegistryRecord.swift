@@ -5,17 +5,17 @@ import LiveActivity
 ///
 ///     0      flags, below; the high nibble is the layout's version, 0
 ///     1–5    time of the action, ms since 2020-01-01 UTC
-///     6–7    minutes from the activity's start to the action
-///     8–11   hash of the activity's id, 0 = not given
-///     12     token to the end; with flag `noted`, 9 bytes earlier than the token: hash and time of another activity's removal
+///     6      units of two minutes from the activity's start to the action
+///     7–9    hash of the activity's id, 0 = not given
+///     10     token to the end; with flag `noted`, 8 bytes earlier than the token: hash and time of another activity's removal
 ///
-/// A tombstone (17 bytes) has the time of the removal, and instead of a token its floor, five bytes: registrations
+/// A tombstone (15 bytes) has the time of the removal, and instead of a token its floor, five bytes: registrations
 /// before the floor are refused, whosever they are; between floor and removal only those of the removed activity. That
 /// makes a few reordered updates of two activities end where the ordered ones would. A prune's tombstone has the time to
 /// which the token is known dead, and the token's hash in the id's place: the same token has to be registered later than
 /// that, another one (a rotation that arrives late) only not before the pruned record.
 ///
-/// With an 80-byte token a value is 92 bytes, under config/redis.conf's limit of 128 for the compact encoding.
+/// With an 80-byte token a value is 90 bytes, under config/redis.conf's limit of 128 for the compact encoding.
 enum RegistryRecord {
     static let tombstone: UInt8 = 1
     static let frequentPushesOff: UInt8 = 2
@@ -25,8 +25,10 @@ enum RegistryRecord {
     static let noted: UInt8 = 8
     static let version: UInt8 = 0xF0
 
-    static let headerLength = 12
-    static let noteLength = 9
+    static let headerLength = 10
+    static let noteLength = 8
+    /// Of the age at the action. A byte of them is longer than a life.
+    static let ageUnit: Int64 = 2 * 60_000
 
     /// 2020-01-01 in epoch milliseconds; five bytes reach to 2054.
     static let epoch: Int64 = 1_577_836_800_000
@@ -56,14 +58,13 @@ enum RegistryRecord {
         let registeredAt = min(registration.registeredAt, now)
         let (age, overflow) = registeredAt.subtractingReportingOverflow(
             min(registration.startedAt ?? registeredAt, registeredAt))
-        let minutes = overflow ? 0xFFFF : min(age / 60_000, 0xFFFF)
-        guard stamp(registeredAt) - minutes * 60_000 + span.life >= stamp(now) else { return nil }
+        let units = overflow ? 0xFF : min(age / ageUnit, 0xFF)
+        guard stamp(registeredAt) - units * ageUnit + span.life >= stamp(now) else { return nil }
         var value: [UInt8] = []
         value.reserveCapacity(headerLength + registration.token.bytes.count)
         value.append(registration.frequentPushesEnabled == false ? frequentPushesOff : 0)
         appendTime(registeredAt, to: &value)
-        value.append(UInt8(truncatingIfNeeded: minutes >> 8))
-        value.append(UInt8(truncatingIfNeeded: minutes))
+        value.append(UInt8(truncatingIfNeeded: units))
         value.append(contentsOf: activityHash(registration.activityID))
         value.append(contentsOf: registration.token.bytes)
         return (value, registeredAt)
@@ -72,7 +73,7 @@ enum RegistryRecord {
     static func encode(_ removal: Removal, now: Int64) -> [UInt8] {
         var value: [UInt8] = [tombstone]
         appendTime(min(removal.removedAt, now), to: &value)
-        value += [0, 0]
+        value.append(0)
         value += activityHash(removal.activityID)
         value += [0, 0, 0, 0, 0]
         return value
@@ -85,14 +86,14 @@ enum RegistryRecord {
         }
     }
 
-    /// Four bytes, zeros for none. Two ids of one channel and name meet in them once in four thousand million.
+    /// Three bytes, zeros for none. Two ids of one channel and name meet in them once in sixteen million.
     static func activityHash(_ id: String?) -> [UInt8] {
-        guard let id, !id.isEmpty else { return [0, 0, 0, 0] }
+        guard let id, !id.isEmpty else { return [0, 0, 0] }
         var hash = Insecure.SHA1()
         var text = id
         text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
-        let digest = Array(hash.finalize().prefix(4))
-        return digest == [0, 0, 0, 0] ? [0, 0, 0, 1] : digest
+        let digest = Array(hash.finalize().prefix(3))
+        return digest == [0, 0, 0] ? [0, 0, 1] : digest
     }
 
     enum Reading {
@@ -115,8 +116,7 @@ enum RegistryRecord {
         guard (1...PushToken.maximumBytes).contains(bytes.count - offset) else { return .malformed }
         let high = Int64(bytes[1]) << 32 | Int64(bytes[2]) << 24 | Int64(bytes[3]) << 16
         let registeredAt = epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))
-        let minutes = Int64(bytes[6]) << 8 | Int64(bytes[7])
-        guard registeredAt - minutes * 60_000 + span.life >= now else { return .absent }
+        guard registeredAt - Int64(bytes[6]) * ageUnit + span.life >= now else { return .absent }
         return .live(
             tokenOffset: offset, registeredAt: registeredAt, isInfrequent: bytes[0] & frequentPushesOff != 0)
     }

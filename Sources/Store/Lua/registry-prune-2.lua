@@ -20,8 +20,7 @@ local function time_bytes(t)
 end
 local function token_hash(token)
     local digest = redis.sha1hex(token)
-    return string.char(tonumber(digest:sub(1, 2), 16), tonumber(digest:sub(3, 4), 16), tonumber(digest:sub(5, 6), 16),
-        tonumber(digest:sub(7, 8), 16))
+    return string.char(tonumber(digest:sub(1, 2), 16), tonumber(digest:sub(3, 4), 16), tonumber(digest:sub(5, 6), 16))
 end
 
 local function prune(channel, token, since, ended)
@@ -30,7 +29,7 @@ local function prune(channel, token, since, ended)
     local flags = string.byte(old) or 0
     local marked = bit.band(flags, 8) ~= 0
     if bit.band(flags, 1) == 0 then
-        local token_at = marked and 22 or 13
+        local token_at = marked and 19 or 11
         if #old < token_at then return '0' end
         if string.sub(old, token_at) ~= token then return '2' end
         local registered = time(old, 2)
@@ -40,11 +39,11 @@ local function prune(channel, token, since, ended)
             return '2'
         end
         redis.call('HSET', KEYS[2], channel,
-            '\5' .. time_bytes(since or registered) .. '\0\0' .. token_hash(token) .. string.sub(old, 2, 6))
+            '\5' .. time_bytes(since or registered) .. '\0' .. token_hash(token) .. string.sub(old, 2, 6))
         return '1'
     end
-    if bit.band(flags, 4) ~= 0 and #old == 17 then
-        if string.sub(old, 9, 12) ~= token_hash(token) then return '2' end
+    if bit.band(flags, 4) ~= 0 and #old == 15 then
+        if string.sub(old, 8, 10) ~= token_hash(token) then return '2' end
         if since and since > time(old, 2) then
             redis.call('HSET', KEYS[2], channel, string.sub(old, 1, 1) .. time_bytes(since) .. string.sub(old, 7))
         end

@@ -13,39 +13,39 @@ local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 
 -- `stone` with the bytes of a time as its floor: registrations before it are refused, whosever they are.
-local function with_floor(stone, floor) return string.sub(stone, 1, 12) .. floor end
+local function with_floor(stone, floor) return string.sub(stone, 1, 10) .. floor end
 
 local value = ARGV[3]
 local answer = 1
 local old = redis.call('HGET', KEYS[2], ARGV[2])
 local flags = old and string.byte(old) or 0
 local noted = bit.band(flags, 8) ~= 0
-if old and bit.band(flags, 1) == 0 and #old > (noted and 21 or 12) then
-    local removed, id, held = time(value, 2), string.sub(value, 9, 12), string.sub(old, 9, 12)
+if old and bit.band(flags, 1) == 0 and #old > (noted and 18 or 10) then
+    local removed, id, held = time(value, 2), string.sub(value, 8, 10), string.sub(old, 8, 10)
     if removed < time(old, 2) then return 0 end
-    if id == held or id == '\0\0\0\0' or held == '\0\0\0\0' then
+    if id == held or id == '\0\0\0' or held == '\0\0\0' then
         local floor = string.sub(old, 2, 6)
-        if noted and time(old, 17) > removed then
+        if noted and time(old, 14) > removed then
             floor = string.sub(value, 2, 6)
-            value = '\1' .. string.sub(old, 17, 21) .. '\0\0' .. string.sub(old, 13, 16)
+            value = '\1' .. string.sub(old, 14, 18) .. '\0' .. string.sub(old, 11, 13)
         elseif noted then
-            floor = string.sub(old, 17, 21)
+            floor = string.sub(old, 14, 18)
         end
         value = with_floor(value, floor)
     else
         -- Not the activity that stands here: remembered, should its registration arrive after all. The newest is kept.
-        if removed == time(old, 2) or (noted and time(old, 17) >= removed) then return 0 end
-        value = string.char(bit.bor(flags, 8)) .. string.sub(old, 2, 12) .. id .. string.sub(value, 2, 6)
-            .. string.sub(old, noted and 22 or 13)
+        if removed == time(old, 2) or (noted and time(old, 14) >= removed) then return 0 end
+        value = string.char(bit.bor(flags, 8)) .. string.sub(old, 2, 10) .. id .. string.sub(value, 2, 6)
+            .. string.sub(old, noted and 19 or 11)
         answer = 0
     end
-elseif old and bit.band(flags, 1) == 1 and #old == 17 then
-    local removed, dead, floor = time(value, 2), time(old, 2), time(old, 13)
+elseif old and bit.band(flags, 1) == 1 and #old == 15 then
+    local removed, dead, floor = time(value, 2), time(old, 2), time(old, 11)
     local pruned = bit.band(flags, 4) ~= 0
-    local same = not pruned and string.sub(value, 9, 12) == string.sub(old, 9, 12)
+    local same = not pruned and string.sub(value, 8, 10) == string.sub(old, 8, 10)
     if removed >= dead then
         if same or dead < floor then
-            value = with_floor(value, string.sub(old, 13, 17))
+            value = with_floor(value, string.sub(old, 11, 15))
         else
             value = with_floor(value, string.sub(old, 2, 6))
         end

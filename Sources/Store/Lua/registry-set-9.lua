@@ -27,48 +27,48 @@ local record = ARGV[3]
 local isNew, begins, isNewCard = true, true, true
 local old = redis.call('HGET', KEYS[2], ARGV[2])
 local flags = old and string.byte(old) or 0
-if old and bit.band(flags, 1) == 0 and #old > (bit.band(flags, 8) ~= 0 and 21 or 12) then
+if old and bit.band(flags, 1) == 0 and #old > (bit.band(flags, 8) ~= 0 and 18 or 10) then
     local new = time(record, 2)
     if new < time(old, 2) then return 0 end
     begins = false
     -- 8 h 15 min, as in RegistryRecord: what stood there is over.
-    local before, id = string.sub(old, 9, 12), string.sub(record, 9, 12)
-    isNewCard = before ~= id and before ~= '\0\0\0\0' and id ~= '\0\0\0\0'
-        or time(old, 2) - (string.byte(old, 7) * 256 + string.byte(old, 8)) * 60000 + 29700000 < new
-    isNew = string.sub(old, bit.band(flags, 8) ~= 0 and 22 or 13) ~= string.sub(record, 13)
-    if bit.band(flags, 8) ~= 0 and time(old, 17) > new then
-        if string.sub(old, 13, 16) == string.sub(record, 9, 12) then
+    local before, id = string.sub(old, 8, 10), string.sub(record, 8, 10)
+    isNewCard = before ~= id and before ~= '\0\0\0' and id ~= '\0\0\0'
+        or time(old, 2) - string.byte(old, 7) * 120000 + 29700000 < new
+    isNew = string.sub(old, bit.band(flags, 8) ~= 0 and 19 or 11) ~= string.sub(record, 11)
+    if bit.band(flags, 8) ~= 0 and time(old, 14) > new then
+        if string.sub(old, 11, 13) == string.sub(record, 8, 10) then
             -- This activity's removal came before its registration.
             redis.call('HSET', KEYS[2], ARGV[2],
-                '\1' .. string.sub(old, 17, 21) .. '\0\0' .. string.sub(old, 13, 16) .. string.sub(record, 2, 6))
+                '\1' .. string.sub(old, 14, 18) .. '\0' .. string.sub(old, 11, 13) .. string.sub(record, 2, 6))
             return 0
         end
-        record = string.char(string.byte(record) + 8) .. string.sub(record, 2, 12) .. string.sub(old, 13, 21)
-            .. string.sub(record, 13)
+        record = string.char(string.byte(record) + 8) .. string.sub(record, 2, 10) .. string.sub(old, 11, 18)
+            .. string.sub(record, 11)
     end
-elseif old and bit.band(flags, 1) == 1 and #old == 17 then
-    local new, dead, floor = time(record, 2), time(old, 2), time(old, 13)
+elseif old and bit.band(flags, 1) == 1 and #old == 15 then
+    local new, dead, floor = time(record, 2), time(old, 2), time(old, 11)
     local pruned = bit.band(flags, 4) ~= 0
     if new < dead or (pruned and new == dead) then
-        local held = string.sub(old, 9, 12)
+        local held = string.sub(old, 8, 10)
         local same
         if pruned then
-            local digest = redis.sha1hex(string.sub(record, 13))
-            same = digest:sub(1, 8) == string.format('%02x%02x%02x%02x', string.byte(held, 1, 4))
+            local digest = redis.sha1hex(string.sub(record, 11))
+            same = digest:sub(1, 6) == string.format('%02x%02x%02x', string.byte(held, 1, 3))
         else
-            local id = string.sub(record, 9, 12)
-            same = id == held or id == '\0\0\0\0' or held == '\0\0\0\0'
+            local id = string.sub(record, 8, 10)
+            same = id == held or id == '\0\0\0' or held == '\0\0\0'
         end
         if same or new < floor then
             if new > floor then
-                redis.call('HSET', KEYS[2], ARGV[2], string.sub(old, 1, 12) .. string.sub(record, 2, 6))
+                redis.call('HSET', KEYS[2], ARGV[2], string.sub(old, 1, 10) .. string.sub(record, 2, 6))
             end
             return 0
         end
         if not pruned then
             -- Another activity was removed later; its own registration may still arrive.
-            record = string.char(string.byte(record) + 8) .. string.sub(record, 2, 12) .. held
-                .. string.sub(old, 2, 6) .. string.sub(record, 13)
+            record = string.char(string.byte(record) + 8) .. string.sub(record, 2, 10) .. held
+                .. string.sub(old, 2, 6) .. string.sub(record, 11)
         end
     end
 end

@@ -20,11 +20,11 @@ if count ~= ARGV[1] then return {count} end
 local threshold, now, life, kept = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 
 local function is_over(value)
-    if #value < 12 then return true end
-    local flags, a, b, c, d, e, m, n = string.byte(value, 1, 8)
+    if #value < 10 then return true end
+    local flags, a, b, c, d, e, age = string.byte(value, 1, 7)
     local at = (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
     if flags % 2 == 1 then return at + kept < now end
-    return at - (m * 256 + n) * 60000 + life < now
+    return at - age * 120000 + life < now
 end
 -- Lua's stack bounds how many arguments one call can take.
 local function in_parts(command, key, list)
