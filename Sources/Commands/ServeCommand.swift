@@ -58,20 +58,9 @@ struct ServeCommand: AsyncParsableCommand {
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)
-        let announcement = Task {
-            guard let port = await service.boundPort() else { return }
-            let host = settings.gateway.host.contains(":") ? "[\(settings.gateway.host)]" : settings.gateway.host
-            logger.notice("listening", metadata: ["url": "http://\(host):\(port)"])
-        }
-        do {
-            try await ServiceRun.run([service], within: .seconds(30), logger: logger)
-        } catch {
-            // Once it listens, what ends it is its own affair; before, it is the address.
-            guard await service.boundPort() == nil else { throw error }
-            throw CommandFailure(
-                .failed, "cannot listen on \(settings.gateway.host):\(settings.gateway.port): \(error)")
-        }
-        await announcement.value
+        try await ServiceRun.run(
+            [service], listener: service, at: settings.gateway.host, settings.gateway.port, saying: "listening",
+            within: .seconds(30), logger: logger)
         await client.close()
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import HTTPAPI
 import Logging
 import ServiceLifecycle
 
@@ -35,5 +36,25 @@ enum ServiceRun {
             try await tasks.next()
             tasks.cancelAll()
         }
+    }
+
+    /// The same where one of them listens: says where, and names the address if it cannot.
+    static func run(
+        _ services: [any Service], listener: any ListeningService, at host: String, _ port: Int, saying words: String,
+        within limit: Duration, logger: Logger
+    ) async throws {
+        let announcement = Task {
+            guard let port = await listener.boundPort() else { return }
+            let host = host.contains(":") ? "[\(host)]" : host
+            logger.notice("\(words)", metadata: ["url": "http://\(host):\(port)"])
+        }
+        do {
+            try await run(services, within: limit, logger: logger)
+        } catch {
+            // Once it listens, what ends it is its own affair; before, it is the address.
+            guard await listener.boundPort() == nil else { throw error }
+            throw CommandFailure(.failed, "cannot listen on \(host):\(port): \(error)")
+        }
+        await announcement.value
     }
 }

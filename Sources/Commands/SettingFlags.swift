@@ -57,13 +57,17 @@ struct WorkerFlags: ParsableArguments {
     var requestTimeout: String?
     @Option(name: [.customLong("name"), .customLong(SettingKey.workerName.flagName)], help: ArgumentHelp(.workerName))
     var name: String?
+    @Option(name: [.customLong("host"), .customLong(SettingKey.workerHost.flagName)], help: ArgumentHelp(.workerHost))
+    var host: String?
+    @Option(name: [.customLong("port"), .customLong(SettingKey.workerPort.flagName)], help: ArgumentHelp(.workerPort))
+    var port: String?
 
     var values: [SettingKey: String?] {
         [
             .workerTransport: transport, .workerLanes: lanes, .workerStreams: streams, .workerPage: page,
             .workerConcurrency: concurrency, .workerClaimAfter: claimAfter, .workerMaxClaims: maxClaims,
             .workerDrainTimeout: drainTimeout, .workerRequestTimeout: requestTimeout,
-            .workerName: name,
+            .workerName: name, .workerHost: host, .workerPort: port,
         ]
     }
 }

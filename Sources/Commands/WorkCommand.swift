@@ -3,6 +3,7 @@ import APNsWire
 import ArgumentParser
 import Fanout
 import Foundation
+import HTTPAPI
 import LiveActivity
 import Logging
 import Metrics
@@ -17,12 +18,13 @@ struct WorkCommand: AsyncParsableCommand {
         commandName: "work",
         abstract: "Run a worker: expands pushes, sends to APNs, settles the outcomes.",
         discussion: """
-            It opens no port. SIGTERM: no new work is begun, pages in flight are settled, exit 0 within \
+            It opens no port, but for --port: /healthz, /readyz and /metrics. SIGTERM: no new work is begun, pages in flight are settled, exit 0 within \
             worker.drain_timeout; SIGUSR1: logs what it has settled. Killed in any way, its work is finished by others within worker.claim_after.
 
             Examples:
               lamplighter work
               lamplighter work --lanes 4 --name worker-eu-1 --config /etc/lamplighter.yaml
+              lamplighter work --host 0.0.0.0 --port 9090
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -57,7 +59,19 @@ struct WorkCommand: AsyncParsableCommand {
         MetricsSystem.bootstrap(registry)
         let service = Worker(store: store, apps: served, options: Self.options(settings), logger: logger)
         let totals = WorkerTotals(registry: registry, logger: logger)
-        try await ServiceRun.run([totals, service], within: settings.worker.drainTimeout, logger: logger)
+        let limit = settings.worker.drainTimeout
+        if let port = settings.worker.port {
+            let host = settings.worker.host
+            let monitor = Monitor(
+                host: host, port: port, apps: apps.map(\.key), store: store, registry: registry,
+                version: Lamplighter.version, logger: logger)
+            // They are stopped from the last on: who watches sees the drain.
+            try await ServiceRun.run(
+                [monitor, totals, service], listener: monitor, at: host, port, saying: "health and metrics",
+                within: limit, logger: logger)
+        } else {
+            try await ServiceRun.run([totals, service], within: limit, logger: logger)
+        }
         totals.log()
         await client.close()
     }

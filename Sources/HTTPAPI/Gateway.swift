@@ -4,19 +4,18 @@ import HummingbirdCore
 public import Logging
 import NIOCore
 public import PrometheusText
-public import ServiceLifecycle
+import ServiceLifecycle
 public import Store
-import Synchronization
 
 /// The HTTP server: binds when it is run, answers until graceful shutdown, then lets requests in work finish. Keeps nothing
 /// that a restart would miss: all state is in Redis.
-public final class Gateway: Service {
+public final class Gateway: ListeningService {
     private let configuration: GatewayConfiguration
     private let store: Store
     private let registry: PrometheusRegistry
     private let logger: Logger
     private let clock: @Sendable () -> Int64
-    private let binding = Binding()
+    private let binding = BoundPort()
 
     /// `registry` is what `/metrics` renders; bootstrap `MetricsSystem` with the same one to show other parts' numbers too.
     public convenience init(
@@ -38,7 +37,6 @@ public final class Gateway: Service {
         self.clock = clock
     }
 
-    /// The port that is listened on; waits until there is one. Nil if the gateway ended without binding.
     public func boundPort() async -> Int? { await binding.port() }
 
     public func run() async throws {
@@ -92,39 +90,5 @@ private struct ClockKeeper: Service {
             try? await time.measure()
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: ServerTime.interval) }
         }
-    }
-}
-
-/// The bound port, once it is known.
-private final class Binding: Sendable {
-    private enum State {
-        case waiting([CheckedContinuation<Int?, Never>])
-        case settled(Int?)
-    }
-
-    private let state = Mutex(State.waiting([]))
-
-    func port() async -> Int? {
-        await withCheckedContinuation { continuation in
-            let settled: Int?? = state.withLock { state in
-                switch state {
-                case .settled(let port): return .some(port)
-                case .waiting(let others):
-                    state = .waiting(others + [continuation])
-                    return nil
-                }
-            }
-            if let port = settled { continuation.resume(returning: port) }
-        }
-    }
-
-    /// The first call counts.
-    func settle(_ port: Int?) {
-        let waiting: [CheckedContinuation<Int?, Never>] = state.withLock { state in
-            guard case .waiting(let waiting) = state else { return [] }
-            state = .settled(port)
-            return waiting
-        }
-        for continuation in waiting { continuation.resume(returning: port) }
     }
 }

@@ -1,7 +1,6 @@
 import LiveActivity
 import Logging
 import PrometheusText
-import Redis
 import Store
 import StrictJSON
 
@@ -65,26 +64,11 @@ struct Handlers: Sendable {
     func performOpen(_ operation: Operation) async throws(APIError) -> Answer? {
         switch operation {
         case .health: return Answer(200, ["ok": true, "version": .string(configuration.version)])
-        case .readiness: return try await readiness()
+        case .readiness:
+            return try await Readiness(store: store, apps: configuration.apps.map(\.key)).answer()
         case .metrics: return await prometheus()
         default: return nil
         }
-    }
-
-    private func readiness() async throws(APIError) -> Answer {
-        do throws(RedisError) {
-            try await store.redis.send(RedisCommand("PING"))
-        } catch {
-            // A server that answers at all but cannot serve (LOADING, …) is not ready either.
-            var problem = APIError(StoreError.redis(error))
-            problem.status = 503
-            problem.code = 50300
-            problem.retryAfter = problem.retryAfter ?? 5
-            throw problem
-        }
-        // An alarm is for people: the gateway takes publishes all the same, and their work is kept.
-        let alarms = (try? await store.alarms.list(configuration.apps.map(\.key))) ?? []
-        return Answer(200, ["ok": true, "alarms": .array(alarms.map(\.json))])
     }
 
     /// Queue depths and alarms are asked for at each scrape; without Redis the process's own numbers still come.
@@ -100,14 +84,5 @@ struct Handlers: Sendable {
             if let counts = try? await store.broadcasts.counts(app) { metrics.broadcasts(app, counts) }
         }
         return Answer(200, text: registry.text(), type: Answer.prometheusType)
-    }
-}
-
-extension Alarm {
-    var json: JSON {
-        [
-            "app": .string(app.rawValue), "kind": .string(kind.rawValue), "reason": .string(reason),
-            "since": .string(Instant.text(since)),
-        ]
     }
 }

@@ -86,6 +86,11 @@ extension SettingKey {
         "worker.request_timeout", .seconds(0.1...300), "10s", "deadline of one request to APNs")
     public static let workerName = SettingKey(
         "worker.name", .text, nil, "name in status and logs, unique in the fleet; default: host name and process id")
+    public static let workerHost = SettingKey(
+        "worker.host", .text, "127.0.0.1", "address that worker.port is opened on; 0.0.0.0 for all")
+    public static let workerPort = SettingKey(
+        "worker.port", .whole(0...65_535), nil,
+        "port for /healthz, /readyz and /metrics of a worker; 0 picks a free one; default: none is opened")
 
     public static let guardShare = SettingKey(
         "guard.share", .share(0.01...1), "0.5",
@@ -133,7 +138,7 @@ extension SettingKey {
         gatewayMaxQueueTotal,
         workerTransport, workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerMaxClaims,
         workerDrainTimeout,
-        workerRequestTimeout, workerName,
+        workerRequestTimeout, workerName, workerHost, workerPort,
         guardShare, guardAnswers, guardWindow,
         defaultsStaleAfter, defaultsCatchUp, budgetHighPerHour, budgetHighPerHourInfrequent,
         pacingMinInterval,

@@ -56,9 +56,7 @@ extension Settings {
     }
 
     private static func gateway(_ reader: inout SettingsReader) -> Gateway {
-        let host = reader.value(.gatewayHost, or: "", expected: "a host name or an address") { text in
-            text.isEmpty || text.contains(where: { " /".contains($0) }) ? nil : text
-        }
+        let host = reader.host(.gatewayHost)
         let port = reader.whole(.gatewayPort)
         let reachable = ["0.0.0.0", "::", "*"].contains(host) ? "127.0.0.1" : host
         let derived = "http://\(reachable.contains(":") ? "[\(reachable)]" : reachable):\(port)"
@@ -83,7 +81,8 @@ extension Settings {
             concurrency: reader.whole(.workerConcurrency), claimAfter: reader.duration(.workerClaimAfter),
             maxClaims: reader.whole(.workerMaxClaims),
             drainTimeout: reader.duration(.workerDrainTimeout), requestTimeout: reader.duration(.workerRequestTimeout),
-            name: name)
+            name: name, host: reader.host(.workerHost),
+            port: reader.text(.workerPort) == nil ? nil : reader.whole(.workerPort))
     }
 
     private static func unknownVariables(_ environment: [String: String]) -> [String] {

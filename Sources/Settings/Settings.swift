@@ -33,6 +33,9 @@ public struct Settings: Sendable {
         public var requestTimeout: Duration
         /// Nil: host name and process id.
         public var name: String?
+        /// Where health and metrics are served, if a port is given.
+        public var host: String
+        public var port: Int?
     }
 
     /// When APNs's word on dead tokens is not believed.

@@ -82,6 +82,12 @@ struct SettingsReader {
         }
     }
 
+    mutating func host(_ key: SettingKey) -> String {
+        value(key, or: "", expected: "a host name or an address") { text in
+            text.isEmpty || text.contains(where: { " /".contains($0) }) ? nil : text
+        }
+    }
+
     mutating func duration(_ key: SettingKey) -> Duration {
         guard case .seconds(let range) = key.form else { preconditionFailure("\(key.path) is no duration") }
         let limits = "from \(SettingText.seconds(range.lowerBound)) to \(SettingText.seconds(range.upperBound))"

@@ -1,0 +1,75 @@
+import Hummingbird
+import HummingbirdCore
+public import LiveActivity
+public import Logging
+import NIOCore
+public import PrometheusText
+import ServiceLifecycle
+public import Store
+import StrictJSON
+
+/// The HTTP server of a process that has no API of its own, a worker: `/healthz`, `/readyz` and `/metrics` as the gateway has
+/// them, without credentials, and nothing else.
+public final class Monitor: ListeningService {
+    private let host: String
+    private let port: Int
+    private let apps: [AppKey]
+    private let store: Store
+    private let registry: PrometheusRegistry
+    private let version: String
+    private let logger: Logger
+    private let binding = BoundPort()
+
+    /// `port` 0 picks a free one. `registry` is what `/metrics` renders.
+    public init(
+        host: String, port: Int, apps: [AppKey], store: Store, registry: PrometheusRegistry, version: String,
+        logger: Logger
+    ) {
+        self.host = host
+        self.port = port
+        self.apps = apps
+        self.store = store
+        self.registry = registry
+        self.version = version
+        self.logger = logger
+    }
+
+    public func boundPort() async -> Int? { await binding.port() }
+
+    public func run() async throws {
+        defer { binding.settle(nil) }
+        // Enough for anybody who watches; a crowd is none of them.
+        var configuration = ApplicationConfiguration(
+            address: .hostname(host, port: port), serverName: "lamplighter", backlog: 64)
+        configuration.availableConnectionsDelegate = MaximumAvailableConnections(64)
+        let application = Application(
+            router: router(),
+            server: .http1(
+                maximumBodyBytes: 1_024,
+                configuration: .init(
+                    additionalChannelHandlers: [StalledReaderHandler(timeout: .seconds(10))],
+                    idleTimeout: .seconds(60))),
+            configuration: configuration,
+            onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },
+            logger: logger)
+        try await application.run()
+    }
+
+    private func router() -> Router<BasicRequestContext> {
+        let router = Router(options: .autoGenerateHeadEndpoints)
+        let (registry, version) = (registry, version)
+        router.get("healthz") { _, _ in Answer(200, ["ok": true, "version": .string(version)]).response }
+        router.get("metrics") { _, _ in
+            Answer(200, text: registry.text(), type: Answer.prometheusType).response
+        }
+        let readiness = Readiness(store: store, apps: apps)
+        router.get("readyz") { _, _ in
+            do throws(APIError) {
+                return try await readiness.answer().response
+            } catch {
+                return Answer(error, operation: UUIDBytes.random().description, type: Answer.jsonType).response
+            }
+        }
+        return router
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a worker shows of itself, for those who watch it.
+@Suite("A worker's port")
+struct MonitorTests {
+    @Test("Health, readiness and what was settled, by app; nothing else, and no port unless it was asked for")
+    func metrics() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("watched", ["LAMPLIGHTER_WORKER_PORT": "0"])
+        defer { worker.kill() }
+        let url = try await listening(worker)
+        #expect(try await deployment.run("track", "match-1", Deployment.channel(1), Deployment.token(1)).code == 0)
+        let published = try await deployment.run("publish", "match-1", "--content-state", "{}", "--wait")
+        #expect(published.code == 0, "\(published.err)")
+
+        let health = try await deployment.call("GET", url + "/healthz", user: nil)
+        #expect(health.status == 200 && health.json["ok"] as? Bool == true)
+        let metrics = try await deployment.call("GET", url + "/metrics", user: nil)
+        #expect(metrics.status == 200)
+        let delivered = metrics.text.split(separator: "\n").filter { $0.contains(#"outcome="delivered""#) }
+        #expect(
+            delivered.contains { $0.hasPrefix("lamplighter_tokens_total{app=") && $0.hasSuffix(" 1") }, "\(delivered)")
+        let ready = try await deployment.call("GET", url + "/readyz", user: nil)
+        #expect(ready.status == 200 && ready.json["alarms"] as? [String] == [])
+        #expect(try await deployment.call("GET", url + "/api/activities", user: nil).status == 404)
+
+        deployment.redis.signal(SIGKILL)
+        let without = try await deployment.call("GET", url + "/readyz", user: nil)
+        #expect(without.status == 503, "\(without.text)")
+        #expect(try await deployment.call("GET", url + "/healthz", user: nil).status == 200)
+    }
+
+    @Test("An address in use ends the worker with its name")
+    func inUse() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one", ["LAMPLIGHTER_WORKER_PORT": "0"])
+        defer { worker.kill() }
+        let port = try #require(try await listening(worker).split(separator: ":").last)
+        let other = try await deployment.run("work", "--port", String(port))
+        #expect(other.code == 1 && other.err.contains("cannot listen on 127.0.0.1:\(port)"), "\(other.err)")
+    }
+
+    private func listening(_ worker: Program) async throws -> String {
+        try await worker.waitForLog("health and metrics")
+        let line = worker.err.split(separator: "\n").first { $0.contains("health and metrics") } ?? ""
+        return try #require(line.split(separator: " ").first { $0.hasPrefix("url=") }).dropFirst(4).description
+    }
+}
