@@ -73,6 +73,7 @@ struct DoctorChecks {
             try await RedisInspection.await(client, settings, logger: logger)
             findings.append(.good("Redis", "answers at \(settings.redisURL)"))
             findings += try await RedisInspection.findings(client).all
+            if let failover = RedisInspection.failover(settings) { findings.append(failover) }
             findings.append(try await clock(client))
         } catch {
             let failure = CommandFailure(error) ?? CommandFailure(.failed, "\(error)")

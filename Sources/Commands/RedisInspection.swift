@@ -56,6 +56,17 @@ struct RedisInspection {
         return RedisFindings(info: fields, configuration: configuration)
     }
 
+    /// Whether a failover, which sentinels begin by themselves, may lose what was accepted. Nil without them.
+    static func failover(_ settings: Settings) -> Finding? {
+        guard settings.redisURL.usesSentinels else { return nil }
+        if settings.waitReplicas > 0 {
+            return .good("Redis failover", "a publish is accepted when \(settings.waitReplicas) replicas have it")
+        }
+        return .warning(
+            "Redis failover", "a failover may lose what was accepted in the moment before it",
+            "redis.wait_replicas: 1, with two replicas, so that one may be away")
+    }
+
     /// Warns about every way in which this server may lose what was accepted.
     static func warn(_ redis: RedisClient, logger: Logger) async {
         guard let findings = try? await findings(redis) else { return }

@@ -156,6 +156,8 @@ struct ConnectionThread: ~Copyable {
             case .complete(let arena):
                 mailbox.resume(inFlight[head].batch, .success(arena))
                 head += 1
+                // After a failover another server is the primary, behind the same name; this one keeps its connections.
+                if arena.saysReadOnly { throw .broken("the server has become a replica") }
                 if isOwed { beginHead() }
             case .needsMore(let count):
                 if count > 0 { lastProgress = clock.now }
@@ -181,7 +183,7 @@ struct ConnectionThread: ~Copyable {
     private mutating func connect() {
         do throws(LinkFailure) {
             let greeting = Greeting(url: settings.url, options: settings.options, scripts: settings.scripts)
-            link = try greeting.connect(settings, mailbox)
+            link = try greeting.connect(settings, attempt: backoff.failures, mailbox)
             if backoff.failures > 0 { settings.logger.notice("Redis is back", metadata: ["url": "\(settings.url)"]) }
             backoff.succeeded()
             mailbox.isFailing.store(false, ordering: .relaxed)

@@ -1,11 +1,10 @@
-internal import Glibc
 internal import Synchronization
 
 /// What is said on a new connection before any caller's command: AUTH and SELECT, which must succeed; a name, the
 /// connection's id and the scripts, which need not (a user may lack the right, a server may still be loading).
 struct Greeting {
     private enum Step {
-        case mustSucceed, mayFail, clientID
+        case mustSucceed, mayFail, clientID, primary
     }
     private var commands: [RedisCommand] = []
     private var steps: [Step] = []
@@ -14,6 +13,8 @@ struct Greeting {
         if let password = url.password {
             add(RedisCommand("AUTH", (url.user.map { [.string($0)] } ?? []) + [.string(password)]), .mustSucceed)
         }
+        // A sentinel may not have heard yet.
+        if case .sentinels = url.endpoint { add(RedisCommand("ROLE"), .primary) }
         if url.database != 0 { add(RedisCommand("SELECT", [.int(url.database)]), .mustSucceed) }
         add(RedisCommand("CLIENT", ["SETNAME", .string(options.clientName)]), .mayFail)
         add(RedisCommand("CLIENT", ["ID"]), .clientID)
@@ -25,40 +26,26 @@ struct Greeting {
         steps.append(step)
     }
 
-    /// Blocks the connection's thread for at most twice the connect timeout: to connect, and to be greeted back. The
-    /// second half ends at once when the mailbox closes.
-    func connect(_ settings: ConnectionSettings, _ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
+    /// Blocks the connection's thread for at most twice the connect timeout, to connect and to be greeted back, and as long for
+    /// each sentinel that has to be asked. `attempt`: how many have failed before.
+    func connect(
+        _ settings: ConnectionSettings, attempt: Int, _ mailbox: Mailbox
+    ) throws(LinkFailure) -> RedisLink {
         let timeout = settings.options.connectTimeout
-        var link = try RedisLink(settings.url.endpoint, timeout: timeout, limits: settings.limits)
-        link.append(commands.flatMap(\.encoded))
-        link.expect(replies: commands.count)
-        let clock = ContinuousClock()
-        let deadline = clock.now + timeout
-        while true {
-            do throws(LinkFailure) {
-                try link.flush()
-                guard clock.now < deadline else { throw .broken("connected, but no greeting within \(timeout)") }
-                var descriptors = [
-                    pollfd(
-                        fd: link.descriptor, events: Int16(link.hasUnwritten ? POLLIN | POLLOUT : POLLIN), revents: 0),
-                    pollfd(fd: mailbox.wakeUp, events: Int16(POLLIN), revents: 0),
-                ]
-                wait(for: &descriptors, timeout: clock.now.duration(to: deadline))
-                if descriptors[1].revents != 0 {
-                    mailbox.clearSignal()
-                    if mailbox.isClosing { throw .broken("the client was closed") }
-                }
-                guard descriptors[0].revents & ~Int16(POLLOUT) != 0, try link.receive() else { continue }
-            } catch {
-                // A server that is full, or protected, says so and hangs up, perhaps before it was spoken to.
-                _ = try? link.receive()
-                _ = try? link.readReplies()
-                if let words = link.errorSoFar { throw .broken("\(error.why), saying: \(words)") }
-                throw error
-            }
-            guard case .complete(let arena) = try link.readReplies() else { continue }
-            try judge(arena.replies(commands.count), mailbox)
+        let address: RedisAddress
+        switch settings.url.endpoint {
+        case .server(let server): address = server
+        case .sentinels(let sentinels): address = try sentinels.address(turn: attempt, settings, mailbox)
+        }
+        do throws(LinkFailure) {
+            var link = try RedisLink(address, timeout: timeout, limits: settings.limits)
+            try judge(link.exchange(commands, within: timeout, mailbox), mailbox)
             return link
+        } catch {
+            if case .sentinels = settings.url.endpoint, case .broken(let why) = error {
+                throw .broken("the primary at \(address): \(why)")
+            }
+            throw error
         }
     }
 
@@ -69,6 +56,11 @@ struct Greeting {
                 if let error = reply.error { throw .refused(error) }
             case .clientID:
                 mailbox.clientID.store((try? reply.integer()) ?? 0, ordering: .relaxed)
+            case .primary:
+                // A user without the right to ask is told by READONLY.
+                if let role = try? reply.array().first?.string(), role != "master" {
+                    throw .broken("it is a replica; the failover is not complete")
+                }
             case .mayFail: break
             }
         }

@@ -38,9 +38,9 @@ struct RedisLink: ~Copyable {
     private(set) var writtenTotal = 0
 
     /// Blocks up to `timeout`, apart from the system's name resolution.
-    init(_ endpoint: RedisURL.Endpoint, timeout: Duration, limits: ReplyLimits) throws(LinkFailure) {
+    init(_ address: RedisAddress, timeout: Duration, limits: ReplyLimits) throws(LinkFailure) {
         let made =
-            switch endpoint {
+            switch address {
             case .tcp(let host, let port): redisConnectWithTimeout(host, Int32(port), timeval(timeout))
             case .unix(let path): redisConnectUnixWithTimeout(path, timeval(timeout))
             }
@@ -52,7 +52,7 @@ struct RedisLink: ~Copyable {
             redisFree(made)
             throw .broken(text)
         }
-        if case .tcp = endpoint { redisEnableKeepAlive(made) }
+        if case .tcp = address { redisEnableKeepAlive(made) }
         _ = fcntl(made.pointee.fd, F_SETFD, FD_CLOEXEC)
         _ = fcntl(made.pointee.fd, F_SETFL, fcntl(made.pointee.fd, F_GETFL) | O_NONBLOCK)
         let functions = UnsafeMutablePointer<redisReplyObjectFunctions>.allocate(capacity: 1)

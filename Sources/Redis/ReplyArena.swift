@@ -19,9 +19,13 @@ final class ReplyArena: Sendable {
     let bytes: [UInt8]
     let nodes: [ReplyNode]
 
-    init(bytes: [UInt8], nodes: [ReplyNode]) {
+    /// A write was refused because the server is a replica.
+    let saysReadOnly: Bool
+
+    init(bytes: [UInt8], nodes: [ReplyNode], saysReadOnly: Bool = false) {
         self.bytes = bytes
         self.nodes = nodes
+        self.saysReadOnly = saysReadOnly
     }
 }
 
@@ -34,6 +38,7 @@ struct ReplyBuilder {
     private(set) var expected = 0
     /// Set when a limit was passed; hiredis itself would report "out of memory".
     private(set) var violation: String?
+    private var saysReadOnly = false
     private let limits: ReplyLimits
 
     init(limits: ReplyLimits) { self.limits = limits }
@@ -45,13 +50,14 @@ struct ReplyBuilder {
         completed = 0
         expected = replies
         violation = nil
+        saysReadOnly = false
     }
 
     mutating func completeOne() { completed += 1 }
 
     mutating func finish() -> ReplyArena {
         defer { begin(replies: 0) }
-        return ReplyArena(bytes: bytes, nodes: nodes)
+        return ReplyArena(bytes: bytes, nodes: nodes, saysReadOnly: saysReadOnly)
     }
 
     mutating func addText(_ kind: ReplyNode.Kind, _ text: UnsafeRawBufferPointer, at slot: Int) -> Bool {
@@ -61,6 +67,7 @@ struct ReplyBuilder {
         }
         nodes[slot] = ReplyNode(position: Int64(bytes.count), count: UInt32(text.count), kind: kind)
         bytes.append(contentsOf: text)
+        if kind == .error, text.starts(with: "READONLY".utf8) { saysReadOnly = true }
         return true
     }
 

@@ -39,7 +39,8 @@ public struct SettingKey: Sendable, Hashable {
 
 extension SettingKey {
     public static let redisURL = SettingKey(
-        "redis.url", .text, "redis://127.0.0.1:6379/0", "Redis: redis://[user:password@]host:port/db or unix:///path")
+        "redis.url", .text, "redis://127.0.0.1:6379/0",
+        "Redis: redis://[user:password@]host:port/db, unix:///path or redis+sentinel://host:port,…/name/db")
     public static let redisConnections = SettingKey(
         "redis.connections", .whole(1...64), "2", "connections to Redis, one thread each")
     public static let redisPrefix = SettingKey(

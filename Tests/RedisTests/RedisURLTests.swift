@@ -12,6 +12,9 @@ import Testing
         ("redis://user:secret@host:1/2", "redis://user:***@host:1/2"),
         ("redis://us%65r:s%40%3a%2F@host", "redis://user:***@host:6379/0"),
         ("redis://user:a:b@c@host", "redis://user:***@host:6379/0"),
+        ("redis+sentinel://a/lamp", "redis+sentinel://a:26379/lamp/0"),
+        ("redis+sentinel://a,b:1,[::1]:2/my.main_1-b/3", "redis+sentinel://a:26379,b:1,[::1]:2/my.main_1-b/3"),
+        ("redis+sentinel://u:secret@a,b/lamp/?sentinel_password=s%26", "redis+sentinel://u:***@a:26379,b:26379/lamp/0"),
         ("unix:///run/redis.sock", "unix:///run/redis.sock"),
         ("unix:///run/redis.sock?db=0", "unix:///run/redis.sock"),
         ("unix:///run/a%20b.sock?db=4", "unix:///run/a b.sock?db=4"),
@@ -25,7 +28,13 @@ import Testing
     /// Each error names the part that is wrong, and quotes none of it.
     @Test(arguments: [
         ("", "redis://"), ("localhost:6379", "redis://"), ("http://secret", "scheme"), ("://secret", "scheme"),
-        ("rediss://secret", "TLS"), ("redis+sentinel://secret:1,b:2/m/0", "redis+sentinel:// is not built yet"),
+        ("rediss://secret", "TLS"), ("redis+sentinel://secret:1", "behind the sentinels"),
+        ("redis+sentinel://a,,secret/m", "host"), ("redis+sentinel://a:x/secret", "port"),
+        ("redis+sentinel://a/se!cret", "behind the sentinels"), ("redis+sentinel:///secret", "host"),
+        ("redis+sentinel://a/m/secret", "database"), ("redis+sentinel://a/m/0/1", "database"),
+        ("redis+sentinel://a/m?password=secret", "sentinel_password"),
+        ("redis+sentinel://a/m?sentinel_password=", "sentinel_password"),
+        ("redis+sentinel://a/m?sentinel_password=secret%g", "sentinels' password"),
         ("redis+cluster://secret:1", "redis+cluster:// is not built yet"),
         ("redis://", "host"), ("redis:///1", "host"), ("redis://:7000", "host"), ("redis://ho st", "host"),
         ("redis://user:secret/word@host", "%2F"), ("redis://user:sec#ret@host", "%23"),
@@ -49,10 +58,10 @@ import Testing
     }
 
     @Test func arbitraryTextNeverCrashes() {
-        let alphabet = Array("redisunix:/@[]%?#=db019aé\0 ".unicodeScalars)
+        let alphabet = Array("redisunix:/@[],%?#=db019aé\0 ".unicodeScalars)
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {
-            var text = ["redis://", "unix://", ""].randomElement(using: &generator) ?? ""
+            var text = ["redis://", "unix://", "redis+sentinel://", ""].randomElement(using: &generator) ?? ""
             for _ in 0..<Int.random(in: 0...24, using: &generator) {
                 text.unicodeScalars.append(alphabet.randomElement(using: &generator) ?? "a")
             }

@@ -3,17 +3,21 @@ import Foundation
 extension RedisServer {
     /// One command without spaces in its arguments, on a connection of its own: the first line of the answer.
     public func command(_ words: String) throws -> String {
-        let socket = try connectedSocket(path: socketPath)
-        defer { close(socket) }
-        var timeout = timeval(tv_sec: 10, tv_usec: 0)
-        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
-        let line = Array((words + "\r\n").utf8)
-        guard send(socket, line, line.count, Int32(MSG_NOSIGNAL)) == line.count else {
-            throw SocketError(description: "send: \(lastSystemError())")
-        }
-        var answer: [UInt8] = []
-        var byte: UInt8 = 0
-        while recv(socket, &byte, 1, 0) == 1, byte != UInt8(ascii: "\r") { answer.append(byte) }
-        return String(decoding: answer, as: UTF8.self)
+        try firstLine(of: words, on: connectedSocket(path: socketPath))
     }
+}
+
+/// Sends a command in a line and reads the first line of the answer; closes `socket`.
+func firstLine(of words: String, on socket: Int32) throws -> String {
+    defer { close(socket) }
+    var timeout = timeval(tv_sec: 10, tv_usec: 0)
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+    let line = Array((words + "\r\n").utf8)
+    guard send(socket, line, line.count, Int32(MSG_NOSIGNAL)) == line.count else {
+        throw SocketError(description: "send: \(lastSystemError())")
+    }
+    var answer: [UInt8] = []
+    var byte: UInt8 = 0
+    while recv(socket, &byte, 1, 0) == 1, byte != UInt8(ascii: "\r") { answer.append(byte) }
+    return String(decoding: answer, as: UTF8.self)
 }

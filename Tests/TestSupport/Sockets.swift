@@ -49,6 +49,26 @@ public func connectedSocket(path: String) throws -> Int32 {
     return socket
 }
 
+/// A TCP socket connected to a port of 127.0.0.1.
+func connectedSocket(port: Int) throws -> Int32 {
+    let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard socket >= 0 else { throw SocketError(description: "socket: \(lastSystemError())") }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    let connected = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+    }
+    guard connected else {
+        defer { close(socket) }
+        throw SocketError(description: "connect: \(lastSystemError())")
+    }
+    return socket
+}
+
 /// A pipe whose ends other children do not inherit.
 func pipeClosedOnExec() throws -> (read: Int32, write: Int32) {
     var ends: [Int32] = [-1, -1]

@@ -1,0 +1,85 @@
+extension RedisURL {
+    static func tcp(_ text: Substring, port: Int = 6_379) throws(RedisURLError) -> RedisAddress {
+        let host: Substring
+        var rest: Substring
+        if text.hasPrefix("[") {
+            guard let end = text.firstIndex(of: "]") else {
+                throw RedisURLError(description: "the IPv6 address lacks its closing bracket")
+            }
+            host = text[text.index(after: text.startIndex)..<end]
+            rest = text[end...].dropFirst()
+            guard host.utf8.allSatisfy({ $0.isHostByte || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%") }) else {
+                throw RedisURLError(description: "the host in brackets is not an IPv6 address")
+            }
+        } else {
+            guard text.count(where: { $0 == ":" }) <= 1 else {
+                throw RedisURLError(
+                    description: "the host has several colons: an IPv6 address stands in brackets, [::1]")
+            }
+            host = text.prefix { $0 != ":" }
+            rest = text[host.endIndex...]
+            guard host.utf8.allSatisfy(\.isHostByte) else {
+                throw RedisURLError(
+                    description: "the host may hold only letters, digits, - _ and .")
+            }
+        }
+        guard (1...255).contains(host.utf8.count) else {
+            throw RedisURLError(description: "the host is missing or too long")
+        }
+        guard !rest.isEmpty else { return .tcp(host: String(host), port: port) }
+        guard rest.removeFirst() == ":" else {
+            throw RedisURLError(description: "after the bracket only :port may follow")
+        }
+        return .tcp(host: String(host), port: try number(rest, in: 1...65_535, part: "port"))
+    }
+
+    static func number(
+        _ text: Substring, in range: ClosedRange<Int>, part: String
+    ) throws(RedisURLError) -> Int {
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number)
+        else {
+            throw RedisURLError(
+                description: "the \(part) must be a number of \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    static func decoded(_ text: Substring, part: String) throws(RedisURLError) -> String {
+        let broken = RedisURLError(
+            description:
+                "the \(part) has a % that is not followed by two hex digits (write % itself as %25), or is not UTF-8")
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue) else {
+                throw broken
+            }
+            bytes.append(high << 4 | low)
+        }
+        guard let result = String(validating: bytes, as: UTF8.self) else { throw broken }
+        return result
+    }
+
+    private static func hexValue(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case 0x30...0x39: digit - 0x30
+        case 0x41...0x46: digit - 0x37
+        case 0x61...0x66: digit - 0x57
+        default: nil
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isHostByte: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/// Redis Sentinel: several watchmen that agree which server is the primary. They are asked whenever a connection is made, so
+/// that a failover is followed by connecting anew (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
+struct Sentinels: Sendable, Hashable, CustomStringConvertible {
+    let addresses: [RedisAddress]
+    /// What they call the primary.
+    let primary: String
+    /// Their own.
+    let password: String?
+
+    /// `hosts`: `host[:port],…`; `query`: `sentinel_password=…` or nothing.
+    init(hosts: Substring, primary: Substring, query: Substring?) throws(RedisURLError) {
+        var addresses: [RedisAddress] = []
+        for host in hosts.split(separator: ",", omittingEmptySubsequences: false) {
+            addresses.append(try RedisURL.tcp(host, port: 26_379))
+        }
+        let name = try RedisURL.decoded(primary, part: "primary's name")
+        // What `sentinel monitor` takes.
+        guard !name.isEmpty, name.utf8.allSatisfy(\.isPrimaryNameByte) else {
+            throw RedisURLError(
+                description: "behind the sentinels stands the name they know the primary by, and perhaps a database: "
+                    + "redis+sentinel://host1,host2/mymaster/0")
+        }
+        self.addresses = addresses
+        self.primary = name
+        let parameter = "sentinel_password="
+        guard let query else {
+            password = nil
+            return
+        }
+        guard query.hasPrefix(parameter), !query.contains("&"), query.count > parameter.count else {
+            throw RedisURLError(description: "redis+sentinel:// knows only ?sentinel_password=… after the path")
+        }
+        password = try RedisURL.decoded(query.dropFirst(parameter.count), part: "sentinels' password")
+    }
+
+    /// Without the password.
+    var description: String { addresses.map(\.description).joined(separator: ",") + "/" + primary }
+
+    /// Asks one after the other, from the one whose turn it is: after a failed attempt it is the next one's, since the first
+    /// may not have heard of a failover.
+    func address(turn: Int, _ settings: ConnectionSettings, _ mailbox: Mailbox) throws(LinkFailure) -> RedisAddress {
+        var failures: [String] = []
+        for offset in addresses.indices {
+            let sentinel = addresses[(turn + offset) % addresses.count]
+            do throws(LinkFailure) {
+                return try ask(sentinel, settings, mailbox)
+            } catch {
+                if mailbox.isClosing { throw error }
+                failures.append("sentinel \(sentinel): \(error.why)")
+            }
+        }
+        throw .broken(failures.joined(separator: "; "))
+    }
+
+    private func ask(
+        _ sentinel: RedisAddress, _ settings: ConnectionSettings, _ mailbox: Mailbox
+    ) throws(LinkFailure) -> RedisAddress {
+        let timeout = settings.options.connectTimeout
+        var link = try RedisLink(sentinel, timeout: timeout, limits: settings.limits)
+        let question = RedisCommand("SENTINEL", ["get-master-addr-by-name", .string(primary)])
+        let replies = try link.exchange(
+            (password.map { [RedisCommand("AUTH", [.string($0)])] } ?? []) + [question], within: timeout, mailbox)
+        for reply in replies {
+            if let error = reply.error { throw .refused(error) }
+        }
+        guard let answer = replies.last, !answer.isNil else { throw .broken("it knows no primary called \(primary)") }
+        guard let parts = try? answer.array(), parts.count == 2, let host = try? parts[0].string(),
+            let port = (try? parts[1].string()).flatMap(Int.init), (1...65_535).contains(port), !host.isEmpty
+        else { throw .protocolViolation("it names no address") }
+        return .tcp(host: host, port: port)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isPrimaryNameByte: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
+        default: false
+        }
+    }
+}

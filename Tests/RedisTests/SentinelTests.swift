@@ -1,0 +1,112 @@
+import Foundation
+import Redis
+import TestSupport
+import Testing
+
+/// Real sentinels: where they say the primary is, there the client goes, and follows it.
+@Suite struct SentinelTests {
+    /// A primary, a replica of it that has caught up, and a sentinel that watches them.
+    private struct Pair {
+        let first: RedisServer
+        let second: RedisServer
+        let sentinel: SentinelServer
+
+        init(password: String? = nil, sentinelPassword: String? = nil) async throws {
+            let secret = password.map { ["--requirepass", $0, "--masterauth", $0] } ?? []
+            first = try await RedisServer.start(tcp: true, extra: secret)
+            second = try await RedisServer.start(
+                tcp: true, extra: ["--replicaof", "127.0.0.1", "\(first.port ?? 0)"] + secret)
+            sentinel = try await SentinelServer.start(
+                watching: first, password: sentinelPassword, primaryPassword: password)
+        }
+
+        func url(_ more: String = "") throws -> RedisURL {
+            try RedisURL("redis+sentinel://127.0.0.1:\(sentinel.port)/\(SentinelServer.primary)\(more)")
+        }
+
+        func port(_ redis: RedisClient) async throws -> Int {
+            Int(try await redis.configValue("port") ?? "") ?? 0
+        }
+    }
+
+    @Test func theClientFindsThePrimaryAndFollowsAFailover() async throws {
+        let pair = try await Pair()
+        let redis = RedisClient(url: try pair.url(), logger: quiet)
+        try await redis.send(RedisCommand("SET", ["before", "1"]))
+        #expect(try await pair.port(redis) == pair.first.port)
+        try await eventually("the replica has it") {
+            try await redis.send(RedisCommand("WAIT", [1, 10])).integer() == 1
+        }
+        try await pair.sentinel.failOver()
+        try await eventually("the other server takes writes", within: .seconds(60)) {
+            guard (try? await redis.send(RedisCommand("SET", ["after", "1"]))) != nil else { return false }
+            return try await pair.port(redis) == pair.second.port
+        }
+        #expect(try await redis.send(RedisCommand("GET", ["before"])).string() == "1")
+        await redis.close()
+    }
+
+    @Test func aPrimaryThatIsKilledIsReplaced() async throws {
+        let pair = try await Pair()
+        let redis = RedisClient(url: try pair.url(), logger: quiet)
+        try await eventually("the replica is there") {
+            try await redis.send(RedisCommand("WAIT", [1, 10])).integer() == 1
+        }
+        // What it learns of replicas it learns from the primary, every now and then.
+        try await eventually("the sentinel knows the replica", within: .seconds(60)) {
+            try pair.sentinel.command("SENTINEL REPLICAS \(SentinelServer.primary)") == "*1"
+        }
+        pair.first.signal(SIGKILL)
+        try await eventually("the other server takes writes", within: .seconds(90)) {
+            (try? await redis.send(RedisCommand("SET", ["after", "1"]))) != nil
+        }
+        #expect(try await pair.port(redis) == pair.second.port)
+        await redis.close()
+    }
+
+    /// Behind the address of a hosted service another server may have become the primary, which only a new connection finds.
+    @Test func aConnectionToAServerThatBecameAReplicaIsLeft() async throws {
+        let server = try await RedisServer.start(tcp: true)
+        let redis = RedisClient(url: server.tcpURL, connections: 1, logger: quiet)
+        let before = try await redis.send(RedisCommand("CLIENT", ["ID"])).integer()
+        _ = try server.command("REPLICAOF 127.0.0.1 \(try freePort())")
+        await #expect(
+            throws: RedisError.server(
+                code: "READONLY", message: "READONLY You can't write against a read only replica.")
+        ) {
+            try await redis.send(RedisCommand("SET", ["a", "1"]))
+        }
+        #expect(try await redis.send(RedisCommand("CLIENT", ["ID"])).integer() != before)
+        _ = try server.command("REPLICAOF NO ONE")
+        try await redis.send(RedisCommand("SET", ["a", "1"]))
+        await redis.close()
+    }
+
+    @Test func passwordsOfBothAreTheirOwn() async throws {
+        let pair = try await Pair(password: "redis-secret", sentinelPassword: "watch-secret")
+        let text =
+            "redis+sentinel://:redis-secret@127.0.0.1:\(pair.sentinel.port)/\(SentinelServer.primary)/2"
+        let redis = RedisClient(url: try RedisURL(text + "?sentinel_password=watch-secret"), logger: quiet)
+        try await redis.ping()
+        await redis.close()
+        let without = RedisClient(url: try RedisURL(text), logger: quiet)
+        let error = await #expect(throws: RedisError.self) { try await without.ping() }
+        #expect(error?.description.contains("NOAUTH") == true, "\(error?.description ?? "")")
+        #expect(error?.description.contains("secret") == false)
+        await without.close()
+    }
+
+    @Test func eachSentinelIsAskedAndAWrongNameIsTold() async throws {
+        let pair = try await Pair()
+        let dead = try freePort()
+        let list = "redis+sentinel://127.0.0.1:\(dead),127.0.0.1:\(pair.sentinel.port)/"
+        let redis = RedisClient(url: try RedisURL(list + SentinelServer.primary), logger: quiet)
+        try await redis.ping()
+        await redis.close()
+        let wrong = RedisClient(url: try RedisURL(list + "other"), logger: quiet)
+        let error = await #expect(throws: RedisError.self) { try await wrong.ping() }
+        let words = error?.description ?? ""
+        #expect(words.contains("knows no primary called other") && words.contains("127.0.0.1:\(dead)"), "\(words)")
+        await wrong.close()
+    }
+}
