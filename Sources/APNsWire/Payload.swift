@@ -74,6 +74,20 @@ public struct Payload: Sendable, Hashable {
         return payload
     }
 
+    /// An `end` that shows what an update told: the update as it went out, with the end's own time and without the alert. Without
+    /// `shown`, or if it would be too large, the end as it is: the device keeps what it shows.
+    public static func end(_ end: [UInt8], showing shown: [UInt8]?) -> [UInt8] {
+        guard let shown else { return end }
+        let update = Array(#","event":"update""#.utf8)
+        let head = timestampOffset + timestampDigits
+        guard end.count > head, shown.dropFirst(head).starts(with: update),
+            shown.prefix(timestampOffset) == end.prefix(timestampOffset)
+        else { return end }
+        let rest = withoutAlert(shown).dropFirst(head + update.count)
+        let bytes = Array(end.prefix(head)) + Array(#","event":"end""#.utf8) + rest
+        return bytes.count <= maximumBytes ? bytes : end
+    }
+
     /// How a start ends: the new activity is asked for an update token (iOS 18; before, each has one).
     private static let inputToken = Array(#","input-push-token":1}}"#.utf8)
 

@@ -50,6 +50,7 @@ struct ActivityCommand: AsyncParsableCommand {
         table.add("shards", Terminal.grouped(activity.shards))
         table.add("last push", activity.last_push_id ?? "none")
         table.add("ended", activity.ended ? "yes" : "no")
+        if let due = activity.automatic_end_at { table.add("automatic end", due) }
         if let type = activity.attributes_type { table.add("type", type) }
         if let broadcast = activity.broadcast {
             table.add("broadcast channel", broadcast.channel ?? "none yet (\(broadcast.state))")
@@ -72,6 +73,7 @@ struct ActivityCommand: AsyncParsableCommand {
         var shards: Int
         var last_push_id: String?
         var ended: Bool
+        var automatic_end_at: String?
         var attributes_type: String?
         var broadcast: BroadcastCommand.Answer.Channel?
     }

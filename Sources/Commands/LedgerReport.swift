@@ -21,6 +21,7 @@ struct LedgerReport: Decodable, Sendable {
     var demoted: Int?
     var late: Int?
     var stale: Int?
+    var automatic: Bool?
     var superseded_by: String?
     var broadcast: Broadcast?
     var created_at: Timestamp
@@ -74,7 +75,7 @@ struct LedgerReport: Decodable, Sendable {
         var head = Table(.left, .left)
         head.add("push", push_id)
         head.add("name", name)
-        head.add("event", "\(event), priority \(priority)")
+        head.add("event", "\(event)\(automatic == true ? ", automatic" : ""), priority \(priority)")
         head.add("state", state + (superseded_by.map { " by \($0)" } ?? "") + (duration.map { " after \($0)" } ?? ""))
         if let broadcast {
             let answer = [broadcast.status.map { "\($0)" }, broadcast.reason].compactMap { $0 }.joined(separator: " ")

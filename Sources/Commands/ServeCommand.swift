@@ -36,6 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
                 key: app.key, secret: try app.required(.secret), masterSecret: try app.required(.masterSecret),
                 bundleID: try app.required(.bundleID))
             served.staleAfter = settings.staleAfter(app).map { Int($0 / .seconds(1)) }
+            served.endAfter = settings.endAfter(app)
             served.catchesUp = settings.catchUp(app)
             return served
         }

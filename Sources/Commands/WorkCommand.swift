@@ -50,7 +50,7 @@ struct WorkCommand: AsyncParsableCommand {
                     other.origin = origin
                     return try settings.worker.transport.make(other, logger)
                 },
-                broadcasts: try Self.broadcasts(app, configuration, logger))
+                broadcasts: try Self.broadcasts(app, configuration, logger), endAfter: settings.endAfter(app))
         }
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, logger: logger)

@@ -113,6 +113,8 @@ struct RetryRun: Sendable {
             let isTooLate = record.event == .start && (isOver || channel.follows && !record.restarts)
             if channel.token == nil || isTooLate
                 || record.event == .end && (channel.followsSince ?? 0) >= record.createdAt
+                // Another card by now, which is young.
+                || !record.isFor(startedAt: channel.startedAt ?? .min)
             {
                 gone.finish(channel, as: .skipped)
             } else if channel.isQuarantined {

@@ -159,7 +159,8 @@ struct Sweep: Sendable {
     func sorted(
         _ tokens: TokenPage, _ signs: MarkSigns, setAside: Marks.Mark?
     ) async throws(StoreError) -> Page? {
-        let audience = try await sweeper.store.channels.filter(lease.app, tokens, claim.record.audience)
+        let cards = claim.record.targets(of: tokens)
+        let audience = try await sweeper.store.channels.filter(lease.app, cards, claim.record.audience)
         guard
             let marks = try await sweeper.store.registry.marks(
                 lease.app, lease.name, audience, signs, for: claim.record.event)
@@ -292,13 +293,21 @@ extension HeldLease {
 }
 
 extension PushRecord {
+    /// Of an automatic end those whose cards are old enough, of other pushes all.
+    func targets(of page: TokenPage) -> TokenPage {
+        isAutomatic ? page.filtered { isFor(startedAt: page.entries[$0].startedAt) } : page
+    }
+
+    /// What goes out, the same for all of its tokens but some of a start: an automatic end shows what the update told that it ends.
+    private var rendered: [UInt8] { isAutomatic ? Payload.end(payload, showing: shown) : payload }
+
     /// A late follower is brought the state, not the alert: what that told is in the past.
     func prepared(bundleID: String, _ name: ActivityName, isLate: Bool = false) -> PreparedPush {
         PreparedPush(
             headers: PushHeaders(
                 bundleID: bundleID, priority: demotion == .all ? .low : priority, expiration: expiry,
                 collapseID: event == .start ? CollapseID.start(name) : nil),
-            payload: isLate ? Payload.withoutAlert(payload) : payload)
+            payload: isLate ? Payload.withoutAlert(rendered) : rendered)
     }
 
     /// A start for devices that can take an activity's updates from the name's broadcast channel, if it has one.

@@ -57,7 +57,8 @@ extension Sweeper {
         let now = store.time.now()
         for (record, waits) in states.waiting.map({ ($0, true) }) + states.kept.map({ ($0, false) }) {
             if page.isEmpty { break }
-            if record.event == .start { continue }
+            // What is for old cards alone is not awaited.
+            if record.event == .start || record.isAutomatic { continue }
             let audience = try await store.channels.filter(item.app, page, record.audience)
             var covered: Set<[UInt8]> = []
             for index in 0..<audience.count {

@@ -12,6 +12,7 @@ struct Timers: Sendable {
     let leases: LeaseKeeper
     let drain: Drain
     let channels: ChannelKeeper
+    let ends: EndTimer
     let answers: AnswerLog
     let logger: Logger
 
@@ -39,6 +40,13 @@ struct Timers: Sendable {
                 await every(ScheduleTimer.interval) { await schedules.run() }
             }
             group.addTask { await every(ChannelKeeper.interval) { await channels.tick() } }
+            group.addTask {
+                var hasBegun = false
+                await every(EndTimer.interval) {
+                    if !hasBegun { hasBegun = await ends.begin() }
+                    await ends.run()
+                }
+            }
             group.addTask {
                 await every(.seconds(10)) {
                     await quietly { () async throws(StoreError) in

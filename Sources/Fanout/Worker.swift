@@ -55,9 +55,10 @@ public struct Worker: Service {
                 let channels = ChannelKeeper(
                     store: store, apps: Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) }), owner: consumer,
                     logger: logger)
+                let ends = EndTimer(store: store, apps: apps, drain: drain, logger: logger)
                 let timers = Timers(
                     store: store, apps: keys, options: options, pools: pools, leases: leases, drain: drain,
-                    channels: channels, answers: sweeper.answers, logger: logger)
+                    channels: channels, ends: ends, answers: sweeper.answers, logger: logger)
                 group.addTask { await timers.keepInHand(consumer: consumer) }
                 await withDiscardingTaskGroup { work in
                     work.addTask { await timers.run(consumer: consumer) }

@@ -11,16 +11,19 @@ public struct WorkerApp: Sendable {
     public var otherTransport: (any PushTransport)?
     /// Nil: this worker makes no broadcast channels for the app and sends to none.
     public var broadcasts: BroadcastService?
+    /// So long after their start its cards are ended; nil: only when somebody publishes an end.
+    public var endAfter: Duration?
 
     public init(
         key: AppKey, bundleID: String, transport: any PushTransport, otherTransport: (any PushTransport)? = nil,
-        broadcasts: BroadcastService? = nil
+        broadcasts: BroadcastService? = nil, endAfter: Duration? = nil
     ) {
         self.key = key
         self.bundleID = bundleID
         self.transport = transport
         self.otherTransport = otherTransport
         self.broadcasts = broadcasts
+        self.endAfter = endAfter
     }
 
     var environments: Environments { Environments(first: transport, other: otherTransport) }

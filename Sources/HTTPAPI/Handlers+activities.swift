@@ -32,6 +32,7 @@ extension Handlers {
             "last_push_id": info?.lastPushID.map { .string($0.description) } ?? .null,
             "ended": .bool(info?.ended ?? false), "broadcast": broadcast?.json ?? .null,
         ]
+        if let due = info?.automaticEndAt { body.append("automatic_end_at", .string(Instant.text(due))) }
         if let type = info?.attributesType { body.append("attributes_type", .string(type)) }
         return Answer(200, body)
     }
@@ -44,7 +45,7 @@ extension Handlers {
             try TrackBody.single(bytes, channel: channel, now: call.now, catchesUp: call.app.catchesUp)
         }
         let results = try await storing { () throws(StoreError) in
-            try await store.registry.track(call.app.key, name, [registration])
+            try await store.registry.track(call.app.key, name, [registration], endAfter: call.app.endAfter)
         }
         let outcome = results.first == .stored ? "stored" : "stale"
         metrics.registered(call.app.key, outcome: outcome)
@@ -87,7 +88,10 @@ extension Handlers {
         let batch = bulk.batch
         let (app, name) = (bulk.app, bulk.name)
         guard !batch.isEmpty else { return bulk.applied([]) }
-        let results = try await storing { () throws(StoreError) in try await store.registry.track(app, name, batch) }
+        let endAfter = bulk.endAfter
+        let results = try await storing { () throws(StoreError) in
+            try await store.registry.track(app, name, batch, endAfter: endAfter)
+        }
         let stored = results.count { $0 == .stored }
         metrics.registered(
             app, outcome: name.startTokensType == nil ? "stored" : "start_token", count: stored)
@@ -107,6 +111,7 @@ struct BulkTrack {
     let name: ActivityName
     let app: AppKey
     let catchesUp: Bool
+    let endAfter: Duration?
     let now: Int64
     var lines = LineReader(maximumBytes: BulkTrack.maximumLineBytes)
     private(set) var batch: [Registration] = []
@@ -121,6 +126,7 @@ struct BulkTrack {
         self.name = name
         self.app = app.key
         catchesUp = app.catchesUp
+        endAfter = app.endAfter
         self.now = now
     }
 

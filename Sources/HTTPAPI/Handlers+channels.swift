@@ -40,9 +40,9 @@ extension Handlers {
         let batch = try reading { () throws(JSONError) in
             try BatchBody(bytes, channel: channel, catchesUp: call.app.catchesUp)
         }
-        let app = call.app.key
+        let app = call.app
         try await storing { () throws(StoreError) in
-            if let tags = batch.tags { try await store.channels.tag(app, [channel], tags) }
+            if let tags = batch.tags { try await store.channels.tag(app.key, [channel], tags) }
             for update in batch.updates { try await apply(update, app, channel) }
         }
         if let first = batch.problems.first {
@@ -56,10 +56,13 @@ extension Handlers {
         return Answer(200, ["ok": true], type: Answer.airshipType)
     }
 
-    private func apply(_ update: BatchBody.Update, _ app: AppKey, _ channel: ChannelID) async throws(StoreError) {
+    private func apply(
+        _ update: BatchBody.Update, _ served: GatewayApp, _ channel: ChannelID
+    ) async throws(StoreError) {
+        let app = served.key
         switch update {
         case .set(let name, let registration):
-            let results = try await store.registry.track(app, name, [registration])
+            let results = try await store.registry.track(app, name, [registration], endAfter: served.endAfter)
             metrics.registered(app, outcome: results.first == .stored ? "stored" : "stale")
         case .remove(let name, let removal):
             try await store.registry.untrack(app, name, [removal])

@@ -36,6 +36,7 @@ extension Ledger {
             "duplicates_possible": .integer(duplicatesPossible), "demoted": .integer(demoted), "late": .integer(late),
         ]
         if event == .start { body.append("stale", .integer(stale)) }
+        if isAutomatic { body.append("automatic", true) }
         if let broadcast { body.append("broadcast", broadcast.json) }
         if let supersededBy { body.append("superseded_by", .string(supersededBy.description)) }
         body.append("created_at", .string(Instant.text(createdAt)))

@@ -10,10 +10,14 @@ public struct TokenPage: Sendable {
         public var attempt: UInt16
         /// The device's user switched frequent updates off: it has a smaller budget.
         public var isInfrequent: Bool
+        /// From the activity's start to the registration, in minutes.
+        public var minutes: UInt16
         /// Epoch milliseconds of the registration (`action_ts_ms`), judged against a 410's timestamp.
         public var registeredAt: Int64
 
         @inlinable public var channelRange: Range<Int> { Int(offset)..<Int(offset) + Int(channelLength) }
+        /// When the activity started, epoch milliseconds.
+        @inlinable public var startedAt: Int64 { registeredAt - Int64(minutes) * 60_000 }
         @inlinable public var tokenRange: Range<Int> {
             channelRange.upperBound..<channelRange.upperBound + Int(tokenLength)
         }
@@ -35,11 +39,12 @@ public struct TokenPage: Sendable {
     /// Channel of 1 to 65,535 stored bytes, token of 1 to `PushToken.maximumBytes` bytes.
     public mutating func append(
         channel: some Collection<UInt8>, token: some Collection<UInt8>, registeredAt: Int64, attempt: Int = 0,
-        isInfrequent: Bool = false
+        isInfrequent: Bool = false, minutes: UInt16 = 0
     ) {
         let entry = Entry(
             offset: UInt32(bytes.count), channelLength: UInt16(channel.count), tokenLength: UInt16(token.count),
-            attempt: UInt16(clamping: attempt), isInfrequent: isInfrequent, registeredAt: registeredAt)
+            attempt: UInt16(clamping: attempt), isInfrequent: isInfrequent, minutes: minutes,
+            registeredAt: registeredAt)
         bytes.append(contentsOf: channel)
         bytes.append(contentsOf: token)
         entries.append(entry)
@@ -47,12 +52,13 @@ public struct TokenPage: Sendable {
 
     /// The same, from memory that need not outlive the call; what a scan reads by the million comes in here.
     public mutating func append(
-        channel: UnsafeRawBufferPointer, token: UnsafeRawBufferPointer, registeredAt: Int64, isInfrequent: Bool
+        channel: UnsafeRawBufferPointer, token: UnsafeRawBufferPointer, registeredAt: Int64, isInfrequent: Bool,
+        minutes: UInt16
     ) {
         entries.append(
             Entry(
                 offset: UInt32(bytes.count), channelLength: UInt16(channel.count), tokenLength: UInt16(token.count),
-                attempt: 0, isInfrequent: isInfrequent, registeredAt: registeredAt))
+                attempt: 0, isInfrequent: isInfrequent, minutes: minutes, registeredAt: registeredAt))
         bytes.append(contentsOf: channel)
         bytes.append(contentsOf: token)
     }

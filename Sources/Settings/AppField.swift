@@ -13,6 +13,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case manageURL = "apns.manage_url"
     case caFile = "apns.ca_file"
     case staleAfter = "defaults.stale_after"
+    case endAfter = "defaults.end_after"
     case catchUp = "defaults.catch_up"
 
     /// The path inside an entry of `apps:`.
@@ -41,6 +42,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .manageURL: "server for broadcast channels other than Apple's"
         case .caFile: "PEM roots for that server"
         case .catchUp: "whether the app's devices get the state published before when they begin to follow"
+        case .endAfter: "time from the start of the app's cards to their automatic end"
         case .staleAfter: "time to the stale_date of the app's updates that give none"
         }
     }
@@ -70,7 +72,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .keyFile, .caFile:
             return nil
         case .catchUp: return ["true", "false"].contains(value) ? nil : "true or false"
-        case .staleAfter:
+        case .staleAfter, .endAfter:
             let limits = 0...28_800.0
             return SettingText.seconds(value).map(limits.contains) == true ? nil : "a time from 0 to 8h, such as 15m"
         }

@@ -105,6 +105,10 @@ extension SettingKey {
         "defaults.stale_after", .seconds(0...28_800), "0",
         "time to the stale_date of updates that give none; 0 = none; an app may have its own")
 
+    public static let defaultsEndAfter = SettingKey(
+        "defaults.end_after", .seconds(0...28_800), "0",
+        "time from a card's start to its automatic end; 0 = none; an app may have its own")
+
     public static let defaultsCatchUp = SettingKey(
         "defaults.catch_up", .choice(["false", "true"]), "false",
         "whether a device that begins to follow gets the state published before at once; an app may have its own")
@@ -141,7 +145,7 @@ extension SettingKey {
         workerDrainTimeout,
         workerRequestTimeout, workerName, workerHost, workerPort,
         guardShare, guardAnswers, guardWindow,
-        defaultsStaleAfter, defaultsCatchUp, budgetHighPerHour, budgetHighPerHourInfrequent,
+        defaultsStaleAfter, defaultsEndAfter, defaultsCatchUp, budgetHighPerHour, budgetHighPerHourInfrequent,
         pacingMinInterval,
         broadcastDeleteAfter, startTokensStaleAfter,
         logLevel, logFormat,

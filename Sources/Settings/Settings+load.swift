@@ -24,6 +24,7 @@ extension Settings {
             highPerHour: reader.whole(.budgetHighPerHour),
             highPerHourInfrequent: reader.whole(.budgetHighPerHourInfrequent))
         let staleAfter = reader.duration(.defaultsStaleAfter)
+        let endAfter = reader.duration(.defaultsEndAfter)
         let catchUp = reader.choice(.defaultsCatchUp) == "true"
         let deleteAfter = reader.duration(.broadcastDeleteAfter)
         let startTokensStaleAfter = reader.duration(.startTokensStaleAfter)
@@ -36,7 +37,8 @@ extension Settings {
         return Settings(
             redisURL: redisURL, redisConnections: connections, redisPrefix: prefix,
             waitReplicas: waitReplicas, waitTimeout: waitTimeout, gateway: gateway,
-            worker: worker, pruneGuard: pruneGuard, budget: budget, staleAfter: staleAfter, catchUp: catchUp,
+            worker: worker, pruneGuard: pruneGuard, budget: budget, staleAfter: staleAfter, endAfter: endAfter,
+            catchUp: catchUp,
             pacingMinInterval: pacing, broadcastDeleteAfter: deleteAfter, startTokensStaleAfter: startTokensStaleAfter,
             log: log,
             apps: found,

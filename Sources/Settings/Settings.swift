@@ -68,6 +68,8 @@ public struct Settings: Sendable {
     public var budget: Budget
     /// For apps that have no `defaults.stale_after` of their own; zero: none.
     public var staleAfter: Duration
+    /// The same with `defaults.end_after`.
+    public var endAfter: Duration
     /// The same with `defaults.catch_up`.
     public var catchUp: Bool
     /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.
@@ -95,8 +97,15 @@ public struct Settings: Sendable {
 
     /// How long an app's updates that give no `stale_date` are fresh; nil: for ever.
     public func staleAfter(_ app: AppSettings) -> Duration? {
-        let own = app[.staleAfter].flatMap(SettingText.seconds).map { Duration.milliseconds(Int64($0 * 1_000)) }
-        let time = own ?? staleAfter
+        time(app[.staleAfter], or: staleAfter)
+    }
+
+    /// How long after their start an app's cards are ended; nil: never.
+    public func endAfter(_ app: AppSettings) -> Duration? { time(app[.endAfter], or: endAfter) }
+
+    private func time(_ own: String?, or common: Duration) -> Duration? {
+        let own = own.flatMap(SettingText.seconds).map { Duration.milliseconds(Int64($0 * 1_000)) }
+        let time = own ?? common
         return time >= .seconds(1) ? time : nil
     }
 

@@ -64,6 +64,12 @@ public struct Keyspace: Sendable {
     func schemas(_ app: AppKey) -> String { "\(prefix):schemas:{\(app)}" }
     /// An app's schedules that wait, by due time.
     func at(_ app: AppKey) -> String { "\(prefix):{q}:\(app):at" }
+    /// An app's names by when cards of theirs are to be ended (epoch ms).
+    func ends(_ app: AppKey) -> String { "\(prefix):{q}:\(app):end" }
+    /// Those that workers are looking at, with their cutoffs.
+    func endsInHand(_ app: AppKey) -> String { "\(prefix):{q}:\(app):end:h" }
+    /// After how long cards were to be ended when all of the app's names were noted there.
+    func endsAfter(_ app: AppKey) -> String { "\(prefix):{q}:\(app):end:after" }
     /// One schedule.
     func schedule(_ app: AppKey, _ id: PushID) -> String { "\(prefix):at:{\(app):\(id)}" }
     /// Names with committed work, by the time of the last commit: what the reconciler looks through.

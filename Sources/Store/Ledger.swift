@@ -66,6 +66,9 @@ public struct Ledger: Sendable, Hashable {
     /// Answers other than 200 by reason; a token that was retried may be counted under several.
     public var errors: [String: Int] = [:]
 
+    /// An end of cards that started long ago, which no publisher asked for.
+    public var isAutomatic = false
+
     /// Nil: it went to tokens alone.
     public var broadcast: PushBroadcast?
 

@@ -44,6 +44,7 @@ enum Lua {
     static let scheduleTake = script("schedule-take-1", PackageResources.schedule_take_1_lua)
     static let scheduleReplace = script("schedule-replace-1", PackageResources.schedule_replace_1_lua)
     static let scheduleSettle = script("schedule-settle-1", PackageResources.schedule_settle_1_lua)
+    static let endTake = script("end-take-2", PackageResources.end_take_2_lua)
     static let providerToken = script("provider-token-1", PackageResources.provider_token_1_lua)
     static let schemaSet = script("schema-set-1", PackageResources.schema_set_1_lua)
 
@@ -78,6 +79,7 @@ enum Lua {
         scheduleTake,
         scheduleReplace,
         scheduleSettle,
+        endTake,
         broadcastWant,
         broadcastLive,
         broadcastDiscard,

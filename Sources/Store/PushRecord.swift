@@ -27,6 +27,14 @@ public struct PushRecord: Sendable {
     public var restarts = false
     /// Of a start: the name's broadcast channel, from which the activities of devices that can may take their updates.
     public var inputChannel: BroadcastChannelID?
+    /// Of an automatic end: cards that started later (epoch ms) are not its targets.
+    public var cutoff: Int64?
+    /// Of an automatic end: the payload of the update whose state it shows, as it went out; nil: it shows none.
+    public var shown: [UInt8]?
+    public var isAutomatic: Bool { cutoff != nil }
+
+    /// Whether a card that started then (epoch ms) is one of its targets, if it is in the audience.
+    public func isFor(startedAt: Int64) -> Bool { cutoff.map { startedAt <= $0 } ?? true }
 
     /// Where the tokens of a start are registered; nil: it goes to those of the name.
     public var startTokens: ActivityName? {
@@ -66,6 +74,8 @@ extension PushRecord {
             revivedAt: fields.number("revived").map { Int64($0) })
         attributesType = fields.text("type")
         restarts = fields.text("restart") == "1"
+        cutoff = fields.number("cutoff").map { Int64($0) }
+        shown = fields.bytes("shown").map { Array($0) }
         inputChannel = fields.text("input").flatMap { try? BroadcastChannelID($0) }
     }
 }
@@ -76,6 +86,7 @@ extension Ledger {
         self.init(
             id: id, name: name, event: record.event, priority: record.priority, state: record.state,
             createdAt: record.createdAt)
+        isAutomatic = record.isAutomatic
         expanded = fields.text("expanded") == "1"
         targets = fields.number("targets") ?? 0
         delivered = fields.number(SettledField.delivered.rawValue) ?? 0

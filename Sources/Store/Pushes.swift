@@ -38,14 +38,15 @@ public struct Pushes: Sendable {
     /// committing the same id again changes nothing and answers the same. The time of acceptance is Redis's own, so that
     /// gateways whose clocks differ agree; tests give `now` (epoch ms) in its place. Past `bounds` only what replaces a push
     /// that waits is accepted, since the queues do not grow by it. Throws `unreplicated` where replicas have to confirm and do
-    /// not: the push stands then and may go out, and accepting the same id again asks them again.
+    /// not: the push stands then and may go out, and accepting the same id again asks them again. `cutoff` makes it an automatic end,
+    /// for cards that started then (epoch ms) or before.
     ///
     /// Order of writes, and what a death in between leaves: the index (leads nowhere, expires), the name among the open ones
     /// (the reconciler finds nothing to do), the commit (the reconciler wakes a worker, or the name's next publish after a
     /// few seconds), the wake-up. Where queues are full the commit comes first: the name stands among the open ones already.
     public func accept(
         _ app: AppKey, _ publish: Publish, id: PushID, payload: [UInt8], timestampOffset: Int,
-        bounds: QueueBounds? = nil, now: Int64? = nil
+        bounds: QueueBounds? = nil, cutoff: Int64? = nil, now: Int64? = nil
     ) async throws(StoreError) -> Acceptance {
         let route = WorkQueue.route(app, publish.name)
         let marks = [
@@ -55,7 +56,7 @@ public struct Pushes: Sendable {
         let entry = WorkQueue.add(
             keys, WorkItem(app: app, name: publish.name, push: id, priority: publish.priority, part: .name))
         func commit(isFull: Bool) -> RedisCommand {
-            self.commit(app, publish, id, payload, timestampOffset, isFull: isFull, now)
+            self.commit(app, publish, id, payload, timestampOffset, isFull: isFull, cutoff, now)
         }
 
         if let scope = try await full(app, bounds) {
@@ -104,7 +105,7 @@ public struct Pushes: Sendable {
 
     private func commit(
         _ app: AppKey, _ publish: Publish, _ id: PushID, _ payload: [UInt8], _ timestampOffset: Int, isFull: Bool,
-        _ now: Int64?
+        _ cutoff: Int64?, _ now: Int64?
     ) -> RedisCommand {
         let tag = keys.tag(app, publish.name)
         func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
@@ -118,7 +119,7 @@ public struct Pushes: Sendable {
                 optional(publish.options.expiry), optional(publish.staleDate), .int(Self.retention.milliseconds),
                 .string(keys.pushPrefix(tag)), .int(Self.mostUnswept), isFull ? "1" : "0",
                 publish.isDemotable ? "1" : "0", .string(publish.attributesType ?? ""),
-                publish.options.restart ? "1" : "0",
+                publish.options.restart ? "1" : "0", optional(cutoff),
             ])
     }
 

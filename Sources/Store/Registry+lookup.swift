@@ -8,6 +8,9 @@ extension Registry {
         /// Epoch ms.
         var registeredAt: Int64
         var isInfrequent: Bool
+        /// From the activity's start to the registration.
+        var minutes: UInt16
+        var startedAt: Int64 { registeredAt - Int64(minutes) * 60_000 }
     }
 
     /// The entries of channels, in order; nil for one that is not tracked, or whose registration's life is over. One round
@@ -58,12 +61,12 @@ extension Registry {
             guard reply.count == indices.count else { throw .unexpectedReply("HMGET of another length") }
             for (position, index) in indices.enumerated() where !reply[position].isNil {
                 let value = try reply[position].bytes()
-                if case .live(let tokenOffset, let registeredAt, let isInfrequent) = RegistryRecord.read(
+                if case .live(let tokenOffset, let registeredAt, let isInfrequent, let minutes) = RegistryRecord.read(
                     value, now: now, span)
                 {
                     entries[index] = Entry(
                         token: Array(value.dropFirst(tokenOffset)), registeredAt: registeredAt,
-                        isInfrequent: isInfrequent)
+                        isInfrequent: isInfrequent, minutes: minutes)
                 }
             }
         }
@@ -82,7 +85,7 @@ extension Registry {
             guard let entry else { continue }
             page.append(
                 channel: channel, token: entry.token, registeredAt: entry.registeredAt,
-                isInfrequent: entry.isInfrequent)
+                isInfrequent: entry.isInfrequent, minutes: entry.minutes)
         }
         return (page, signs)
     }

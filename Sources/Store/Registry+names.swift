@@ -9,6 +9,8 @@ public struct ActivityInfo: Sendable, Hashable {
     public var ended: Bool
     /// The one that was told, or that its last start named.
     public var attributesType: String?
+    /// When cards of it are ended by themselves, epoch ms; nil: nothing of the kind is noted.
+    public var automaticEndAt: Int64?
 
     public init(
         name: ActivityName, tokens: Int, buckets: Int, lastPushID: PushID?, ended: Bool, attributesType: String? = nil
@@ -39,9 +41,12 @@ extension Registry {
             position = next
         }
         guard tokens > 0 || state.hasMeta else { return nil }
-        return ActivityInfo(
+        var info = ActivityInfo(
             name: name, tokens: tokens, buckets: tokens == 0 ? 0 : state.buckets, lastPushID: state.lastPushID,
             ended: state.ended, attributesType: state.type)
+        let due = try await redis.run([RedisCommand("ZSCORE", [.string(keys.ends(app)), .string(name.rawValue)])])[0]
+        info.automaticEndAt = try redisErrors { () throws(RedisError) in due.isNil ? nil : try due.optionalTime() }
+        return info
     }
 
     /// The push-to-start tokens of an attributes type, counted by reading: how many there are, and how many of them were last
@@ -130,18 +135,23 @@ extension Registry {
     }
 
     /// Puts the name into its app's index: after its tokens, on another slot of a cluster. If the process dies in between,
-    /// the caller has no answer and repeats the call.
-    func list(_ place: RegistryPlace, now: Int64) async throws(StoreError) {
+    /// the caller has no answer and repeats the call. So too with `endDue`, when (epoch ms) the first of these cards is to be
+    /// ended; that is noted for every registration that was stored, since one that is repeated begins no card.
+    func list(_ place: RegistryPlace, now: Int64, endDue: Int64? = nil) async throws(StoreError) {
+        let (app, name) = (place.key.app, place.key.name)
         // Start tokens are no activity's.
-        guard place.key.name.startTokensType == nil, memory.needsListing(place.key, now: now) else { return }
-        try await list(place.key.app, [place.key.name])
-        memory.listed(place.key, at: now)
+        guard name.startTokensType == nil else { return }
+        let isUnlisted = memory.needsListing(place.key, now: now)
+        let commands =
+            (isUnlisted ? [listing(app, [name])] : [])
+            + (endDue.map { [AutomaticEnds.note(keys, app, [(name, $0)])] } ?? [])
+        if commands.isEmpty { return }
+        _ = try await redis.run(commands)
+        if isUnlisted { memory.listed(place.key, at: now) }
     }
 
-    private func list(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
-        let members: [RedisArgument] = names.flatMap { ["0", .string($0.rawValue)] }
-        let reply = try await pipeline([RedisCommand("ZADD", [.string(keys.names(app))] + members)])[0]
-        _ = try redisErrors { () throws(RedisError) in try reply.integer() }
+    private func listing(_ app: AppKey, _ names: [ActivityName]) -> RedisCommand {
+        RedisCommand("ZADD", [.string(keys.names(app))] + names.flatMap { ["0", .string($0.rawValue)] })
     }
 
     /// Takes names out of the index of which nothing exists. One that came back meanwhile is put in again: either it is
@@ -154,6 +164,6 @@ extension Registry {
         ])[0]
         _ = try redisErrors { () throws(RedisError) in try reply.integer() }
         let back = try await zip(names, alive(app, names)).filter { $0.1 != 0 }.map(\.0)
-        if !back.isEmpty { try await list(app, back) }
+        if !back.isEmpty { _ = try await redis.run([listing(app, back)]) }
     }
 }

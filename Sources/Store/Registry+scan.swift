@@ -138,11 +138,11 @@ extension Registry {
                 switch RegistryRecord.read(value, now: now, span) {
                 case .absent: return
                 case .malformed: malformed += 1
-                case .live(let tokenOffset, let registeredAt, let isInfrequent):
+                case .live(let tokenOffset, let registeredAt, let isInfrequent, let minutes):
                     if let filter, !filter.range.contains(UInt64(filter.key.hash(channel).bitReversed)) { return }
                     page.append(
                         channel: channel, token: UnsafeRawBufferPointer(rebasing: value[tokenOffset...]),
-                        registeredAt: registeredAt, isInfrequent: isInfrequent)
+                        registeredAt: registeredAt, isInfrequent: isInfrequent, minutes: minutes)
                 }
             }
         }

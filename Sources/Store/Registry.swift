@@ -27,14 +27,16 @@ public struct Registry: Sendable {
     public var malformedRecords: Int { memory.malformed }
 
     /// One result per registration, in order; several of one channel are applied in their order. Any number; pipelined in
-    /// batches. After an error some may have been stored: repeating the call is harmless.
+    /// batches. After an error some may have been stored: repeating the call is harmless. `endAfter`: so long after their start
+    /// cards are to be ended.
     public func track(
-        _ app: AppKey, _ name: ActivityName, _ registrations: [Registration]
+        _ app: AppKey, _ name: ActivityName, _ registrations: [Registration], endAfter: Duration? = nil
     ) async throws(StoreError) -> [RegistrationResult] {
         let place = place(app, name)
         let now = clock()
         var changes: [BucketChange] = []
         var sources: [Int] = []
+        var starts: [Int64] = []
         changes.reserveCapacity(registrations.count)
         sources.reserveCapacity(registrations.count)
         for (index, registration) in registrations.enumerated() {
@@ -47,11 +49,15 @@ public struct Registry: Sendable {
                         .int(BucketChange.threshold), registration.wantsState ? "1" : "0",
                     ]))
             sources.append(index)
+            starts.append(record.startedAt)
         }
         var results = [RegistrationResult](repeating: .stale, count: registrations.count)
         let answers = try await apply(Lua.registrySet, changes, in: place, isRegistration: true)
         for (source, answer) in zip(sources, answers) where answer != 0 { results[source] = .stored }
-        if answers.contains(where: { $0 != 0 }) { try await list(place, now: now) }
+        let firstStart = zip(starts, answers).lazy.filter { $0.1 != 0 }.map(\.0).min()
+        if let firstStart {
+            try await list(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds })
+        }
         // If the process dies before this, the caller has no answer, repeats the call, and is told to wake once more.
         if answers.contains(where: { $0 & 4 != 0 }) {
             _ = try await redis.run([WorkQueue.add(keys, .late(app, name))])

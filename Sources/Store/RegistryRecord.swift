@@ -51,10 +51,10 @@ enum RegistryRecord {
 
     static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
 
-    /// Nil when the activity's life is over.
+    /// Nil when the activity's life is over. `startedAt` as whoever reads the record will find it.
     static func encode(
         _ registration: Registration, now: Int64, _ span: Span = .activity
-    ) -> (value: [UInt8], registeredAt: Int64)? {
+    ) -> (value: [UInt8], registeredAt: Int64, startedAt: Int64)? {
         let registeredAt = min(registration.registeredAt, now)
         let (age, overflow) = registeredAt.subtractingReportingOverflow(
             min(registration.startedAt ?? registeredAt, registeredAt))
@@ -67,7 +67,7 @@ enum RegistryRecord {
         value.append(UInt8(truncatingIfNeeded: units))
         value.append(contentsOf: activityHash(registration.activityID))
         value.append(contentsOf: registration.token.bytes)
-        return (value, registeredAt)
+        return (value, registeredAt, registeredAt - units * ageUnit)
     }
 
     static func encode(_ removal: Removal, now: Int64) -> [UInt8] {
@@ -99,8 +99,9 @@ enum RegistryRecord {
     enum Reading {
         /// A tombstone, or past its life.
         case absent
-        /// `tokenOffset` from the value's first byte. Epoch ms. `isInfrequent`: frequent pushes are switched off.
-        case live(tokenOffset: Int, registeredAt: Int64, isInfrequent: Bool)
+        /// `tokenOffset` from the value's first byte. Epoch ms. `isInfrequent`: frequent pushes are switched off. `minutes`: from the
+        /// activity's start to the registration.
+        case live(tokenOffset: Int, registeredAt: Int64, isInfrequent: Bool, minutes: UInt16)
         /// No version of Lamplighter that this one knows wrote it.
         case malformed
     }
@@ -118,6 +119,7 @@ enum RegistryRecord {
         let registeredAt = epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))
         guard registeredAt - Int64(bytes[6]) * ageUnit + span.life >= now else { return .absent }
         return .live(
-            tokenOffset: offset, registeredAt: registeredAt, isInfrequent: bytes[0] & frequentPushesOff != 0)
+            tokenOffset: offset, registeredAt: registeredAt, isInfrequent: bytes[0] & frequentPushesOff != 0,
+            minutes: UInt16(Int64(bytes[6]) * ageUnit / 60_000))
     }
 }

@@ -21,6 +21,7 @@ public struct Store: Sendable {
     /// What registrations and due times are dated by.
     public let time: ServerTime
     public let broadcasts: Broadcasts
+    public let automaticEnds: AutomaticEnds
     let keys: Keyspace
 
     /// Connects with the first command. `replicas`: what acceptance waits for; nil = for the primary alone.
@@ -54,6 +55,7 @@ public struct Store: Sendable {
         quarantine = Quarantine(redis: redis, keys: keys, registry: registry, alarms: alarms, clock: clock)
         deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)
         broadcasts = Broadcasts(redis: redis, keys: keys)
+        automaticEnds = AutomaticEnds(redis: redis, keys: keys, registry: registry, pushes: pushes)
         providerTokens = ProviderTokens(redis: redis, keys: keys)
     }
 

@@ -9,6 +9,8 @@ public struct WaitingChannel: Sendable, Hashable {
     public var attempts: Int
     /// Nil: it does not follow the name any more.
     public var token: [UInt8]?
+    /// When its activity started, epoch ms.
+    public var startedAt: Int64?
     /// Epoch ms.
     public var registeredAt: Int64
     /// That very token is quarantined.
@@ -127,6 +129,7 @@ extension Sweeps {
                 {
                     if !replies[3][index].isNil { waiting.followsSince = try replies[3][index].optionalTime() }
                     waiting.follows = entry != nil
+                    waiting.startedAt = entry?.startedAt
                     waiting.isInfrequent = entry?.isInfrequent ?? false
                     if let token = entry?.token, !replies[1][index].isNil {
                         waiting.isQuarantined =

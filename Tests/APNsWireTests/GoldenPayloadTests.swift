@@ -119,6 +119,36 @@ import Testing
         #expect(Payload.start(Payload(Self.ends[0].0, timestamp: 1_795_284_000).bytes, onChannel: channel) == nil)
     }
 
+    /// An automatic end is the last update as it went out, with a time of its own and without its alert.
+    @Test(arguments: updates)
+    func anEndThatShowsAnUpdateIsExactly(update: Publish, golden: String) throws {
+        let end = Payload(Self.publish(.end), timestamp: 1_795_299_999).bytes
+        var expected = golden.replacing("1795284000", with: "1795299999").replacing(
+            #""event":"update""#, with: #""event":"end""#)
+        if let alert = expected.firstRange(of: #","alert":"#)?.lowerBound { expected = expected[..<alert] + "}}" }
+        let shown = Payload(update, timestamp: 1_795_284_000).bytes
+        #expect(String(decoding: Payload.end(end, showing: shown), as: UTF8.self) == expected)
+        #expect(Payload.end(end, showing: nil) == end)
+    }
+
+    @Test func anEndThatWouldBeTooLargeOrShowsNoUpdateShowsNothing() {
+        let end = Payload(Self.publish(.end), timestamp: 1_795_299_999).bytes
+        func update(_ filler: Int) -> [UInt8] {
+            let state = RawJSON(checked: #"{"event":"update","alert":"\#(String(repeating: "x", count: filler))"}"#)
+            return Payload(Self.publish(.update, state: state), timestamp: 1_795_284_000).bytes
+        }
+        // `end` is three bytes shorter.
+        let room = Payload.maximumBytes - update(0).count + 3
+        let largest = Payload.end(end, showing: update(room))
+        #expect(largest.count == Payload.maximumBytes)
+        #expect(String(decoding: largest, as: UTF8.self).contains(#"{"event":"update","alert":"xxx"#))
+        #expect(Payload.end(end, showing: update(room + 1)) == end)
+        for other in [Self.ends[0].0, Self.starts[0].0] {
+            #expect(Payload.end(end, showing: Payload(other, timestamp: 1_795_284_000).bytes) == end)
+        }
+        #expect(Payload.end(end, showing: []) == end && Payload.end(end, showing: Array("{}".utf8)) == end)
+    }
+
     @Test(arguments: updates + ends + starts)
     func isExactly(publish: Publish, golden: String) {
         #expect(String(decoding: Payload(publish, timestamp: 1_795_284_000).bytes, as: UTF8.self) == golden)

@@ -71,7 +71,7 @@ struct WorkerFixture {
     func group(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, _ name: String = "w",
         claimAfter: Duration = .seconds(3), minInterval: Duration = .zero, pageSize: Int = 1_000,
-        budget: HighBudget = HighBudget()
+        budget: HighBudget = HighBudget(), endAfter: Duration? = nil
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.pageSize = pageSize
@@ -83,7 +83,9 @@ struct WorkerFixture {
         let worker = Worker(
             store: store,
             apps: [
-                WorkerApp(key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other)
+                WorkerApp(
+                    key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other,
+                    endAfter: endAfter)
             ],
             options: options, logger: Self.logger)
         return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: Self.logger))
@@ -94,11 +96,11 @@ struct WorkerFixture {
     func withWorker<T: Sendable>(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = .seconds(3),
         minInterval: Duration = .zero, pageSize: Int = 1_000, budget: HighBudget = HighBudget(),
-        _ body: @Sendable () async throws -> T
+        endAfter: Duration? = nil, _ body: @Sendable () async throws -> T
     ) async throws -> T {
         let group = group(
             transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize,
-            budget: budget)
+            budget: budget, endAfter: endAfter)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {

@@ -108,6 +108,23 @@ struct AppSettingsTests {
         #expect(refusal(file: "apps:\n  - key: a\n    defaults: {stale_after: 9h}\n").contains("a time from 0 to 8h"))
     }
 
+    @Test("An app's cards are ended after its own time, or else after the deployment's; never, if nothing is said")
+    func endAfter() throws {
+        let file =
+            "defaults:\n  end_after: 8h\napps:\n  - key: a\n    defaults:\n      end_after: 7.5h\n"
+            + "  - key: b\n  - key: c\n    defaults: {end_after: 0}\n"
+        let settings = try load(file: file)
+        #expect(settings.apps.map(settings.endAfter) == [.seconds(27_000), .seconds(28_800), nil])
+        let bare = try load(environment: Self.environment)
+        #expect(bare.endAfter(bare.apps[0]) == nil)
+        var environment = Self.environment
+        environment["LAMPLIGHTER_APP_DEFAULTS_END_AFTER"] = "1h"
+        let single = try load(environment: environment)
+        #expect(single.endAfter(single.apps[0]) == .seconds(3_600))
+        #expect(refusal(file: "apps:\n  - key: a\n    defaults: {end_after: 9h}\n").contains("a time from 0 to 8h"))
+        #expect(refusal(file: "defaults:\n  end_after: 9h\n").contains("a time from 0s to 28800s"))
+    }
+
     @Test(
         "A wrong field names its place and its rule, and no secret is shown",
         arguments: [

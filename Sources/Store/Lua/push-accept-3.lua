@@ -5,14 +5,17 @@
 --       12 retention ms  13 the p keys' common prefix  14 most unswept pushes of one name
 --       15 1: the queues are full, so only what takes another's place is accepted
 --       16 1: past the name's budget of priority 10 it goes out at 5  17 attributes type of a start, or ''  18 1: a start
---       for followers too
+--       for followers too  19 of an automatic end: the latest start, ms, of the cards that it ends; else ''
 -- Returns {'ok', sequence, timestamp, wake} (the same again for an id that is already committed),
 --         {'behind', last timestamp}, {'ended'}, {'full'} (the name) or {'closed'} (ARGV 15); nothing is written for these.
 --         wake 1: the caller must put an entry for the name into a stream; 2: also, though something waited before. 0: one
 --         is there, or is put there when the push that is being swept is finished.
 -- Atomic. A superseded push's record is reached by its id (its key is not declared, but has the same hash tag); should it
 -- not be on this node while its slot moves, pcall leaves that push in the queue, to be sent before this one.
+-- An automatic end is for some cards of the name: it closes nothing and replaces nothing, and what waits before it keeps its
+-- place, since it will show that.
 local id, sup = ARGV[1], ARGV[9]
+local automatic = (ARGV[19] or '') ~= ''
 local known = redis.call('HMGET', KEYS[3], 'seq', 'ts', 'state')
 -- Whoever repeats an id may have died before the wake-up.
 if known[1] then return {'ok', tonumber(known[1]), tonumber(known[2]), known[3] == 'queued' and 2 or 0} end
@@ -27,7 +30,7 @@ local stamp = string.format('%.0f', now)
 
 local meta = redis.call('HMGET', KEYS[1], 'ts', 'ended', 'active', 'woken')
 local last = tonumber(meta[1] or '0')
-if meta[2] and ARGV[3] ~= 'start' then return {'ended'} end
+if meta[2] and ARGV[3] ~= 'start' and not automatic then return {'ended'} end
 local ts = ARGV[6] ~= '' and tonumber(ARGV[6]) or math.max(math.floor(now / 1000), last)
 if ts < last then return {'behind', last} end
 
@@ -35,9 +38,11 @@ local pending = redis.call('ZRANGE', KEYS[2], 0, -1)
 local replaced, firm = {}, false
 for _, old in ipairs(pending) do
     if old ~= meta[3] then
-        local record = redis.pcall('HMGET', ARGV[13] .. old, 'sup', 'aud')
+        local record = redis.pcall('HMGET', ARGV[13] .. old, 'sup', 'aud', 'cutoff')
+        if not record.err and record[3] then replaced = {} end
         -- A start goes to other tokens than the updates before it: it takes nobody's place.
-        if not record.err and record[1] == '1' and ARGV[3] ~= 'start' and (ARGV[5] == '*' or record[2] == ARGV[5]) then
+        if not record.err and record[1] == '1' and ARGV[3] ~= 'start' and (ARGV[5] == '*' or record[2] == ARGV[5])
+            and not automatic then
             replaced[#replaced + 1] = old
         elseif record.err or record[1] ~= '1' then
             firm = true
@@ -75,12 +80,17 @@ if ARGV[3] == 'start' then
     -- The name lives again: what follows the start is for those whom it reaches.
     redis.call('HDEL', KEYS[1], 'ended')
 end
+if automatic then redis.call('HSET', KEYS[3], 'cutoff', ARGV[19]) end
 redis.call('PEXPIRE', KEYS[3], ARGV[12])
 redis.call('ZADD', KEYS[2], seq, id)
 redis.call('PEXPIRE', KEYS[2], ARGV[12])
-redis.call('HSET', KEYS[1], 'ts', digits, 'last', id, 'woken', woken)
-if ARGV[3] == 'end' then redis.call('HSET', KEYS[1], 'ending', stamp) end
+redis.call('HSET', KEYS[1], 'last', id, 'woken', woken)
+-- A publisher's own timestamps are not measured by an automatic end's.
+if not automatic then redis.call('HSET', KEYS[1], 'ts', digits) end
+if ARGV[3] == 'end' and not automatic then redis.call('HSET', KEYS[1], 'ending', stamp) end
 -- `over`: no start from before it goes out any more.
-if ARGV[5] == '*' and ARGV[3] == 'end' then redis.call('HSET', KEYS[1], 'ended', stamp, 'over', seq) end
+if ARGV[5] == '*' and ARGV[3] == 'end' and not automatic then
+    redis.call('HSET', KEYS[1], 'ended', stamp, 'over', seq)
+end
 redis.call('PEXPIRE', KEYS[1], ARGV[12])
 return {'ok', seq, ts, wake and (#pending == 0 and 1 or 2) or 0}

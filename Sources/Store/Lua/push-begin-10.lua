@@ -37,7 +37,8 @@ if event == 'start' and ARGV[13] == '' and redis.call('HEXISTS', KEYS[4], 'shard
 end
 local now = redis_now()
 local interval = tonumber(ARGV[7])
-local update = redis.call('HMGET', KEYS[3], 'seq', 'sup', 'expiry', 'stale', 'event', 'aud')
+local update = redis.call('HMGET', KEYS[3], 'seq', 'sup', 'expiry', 'stale', 'event', 'aud', 'cutoff')
+local automatic = update[7]
 if not active and interval > 0 and update[2] == '1' then
     -- `paced`: when the last interval began, and the newest push then. What was accepted before (for other audiences) goes
     -- without waiting, so that an interval has one sweep for each audience.
@@ -68,7 +69,21 @@ if not active then
     if event == 'start' then redis.call('HDEL', KEYS[1], 'catch') else redis.call('HSET', KEYS[1], 'catch', ARGV[9]) end
     redis.call('DEL', KEYS[6])
     redis.call('HSET', KEYS[3], 'state', 'sending')
-    if update[5] ~= 'start' then
+    if automatic then
+        -- What its cards show in the end is settled here, for all shards and retries: what one update told all of them last, so
+        -- nothing older than any push that was accepted before. Nothing if some were told something else since.
+        local states = redis.call('HGETALL', KEYS[10])
+        local seq, told, shows = string.match(#states == 2 and states[1] == '*' and states[2] or '', '^(%d+) (%a+) (.+)$')
+        if told == 'update' and tonumber(redis.call('HGET', KEYS[1], 'started') or 0) < tonumber(seq) then
+            local shown = redis.pcall('HMGET', ARGV[8] .. shows, 'payload', 'state')
+            if not shown.err and shown[1] and (shown[2] == 'sending' or shown[2] == 'done') then
+                redis.call('HSET', KEYS[3], 'shows', shows, 'shown', shown[1])
+                record[#record + 1], record[#record + 2] = 'shown', shown[1]
+            end
+        end
+    elseif event == 'start' then
+        redis.call('HSET', KEYS[1], 'started', update[1])
+    else
         -- v: what a late follower is to be shown. One state for all replaces those before it, one for an audience that of the
         -- same audience; of these the newest 16 are kept. An `end` says that there is nothing to be shown.
         local all = update[6] == '*'
@@ -120,7 +135,7 @@ if not active then
     end
     if channel == 'live' or channel == 'wanted' then
         local push = redis.call('HMGET', KEYS[3], 'aud', 'event')
-        if push[1] == '*' and push[2] ~= 'start' then
+        if push[1] == '*' and push[2] ~= 'start' and not automatic then
             redis.call('HSET', KEYS[3], 'bc', 'waiting')
             redis.call('HSET', KEYS[4], 'bc', 1)
             redis.call('ZADD', KEYS[9], update[1], id)

@@ -1,0 +1,90 @@
+import APNsWire
+import LiveActivity
+import Logging
+import Store
+
+/// Ends the cards that are old enough. Every worker looks once a second at the apps whose cards are ended by themselves.
+struct EndTimer: Sendable {
+    static let interval: Duration = .seconds(1)
+    /// Names in hand at once: of each a page of tokens is in memory.
+    private static let batch = 8
+
+    let store: Store
+    let rules: [AppKey: EndRule?]
+    let drain: Drain
+    let logger: Logger
+
+    init(store: Store, apps: [WorkerApp], drain: Drain, logger: Logger) {
+        self.store = store
+        rules = Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0.endAfter.map(EndRule.init)) })
+        self.drain = drain
+        self.logger = logger
+    }
+
+    /// Sees to names that were followed before the setting; true when that is done for all apps.
+    func begin() async -> Bool {
+        for (app, rule) in rules {
+            do throws(StoreError) {
+                let names = try await store.automaticEnds.adopt(app, rule)
+                if names > 0 {
+                    logger.notice(
+                        "names that are followed wait for their automatic end now",
+                        metadata: ["app": "\(app)", "names": "\(names)"])
+                }
+            } catch {
+                logger.debug("automatic ends found Redis away: \(error)")
+                return false
+            }
+        }
+        return true
+    }
+
+    /// One look. What a Redis error leaves undone is taken over by whoever comes after a while.
+    func run() async {
+        for (app, rule) in rules {
+            guard let rule else { continue }
+            var taken = Self.batch
+            while taken == Self.batch, !drain.isOn {
+                taken = await run(app, rule)
+            }
+        }
+    }
+
+    private func run(_ app: AppKey, _ rule: EndRule) async -> Int {
+        let tasks: [EndTask]
+        do throws(StoreError) {
+            tasks = try await store.automaticEnds.take(app, rule, limit: Self.batch)
+        } catch {
+            logger.debug("automatic ends found Redis away: \(error)")
+            return 0
+        }
+        await withDiscardingTaskGroup { group in
+            for task in tasks { group.addTask { await end(task, rule) } }
+        }
+        return tasks.count
+    }
+
+    private func end(_ task: EndTask, _ rule: EndRule) async {
+        let payload = Payload(task.publish, timestamp: Payload.timestampRange.lowerBound)
+        do throws(StoreError) {
+            report(
+                try await store.automaticEnds.run(
+                    task, rule, payload: payload.bytes, timestampOffset: Payload.timestampOffset), task)
+        } catch {
+            logger.warning(
+                "an automatic end is put off: \(error)", metadata: ["app": "\(task.app)", "name": "\(task.name)"])
+        }
+    }
+
+    private func report(_ outcome: EndOutcome, _ task: EndTask) {
+        let metadata: Logger.Metadata = [
+            "app": "\(task.app)", "name": "\(task.name)", "push": "\(outcome.push)", "automatic": "true",
+            "cards": "\(outcome.cards)",
+        ]
+        switch outcome.verdict {
+        case .nothing: break
+        case .ended: logger.info("an automatic end was committed", metadata: metadata)
+        case .postponed(let refusal): logger.info("an automatic end is tried again: \(refusal)", metadata: metadata)
+        }
+    }
+}
