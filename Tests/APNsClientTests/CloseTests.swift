@@ -14,7 +14,7 @@ extension TransportTests {
                 server.faults.latency = 100
             } _: { it in
                 async let outcome = it.send(0..<1_000)
-                while it.simulator.snapshot().maximumInFlight < 10 { await Task.yield() }
+                try await it.wait { $0.maximumInFlight >= 10 }
                 await it.transport.close()
                 let result = await outcome
                 #expect(result.count == 1_000)
@@ -33,7 +33,7 @@ extension TransportTests {
                 client.requestTimeout = .milliseconds(500)
             } _: { it in
                 async let outcome = it.send(0..<10)
-                while it.simulator.snapshot().requests == 0 { await Task.yield() }
+                try await it.wait { $0.requests > 0 }
                 let start = ContinuousClock.now
                 await it.transport.close()
                 #expect(ContinuousClock.now - start < .seconds(4))

@@ -149,13 +149,13 @@ extension TransportTests {
                 server.faults.latency = 2
             } _: { it in
                 // One at a time, so that the order in which the lane gets them is known.
-                let sizes = await withTaskGroup(of: Int.self) { group in
+                let sizes = try await withThrowingTaskGroup(of: Int.self) { group in
                     for number in 0..<8 {
                         group.addTask { await it.send(number * 400..<(number + 1) * 400).count }
-                        while it.transport.load < (number + 1) * 400 { await Task.yield() }
+                        try await it.wait { _ in it.transport.load >= (number + 1) * 400 }
                     }
                     group.addTask { await it.send(100_000..<100_001).count }
-                    return await group.reduce(into: []) { $0.append($1) }
+                    return try await group.reduce(into: []) { $0.append($1) }
                 }
                 #expect(sizes.first == 1)
                 #expect(sizes.count == 9)

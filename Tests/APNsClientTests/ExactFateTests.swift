@@ -36,7 +36,7 @@ extension TransportTests {
                     isOver.store(true, ordering: .relaxed)
                     return outcome
                 }()
-                while it.simulator.snapshot().stalled == 0 { await Task.yield() }
+                try await it.wait { $0.stalled > 0 }
                 try it.simulator.setFaults(Faults())
                 // Others go on being answered beside it until its time is up.
                 for page in 2..<100_000 where !isOver.load(ordering: .relaxed) {

@@ -101,7 +101,7 @@ struct ConnectionFaultTests {
             try fixture.simulator.setFaults(faults)
             let busy = try await RawConnection.open(fixture.simulator)
             try await busy.push(0, headers: fixture.headers())
-            while fixture.simulator.snapshot().requests < 2 { await Task.yield() }
+            try await fixture.wait { $0.requests == 2 }
             async let leaving: Void = fixture.simulator.leave(within: .seconds(120))
             let goaway = try await idle.goaway()
             #expect(goaway.lastStream == 1 && goaway.code == 0 && goaway.text == #"{"reason":"Shutdown"}"#)
@@ -119,7 +119,7 @@ struct ConnectionFaultTests {
         try await SimulatorFixture.run({ $0.faults.stallAfter = 0 }) { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)
             try await connection.push(0, headers: fixture.headers())
-            while fixture.simulator.snapshot().requests == 0 { await Task.yield() }
+            try await fixture.wait { $0.requests == 1 }
             await fixture.simulator.leave(within: .milliseconds(100))
             #expect(await connection.remaining().allSatisfy { $0.type != FrameType.headers.rawValue })
         }

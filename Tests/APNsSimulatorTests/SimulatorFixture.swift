@@ -116,6 +116,15 @@ struct SimulatorFixture {
             id: response.header("apns-id"), retryAfter: response.header("retry-after"))
     }
 
+    /// Until the record is as wanted; a failure when that takes longer than any machine should need.
+    func wait(_ isWanted: (SimulatorRecord) -> Bool) async throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while !isWanted(simulator.snapshot()) {
+            try #require(ContinuousClock.now < end, "\(simulator.snapshot())")
+            await Task.yield()
+        }
+    }
+
     /// The control interface.
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> (status: Int, text: String) {
         var request = HTTPRequest(method, (try #require(simulator.controlURL)) + path)

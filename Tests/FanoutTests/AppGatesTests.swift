@@ -83,7 +83,7 @@ import Testing
         wire.hold()
         await withTaskGroup { group in
             for _ in 0..<4 { group.addTask { await transport.send(page(1_000), push) } }
-            while wire.held == 0 { await Task.yield() }
+            await wire.holding(pages: 1)
             wire.letGo()
             for await outcome in group { #expect(outcome == PageOutcome(all: page(1_000), refused)) }
         }
@@ -100,7 +100,7 @@ import Testing
         wire.hold()
         await withTaskGroup { group in
             for _ in 0..<3 { group.addTask { await transport.send(page(100), push) } }
-            while wire.held == 0 { await Task.yield() }
+            await wire.holding(pages: 1)
             #expect(wire.held == 1, "the others wait for the probe")
             wire.letGo()
             let expected = PageOutcome(

@@ -39,7 +39,7 @@ import Testing
         // No worker runs yet: its sweep comes after what registers here.
         let end = try await fixture.publish(event: .end, label: "end")
         let accepted = nowMilliseconds()
-        while nowMilliseconds() <= accepted + 1 { await Task.yield() }
+        try await fixture.isLater(than: accepted + 1)
         try await fixture.track(channels[1], 101)
         let newcomer = ChannelID.random()
         try await fixture.track(newcomer, 200)

@@ -223,7 +223,7 @@ import Testing
             try await fixture.swept(["before"])
             try await fixture.expect([channels[0]], startedBy: 1)
             let end = try await fixture.finished(try await fixture.publish(event: .end, label: "end"))
-            while nowMilliseconds() <= end.createdAt + 1 { await Task.yield() }
+            try await fixture.isLater(than: end.createdAt + 1)
             try await fixture.follow(channels[0], 0, wants: false)
             await transport.answered(1)
             let ended = try await fixture.finished(end.id)

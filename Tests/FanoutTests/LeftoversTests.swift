@@ -122,7 +122,7 @@ import Testing
         transport.hold()
         let group = fixture.group(transport)
         async let running: Void = group.run()
-        while transport.held < 1 { try await Task.sleep(for: .milliseconds(5)) }
+        await transport.holding(pages: 1)
         await group.triggerGracefulShutdown()
         // Longer than the lease, which is one second here.
         try await Task.sleep(for: .seconds(2))

@@ -27,10 +27,10 @@ final class ScriptedTransport: PushTransport {
         /// Pages with such a token are held back.
         var isHeld: (@Sendable (_ token: [UInt8]) -> Bool)?
         var waiting: [CheckedContinuation<Void, Never>] = []
-        var holders: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-        var arrivals: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
     private let state = Mutex(State())
+    private let arrivals = Milestone("requests were answered")
+    private let holders = Milestone("pages are held back")
     private let answer: Answer
     private let answerByLabel: AnswerByLabel?
     private let pause: Duration
@@ -60,7 +60,7 @@ final class ScriptedTransport: PushTransport {
         if pause > .zero { try? await Task.sleep(for: pause * Double.random(in: 0..<1)) }
         var outcome = PageOutcome()
         let label = Self.label(push)
-        let arrived = state.withLock { state in
+        state.withLock { state in
             state.pages += 1
             for index in page.entries.indices {
                 let token = Array(page.token(index))
@@ -80,12 +80,8 @@ final class ScriptedTransport: PushTransport {
                 state.requests.append(
                     Request(token: token, label: label, isAccepted: answered == .accepted, at: .now))
             }
-            let total = state.total
-            let ready = state.arrivals.filter { $0.count <= total }
-            state.arrivals.removeAll { $0.count <= total }
-            return ready
+            arrivals.move(to: state.total)
         }
-        for (_, continuation) in arrived { continuation.resume() }
         return outcome
     }
 
@@ -116,34 +112,16 @@ final class ScriptedTransport: PushTransport {
     func pushes(to token: [UInt8]) -> [PreparedPush] { state.withLock { $0.sent[token] ?? [] } }
 
     /// Returns when `count` requests have been answered.
-    func answered(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.total >= count { return true }
-                state.arrivals.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
-    }
+    func answered(_ count: Int) async { await arrivals.passed(count) }
 
     /// Pages that were answered.
     var pages: Int { state.withLock { $0.pages } }
 
     /// Pages that are held back.
-    var held: Int { state.withLock { $0.waiting.count } }
+    var held: Int { holders.count }
 
     /// Returns when `pages` are held back.
-    func holding(pages: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.waiting.count >= pages { return true }
-                state.holders.append((pages, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
-    }
+    func holding(pages: Int) async { await holders.passed(pages) }
 
     /// Holds pages back until `letGo`, all or those with such a token: what is in flight when a worker is asked to stop.
     func hold(_ isHeld: @escaping @Sendable (_ token: [UInt8]) -> Bool = { _ in true }) {
@@ -152,6 +130,7 @@ final class ScriptedTransport: PushTransport {
     func letGo() {
         let waiting = state.withLock { state in
             state.isHeld = nil
+            holders.move(to: 0)
             defer { state.waiting = [] }
             return state.waiting
         }
@@ -160,17 +139,14 @@ final class ScriptedTransport: PushTransport {
 
     private func passGate(_ page: TokenPage) async {
         await withCheckedContinuation { continuation in
-            let (mayPass, informed) = state.withLock { state in
+            let mayPass = state.withLock { state in
                 guard let isHeld = state.isHeld, page.entries.indices.contains(where: { isHeld(Array(page.token($0))) })
-                else { return (true, [CheckedContinuation<Void, Never>]()) }
+                else { return true }
                 state.waiting.append(continuation)
-                let count = state.waiting.count
-                let informed = state.holders.filter { $0.count <= count }.map(\.continuation)
-                state.holders.removeAll { $0.count <= count }
-                return (false, informed)
+                holders.move(to: state.waiting.count)
+                return false
             }
             if mayPass { continuation.resume() }
-            for waiting in informed { waiting.resume() }
         }
     }
 }

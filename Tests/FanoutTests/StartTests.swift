@@ -219,20 +219,27 @@ import Testing
         #expect(waiting.taken == [0: ["again"], 1: ["again"], 2: ["again"]])
     }
 
-    @Test func threeThousandStartTokensAreSharedByTwoWorkers() async throws {
+    /// More shards than one worker takes at once: while both are held up, each has a part in hand.
+    @Test func aLargeStartIsSharedByTwoWorkersAndEachTokenIsSentOnce() async throws {
         let fixture = try await WorkerFixture.start()
-        try await fixture.offer(0..<3_300)
-        let transport = ScriptedTransport()
-        let other = fixture.group(transport, "second", claimAfter: .seconds(60), pageSize: 200)
-        async let running: Void = other.run()
-        let ledger = try await fixture.withWorker(transport, claimAfter: .seconds(60), pageSize: 200) {
-            try await fixture.finished(try await fixture.begin())
+        try await fixture.offer(0..<20_000)
+        let (first, second) = (ScriptedTransport(), ScriptedTransport())
+        for transport in [first, second] { transport.hold() }
+        let ledger = try await fixture.withWorker(first, claimAfter: .seconds(60), pageSize: 200) {
+            try await fixture.withWorker(second, claimAfter: .seconds(60), pageSize: 200) {
+                let id = try await fixture.begin()
+                for transport in [first, second] {
+                    await transport.holding(pages: 1)
+                    #expect(transport.total == 0)
+                }
+                for transport in [first, second] { transport.letGo() }
+                return try await fixture.finished(id)
+            }
         }
-        await other.triggerGracefulShutdown()
-        try await running
-        #expect(ledger.targets == 3_300 && ledger.delivered == 3_300 && ledger.state == .done)
-        #expect(transport.counts.count == 3_300 && transport.counts.values.allSatisfy { $0 == 1 })
-        #expect(transport.pages > 10)
+        #expect(ledger.targets == 20_000 && ledger.delivered == 20_000 && ledger.state == .done && ledger.pending == 0)
+        let counts = first.counts.merging(second.counts, uniquingKeysWith: +)
+        #expect(counts.count == 20_000 && counts.values.allSatisfy { $0 == 1 })
+        #expect(first.total > 0 && second.total > 0 && first.pages + second.pages >= 100)
     }
 
     @Test func manyWrongStartTokensAreHeldBackForEveryNameOfTheirType() async throws {

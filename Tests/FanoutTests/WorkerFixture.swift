@@ -121,6 +121,11 @@ struct WorkerFixture {
         return claim
     }
 
+    /// What happens next has a later time than this.
+    func isLater(than time: Int64) async throws {
+        try await eventually("a time after \(time)") { nowMilliseconds() > time }
+    }
+
     /// The ledger once the push is final. Bounded: a push that never ends fails its test.
     func finished(_ id: PushID, of app: AppKey? = nil) async throws -> Ledger {
         let app = app ?? self.app

@@ -214,7 +214,7 @@ extension WorkerFixture {
         let group = group(transport)
         async let running: Void = group.run()
         let id = try await body()
-        while transport.held < 4 { try await Task.sleep(for: .milliseconds(5)) }
+        await transport.holding(pages: 4)
         await group.triggerGracefulShutdown()
         transport.letGo()
         try await running

@@ -104,7 +104,7 @@ import Testing
         try await redis.ping()
         server.signal(SIGSTOP)
         let tally = Tally()
-        let errors = await withTaskGroup(of: RedisError?.self) { group in
+        let errors = try await withThrowingTaskGroup(of: RedisError?.self) { group in
             for _ in 0..<200 {
                 group.addTask {
                     tally.begun.add(1, ordering: .relaxed)
@@ -116,9 +116,9 @@ import Testing
                     }
                 }
             }
-            while tally.begun.load(ordering: .relaxed) < 200 { await Task.yield() }
+            try await eventually("all are begun") { tally.begun.load(ordering: .relaxed) == 200 }
             await redis.close()
-            return await group.reduce(into: []) { $0.append($1) }
+            return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(errors.count == 200)
         for error in errors {
