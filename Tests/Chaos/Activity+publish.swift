@@ -2,14 +2,16 @@ import Foundation
 
 extension Activity {
     func publish(_ publish: Publish) async throws {
+        if publish.isStart { try await prepareStart(publish.audience) }
         let key = number + 1
         let answer = try await send(
-            event: "update", audience: publish.audience, priority: publish.priority, hasAlert: publish.hasAlert,
-            mayBeReplaced: publish.mayBeReplaced)
+            event: publish.isStart ? "start" : "update", audience: publish.audience, priority: publish.priority,
+            hasAlert: publish.hasAlert, mayBeReplaced: publish.mayBeReplaced)
         guard let answer else {
             found.note(.refused, "\(plan.name): publish \(key) was refused although the name is open")
             return
         }
+        if publish.isStart { begun(key, answer.id) }
         guard publish.isRepeated else { return }
         let again = try await gateways.call(
             "POST", "/api/push", answer.body, headers: [("Idempotency-Key", answer.key)])
@@ -34,10 +36,12 @@ extension Activity {
         let mine = number
         let alert = hasAlert ? #","alert":{"title":"Chaos","body":"\#(mine)"}"# : ""
         let options = mayBeReplaced ? "" : #","options":{"conflate":false}"#
+        let start =
+            event == "start" ? #","attributes_type":"\#(Plan.attributesType)","attributes":{"n":\#(plan.index)}"# : ""
         let body =
             #"{"audience":\#(json(audience)),"device_types":["ios"],"notification":{"ios":{"live_activity":{"#
             + #""name":"\#(plan.name)","event":"\#(event)","priority":\#(priority),"#
-            + #""content_state":{"n":\#(mine),"push":"\#(plan.name)/\#(mine)"}\#(alert)}}}\#(options)}"#
+            + #""content_state":{"n":\#(mine),"push":"\#(plan.name)/\#(mine)"}\#(alert)\#(start)}}}\#(options)}"#
         let key = "\(run.seed)/\(plan.name)/\(mine)"
         let asked = Clock.epoch
         let answer = try await gateways.call("POST", "/api/push", body, headers: [("Idempotency-Key", key)])
@@ -48,8 +52,8 @@ extension Activity {
         }
         pushes.add(
             Push(
-                id: id, name: plan.index, number: mine, isEnd: event == "end", audience: audience, asked: asked,
-                underWay: asked))
+                id: id, name: plan.index, number: mine, isEnd: event == "end", isStart: event == "start",
+                audience: audience, asked: asked, underWay: asked))
         return Accepted(id: id, key: key, body: body)
     }
 
@@ -69,12 +73,13 @@ extension Activity {
     func end(_ planned: Planned<End>) async throws {
         let end = planned.what
         let audience = end.audience
+        if plan.isStarted { try await overtakeStarts(waits: end.waits) }
         guard let accepted = try await send(event: "end", audience: audience) else {
             found.note(.refused, "\(plan.name): the end was refused although the name is open")
             return
         }
         let ended = number
-        ends.append((ended, audience))
+        ends.append((ended, audience, Clock.epoch))
         for place in places.indices where places[place].state == .following && covers(audience, place) {
             self.ended.append((token(place), ended, places[place].after))
             places[place].state = .ended(ended)
@@ -98,11 +103,11 @@ extension Activity {
         isEnded = places.allSatisfy { $0.state != .following }
     }
 
-    private func waitForEnd(of push: String) async throws {
+    func waitForEnd(of push: String) async throws {
         for _ in 0..<600 {
             if try await pushes.look(push)?.isFinal == true { return }
             try await Task.sleep(for: .milliseconds(200))
         }
-        throw ChaosFailure("the end \(push) was not over after two minutes")
+        throw ChaosFailure("the push \(push) was not over after two minutes")
     }
 }

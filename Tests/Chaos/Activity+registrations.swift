@@ -30,7 +30,10 @@ extension Activity {
     }
 
     /// New tokens for these places, singly or in bulk: the first of some, the next of others.
-    func register(_ chosen: [Int], at: Int, _ random: inout SeededRandom) async throws {
+    /// - Parameter starts: of places whose cards a start began, its number.
+    func register(
+        _ chosen: [Int], at: Int, _ random: inout SeededRandom, startedBy starts: [Int: Int] = [:]
+    ) async throws {
         guard !chosen.isEmpty else { return }
         try await pause(chosen)
         let cohorts = (run.deaths.firstIndex { $0 > at + 3_000 } ?? Plan.cohorts)..<Plan.cohorts
@@ -45,6 +48,8 @@ extension Activity {
             places[place].answered = .max
             places[place].after = lastEnd(place)
             places[place].state = .following
+            places[place].startedBy = starts[place]
+            if let start = starts[place] { began(place, start) }
         }
         if chosen.count <= 3 {
             for place in chosen { try await put(place) }

@@ -24,6 +24,8 @@ actor Activity {
         var last: Int64 = 0
         /// Number of the last `end` for this channel before it.
         var after = 0
+        /// Number of the start that its card began with: what was published since then is its own.
+        var startedBy: Int?
     }
 
     /// A token that does not count any more.
@@ -40,31 +42,53 @@ actor Activity {
     let pushes: Pushes
     let clock: Clock
     let found: Findings
+    let startTokens: StartTokens?
     var places: [Place]
     var former: [Former] = []
     /// Tokens that were following when an `end` for them was accepted, its number, and that of the end before they came.
     var ended: [(id: TokenID, number: Int, after: Int)] = []
     /// The counter of the last publish.
     var number = 0
-    var ends: [(number: Int, audience: Audience)] = []
+    var ends: [(number: Int, audience: Audience, answered: Int64)] = []
     var isEnded = false
-    init(_ plan: NamePlan, _ run: Plan, _ gateways: Gateways, _ pushes: Pushes, _ clock: Clock, _ found: Findings) {
+
+    // Of a name that is begun by pushes.
+    /// Starts as they were asked for, accepted or not yet.
+    var starts: [Begun] = []
+    /// Devices that are to tell a token: those of some channels for which a start was accepted.
+    var cards: [Int: Card] = [:]
+    var isAnswering = false
+
+    init(
+        _ plan: NamePlan, _ run: Plan, _ gateways: Gateways, _ pushes: Pushes, _ clock: Clock, _ found: Findings,
+        _ startTokens: StartTokens? = nil
+    ) {
         self.plan = plan
         self.run = run
         self.gateways = gateways
         self.pushes = pushes
         self.clock = clock
         self.found = found
+        self.startTokens = startTokens
         places = Array(repeating: Place(), count: plan.pool)
+        number = plan.numbersFrom
     }
 
     /// Everyone who follows from the start.
     func begin() async throws {
+        if plan.isStarted { return }
         var random = SeededRandom(run.seed, "first of \(plan.index)")
         try await register(Array(0..<plan.initial), at: 0, &random)
     }
 
-    func live() async {
+    /// - Parameter controlURL: the simulator's, from which devices learn of their starts.
+    func live(_ controlURL: String) async {
+        async let answered: Void = answerAll(controlURL)
+        await liveStages()
+        await answered
+    }
+
+    private func liveStages() async {
         for stage in plan.stages {
             async let published: Void = publishAll(stage)
             async let registered: Void = registerAll(stage)

@@ -4,6 +4,9 @@ import Foundation
 /// that the registry holds, and the simulator tells who they are.
 struct Census: Sendable {
     let activities: [Activity]
+    /// Starts a name that nobody follows.
+    let starter: Activity
+    let startTokens: StartTokens
     let gateways: Gateways
     let pushes: Pushes
     /// What the run's own pushes met.
@@ -24,12 +27,16 @@ struct Census: Sendable {
                 expected[activity.plan.index] = await activity.number
             }
         }
+        if try await starter.send(event: "start", audience: .all, hasAlert: true) == nil {
+            found.note(.refused, "the census of start tokens was refused")
+        }
         let left = try await pushes.drain(within: .seconds(120)) { progress("census, \($0) to go") }
         for push in left { found.note(.ledgers, "the census of chaos-\(push.name) did not end") }
         let record = try await Record.read(controlURL)
         for activity in activities where expected[activity.plan.index] != nil {
             await judge(activity, record)
         }
+        judgeStartTokens(record)
     }
 
     private func judge(_ activity: Activity, _ record: Record) async {
@@ -62,14 +69,30 @@ struct Census: Sendable {
         }
     }
 
+    private func judgeStartTokens(_ record: Record) {
+        for id in startTokens.ids {
+            let isThere = record.tokens[id] != nil
+            let answers = before.tokens[id]?.deadAnswers ?? 0
+            switch isDead(id.fate, startTokens.registered) {
+            case false where !isThere:
+                found.note(.wronglyPruned, "start token of \(id.place) (\(id.fate)); \(answers) dead answers")
+            case true where isThere && answers > 0:
+                found.note(.neverPruned, "start token of \(id.place) (\(id.fate)) after \(answers) dead answers")
+            default: break
+            }
+        }
+    }
+
+    private func isDead(_ place: Activity.Place) -> Bool? { isDead(place.fate, place.registered) }
+
     /// By rule: nil where it may be either.
-    private func isDead(_ place: Activity.Place) -> Bool? {
-        switch place.fate {
+    private func isDead(_ fate: Fate, _ registered: Int64) -> Bool? {
+        switch fate {
         case .living, .doubted: false
         case .unregistered, .badDeviceToken, .expired: true
         case .dying(let cohort):
             // A registration after the death is the newer one.
-            deaths.indices.contains(cohort) && place.registered < deaths[cohort] ? true : nil
+            deaths.indices.contains(cohort) && registered < deaths[cohort] ? true : nil
         }
     }
 

@@ -4,6 +4,9 @@ import Synchronization
 enum Finding: String, CaseIterable, Sendable {
     case lost = "lost final states"
     case endLost = "ends that did not arrive"
+    case startLost = "starts that did not arrive"
+    case startLate = "starts sent after the end"
+    case startTwice = "starts of a name that would make another card"
     case backwards = "backwards on the wire"
     case afterEnd = "sent after the end"
     case endedAnew = "new followers ended by an end before them"

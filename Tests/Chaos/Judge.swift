@@ -4,6 +4,7 @@ import Foundation
 struct Judge: Sendable {
     let plan: Plan
     let activities: [Activity]
+    let startTokens: StartTokens
     let pushes: [Push]
     let record: Record
     let interruptions: [Disturber.Interruption]
@@ -23,6 +24,7 @@ struct Judge: Sendable {
             try await judgeFormer(activity, pushes)
         }
         try await judgeOrder(&tally)
+        try await judgeStarts(&tally)
         judgeLedgers(&tally)
         return tally
     }
@@ -37,7 +39,9 @@ struct Judge: Sendable {
             let received = record.tokens[id]
             if judgeNew(id, after: place.after) { continue }
             for push in pushes.reversed() {
-                guard push.number > place.after, !push.isEnd, place.answered < push.underWay,
+                // What came between a start and its card's token is brought to that.
+                let isOwed = place.answered < push.underWay || place.startedBy.map { push.number > $0 } ?? false
+                guard push.number > place.after, !push.isEnd, !push.isStart, isOwed,
                     activity.covers(push.audience, index)
                 else { continue }
                 if (received?.shown ?? 0) < push.number {
@@ -85,7 +89,9 @@ struct Judge: Sendable {
     // MARK: Order on the wire
 
     private func judgeOrder(_ tally: inout Tally) async throws {
-        let suspicious = record.tokens.filter { $0.value.backwards > 0 || $0.value.afterEnd > 0 }.map(\.key)
+        let suspicious = record.tokens.filter {
+            ($0.value.backwards > 0 || $0.value.afterEnd > 0) && !StartTokens.isOne($0.key)
+        }.map(\.key)
         if suspicious.isEmpty { return }
         let histories = try await Record.histories(controlURL, Set(suspicious))
         for id in suspicious {
@@ -116,7 +122,7 @@ struct Judge: Sendable {
     }
 
     /// A process that woke shortly before, as a hint.
-    private func wake(before at: Int64) -> String {
+    func wake(before at: Int64) -> String {
         let recent = wakes.filter { (0...15_000).contains(at - $0.at) }.max { $0.at < $1.at }
         return recent.map { ", \(at - $0.at) ms after \($0.role) woke" } ?? ""
     }
@@ -156,7 +162,10 @@ struct Judge: Sendable {
     // MARK: Words
 
     func describe(_ id: TokenID) -> String {
-        "chaos-\(id.name) place \(id.place) generation \(id.generation) (\(id.fate), \(Tokens.hex(id).prefix(18))…)"
+        let words =
+            StartTokens.isOne(id)
+            ? "start token of \(id.place)" : "chaos-\(id.name) place \(id.place) generation \(id.generation)"
+        return "\(words) (\(id.fate), \(Tokens.hex(id).prefix(18))…)"
     }
 
     private func explain(_ finding: Finding, _ id: TokenID, _ text: String, _ push: Push?) async throws {

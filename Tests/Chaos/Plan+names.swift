@@ -18,6 +18,7 @@ extension Plan {
             name.stages = Self.stages(name, milliseconds, seed)
             names.append(name)
         }
+        names += Self.startedNames(from: names.count, milliseconds, largest, seed)
         self.names = names
         deaths = (0..<Self.cohorts).map { milliseconds * (2 * $0 + 1) / (2 * Self.cohorts + 1) }
         disturbances = Self.disturbances(milliseconds, seed)
@@ -88,7 +89,7 @@ extension Plan {
         return End(audience: .all, isTested: random.chance(0.7), reopens: reopens)
     }
 
-    private static func publish(_ name: NamePlan, _ random: inout SeededRandom) -> Publish {
+    static func publish(_ name: NamePlan, _ random: inout SeededRandom) -> Publish {
         let audience: Audience =
             name.initial < 5
             ? .all

@@ -24,8 +24,14 @@ struct NamePlan: Sendable {
     var pool: Int
     var first: Int
     var stages: [Stage]
+    /// Begun by pushes: nobody follows before a start came.
+    var isStarted = false
 
     var name: String { "chaos-\(index)" }
+    /// A number of a push tells its name: start tokens get those of several.
+    var numbersFrom: Int { isStarted ? index * 1_000_000 : 0 }
+
+    static func index(ofNumber number: Int) -> Int { number / 1_000_000 }
 }
 
 /// Publishes and registrations of a stage go on side by side; its end waits for both.
@@ -42,6 +48,7 @@ struct Publish: Sendable {
     var mayBeReplaced: Bool
     /// Sent once more after its 202, with the same key.
     var isRepeated: Bool
+    var isStart = false
 }
 
 enum Audience: Sendable, Hashable {
@@ -63,6 +70,8 @@ struct End: Sendable {
     var isTested: Bool
     /// Other channels begin to follow at once, or the same ones when the end has arrived.
     var reopens: Reopening
+    /// Of a name that is begun by pushes: not before its starts are over, so that it overtakes none.
+    var waits = false
 
     enum Reopening: Sendable { case never, others, same }
 }
@@ -110,7 +119,13 @@ extension Plan {
             lines.append((planned.at, "APNs for \(planned.what.milliseconds) ms: \(planned.what.title)"))
         }
         for name in names {
-            lines.append((0, "\(name.name): \(name.initial) of \(name.pool) channels from \(name.first)"))
+            lines.append(
+                (
+                    0,
+                    name.isStarted
+                        ? "\(name.name): \(name.pool) start tokens"
+                        : "\(name.name): \(name.initial) of \(name.pool) channels from \(name.first)"
+                ))
             for stage in name.stages {
                 for planned in stage.publishes { lines.append((planned.at, "\(name.name): \(planned.what)")) }
                 for planned in stage.registrations { lines.append((planned.at, "\(name.name): \(planned.what)")) }

@@ -8,6 +8,7 @@ struct Push: Sendable {
     /// The counter in its content-state: rises by one with each publish of a name.
     var number: Int
     var isEnd: Bool
+    var isStart = false
     var audience: Audience
     /// Epoch ms before its first request was sent.
     var asked: Int64
@@ -54,7 +55,7 @@ final class Pushes: Sendable {
 
     func add(_ push: Push) {
         pushes.withLock { $0[push.id] = push }
-        log.note("\(push.title)\(push.isEnd ? " (end)" : "") to \(push.audience) accepted as \(push.id)")
+        log.note("\(push.title)\(push.isEnd ? " (end)" : push.isStart ? " (start)" : "") to \(push.audience) accepted as \(push.id)")
     }
 
     var all: [Push] { pushes.withLock { Array($0.values) } }

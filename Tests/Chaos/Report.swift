@@ -15,6 +15,9 @@ struct Report: Sendable {
         ] + ledger + [
             ("ledgers: retries", tally.ledger["retries"] ?? 0), ("duplicates", tally.duplicates),
             ("duplicates that deaths explain, at most", tally.duplicatesAllowed),
+            ("starts that had to come", tally.startsExpected),
+            ("started channels with a token at the end", tally.startsTold),
+            ("starts in hand when the end came", tally.startsInHand),
             ("late on the wire, of the killed and suspended", tally.late),
             ("workers that lost their work", tally.losses),
         ]

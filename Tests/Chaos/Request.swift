@@ -12,6 +12,8 @@ struct Request: Sendable {
     var isEnd: Bool
     /// The sender's.
     var port: Int
+    /// `apns-collapse-id`.
+    var collapseID: String?
 
     /// Of a token's object with its history.
     static func history(_ object: [UInt8]) -> [Request] {
@@ -20,7 +22,8 @@ struct Request: Sendable {
             Request(
                 at: Int64(request["at_ms"] as? Int ?? 0), status: request["status"] as? Int,
                 reached: request["reached"] as? Bool ?? false, order: request["order"] as? Int,
-                isEnd: request["event"] as? String == "end", port: request["port"] as? Int ?? 0)
+                isEnd: request["event"] as? String == "end", port: request["port"] as? Int ?? 0,
+                collapseID: request["collapse_id"] as? String)
         }
     }
 

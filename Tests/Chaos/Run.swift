@@ -31,8 +31,10 @@ struct Run: Sendable {
         let gateways = Gateways(urls: fleet.gatewayURLs, log: log)
         let pushes = Pushes(gateways, log)
         try await tag(gateways)
-        let activities = plan.names.map { Activity($0, plan, gateways, pushes, clock, found) }
-        for activity in activities {
+        progress.phase("start tokens")
+        let startTokens = try await StartTokens.register(plan, gateways)
+        let activities = plan.names.map { Activity($0, plan, gateways, pushes, clock, found, startTokens) }
+        for activity in activities where !activity.plan.isStarted {
             progress.phase("\(activity.plan.name): \(activity.plan.initial) channels begin to follow")
             try await activity.begin()
         }
@@ -40,7 +42,7 @@ struct Run: Sendable {
         log.note("everybody follows")
         let disturber = Disturber(fleet, redisSocket: directory + "/redis/redis.sock", log: log)
         try await live(fleet, pushes, activities, disturber, log)
-        return try await judge(fleet, gateways, pushes, activities, disturber, clock)
+        return try await judge(fleet, gateways, pushes, activities, startTokens, disturber, clock)
     }
 
     /// Until the plan is over and everything that was accepted is settled.
@@ -55,7 +57,7 @@ struct Run: Sendable {
             watching.addTask { await show(pushes, log) }
             async let disturbed: Void = disturber.run(plan)
             await withDiscardingTaskGroup { group in
-                for activity in activities { group.addTask { await activity.live() } }
+                for activity in activities { group.addTask { await activity.live(fleet.controlURL) } }
             }
             await disturbed
             log.announce("all is well again")
@@ -79,19 +81,19 @@ struct Run: Sendable {
     }
 
     private func judge(
-        _ fleet: Fleet, _ gateways: Gateways, _ pushes: Pushes, _ activities: [Activity], _ disturber: Disturber,
-        _ clock: Clock
+        _ fleet: Fleet, _ gateways: Gateways, _ pushes: Pushes, _ activities: [Activity],
+        _ startTokens: StartTokens, _ disturber: Disturber, _ clock: Clock
     ) async throws -> Outcome {
         progress.phase("judging")
         let record = try await Record.read(fleet.controlURL)
         let judge = Judge(
-            plan: plan, activities: activities, pushes: pushes.all, record: record,
-            interruptions: disturber.interruptions,
-            wakes: disturber.wakes, controlURL: fleet.controlURL, found: found)
+            plan: plan, activities: activities, startTokens: startTokens, pushes: pushes.all, record: record,
+            interruptions: disturber.interruptions, wakes: disturber.wakes, controlURL: fleet.controlURL, found: found)
         let tally = try await judge.judge()
         let judged = pushes.all
+        let starter = Activity.forCensus(plan, gateways, pushes, clock, found)
         let census = Census(
-            activities: activities, gateways: gateways, pushes: pushes, before: record, deaths: disturber.deaths,
+            activities: activities, starter: starter, startTokens: startTokens, gateways: gateways, pushes: pushes, before: record, deaths: disturber.deaths,
             controlURL: fleet.controlURL, found: found)
         try await census.take { progress.phase($0) }
         progress.phase("shutting down")

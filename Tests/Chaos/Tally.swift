@@ -17,6 +17,10 @@ struct Tally: Sendable {
     var losses = 0
     /// Requests that a killed or suspended process had on the wire already, and that came late.
     var late = 0
+    /// Starts that have to have come, cards that told a token, and starts that a worker had in hand when their end was accepted.
+    var startsExpected = 0
+    var startsTold = 0
+    var startsInHand = 0
     /// All ledgers together.
     var ledger: [String: Int] = [:]
     var states: [String: Int] = [:]

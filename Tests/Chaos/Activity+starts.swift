@@ -1,0 +1,122 @@
+import Curl
+import Foundation
+
+/// A name that pushes begin. Its devices learn of a start from the simulator, and some tell their new activity's token a while
+/// later: before the next update, after some, or after the end.
+extension Activity {
+    struct Begun: Sendable {
+        var number: Int
+        var audience: Audience
+        /// Of an accepted one.
+        var id: String?
+        /// Channels that have to get it: its tokens live, and nobody there followed or told a token before it was over.
+        var expected: Set<Int> = []
+        /// An `end` was accepted before all of it was out: what was unsent is skipped.
+        var isOvertaken = false
+    }
+
+    struct Card: Sendable {
+        var start: Int
+        /// When its token is told, once the start has come; milliseconds of the run.
+        var due: Int?
+    }
+
+    /// Devices of one start that are looked at; the others have a card, and tell nothing.
+    private static let looked = 40
+
+    /// Before a start is asked for. The one after an end finds no device in the middle of telling the token of an older card.
+    func prepareStart(_ audience: Audience) async throws {
+        if isEnded || starts.isEmpty {
+            cards = [:]
+            while isAnswering { try await Task.sleep(for: .milliseconds(20)) }
+        }
+        starts.append(Begun(number: number + 1, audience: audience))
+    }
+
+    func begun(_ number: Int, _ id: String) {
+        isEnded = false
+        guard let index = starts.lastIndex(where: { $0.number == number }), let tokens = startTokens else { return }
+        let audience = starts[index].audience
+        let reachable = places.indices.filter { place in
+            guard covers(audience, place), tokens.fates[place] == .living else { return false }
+            return switch places[place].state {
+            case .following: false
+            // Its end may have been answered with a 410 of before its registration: it follows still.
+            case .ended: places[place].fate == .living
+            case .out, .retired: true
+            }
+        }
+        starts[index].id = id
+        starts[index].expected = Set(reachable)
+        var random = SeededRandom(run.seed, "cards of \(number)")
+        for place in reachable.shuffled(using: &random).prefix(Self.looked) { cards[place] = Card(start: number) }
+    }
+
+    /// Before an `end` for all is asked for.
+    func overtakeStarts(waits: Bool) async throws {
+        for index in starts.indices where !starts[index].isOvertaken {
+            guard let id = starts[index].id else { continue }
+            if waits { try await waitForEnd(of: id) }
+            starts[index].isOvertaken = try await pushes.look(id)?.isFinal != true
+        }
+    }
+
+    /// A card that a start began has told its token. An end that came since is its own.
+    func began(_ place: Int, _ start: Int) {
+        let after = ends.last { $0.number < start }?.number ?? 0
+        places[place].after = after
+        for index in starts.indices where starts[index].number > start { starts[index].expected.remove(place) }
+        guard let end = ends.first(where: { $0.number > start }) else { return }
+        places[place].state = .ended(end.number)
+        ended.append((token(place), end.number, after))
+    }
+
+    /// A name of its own, which starts everybody who has a start token.
+    static func forCensus(
+        _ plan: Plan, _ gateways: Gateways, _ pushes: Pushes, _ clock: Clock, _ found: Findings
+    ) -> Activity {
+        let name = NamePlan(index: plan.names.count, initial: 0, pool: 0, first: 0, stages: [], isStarted: true)
+        return Activity(name, plan, gateways, pushes, clock, found)
+    }
+
+    // MARK: Devices
+
+    func answerAll(_ controlURL: String) async {
+        guard plan.isStarted, let tokens = startTokens else { return }
+        var random = SeededRandom(run.seed, "answers of \(plan.index)")
+        while clock.now < run.milliseconds {
+            for (place, card) in cards.sorted(by: { $0.key < $1.key }) where card.due == nil {
+                guard await hasCome(card.start, to: tokens.id(place), controlURL) else { continue }
+                // Most before the next end, some behind it.
+                let delay = random.chance(0.8) ? random.number(0...5_000) : random.number(5_000...30_000)
+                if cards[place]?.start == card.start { cards[place]?.due = clock.now + delay }
+            }
+            let due = cards.filter { $0.value.due.map { $0 <= clock.now } ?? false }
+            if !due.isEmpty {
+                for place in due.keys { cards[place] = nil }
+                isAnswering = true
+                do { try await tellTokens(due.mapValues(\.start)) } catch {
+                    found.note(.undecided, "\(plan.name): tokens of started cards: \(error)")
+                }
+                isAnswering = false
+            }
+            try? await Task.sleep(for: .milliseconds(250))
+        }
+    }
+
+    private func tellTokens(_ cards: [Int: Int]) async throws {
+        var random = SeededRandom(run.seed, "tokens of \(number)")
+        let chosen = cards.keys.sorted()
+        try await register(chosen, at: clock.now, &random, startedBy: cards)
+        // Of repeated starts nobody knows which one the token answers: only what is newer than all of them is owed.
+        for place in chosen where places[place].startedBy != nil {
+            places[place].startedBy = starts.last { covers($0.audience, place) }?.number
+        }
+    }
+
+    private func hasCome(_ start: Int, to token: TokenID, _ controlURL: String) async -> Bool {
+        let request = HTTPRequest("GET", controlURL + "/tokens/" + Tokens.hex(token), timeout: .seconds(2))
+        guard let response = try? await HTTPClient().send(request), response.status == 200 else { return false }
+        return Request.history(response.body).contains { $0.reached && $0.order == start }
+    }
+}

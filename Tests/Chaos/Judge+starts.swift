@@ -1,0 +1,70 @@
+import Foundation
+
+/// What start tokens got. All of them are asked for their requests: a token has one for each start of its channel.
+extension Judge {
+    /// What a worker has in hand when an `end` is accepted goes out still: pages that it has read. Such a page is over when its
+    /// requests are, each of which has its deadline behind those before it.
+    private static let inHand = Int64(5 * Plan.requestTimeout)
+
+    func judgeStarts(_ tally: inout Tally) async throws {
+        let histories = try await Record.histories(controlURL, Set(startTokens.ids))
+        var collapses: [Int: Set<String?>] = [:]
+        for (id, history) in histories {
+            for request in history {
+                guard let number = request.order else { continue }
+                let name = NamePlan.index(ofNumber: number)
+                collapses[name, default: []].insert(request.collapseID)
+                let activity = activities[name]
+                if let start = await activity.starts.first(where: { $0.number == number }),
+                    !activity.covers(start.audience, Int(id.place))
+                {
+                    found.note(.unwanted, "\(describe(id)) is not in the audience of \(number)")
+                }
+                try await judgeEnd(id, request, number, history, &tally)
+            }
+        }
+        for (name, ids) in collapses where ids.count > 1 || ids.contains(nil) {
+            found.note(.startTwice, "chaos-\(name): collapse ids \(ids)")
+        }
+        if Set(collapses.values).count != collapses.count {
+            found.note(.startTwice, "several names have one collapse id")
+        }
+        for activity in activities { await judgeArrivals(activity, histories, &tally) }
+    }
+
+    private func judgeEnd(
+        _ id: TokenID, _ request: Request, _ number: Int, _ history: [Request], _ tally: inout Tally
+    ) async throws {
+        let activity = activities[NamePlan.index(ofNumber: number)]
+        guard let end = await activity.ends.first(where: { $0.number > number }), request.at > end.answered else {
+            return
+        }
+        let wasOnTheWire = interruptions.contains { $0.ports.contains(request.port) && $0.at <= request.at }
+        if wasOnTheWire || request.at <= end.answered + Self.inHand {
+            tally.startsInHand += 1
+        } else {
+            found.note(
+                .startLate,
+                "\(describe(id)): start \(number) \(request.at - end.answered) ms after the end \(end.number)"
+                    + "\(wake(before: request.at))\n    \(Request.words(history))")
+        }
+    }
+
+    private func judgeArrivals(_ activity: Activity, _ histories: [TokenID: [Request]], _ tally: inout Tally) async {
+        for start in await activity.starts where start.id != nil && !start.isOvertaken {
+            for place in start.expected {
+                let id = startTokens.id(place)
+                let history = histories[id] ?? []
+                tally.startsExpected += 1
+                if history.contains(where: { $0.reached && $0.order == start.number }) { continue }
+                let push = pushes.first { $0.number == start.number && $0.name == activity.plan.index }
+                found.note(
+                    .startLost,
+                    "\(describe(id)) did not get start \(start.number)\n    \(Request.words(history))\n    ledger: "
+                        + (push?.ledger?.text ?? "none"))
+            }
+        }
+        let told = await activity.places.count { $0.startedBy != nil }
+        tally.startsTold += told
+    }
+}
