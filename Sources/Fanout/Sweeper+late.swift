@@ -1,3 +1,4 @@
+import APNsClient
 import APNsWire
 import LiveActivity
 import Logging
@@ -80,21 +81,48 @@ extension Sweeper {
 }
 
 extension Sweeper {
-    /// After a page of a start, and before it is settled: its channels are awaited, also those that are tried again. What is published
-    /// from now on is kept for their tokens. Without Redis nothing is settled either, and the page is sent once more.
+    /// Before a page of a start is sent: its channels are awaited. A device may tell its token before the page's last answer comes,
+    /// and what is published from then on is kept for it.
     /// - Parameter onChannel: entries whose activities take their updates from a broadcast channel: they tell no token.
+    /// - Returns: false if the lease ran out over it.
     func expectTokens(
-        _ page: TokenPage, _ report: PageReport, _ app: AppKey, _ record: PushRecord, _ name: ActivityName,
-        besides onChannel: Set<Int>, while held: HeldLease
-    ) async {
-        if report.isUnsent { return }
-        let lost = report.exceptions.filter { if case .retry = $0.decision { false } else { true } }.map(\.index)
-        let unreached = Set(lost).union(onChannel)
-        let channels = page.entries.indices.filter { !unreached.contains($0) }.map { Array(page.channel($0)) }
-        _ = await held.whileLive(logger) { () async throws(StoreError) in
+        _ page: TokenPage, _ app: AppKey, _ record: PushRecord, _ name: ActivityName, besides onChannel: Set<Int>,
+        while held: HeldLease
+    ) async -> Bool {
+        let channels = page.entries.indices.filter { !onChannel.contains($0) }.map { Array(page.channel($0)) }
+        let noted: Void? = await held.whileLive(logger) { () async throws(StoreError) in
             try await store.lateFollowers.expect(
                 app, name, channels, startedBy: record.sequence, now: store.time.now())
         }
+        return noted != nil
+    }
+
+    /// … and after it: those whose only attempt was refused for good have no card. Who is left out here by a death is awaited for
+    /// nothing.
+    func expectNoTokens(
+        _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, _ app: AppKey, _ name: ActivityName,
+        while held: HeldLease
+    ) async {
+        let answered = Set(
+            outcome.exceptions.filter { if case .rejected = $0.outcome { true } else { false } }.map(\.index))
+        let unreached = report.exceptions.filter { exception in
+            if case .retry = exception.decision { return false }
+            return page.entries[exception.index].attempt == 0 && answered.contains(exception.index)
+        }
+        if unreached.isEmpty { return }
+        _ = await held.whileLive(logger) { () async throws(StoreError) in
+            try await store.lateFollowers.expectNothing(app, name, unreached.map { Array(page.channel($0.index)) })
+        }
+    }
+}
+
+extension PageReport {
+    /// Of a page that was not sent because its lease is lost.
+    init(lost page: TokenPage) {
+        let cancelled = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
+        self.init(
+            page, PageOutcome(all: page, cancelled), now: 0, deadline: .max, triesOnce: false, backoff: Backoff(),
+            rest: { _ in .zero }, random: { 0 })
     }
 }
 

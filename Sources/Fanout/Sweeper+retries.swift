@@ -47,6 +47,10 @@ extension Sweeper {
         elsewhere: Set<Int>, apart: (push: PreparedPush, entries: Set<Int>)? = nil, deadline: Int64,
         while held: HeldLease
     ) async -> PageReport {
+        let isStart = record.event == .start
+        if isStart, await !expectTokens(page, app.key, record, name, besides: apart?.entries ?? [], while: held) {
+            return PageReport(lost: page)
+        }
         let delivery = await app.environments.send(
             page, push, known: elsewhere, apart: apart ?? record.lowered(page, push), while: held)
         let report = PageReport(
@@ -62,9 +66,7 @@ extension Sweeper {
             try? await store.otherEnvironment.remember(app.key, record.startTokens ?? name, page, news)
         }
         if let refusal = report.otherRefusal { await ring(app.key, .otherEnvironment, refusal) }
-        if record.event == .start {
-            await expectTokens(page, report, app.key, record, name, besides: apart?.entries ?? [], while: held)
-        }
+        if isStart { await expectNoTokens(page, delivery.outcome, report, app.key, name, while: held) }
         return report
     }
 

@@ -129,7 +129,7 @@ public struct LateFollowers: Sendable {
     }
 
     /// Notes channels to which a `start` of the name went out: whichever of them registers a token within `life` is owed what
-    /// was published since. Before the page is settled, so that a death in between leaves nothing out; it may be repeated.
+    /// was published since. Before the page is sent, so that no device is quicker; it may be repeated.
     public func expect(
         _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]], startedBy sequence: Int, now: Int64
     ) async throws(StoreError) {
@@ -140,5 +140,13 @@ public struct LateFollowers: Sendable {
             RedisCommand("HSET", [key] + channels.flatMap { [.bytes($0), value] }),
             RedisCommand("PEXPIRE", [key, .int(Self.life.milliseconds)]),
         ])
+    }
+
+    /// Takes back what `expect` noted, for channels that have no card.
+    public func expectNothing(
+        _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]]
+    ) async throws(StoreError) {
+        let key = RedisArgument.string(keys.awaited(keys.tag(app, name)))
+        _ = try await redis.run([RedisCommand("HDEL", [key] + channels.map { .bytes($0) })])
     }
 }

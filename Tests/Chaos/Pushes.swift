@@ -55,7 +55,9 @@ final class Pushes: Sendable {
 
     func add(_ push: Push) {
         pushes.withLock { $0[push.id] = push }
-        log.note("\(push.title)\(push.isEnd ? " (end)" : push.isStart ? " (start)" : "") to \(push.audience) accepted as \(push.id)")
+        log.note(
+            "\(push.title)\(push.isEnd ? " (end)" : push.isStart ? " (start)" : "") to \(push.audience) accepted as \(push.id)"
+        )
     }
 
     var all: [Push] { pushes.withLock { Array($0.values) } }

@@ -93,7 +93,8 @@ struct Run: Sendable {
         let judged = pushes.all
         let starter = Activity.forCensus(plan, gateways, pushes, clock, found)
         let census = Census(
-            activities: activities, starter: starter, startTokens: startTokens, gateways: gateways, pushes: pushes, before: record, deaths: disturber.deaths,
+            activities: activities, starter: starter, startTokens: startTokens, gateways: gateways, pushes: pushes,
+            before: record, deaths: disturber.deaths,
             controlURL: fleet.controlURL, found: found)
         try await census.take { progress.phase($0) }
         progress.phase("shutting down")

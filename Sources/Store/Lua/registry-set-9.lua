@@ -86,11 +86,12 @@ if isNewCard then
         if start and tonumber(started) + 28800000 < tonumber(ARGV[4]) then start = nil end
     end
 end
-local function is_ended(at) return at and start and tonumber(started) <= tonumber(at) end
-if meta[1] and (tonumber(meta[1]) or 0) < tonumber(ARGV[4]) and not is_ended(meta[1]) then
+-- An end that was accepted since its start is its own, however early or late it comes: it opens no name. One from before the
+-- start was out before that was sent.
+if meta[1] and (tonumber(meta[1]) or 0) < tonumber(ARGV[4]) and not start then
     redis.call('HDEL', KEYS[3], 'ended')
 end
-if begins and meta[3] and tonumber(meta[3]) < tonumber(ARGV[4]) and not is_ended(meta[3]) then
+if begins and meta[3] and tonumber(meta[3]) < tonumber(ARGV[4]) and not start then
     local now = redis.call('TIME')
     redis.call('ZADD', KEYS[6], string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)), ARGV[2])
     redis.call('PEXPIRE', KEYS[6], ARGV[5])

@@ -1,0 +1,61 @@
+import APNsClient
+import LiveActivity
+import Store
+import Testing
+
+@testable import Fanout
+
+/// What overlaps with a start's page on the wire: its answers come when all of its devices have been asked, and a device that has
+/// its card does not wait for them.
+@Suite struct StartRaceTests {
+    @Test func anEndThatIsAcceptedMeanwhileIsForWhomTheStartReaches() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.offer(0..<3)
+        let transport = ScriptedTransport()
+        transport.hold()
+        try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
+            let start = try await fixture.begin(label: "start")
+            await transport.holding(pages: 1)
+            let end = try await fixture.publish(alert: false, event: .end, label: "end")
+            try await fixture.isLater(than: nowMilliseconds() + 1)
+            transport.letGo()
+            #expect(try await fixture.finished(start).delivered == 3)
+            #expect(try await fixture.finished(end).targets == 0)
+            try await fixture.isLater(than: nowMilliseconds() + 1)
+            try await fixture.track(channels[0], 100)
+            await transport.answered(4)
+            #expect(transport.taken(100) == ["end"])
+            #expect(try await fixture.finished(end).delivered == 1)
+            await #expect(throws: WorkerFixtureError.self, "the name is not opened by it") {
+                try await fixture.publish(label: "refused")
+            }
+            // Who begins by itself opens it.
+            try await fixture.track(.random(), 200)
+            #expect(try await fixture.finished(try await fixture.publish(label: "next")).delivered == 1)
+        }
+        #expect(transport.taken(200) == ["next"])
+    }
+
+    /// Its card is told while another device of the page is silent. What it begins by itself after the end is a card of its own.
+    @Test func aDeviceThatIsQuickerThanItsPageIsNotWaitedForLater() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.offer(0..<3)
+        let transport = ScriptedTransport()
+        transport.hold()
+        try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
+            let start = try await fixture.begin(label: "start")
+            await transport.holding(pages: 1)
+            try await fixture.track(channels[0], 100)
+            transport.letGo()
+            #expect(try await fixture.finished(start).delivered == 3)
+            #expect(try await fixture.finished(try await fixture.publish(alert: false, label: "update")).delivered == 1)
+            let end = try await fixture.finished(
+                try await fixture.publish(alert: false, event: .end, label: "end"))
+            #expect(end.delivered == 1)
+            try await fixture.isLater(than: nowMilliseconds() + 1)
+            try await fixture.track(channels[0], 101)
+            #expect(try await fixture.finished(try await fixture.publish(label: "next")).delivered == 1)
+        }
+        #expect(transport.taken(100) == ["update", "end"] && transport.taken(101) == ["next"])
+    }
+}
