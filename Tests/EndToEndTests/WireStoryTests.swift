@@ -160,7 +160,7 @@ struct WireStoryTests {
         #expect(try await broadcast(deployment, "DELETE", "match-1", nil).status == 204)
         try await eventually("APNs has none") {
             let counts = try await deployment.record()["broadcasts"] as? [String: Any]
-            return counts?["deleted"] as? Int == 2
+            return counts?["created"] as? Int == 2 && counts?["deleted"] as? Int == 1
         }
     }
 
