@@ -5,10 +5,13 @@ extension Judge {
     /// What a worker has in hand when an `end` is accepted goes out still: pages that it has read. Such a page is over when its
     /// requests are, each of which has its deadline behind those before it.
     private static let inHand = Int64(5 * Plan.requestTimeout)
+    /// The open pages of two shards, and one of channels that are tried again.
+    private static let mostInHand = (2 * Fleet.openPages + 1) * Fleet.page
 
     func judgeStarts(_ tally: inout Tally) async throws {
         let histories = try await Record.histories(controlURL, Set(startTokens.ids))
         var collapses: [Int: Set<String?>] = [:]
+        var afterEnds: [Int: Set<TokenID>] = [:]
         for (id, history) in histories {
             for request in history {
                 guard let number = request.order else { continue }
@@ -20,8 +23,13 @@ extension Judge {
                 {
                     found.note(.unwanted, "\(describe(id)) is not in the audience of \(number)")
                 }
-                try await judgeEnd(id, request, number, history, &tally)
+                if let end = await judgeEnd(id, request, number, history, &tally) {
+                    afterEnds[end, default: []].insert(id)
+                }
             }
+        }
+        for (end, ids) in afterEnds where ids.count > Self.mostInHand {
+            found.note(.startLate, "\(ids.count) start tokens got a start after its end \(end)")
         }
         for (name, ids) in collapses where ids.count > 1 || ids.contains(nil) {
             found.note(.startTwice, "chaos-\(name): collapse ids \(ids)")
@@ -32,12 +40,13 @@ extension Judge {
         for activity in activities { await judgeArrivals(activity, histories, &tally) }
     }
 
+    /// The number of the end that was accepted before the request, unless it was on the wire of a process that was stopped.
     private func judgeEnd(
         _ id: TokenID, _ request: Request, _ number: Int, _ history: [Request], _ tally: inout Tally
-    ) async throws {
+    ) async -> Int? {
         let activity = activities[NamePlan.index(ofNumber: number)]
         guard let end = await activity.ends.first(where: { $0.number > number }), request.at > end.answered else {
-            return
+            return nil
         }
         let wasOnTheWire = interruptions.contains { $0.ports.contains(request.port) && $0.at <= request.at }
         if wasOnTheWire || request.at <= end.answered + Self.inHand {
@@ -48,6 +57,7 @@ extension Judge {
                 "\(describe(id)): start \(number) \(request.at - end.answered) ms after the end \(end.number)"
                     + "\(wake(before: request.at))\n    \(Request.words(history))")
         }
+        return wasOnTheWire ? nil : end.number
     }
 
     private func judgeArrivals(_ activity: Activity, _ histories: [TokenID: [Request]], _ tally: inout Tally) async {
