@@ -9,22 +9,8 @@ struct WorkerMeters: Sendable {
     private let attempts: [AppKey: (retries: Counter, duplicates: Counter)]
 
     init(_ apps: [AppKey]) {
-        outcomes = Dictionary(
-            uniqueKeysWithValues: apps.map { app in
-                let counters = SettledField.allCases.map { field in
-                    let dimensions = [("app", app.rawValue), ("outcome", field.rawValue)]
-                    return (field, Counter(label: "lamplighter_tokens_total", dimensions: dimensions))
-                }
-                return (app, Dictionary(uniqueKeysWithValues: counters))
-            })
-        broadcasts = Dictionary(
-            uniqueKeysWithValues: apps.map { app in
-                let counters = BroadcastEvent.allCases.map { event in
-                    let dimensions = [("app", app.rawValue), ("outcome", event.rawValue)]
-                    return (event, Counter(label: "lamplighter_broadcasts_total", dimensions: dimensions))
-                }
-                return (app, Dictionary(uniqueKeysWithValues: counters))
-            })
+        outcomes = Self.byOutcome("lamplighter_tokens_total", apps)
+        broadcasts = Self.byOutcome("lamplighter_broadcasts_total", apps)
         attempts = Dictionary(
             uniqueKeysWithValues: apps.map { app in
                 let dimensions = [("app", app.rawValue)]
@@ -35,6 +21,19 @@ struct WorkerMeters: Sendable {
                         duplicates: Counter(label: "lamplighter_duplicates_possible_total", dimensions: dimensions)
                     )
                 )
+            })
+    }
+
+    private static func byOutcome<Outcome: CaseIterable & RawRepresentable & Hashable>(
+        _ label: String, _ apps: [AppKey]
+    ) -> [AppKey: [Outcome: Counter]] where Outcome.RawValue == String {
+        Dictionary(
+            uniqueKeysWithValues: apps.map { app in
+                let counters = Outcome.allCases.map { outcome in
+                    let dimensions = [("app", app.rawValue), ("outcome", outcome.rawValue)]
+                    return (outcome, Counter(label: label, dimensions: dimensions))
+                }
+                return (app, Dictionary(uniqueKeysWithValues: counters))
             })
     }
 

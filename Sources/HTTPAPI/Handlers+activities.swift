@@ -44,21 +44,32 @@ extension Handlers {
         let registration = try reading { () throws(JSONError) in
             try TrackBody.single(bytes, channel: channel, now: call.now, catchesUp: call.app.catchesUp)
         }
-        let results = try await storing { () throws(StoreError) in
-            try await store.registry.track(call.app.key, name, [registration], endAfter: call.app.endAfter)
-        }
-        let outcome = results.first == .stored ? "stored" : "stale"
-        metrics.registered(call.app.key, outcome: outcome)
-        return Answer(200, ["ok": true, "result": .string(outcome)])
+        return try await register(registration, in: name, call)
     }
 
-    func untrack(_ call: Call) async throws(APIError) -> Answer {
-        let name = try call.name()
+    func untrack(_ call: Call) async throws(APIError) -> Answer { try await unregister(from: call.name(), call) }
+
+    // MARK: Of an activity, and of start tokens
+
+    /// - Parameter place: an activity's name, or where start tokens are registered.
+    func register(
+        _ registration: Registration, in place: ActivityName, _ call: Call
+    ) async throws(APIError) -> Answer {
+        let results = try await storing { () throws(StoreError) in
+            try await store.registry.track(call.app.key, place, [registration], endAfter: call.app.endAfter)
+        }
+        let isStored = results.first == .stored
+        metrics.registered(call.app.key, outcome: isStored ? place.storedOutcome : "stale")
+        return Answer(200, ["ok": true, "result": .string(isStored ? "stored" : "stale")])
+    }
+
+    func unregister(from place: ActivityName, _ call: Call) async throws(APIError) -> Answer {
         let removal = Removal(channel: try call.channel(), removedAt: call.now)
         try await storing { () throws(StoreError) in
-            try await store.registry.untrack(call.app.key, name, [removal])
+            try await store.registry.untrack(call.app.key, place, [removal])
         }
-        metrics.registered(call.app.key, outcome: "removed")
+        metrics.registered(
+            call.app.key, outcome: place.startTokensType == nil ? "removed" : "start_token_removed")
         return .empty
     }
 
@@ -93,11 +104,15 @@ extension Handlers {
             try await store.registry.track(app, name, batch, endAfter: endAfter)
         }
         let stored = results.count { $0 == .stored }
-        metrics.registered(
-            app, outcome: name.startTokensType == nil ? "stored" : "start_token", count: stored)
+        metrics.registered(app, outcome: name.storedOutcome, count: stored)
         metrics.registered(app, outcome: "stale", count: results.count - stored)
         bulk.applied(results)
     }
+}
+
+extension ActivityName {
+    /// As metrics name a registration that was stored there.
+    fileprivate var storedOutcome: String { startTokensType == nil ? "stored" : "start_token" }
 }
 
 /// Where a bulk call stands.

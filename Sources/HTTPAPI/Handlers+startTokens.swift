@@ -26,21 +26,10 @@ extension Handlers {
         let registration = try reading { () throws(JSONError) in
             try TrackBody.single(bytes, channel: channel, isStart: true, now: call.now)
         }
-        let results = try await storing { () throws(StoreError) in
-            try await store.registry.track(call.app.key, place, [registration])
-        }
-        let isStored = results.first == .stored
-        metrics.registered(call.app.key, outcome: isStored ? "start_token" : "stale")
-        return Answer(200, ["ok": true, "result": .string(isStored ? "stored" : "stale")])
+        return try await register(registration, in: place, call)
     }
 
     func removeStartToken(_ call: Call) async throws(APIError) -> Answer {
-        let place = try call.startTokens()
-        let removal = Removal(channel: try call.channel(), removedAt: call.now)
-        try await storing { () throws(StoreError) in
-            try await store.registry.untrack(call.app.key, place, [removal])
-        }
-        metrics.registered(call.app.key, outcome: "start_token_removed")
-        return .empty
+        try await unregister(from: call.startTokens(), call)
     }
 }

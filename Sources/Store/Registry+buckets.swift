@@ -51,27 +51,17 @@ extension Registry {
             // A small name's first batches are small too, so that no bucket holds much more than twice the threshold.
             let room = max(BucketChange.threshold, 64 * memory.count(place.key).buckets)
             let end = min(start + min(BucketChange.batch, room), changes.count)
-            var open = Array(start..<end)
             var overfull: [Int] = []
-            var attempt = 0
-            while !open.isEmpty {
-                guard attempt < Self.countAttempts else { throw .corrupt("bucket count, which does not stand still") }
-                attempt += 1
-                let count = memory.count(place.key)
-                let key = count == .one ? nil : try await hashKey(for: count)
-                var commands: [RedisCommand] = []
-                commands.reserveCapacity(open.count)
-                for index in open {
-                    let bucket = key.map { count.bucket(of: $0.hash(changes[index].channel)) } ?? 0
-                    commands.append(
+            try await underTheCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
+                let replies = try await pipeline(
+                    open.map { index, bucket in
                         RedisCommand(
                             script, keys: [root, .string(keys.bucket(place.tag, bucket))] + more,
                             arguments: [.string(count.stored), .bytes(changes[index].channel)]
-                                + changes[index].arguments))
-                }
-                let replies = try await pipeline(commands)
+                                + changes[index].arguments)
+                    })
                 var refused: [Int] = []
-                for (index, reply) in zip(open, replies) {
+                for (index, reply) in zip(open.map(\.index), replies) {
                     if reply.count == 1 {
                         try adopt(reply[0], for: place)
                         refused.append(index)
@@ -80,7 +70,7 @@ extension Registry {
                     answers[index] = try redisErrors { () throws(RedisError) in try reply.integer() }
                     if answers[index] & 3 == 2 { overfull.append(index) }
                 }
-                open = refused
+                return refused
             }
             if !overfull.isEmpty {
                 try await divide(place, for: overfull.map { changes[$0].channel })
@@ -98,16 +88,10 @@ extension Registry {
         var answers = [Int](repeating: 0, count: changes.count)
         let root = RedisArgument.string(keys.root(place.tag))
         for start in stride(from: 0, to: changes.count, by: 2 * BucketChange.batch) {
-            var open = Array(start..<min(start + 2 * BucketChange.batch, changes.count))
-            var attempt = 0
-            while !open.isEmpty {
-                guard attempt < Self.countAttempts else { throw .corrupt("bucket count, which does not stand still") }
-                attempt += 1
-                let count = memory.count(place.key)
-                let key = count == .one ? nil : try await hashKey(for: count)
-                let buckets = Dictionary(grouping: open) { index in
-                    key.map { count.bucket(of: $0.hash(changes[index].channel)) } ?? 0
-                }.map { (bucket: $0.key, indices: $0.value) }
+            let end = min(start + 2 * BucketChange.batch, changes.count)
+            try await underTheCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
+                let buckets = Dictionary(grouping: open, by: \.bucket)
+                    .map { (bucket: $0.key, indices: $0.value.map(\.index)) }
                 let replies = try await pipeline(
                     buckets.map { bucket, indices in
                         RedisCommand(
@@ -115,11 +99,11 @@ extension Registry {
                             arguments: [.string(count.stored)]
                                 + indices.flatMap { [.bytes(changes[$0].channel)] + changes[$0].arguments })
                     })
-                open = []
+                var refused: [Int] = []
                 for ((_, indices), reply) in zip(buckets, replies) {
                     if reply.count == 1 {
                         try adopt(reply[0], for: place)
-                        open += indices
+                        refused += indices
                         continue
                     }
                     let digits = try redisErrors { () throws(RedisError) in
@@ -132,10 +116,29 @@ extension Registry {
                     for (index, digit) in zip(indices, digits) { answers[index] = Int(digit) - 0x30 }
                 }
                 // Of one channel in their order.
-                open.sort()
+                return refused.sorted()
             }
         }
         return answers
+    }
+
+    /// Runs `round` for these changes, each with its bucket under the count that this process knows, and again for those that it gives
+    /// back: they were refused because the count had moved, and the right one is known now.
+    private func underTheCount(
+        _ indices: Range<Int>, of changes: [BucketChange], in place: RegistryPlace,
+        _ round: (_ open: [(index: Int, bucket: Int)], BucketCount) async throws(StoreError) -> [Int]
+    ) async throws(StoreError) {
+        var open = Array(indices)
+        var attempt = 0
+        while !open.isEmpty {
+            guard attempt < Self.countAttempts else { throw .corrupt("bucket count, which does not stand still") }
+            attempt += 1
+            let count = memory.count(place.key)
+            let key = count == .one ? nil : try await hashKey(for: count)
+            open = try await round(
+                open.map { index in (index, key.map { count.bucket(of: $0.hash(changes[index].channel)) } ?? 0) }, count
+            )
+        }
     }
 
     /// Adds buckets until none of these channels' buckets is too full, at most one per channel: each is a record that was
