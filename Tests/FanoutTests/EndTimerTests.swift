@@ -164,6 +164,99 @@ import Testing
         #expect(transport.states(0) == [#"update {"n":1}"#, #"end {"n":1}"#])
     }
 
+    @Test func allShardsOfALargeNameShowTheSame() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let now = nowMilliseconds()
+        let registrations = try (0..<6_000).map { number in
+            Registration(
+                channel: .random(), token: try #require(WorkerFixture.token(number)), registeredAt: now,
+                startedAt: number.isMultiple(of: 3) ? now - 62 * 60_000 : now)
+        }
+        _ = try await fixture.store.registry.track(
+            fixture.app, fixture.name, registrations, endAfter: Self.hour)
+        try await fixture.withWorker(transport) {
+            let update = try await fixture.finished(try await fixture.tell(#"{"n":1}"#))
+            #expect(update.delivered == 6_000)
+        }
+        try await fixture.withWorker(transport, endAfter: Self.hour) {
+            await transport.answered(8_000)
+            let end = try await fixture.finished(try await fixture.last())
+            #expect(end.isAutomatic && end.targets == 2_000 && end.delivered == 2_000 && end.pending == 0)
+            let next = try await fixture.finished(try await fixture.tell("{}"))
+            #expect(next.delivered == 4_000)
+        }
+        let ends = Set((0..<2_000).compactMap { transport.pushes(to: Self.bytes(3 * $0)).last?.payload })
+        #expect(ends.count == 1)
+        #expect(transport.states(0) == [#"update {"n":1}"#, #"end {"n":1}"#])
+        #expect(transport.states(1) == [#"update {"n":1}"#, "update {}"])
+    }
+
+    @Test func whoComesLateDoesNotWaitForAnEndOfOthers() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) {
+            _ = try await fixture.finished(try await fixture.tell(#"{"n":1}"#))
+        }
+        try await fixture.card(0, minutes: 62)
+        // It stands in line, and nobody has taken it up.
+        _ = try await fixture.ended()
+        let channel = try fixture.channel(1)
+        let newcomer = Registration(
+            channel: channel, token: try #require(WorkerFixture.token(1)), registeredAt: nowMilliseconds(),
+            wantsState: true)
+        _ = try await fixture.store.registry.track(fixture.app, fixture.name, [newcomer])
+        let states = try await fixture.store.lateFollowers.states(fixture.app, fixture.name)
+        #expect(states.waiting.map(\.isAutomatic) == [true])
+        try await fixture.withWorker(transport) {
+            await transport.answered(2)
+            _ = try await fixture.finished(try await fixture.last())
+        }
+        #expect(transport.states(0) == [#"end {"n":1}"#] && transport.states(1) == [#"update {"n":1}"#])
+    }
+
+    /// Cards that begin one after the other, updates, two workers that end each card a second after its start: each is ended
+    /// once, nothing follows its end, and none is forgotten.
+    @Test(.timeLimit(.minutes(2))) func everyCardIsEndedOnceHoweverTheyCome() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport(pause: .milliseconds(2)) { _, _, _ in .accepted }
+        let second = Duration.seconds(1)
+        let count = 400
+        try await fixture.withWorker(transport, endAfter: second) {
+            try await fixture.withWorker(transport, endAfter: second) {
+                var updates: [PushID] = []
+                for number in 0..<count {
+                    let registration = Registration(
+                        channel: .random(), token: try #require(WorkerFixture.token(number)),
+                        registeredAt: nowMilliseconds())
+                    _ = try await fixture.store.registry.track(
+                        fixture.app, fixture.name, [registration], endAfter: second)
+                    if number.isMultiple(of: 20) {
+                        updates.append(try await fixture.tell(#"{"n":\#(number)}"#))
+                        try await Task.sleep(for: .milliseconds(50))
+                    }
+                }
+                try await eventually("all cards are ended", within: .seconds(60)) {
+                    let ended = (0..<count).count { transport.states($0).last?.hasPrefix("end") == true }
+                    let info = try await fixture.store.registry.info(fixture.app, fixture.name)
+                    return ended == count && info?.tokens == 0
+                }
+                for id in updates {
+                    let ledger = try await fixture.finished(id)
+                    #expect(ledger.pending == 0)
+                }
+            }
+        }
+        for number in 0..<count {
+            let states = transport.states(number)
+            #expect(states.count { $0.hasPrefix("end") } == 1 && states.last?.hasPrefix("end") == true, "\(states)")
+            let numbers = states.compactMap { Int($0.filter(\.isNumber)) }
+            #expect(numbers == numbers.sorted(), "\(states)")
+        }
+        let info = try await fixture.store.registry.info(fixture.app, fixture.name)
+        #expect(info?.ended == false && info?.automaticEndAt == nil)
+    }
+
     fileprivate static func bytes(_ number: Int) -> [UInt8] { WorkerFixture.token(number)?.bytes ?? [] }
 }
 
