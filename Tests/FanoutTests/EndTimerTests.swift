@@ -192,7 +192,7 @@ import Testing
         #expect(transport.states(1) == [#"update {"n":1}"#, "update {}"])
     }
 
-    @Test func whoComesLateDoesNotWaitForAnEndOfOthers() async throws {
+    @Test(.timeLimit(.minutes(2))) func whoComesLateDoesNotWaitForAnEndOfOthers() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) {
