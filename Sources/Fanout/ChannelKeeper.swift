@@ -14,7 +14,6 @@ struct ChannelKeeper: Sendable {
     /// Milliseconds that tests are ahead of Redis's time.
     var ahead: Int64 = 0
 
-    static let interval: Duration = .milliseconds(500)
     /// Longer than the two requests that lie between two renewals may take.
     static let lease: Duration = .seconds(60)
     /// Names of one turn.

@@ -2,10 +2,9 @@ import LiveActivity
 import Logging
 import Store
 
-/// Commits the schedules that are due. Every worker looks four times a second, so a schedule becomes a push well within a
-/// second of its time as long as one worker is there.
+/// Commits the schedules that are due. Every worker knows when the next is (`TimerPlan`), so a schedule becomes a push well
+/// within a second of its time as long as one worker is there.
 struct ScheduleTimer: Sendable {
-    static let interval: Duration = .milliseconds(250)
     private static let batch = 256
 
     let store: Store

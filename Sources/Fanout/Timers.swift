@@ -2,6 +2,7 @@ import LiveActivity
 import Logging
 import ServiceLifecycle
 import Store
+import Synchronization
 
 /// What a worker does by the clock. Every worker does all of it; the scripts see to it that nothing is done twice.
 struct Timers: Sendable {
@@ -27,19 +28,12 @@ struct Timers: Sendable {
     /// Until the drain begins. Work that a claim brings is waited for before it returns.
     func run(consumer: String) async {
         await withDiscardingTaskGroup { group in
-            group.addTask {
-                await moveDue()
-            }
+            group.addTask { await watch() }
             group.addTask {
                 await every(ServerTime.interval) {
                     await quietly { () async throws(StoreError) in try await store.time.measure() }
                 }
             }
-            group.addTask {
-                let schedules = ScheduleTimer(store: store, apps: apps, logger: logger)
-                await every(ScheduleTimer.interval) { await schedules.run() }
-            }
-            group.addTask { await every(ChannelKeeper.interval) { await channels.tick() } }
             group.addTask {
                 var hasBegun = false
                 await every(EndTimer.interval) {
@@ -78,17 +72,45 @@ struct Timers: Sendable {
         }
     }
 
-    /// Moves what is due and sleeps until the next is, a quarter of a second at most: others may put in something earlier.
-    private func moveDue() async {
-        while !drain.isOn, !Task.isCancelled {
-            var pause: Duration = .milliseconds(250)
-            await quietly { () async throws(StoreError) in
-                let (_, next) = try await store.queue.moveDue(apps, now: store.time.now(), limit: 256)
-                if let next {
-                    pause = min(pause, max(.milliseconds(5), .milliseconds(next - store.time.now())))
+    /// Chores end in tasks of their own.
+    private final class SharedPlan: Sendable {
+        let state = Mutex(TimerPlan())
+    }
+
+    /// Asks Redis what is due next, begins what is due, and sleeps until the next is.
+    private func watch() async {
+        let plan = SharedPlan()
+        let bell = store.queue.bell
+        let place = bell.take()
+        defer { bell.give(place) }
+        await withDiscardingTaskGroup { group in
+            while !drain.isOn, !Task.isCancelled {
+                bell.listen(place)
+                var next: NextDue?
+                await quietly { () async throws(StoreError) in next = try await store.queue.nextDue(apps) }
+                let (begin, wake) = plan.state.withLock { $0.look(next, now: store.time.now()) }
+                for chore in begin {
+                    group.addTask {
+                        await run(chore)
+                        let now = store.time.now()
+                        plan.state.withLock { $0.ended(chore, now: now) }
+                        bell.ring(place, now + chore.rest)
+                    }
                 }
+                let time = wake + .random(in: 0..<TimerPlan.stagger)
+                await cancelWhenGracefulShutdown { await bell.sleep(place, until: time, by: store.time.now) }
             }
-            try? await cancelWhenGracefulShutdown { [pause] in try await Task.sleep(for: pause) }
+        }
+    }
+
+    private func run(_ chore: TimerPlan.Chore) async {
+        switch chore {
+        case .tasks:
+            await quietly { () async throws(StoreError) in
+                _ = try await store.queue.moveDue(apps, now: store.time.now(), limit: 256)
+            }
+        case .schedules: await ScheduleTimer(store: store, apps: apps, logger: logger).run()
+        case .channels: await channels.tick()
         }
     }
 

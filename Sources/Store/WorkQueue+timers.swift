@@ -7,6 +7,20 @@ extension WorkQueue {
         _ = try await redis.run([
             RedisCommand("ZADD", [.string(keys.due(item.app)), "LT", .int(due), .string(item.member)])
         ])
+        bell.ring(due)
+    }
+
+    /// When the first timer of each kind is due, all in one round trip.
+    public func nextDue(_ apps: [AppKey]) async throws(StoreError) -> NextDue {
+        let sets = apps.map(keys.due) + apps.map(keys.at) + [keys.broadcastTimers]
+        let replies = try await redis.run(
+            sets.map { RedisCommand("ZRANGE", [.string($0), "0", "0", "WITHSCORES"]) })
+        let times = try redisErrors { () throws(RedisError) in
+            try replies.map { (reply) throws(RedisError) in reply.count == 2 ? try reply[1].optionalTime() : nil }
+        }
+        return NextDue(
+            task: times[..<apps.count].compactMap(\.self).min(),
+            schedule: times[apps.count..<2 * apps.count].compactMap(\.self).min(), channel: times[2 * apps.count])
     }
 
     /// Moves what is due into the streams, at most `limit` tasks of each app; each task is moved by exactly one worker.

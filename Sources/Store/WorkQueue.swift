@@ -12,6 +12,21 @@ public struct QueueDepth: Sendable, Hashable {
     public init(app: AppKey) { self.app = app }
 }
 
+/// When the first timer of each kind is due, epoch milliseconds; nil: none waits.
+public struct NextDue: Sendable, Hashable {
+    /// Work that was put off: it goes back to its stream.
+    public var task: Int64?
+    public var schedule: Int64?
+    /// A broadcast channel that is to be made or deleted.
+    public var channel: Int64?
+
+    public init(task: Int64? = nil, schedule: Int64? = nil, channel: Int64? = nil) {
+        self.task = task
+        self.schedule = schedule
+        self.channel = channel
+    }
+}
+
 /// A stream entry in a worker's hand, until it is acknowledged.
 public struct WorkEntry: Sendable, Hashable {
     public var item: WorkItem
@@ -28,6 +43,8 @@ public struct WorkQueue: Sendable {
 
     let redis: RedisClient
     let keys: Keyspace
+    /// Rung for what this process puts off.
+    public let bell = TimerBell()
 
     static func add(_ keys: Keyspace, _ item: WorkItem) -> RedisCommand {
         RedisCommand("XADD", [.string(keys.stream(item.app, item.stream)), "*"] + item.entry)

@@ -1,0 +1,64 @@
+import Store
+
+/// What a worker does by the timers in Redis, and how long it may sleep: no clock and no I/O in it. All times are epoch
+/// milliseconds of Redis's clock.
+struct TimerPlan: Sendable {
+    enum Chore: CaseIterable, Sendable {
+        /// Retries, rests and pauses that are over go back to their streams.
+        case tasks
+        /// Schedules become pushes.
+        case schedules
+        /// Broadcast channels are made and deleted.
+        case channels
+
+        /// From the end of one turn to the next, while something is due all the time: another worker may have it in hand.
+        var rest: Int64 {
+            switch self {
+            case .tasks: 5
+            case .schedules: 250
+            case .channels: 500
+            }
+        }
+    }
+
+    /// Others may put in something earlier than what is known: a gateway a schedule for in half a second. It is found after
+    /// this time at the latest, so that a schedule is a push within a second.
+    static let longestSleep: Int64 = 750
+    /// Workers that know of the same timer do not all come at once.
+    static let stagger: Int64 = 16
+
+    private var running: Set<Chore> = []
+    private var notBefore: [Chore: Int64] = [:]
+
+    /// What is to be begun now, and when to look again. `next` is nil when Redis did not say.
+    mutating func look(_ next: NextDue?, now: Int64) -> (begin: [Chore], wake: Int64) {
+        var begin: [Chore] = []
+        var wake = now + Self.longestSleep
+        for chore in Chore.allCases where !running.contains(chore) {
+            guard let due = next?[chore] else { continue }
+            let at = max(due, notBefore[chore] ?? .min)
+            if at <= now {
+                running.insert(chore)
+                begin.append(chore)
+            } else {
+                wake = min(wake, at)
+            }
+        }
+        return (begin, wake)
+    }
+
+    mutating func ended(_ chore: Chore, now: Int64) {
+        running.remove(chore)
+        notBefore[chore] = now + chore.rest
+    }
+}
+
+extension NextDue {
+    subscript(_ chore: TimerPlan.Chore) -> Int64? {
+        switch chore {
+        case .tasks: task
+        case .schedules: schedule
+        case .channels: channel
+        }
+    }
+}

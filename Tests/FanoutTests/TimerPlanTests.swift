@@ -1,0 +1,49 @@
+import Store
+import Testing
+
+@testable import Fanout
+
+/// What a worker begins by the timers in Redis, and when it looks again.
+@Suite struct TimerPlanTests {
+    @Test func whatIsDueIsBegunOnceAndTheNextTimerEndsTheSleep() {
+        var plan = TimerPlan()
+        let next = NextDue(task: 1_000, schedule: 1_200, channel: 90_000)
+        let (begin, wake) = plan.look(next, now: 1_000)
+        #expect(begin == [.tasks])
+        #expect(wake == 1_200)
+        let (again, _) = plan.look(next, now: 1_001)
+        #expect(again.isEmpty, "it is under way")
+        plan.ended(.tasks, now: 1_010)
+        let (tooSoon, rest) = plan.look(next, now: 1_010)
+        #expect(tooSoon.isEmpty && rest == 1_015)
+        let (third, _) = plan.look(next, now: 1_015)
+        #expect(third == [.tasks], "another worker may have had it in hand, and died")
+    }
+
+    @Test func whatOthersPutInIsFoundWithinASecond() {
+        var plan = TimerPlan()
+        for next in [nil, NextDue(), NextDue(task: .max, schedule: 99_000_000, channel: 5_000)] {
+            let (begin, wake) = plan.look(next, now: 1_000)
+            #expect(begin.isEmpty)
+            #expect(wake > 1_000 && wake + TimerPlan.stagger < 2_000)
+        }
+    }
+
+    @Test func aTimerThatStaysDueIsNotAskedForAllTheTime() {
+        var plan = TimerPlan()
+        var turns: [TimerPlan.Chore: Int] = [:]
+        var now: Int64 = 0
+        while now < 10_000 {
+            let (begin, wake) = plan.look(NextDue(task: 0, schedule: 0, channel: 0), now: now)
+            for chore in begin {
+                turns[chore, default: 0] += 1
+                plan.ended(chore, now: now)
+            }
+            #expect(begin.isEmpty || wake >= now)
+            now = max(now + 1, begin.isEmpty ? wake : now)
+        }
+        #expect(turns[.tasks] ?? 0 <= 2_000)
+        #expect((39...40).contains(turns[.schedules] ?? 0))
+        #expect((19...20).contains(turns[.channels] ?? 0))
+    }
+}

@@ -1,0 +1,55 @@
+import LiveActivity
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// What a process puts off itself wakes it in time.
+@Suite struct TimerBellTests {
+    private let hour: Int64 = 3_600_000
+
+    @Test(.timeLimit(.minutes(1))) func whatIsPutInEarlierEndsTheSleepOfAll() async throws {
+        let fixture = try await PushFixture.start()
+        let bell = fixture.store.queue.bell
+        let places = [bell.take(), bell.take()]
+        for place in places { bell.listen(place) }
+        let now = fixture.store.time.now()
+        await withDiscardingTaskGroup { group in
+            for place in places {
+                group.addTask { [hour] in await bell.sleep(place, until: now + hour, by: fixture.store.time.now) }
+            }
+            // Whether it comes before or after they have gone to sleep.
+            try? await fixture.store.queue.schedule(
+                .retries(fixture.app, try! ActivityName("match-1"), .high), due: now)
+        }
+        for place in places { bell.give(place) }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whatIsPutInWhileAwakeShortensTheNextSleepOnly() async throws {
+        let bell = TimerBell()
+        let place = bell.take()
+        defer { bell.give(place) }
+        bell.listen(place)
+        bell.ring(5)
+        await bell.sleep(place, until: hour) { 5 }
+        // It looks again, and knows.
+        bell.listen(place)
+        bell.ring(2 * hour)
+        let nap = Task { [hour] in await bell.sleep(place, until: hour) { 5 } }
+        bell.ring(place, 6)
+        await nap.value
+    }
+
+    @Test func theFirstTimerOfEachKindIsKnown() async throws {
+        let fixture = try await PushFixture.start()
+        let store = fixture.store
+        #expect(try await store.queue.nextDue([fixture.app]) == NextDue())
+        try await store.queue.schedule(.late(fixture.app, try ActivityName("match-2")), due: 9_000)
+        try await store.queue.schedule(.retries(fixture.app, try ActivityName("match-1"), .high), due: 7_000)
+        try await store.broadcasts.take(fixture.app, try ActivityName("match-3"), until: 8_000)
+        #expect(try await store.queue.nextDue([fixture.app]) == NextDue(task: 7_000, channel: 8_000))
+        let other = try AppKey("other")
+        #expect(try await store.queue.nextDue([other]) == NextDue(channel: 8_000))
+        #expect(try await store.queue.nextDue([other, fixture.app]).task == 7_000)
+    }
+}
