@@ -224,13 +224,13 @@ final class ConnectionHandler: ChannelInboundHandler {
         case nil: break
         }
         guard orders.latency > 0 else {
-            process(id, stream, orders, context)
+            process(id, stream, orders, arrivedAt: now, context)
             return
         }
         let due = TimeAmount.nanoseconds(Int64(orders.latency * 1e6))
         _ = context.eventLoop.assumeIsolated().scheduleTask(in: due) {
             guard self.phase == .open || self.phase == .draining, let stream = self.session.streams[id] else { return }
-            self.process(id, stream, orders, context)
+            self.process(id, stream, orders, arrivedAt: now, context)
             self.flushSoon(context)
         }
     }
@@ -239,6 +239,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         _ id: UInt32,
         _ stream: HTTP2Session.Stream,
         _ orders: Orders,
+        arrivedAt: Int,
         _ context: ChannelHandlerContext
     ) {
         facts.lastProcessed = max(facts.lastProcessed, id)
@@ -249,7 +250,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         var facts = facts
         let now = shared.now
         let (judgement, messageID) = shared.judge.withLock {
-            $0.judge(stream.head, body: stream.body, stallsHere: orders.stalls, connection: &facts, now: now)
+            $0.judge(
+                stream.head, body: stream.body, stallsHere: orders.stalls, connection: &facts, arrivedAt: arrivedAt,
+                now: now)
         }
         self.facts = facts
         if facts.isAuthenticated, !raised {

@@ -127,8 +127,7 @@ final class ControlHandler: ChannelInboundHandler {
     }
 
     private func write(
-        _ recorder: Recorder, from start: Dictionary<[UInt8], Recorder.TokenRecord>.Index, _ withHistory: Bool,
-        _ context: ChannelHandlerContext
+        _ recorder: Recorder, from start: TokenTable.Index, _ withHistory: Bool, _ context: ChannelHandlerContext
     ) {
         var lines = context.channel.allocator.buffer(capacity: Self.linesAtATime * 512)
         var index = start

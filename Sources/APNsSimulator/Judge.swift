@@ -184,12 +184,13 @@ struct Judge: Sendable {
         return orders
     }
 
-    /// `body` holds at most one byte more than a payload may have.
+    /// `body` holds at most one byte more than a payload may have. `arrivedAt`: when the request was read, before its latency.
     mutating func judge(
         _ head: RequestHead,
         body: ByteBuffer,
         stallsHere: Bool,
         connection: inout ConnectionFacts,
+        arrivedAt: Int? = nil,
         now: Int
     ) -> (judgement: Judgement, id: MessageID) {
         if !configuration.fast { newest.keep(head, body, .device) }
@@ -215,7 +216,7 @@ struct Judge: Sendable {
         } else {
             record.receive(
                 token: target.token, payload: body, verdict: verdict, reaches: reaches, id: id,
-                collapseID: head.collapseID, port: connection.port, now: now)
+                collapseID: head.collapseID, port: connection.port, arrivedAt: arrivedAt ?? now, now: now)
         }
         return (verdict, id)
     }

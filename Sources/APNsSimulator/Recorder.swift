@@ -4,7 +4,7 @@ internal import NIOCore
 /// over 200,000), each further request 64 more; payloads are read once and shared by all tokens that got them.
 struct Recorder: Sendable {
     var totals = SimulatorRecord()
-    private(set) var tokens: [[UInt8]: TokenRecord] = [:]
+    private(set) var tokens = TokenTable()
     private(set) var payloads: [DevicePayload] = []
     /// FNV-1a of the bytes → index into `payloads`.
     private var numbers: [UInt64: Int] = [:]
@@ -41,6 +41,8 @@ struct Recorder: Sendable {
         var at: Int
         var id: MessageID
         var payload: Int32
+        /// Milliseconds from its arrival to `at`.
+        var waited: Int32 = 0
         var collapseID: String?
         /// The client's, of the connection it came on.
         var port: UInt16
@@ -84,11 +86,13 @@ struct Recorder: Sendable {
         id: MessageID,
         collapseID: String? = nil,
         port: UInt16,
+        arrivedAt: Int,
         now: Int
     ) {
         let number = number(of: payload)
         let entry = Entry(
-            at: now, id: id, payload: Int32(number), collapseID: collapseID, port: port, judgement: Outcome(verdict),
+            at: now, id: id, payload: Int32(number), waited: Int32(clamping: now - arrivedAt), collapseID: collapseID,
+            port: port, judgement: Outcome(verdict),
             reached: reaches)
         // In place: a copy of the record would copy its history too.
         let change = Self.deliver(entry, payloads[number], payloads, history, &tokens[token, default: TokenRecord()])
@@ -232,7 +236,8 @@ struct Recorder: Sendable {
         report.history = record.history.map { entry in
             let payload = payloads[Int(entry.payload)]
             return TokenReport.Delivery(
-                at: entry.at, status: entry.judgement.status, reason: entry.judgement.reason, id: entry.id.text,
+                at: entry.at, arrivedAt: entry.at - Int(entry.waited), status: entry.judgement.status,
+                reason: entry.judgement.reason, id: entry.id.text,
                 timestamp: payload.timestamp, event: payload.event?.rawValue, payload: payload.number,
                 reached: entry.reached, order: payload.order, port: Int(entry.port), collapseID: entry.collapseID,
                 inputChannel: payload.inputChannel)

@@ -106,6 +106,8 @@ public struct TokenReport: Sendable, Hashable {
     public struct Delivery: Sendable, Hashable, Codable {
         /// Milliseconds since 1970, by the simulator's clock.
         public var at: Int
+        /// When the request was read; `at` is when it was judged, after the simulator's latency.
+        public var arrivedAt: Int
         /// nil: no answer (stalled or reset).
         public var status: Int?
         public var reason: String?
@@ -127,6 +129,7 @@ public struct TokenReport: Sendable, Hashable {
         enum CodingKeys: String, CodingKey {
             case status, reason, timestamp, event, payload, reached, order, port
             case at = "at_ms"
+            case arrivedAt = "arrived_at_ms"
             case id = "apns_id"
             case collapseID = "collapse_id"
             case inputChannel = "input_channel"

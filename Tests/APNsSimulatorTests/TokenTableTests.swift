@@ -1,0 +1,27 @@
+import Testing
+
+@testable import APNsSimulator
+
+/// The simulator's memory of tokens.
+@Suite struct TokenTableTests {
+    private static func token(_ number: Int) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
+
+    @Test func everyTokenIsThereOnceAndItsRecordChangesInPlace() {
+        var table = TokenTable()
+        #expect(table.isEmpty && table.startIndex == table.endIndex)
+        for number in 0..<3_000 { table[Self.token(number % 1_000), default: .init()].requests += 1 }
+        #expect(table.count == 1_000)
+        #expect(Set(table.map(\.key)) == Set((0..<1_000).map(Self.token)))
+        #expect(table.allSatisfy { $0.value.requests == 3 })
+        #expect(table[Self.token(1_000)] == nil && table[Self.token(1)]?.requests == 3)
+    }
+
+    /// The thread never has more to move at once than a small part of what it knows.
+    @Test func noPartOfItGrowsLarge() {
+        var table = TokenTable()
+        for number in 0..<100_000 { table[Self.token(number), default: .init()].requests += 1 }
+        #expect(table.largestTable < 200)
+    }
+}
