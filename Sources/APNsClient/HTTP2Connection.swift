@@ -10,17 +10,21 @@ final class HTTP2Connection {
     /// Bytes read at once, and how often before requests have their turn.
     private static let readBytes = 16 << 10
     private static let readsPerTurn = 64
+    /// Most bytes of a TLS record.
+    private static let record = 16 << 10
 
     let session: ClientSession
     private let wire: TLSWire
     private let poll: EventPoll
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: HTTP2Connection.readBytes, alignment: 16)
-    /// By slot; nil when the slot is free.
-    private var requests: [HTTP2Request?]
+    /// By slot; nil when the slot is free. Memory of its own: an array's would be checked for exclusive access with each
+    /// request and answer.
+    private let requests: UnsafeMutableBufferPointer<HTTP2Request?>
     /// Milliseconds that a request may take.
     private let timeout: Int64
 
-    var allowance: StreamAllowance
+    private(set) var allowance: StreamAllowance
+    private(set) var pacing = Pacing()
     var liveness: Liveness
     /// Answers it has brought, and when the last one came.
     private(set) var answers = 0
@@ -35,6 +39,8 @@ final class HTTP2Connection {
     var isReadable = true
     /// Since when the socket takes nothing of what waits to be written; nil while it does.
     private(set) var blockedSince: Int64?
+    /// What is written waits for more, to leave in few large segments.
+    private var isCorked = false
 
     /// The wire's descriptor is in `poll`, for reading.
     init(_ wire: TLSWire, _ poll: EventPoll, maximumStreams: Int, timeout: Int64, now: Int64) throws(NGHTTP2Error) {
@@ -42,7 +48,8 @@ final class HTTP2Connection {
         self.wire = wire
         self.poll = poll
         self.timeout = timeout
-        requests = Array(repeating: nil, count: maximumStreams)
+        requests = .allocate(capacity: maximumStreams)
+        requests.initialize(repeating: nil)
         allowance = StreamAllowance(maximum: maximumStreams)
         liveness = Liveness(timeout: timeout, now: now)
         lastAnswer = now
@@ -52,6 +59,8 @@ final class HTTP2Connection {
     deinit {
         poll.remove(wire.socket.descriptor)
         buffer.deallocate()
+        requests.deinitialize()
+        requests.deallocate()
     }
 
     var descriptor: Int32 { wire.socket.descriptor }
@@ -62,14 +71,39 @@ final class HTTP2Connection {
     var places: Int { allowance.size(serverLimit: session.serverLimit) }
     var isBlocked: Bool { blockedSince != nil }
 
-    func answered(_ request: HTTP2Request, now: Int64) {
+    /// `begun`: requests of this turn, which pacing does not know of yet.
+    func standing(begun: Int, now: Int64) -> PageBoard.Standing {
+        let (places, inFlight) = (places, session.inFlight)
+        let room = max(0, places - inFlight)
+        return PageBoard.Standing(
+            room: room, reserve: places / PageBoard.placesToReserve,
+            held: min(room, pacing.heldBack(of: room + begun, now: now)), isConnected: answers > 0, pace: pace)
+    }
+
+    func answered(_ request: HTTP2Request, isAuthenticated: Bool, isLate: Bool, now: Int64) {
+        let serverLimit = session.serverLimit
+        if isLate || !allowance.isFull(serverLimit: serverLimit) {
+            allowance.answered(isAuthenticated: isAuthenticated, isLate: isLate, serverLimit: serverLimit)
+        }
         answers += 1
         lastAnswer = now
         let took = now - request.handedAt
         pace = answers == 1 ? took : (7 * pace + took) / 8
     }
 
+    /// A stream was refused; false: the connection is of no use.
+    func refused() -> Bool { allowance.refused(serverLimit: session.serverLimit) }
+
     // MARK: Requests
+
+    /// Before requests are handed over. A connection that has rested begins with one.
+    func beginTurn(now: Int64, isRested: Bool) {
+        if isRested { allowance.rested() }
+        pacing.turn(now: now, places: places, pace: pace)
+    }
+
+    /// So many were handed over in this turn.
+    func endTurn(_ count: Int) { pacing.began(count) }
 
     /// False when it takes none now. An error ends the connection.
     func hand(_ request: HTTP2Request, _ path: DevicePath, now: Int64) throws(NGHTTP2Error) -> Bool {
@@ -128,13 +162,27 @@ final class HTTP2Connection {
         if session.isFinished { throw ConnectionEnd(words: "both sides are done") }
     }
 
+    /// What was held back to leave with more leaves now: at the end of each wake-up.
+    func uncork() {
+        guard isCorked else { return }
+        isCorked = false
+        wire.socket.cork(false)
+    }
+
     private func writeOutput(now: Int64) throws(ConnectionEnd) {
+        if session.outputBytes > 2 * Self.record, !isCorked {
+            isCorked = true
+            wire.socket.cork(true)
+        }
         var isBlocked = false
+        var hasWritten = false
         while session.hasOutput, !isBlocked {
             try ended { () throws(TLSError) in
                 try session.withOutput { (bytes) throws(TLSError) in
                     switch try wire.connection.write(bytes) {
-                    case .done(let count): return count
+                    case .done(let count):
+                        hasWritten = true
+                        return count
                     case .wantsRead, .wantsWrite:
                         isBlocked = true
                         return 0
@@ -144,10 +192,9 @@ final class HTTP2Connection {
             // What found no room in the output before.
             try ended { () throws(NGHTTP2Error) in try session.encode() }
         }
-        if isBlocked != (blockedSince != nil) {
-            poll.change(descriptor, isBlocked ? [.read, .write] : .read)
-            blockedSince = isBlocked ? now : nil
-        }
+        if isBlocked != (blockedSince != nil) { poll.change(descriptor, isBlocked ? [.read, .write] : .read) }
+        // A server that takes little at a time is slow, not silent.
+        blockedSince = !isBlocked ? nil : hasWritten ? now : blockedSince ?? now
     }
 
     /// Says GOAWAY and close_notify, if the socket takes them now.

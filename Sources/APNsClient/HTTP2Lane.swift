@@ -80,6 +80,8 @@ final class HTTP2Lane {
             if let active { write(active) }
         } while isFull && active?.isBlocked == false
         for connection in retired { write(connection) }
+        active?.uncork()
+        for connection in retired { connection.uncork() }
         dropRetired()
         return hasMore
     }
@@ -123,10 +125,8 @@ final class HTTP2Lane {
     private func answered(
         _ request: HTTP2Request, _ ended: EndedStream, _ status: Int, _ connection: HTTP2Connection
     ) {
-        connection.allowance.answered(
-            isAuthenticated: status != 403, isLate: now - ended.startedAt > timeout / 4,
-            serverLimit: connection.session.serverLimit)
-        connection.answered(request, now: now)
+        connection.answered(
+            request, isAuthenticated: status != 403, isLate: now - ended.startedAt > timeout / 4, now: now)
         if connection.answers == ReconnectDelay.provenAnswers { delay.proved() }
         guard status != 200 else { return request.job.accept() }
         let rejection = Rejection(
@@ -141,9 +141,7 @@ final class HTTP2Lane {
     }
 
     private func unprocessed(_ request: HTTP2Request, _ connection: HTTP2Connection) {
-        if connection === active, connection.session.goaway == nil,
-            !connection.allowance.refused(serverLimit: connection.session.serverLimit)
-        {
+        if connection === active, connection.session.goaway == nil, !connection.refused() {
             retire(connection, "refuses every stream")
         }
         desk.unprocessed(request)
@@ -181,9 +179,9 @@ final class HTTP2Lane {
             beginAttempt()
             return false
         }
-        if now - max(connection.lastUse, connection.lastAnswer) > Self.restMilliseconds, connection.inFlight == 0 {
-            connection.allowance.rested()
-        }
+        let isRested =
+            now - max(connection.lastUse, connection.lastAnswer) > Self.restMilliseconds && connection.inFlight == 0
+        connection.beginTurn(now: now, isRested: isRested)
         let room = connection.room
         guard room > 0 else { return false }
         guard desk.refreshToken() else {
@@ -191,8 +189,12 @@ final class HTTP2Lane {
             return false
         }
         connection.lastUse = now
+        let before = connection.inFlight
+        defer { connection.endTurn(connection.inFlight - before) }
         for _ in 0..<room {
-            guard let request = desk.next(standing) else { return false }
+            guard let request = desk.next(connection.standing(begun: connection.inFlight - before, now: now)) else {
+                return false
+            }
             do throws(NGHTTP2Error) {
                 guard try !connection.hand(request, path, now: now) else { continue }
                 desk.putBack(request)
@@ -207,12 +209,8 @@ final class HTTP2Lane {
     }
 
     private var standing: PageBoard.Standing {
-        guard let active else {
-            return PageBoard.Standing(room: attempt == nil && now >= delay.notBefore ? 1 : 0)
-        }
-        return PageBoard.Standing(
-            room: active.room, reserve: active.places / PageBoard.placesToReserve, isConnected: active.answers > 0,
-            pace: active.pace)
+        active?.standing(begun: 0, now: now)
+            ?? PageBoard.Standing(room: attempt == nil && now >= delay.notBefore ? 1 : 0)
     }
 
     private func write(_ connection: HTTP2Connection) {
@@ -329,11 +327,8 @@ final class HTTP2Lane {
 
     private func untilNextTimer() -> Int64 {
         var due = now + Self.longestSleep
-        for connection in retired + (active.map { [$0] } ?? []) {
-            due = min(due, connection.liveness.next(isWaiting: connection.inFlight > 0))
-            if let deadline = connection.nextDeadline { due = min(due, deadline) }
-            if let blocked = connection.blockedSince { due = min(due, blocked + timeout) }
-        }
+        if let active { due = min(due, nextTimer(of: active)) }
+        for connection in retired { due = min(due, nextTimer(of: connection)) }
         if let attempt {
             due = min(due, attempt.nextDeadline)
         } else if active == nil {
@@ -342,6 +337,15 @@ final class HTTP2Lane {
         } else if !desk.isEmpty {
             due = min(due, now + Self.fullMilliseconds / 4)
         }
+        // The board relies on it: it has told nobody else of what this lane comes for later.
+        if standing.held > 0, let active { due = min(due, active.pacing.next) }
         return max(0, due - now)
+    }
+
+    private func nextTimer(of connection: HTTP2Connection) -> Int64 {
+        var due = connection.liveness.next(isWaiting: connection.inFlight > 0)
+        if let deadline = connection.nextDeadline { due = min(due, deadline) }
+        if let blocked = connection.blockedSince { due = min(due, blocked + timeout) }
+        return due
     }
 }

@@ -14,10 +14,15 @@ final class PageBoard: Sendable {
         var room = 0
         /// Of that, what large pages leave to small ones: else these would wait for an answer, a whole round trip at the worst.
         var reserve = 0
+        /// Of that, what large pages take a little later (`Pacing`): a lane that goes to sleep with such places has a timer.
+        var held = 0
         /// Its connection has brought an answer.
         var isConnected = false
         /// Milliseconds that its requests take, smoothed.
         var pace: Int64 = 0
+
+        /// Requests of large pages that it could begin now.
+        var roomForLarge: Int { max(0, room - max(reserve, held)) }
     }
 
     private struct Lane {
@@ -131,7 +136,7 @@ final class PageBoard: Sendable {
             state.lanes[lane].standing = standing
             guard count > 0, let index = next(&state, standing) else { return nil }
             var part = state.queue.remove(at: index)
-            let count = part.isSmall ? count : min(count, standing.room - standing.reserve)
+            let count = part.isSmall ? count : min(count, standing.roomForLarge)
             if part.range.count > count {
                 let rest = PagePart(shared: part.shared, range: part.range.lowerBound + count..<part.range.upperBound)
                 state.queue.append(rest)
@@ -147,7 +152,11 @@ final class PageBoard: Sendable {
     /// event, a socket or a timer; work that it has no room for may be another lane's.
     func rest(_ lane: Int, _ standing: Standing) -> Bool {
         state.withLock { state in
-            guard !state.lanes[lane].isCalled, !Work(state).isFor(standing) else { return false }
+            var work = Work(state)
+            for other in state.lanes.indices where other != lane && state.lanes[other].standing.held > 0 {
+                work.leave(to: state.lanes[other].standing)
+            }
+            guard !state.lanes[lane].isCalled, !work.isFor(standing) else { return false }
             state.lanes[lane].standing = standing
             state.lanes[lane].isResting = true
             wakeForWork(&state)
@@ -195,7 +204,7 @@ final class PageBoard: Sendable {
     private func next(_ state: inout State, _ standing: Standing) -> Int? {
         guard let first = state.queue.first else { return nil }
         if first.isSmall { return 0 }
-        let mayBeLarge = standing.room > standing.reserve
+        let mayBeLarge = standing.roomForLarge > 0
         if state.waitingSmall > 0, state.overtaken < Self.overtakings || !mayBeLarge {
             state.overtaken += 1
             return state.queue.firstIndex(where: \.isSmall)
@@ -225,11 +234,16 @@ final class PageBoard: Sendable {
 
         /// Takes off what a lane of that standing has room for; false when that is nothing.
         mutating func give(to standing: Standing) -> Bool {
-            let ofLarge = min(large, max(0, standing.room - standing.reserve))
+            let ofLarge = min(large, standing.roomForLarge)
             let ofSmall = min(small, max(0, standing.room - ofLarge))
             large -= ofLarge
             small -= ofSmall
             return ofLarge + ofSmall > 0
+        }
+
+        /// Takes off what a lane of that standing will come for by itself.
+        mutating func leave(to standing: Standing) {
+            large -= min(large, max(0, standing.room - standing.reserve) - standing.roomForLarge)
         }
 
         func isFor(_ standing: Standing) -> Bool {
@@ -242,7 +256,10 @@ final class PageBoard: Sendable {
     /// left, those that have to connect first. So connections are made as work needs them, more while windows are small.
     private func wakeForWork(_ state: inout State) {
         var left = Work(state)
-        for lane in state.lanes where !lane.isResting && lane.standing.isConnected { _ = left.give(to: lane.standing) }
+        for lane in state.lanes where lane.standing.isConnected {
+            if !lane.isResting { _ = left.give(to: lane.standing) }
+            left.leave(to: lane.standing)
+        }
         while true {
             let sleepers = state.lanes.indices.filter {
                 state.lanes[$0].isResting && left.isFor(state.lanes[$0].standing)

@@ -115,7 +115,7 @@ final class PageDesk<Form> {
     }
 
     private func nextPermitted(_ standing: () -> PageBoard.Standing) -> LaneRequest<Form>? {
-        while let request = repeats.popLast() ?? nextOfParts(standing) {
+        while let request = (repeats.isEmpty ? nil : repeats.removeLast()) ?? nextOfParts(standing) {
             if request.job.shared.permission.holds { return request }
             unanswered(request, .cancelled, mayHaveBeenDelivered: false)
             for part in takeUnsent(of: request.job.shared) { part.settleUnsent(.cancelled) }

@@ -8,14 +8,18 @@ final class PageJob<Form> {
     /// Made for the provider token `tokenNumber`, and anew when that changes.
     var form: Form
     var tokenNumber: Int
-    /// The entries that have not been handed over.
-    private var unsent: Range<Int>
+    /// The entries that have not been handed over: from `nextUnsent` to before `end`.
+    private var nextUnsent: Int
+    private let end: Int
+    /// What is not accepted stands in `outcome`, what is in `accepted`: a number alone is counted up at no cost.
     private var outcome = PageOutcome()
+    private var accepted = 0
     private var remaining: Int
 
     init(_ part: PagePart, form: Form, tokenNumber: Int) {
         shared = part.shared
-        unsent = part.range
+        nextUnsent = part.range.lowerBound
+        end = part.range.upperBound
         self.form = form
         self.tokenNumber = tokenNumber
         remaining = part.range.count
@@ -23,18 +27,19 @@ final class PageJob<Form> {
 
     var page: TokenPage { shared.page }
     var push: LanePush { shared.push }
-    var hasUnsent: Bool { !unsent.isEmpty }
+    var hasUnsent: Bool { nextUnsent < end }
 
     /// The next entry to hand over.
     func next() -> Int {
-        defer { unsent = unsent.lowerBound + 1..<unsent.upperBound }
-        return unsent.lowerBound
+        let index = nextUnsent
+        nextUnsent = index + 1
+        return index
     }
 
     /// Gives up what has not been handed over, for someone else to send or to answer.
     func takeUnsent() -> PagePart {
-        let part = PagePart(shared: shared, range: unsent)
-        unsent = unsent.upperBound..<unsent.upperBound
+        let part = PagePart(shared: shared, range: nextUnsent..<end)
+        nextUnsent = end
         settle(part.range.count)
         return part
     }
@@ -46,7 +51,7 @@ final class PageJob<Form> {
     }
 
     func accept() {
-        outcome.accepted += 1
+        accepted += 1
         settle(1)
     }
 
@@ -58,7 +63,9 @@ final class PageJob<Form> {
     /// One lock for a part, not for a request.
     private func settle(_ count: Int) {
         remaining -= count
-        if remaining == 0, count > 0 { shared.settle(outcome) }
+        guard remaining == 0, count > 0 else { return }
+        outcome.accepted = accepted
+        shared.settle(outcome)
     }
 }
 

@@ -17,6 +17,9 @@ struct StreamAllowance: Sendable, Hashable {
 
     func size(serverLimit: Int) -> Int { min(own, serverLimit) }
 
+    /// Answers in time open nothing more.
+    func isFull(serverLimit: Int) -> Bool { own >= min(maximum, serverLimit) }
+
     /// An answer has come. One that our credentials spoilt (403) opens nothing. One that took a good part of its deadline
     /// closes a place: more in flight than this machine or the server gets through only ends in timeouts, and a request
     /// that timed out may be delivered twice.

@@ -2,6 +2,9 @@ internal import Glibc
 
 /// A TCP socket that does not block. Closed in `deinit`; whoever polls it stops first.
 final class TCPSocket {
+    /// What the kernel takes beyond that which is on its way: the rest waits where what is urgent can still go before it.
+    private static let unsentBytes: Int32 = 64 << 10
+
     let descriptor: Int32
 
     /// Begins to connect. `timeout`: milliseconds after which bytes that the peer has not acknowledged end the
@@ -13,6 +16,7 @@ final class TCPSocket {
         // What is written is a whole batch: nothing is gained by waiting for more.
         set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, timeout)
+        set(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Self.unsentBytes)
         set(SOL_SOCKET, SO_KEEPALIVE, 1)
         let code = address.bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return EINVAL }
@@ -33,6 +37,9 @@ final class TCPSocket {
         guard code == 0 else { throw SocketFailure(code) }
         return true
     }
+
+    /// While corked, what is written leaves in full segments only.
+    func cork(_ isCorked: Bool) { set(Int32(IPPROTO_TCP), TCP_CORK, isCorked ? 1 : 0) }
 
     private func set(_ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value

@@ -10,7 +10,7 @@ internal import Glibc
 /// `state` as its user data, then `state`.
 public final class ClientSession {
     /// Output beyond this waits until the server has taken some: no request is begun meanwhile.
-    public static let outputLimit = 256 << 10
+    public static let outputLimit = 64 << 10
     /// Bytes of fields in one answer, counted as RFC 9113 does; more ends the stream. APNs's answers have about 100.
     static let answerFieldsLimit = 16 << 10
 
@@ -228,6 +228,8 @@ public final class ClientSession {
     }
 
     public var hasOutput: Bool { state.pointee.output.count > 0 }
+    /// How many bytes wait to be sent.
+    public var outputBytes: Int { state.pointee.output.count }
 
     /// Lets nghttp2 write its frames into the output: all of them, unless the output is full.
     public func encode() throws(NGHTTP2Error) {

@@ -90,6 +90,22 @@ import Testing
         finish(large.page, 1_000)
     }
 
+    @Test func aLaneThatSpreadsALargePageIsTheOneThatGoesOnWithIt() async throws {
+        let large = await post(500)
+        let paced = PageBoard.Standing(room: 1_000, reserve: 31, held: 990, isConnected: true)
+        #expect(try #require(board.take(32, 0, paced)).range == 0..<10)
+        #expect(board.rest(0, PageBoard.Standing(room: 990, reserve: 31, held: 990, isConnected: true)))
+        #expect(board.rest(1, unconnected) && awakened == [], "no connection is made for what one comes for by itself")
+        let small = await post(1)
+        #expect(awakened == [0])
+        #expect(!board.awake(0))
+        #expect(try #require(board.take(1, 0, paced)).shared === small.page)
+        #expect(!board.rest(0, connected(room: 990)), "its time has come")
+        let second = await post(1_000)
+        #expect(awakened == [1], "more than one has places for")
+        for (page, count) in [(large, 500), (small, 1), (second, 1_000)] { finish(page.page, count) }
+    }
+
     @Test func aSmallPageWakesTheQuickestOfThoseThatAreConnected() async {
         #expect(board.rest(0, unconnected))
         #expect(board.rest(1, connected(room: 10, pace: 500)))

@@ -1,0 +1,59 @@
+import Testing
+
+@testable import APNsClient
+
+/// Large pages are spread over the round trip.
+@Suite struct PacingTests {
+    @Test func aConnectionThatIsFreeAtOnceIsNotFilledAtOnce() {
+        var pacing = Pacing()
+        pacing.turn(now: 0, places: 1_000, pace: 50)
+        #expect(pacing.left == 80, "twice what answers free in two milliseconds")
+        #expect(pacing.heldBack(of: 1_000, now: 0) == 920)
+        pacing.began(80)
+        #expect(pacing.heldBack(of: 920, now: 1) == 920)
+        pacing.turn(now: 1, places: 1_000, pace: 50)
+        #expect(pacing.left == 0, "before its time there is no next portion")
+        #expect(pacing.heldBack(of: 920, now: 2) == 0, "who sleeps until then is not asleep over it")
+        pacing.turn(now: 2, places: 1_000, pace: 50)
+        #expect(pacing.left == 80)
+    }
+
+    /// Answers that come evenly find a portion whenever they come.
+    @Test func whatIsSpreadIsNotHeldBack() {
+        var pacing = Pacing()
+        for now in 0..<Int64(100) {
+            pacing.turn(now: now, places: 1_000, pace: 50)
+            #expect(pacing.heldBack(of: 20, now: now) == 0)
+            pacing.began(20)
+        }
+    }
+
+    /// In a round trip all places are taken twice over, however slow it is and however few they are.
+    @Test func itIsNoBound() {
+        for (places, pace) in [(1_000, Int64(5)), (1_000, 30), (1_000, 500), (100, 50), (9, 200)] {
+            var pacing = Pacing()
+            var begun = 0
+            for now in 0..<pace {
+                pacing.turn(now: now, places: places, pace: pace)
+                let count = min(pacing.left, places)
+                pacing.began(count)
+                begun += count
+            }
+            #expect(begun >= places)
+        }
+    }
+
+    @Test func quickAnswersAndUnknownOnesHoldNothingBack() {
+        for pace in [Int64(0), 1, 4, 16] {
+            var pacing = Pacing()
+            pacing.turn(now: 0, places: 1_000, pace: pace)
+            #expect(pacing.heldBack(of: 1_000, now: 0) == 0)
+            pacing.began(1_000)
+            #expect(pacing.heldBack(of: 1_000, now: 0) == 0)
+        }
+        var pacing = Pacing()
+        pacing.turn(now: 0, places: 1_000, pace: 1)
+        pacing.turn(now: 0, places: 1_000, pace: 50)
+        #expect(pacing.left == 80, "it has become slower")
+    }
+}
