@@ -94,6 +94,7 @@ extension Activity {
         let gone = Former(id: token(place), registered: places[place].registered, gone: 0)
         try await pause([place])
         places[place].state = byTime ? .out : .retired
+        places[place].answered = .max
         let answer: Gateways.Answer
         if byTime {
             let update =
@@ -107,6 +108,7 @@ extension Activity {
         if answer.status != 200 && answer.status != 204 {
             found.note(.refused, "\(plan.name): removal of place \(place): \(answer.status) \(answer.text)")
         }
+        places[place].answered = Clock.epoch
         former.append(Former(id: gone.id, registered: gone.registered, gone: Clock.epoch))
     }
 

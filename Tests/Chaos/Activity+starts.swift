@@ -43,13 +43,15 @@ extension Activity {
             case .following: false
             // Its end may have been answered with a 410 of before its registration: it follows still.
             case .ended: places[place].fate == .living
-            case .out, .retired: true
+            // Its removal may be under way.
+            case .out, .retired: places[place].answered < .max
             }
         }
         starts[index].id = id
         starts[index].expected = Set(reachable)
         var random = SeededRandom(run.seed, "cards of \(number)")
-        for place in reachable.shuffled(using: &random).prefix(Self.looked) { cards[place] = Card(start: number) }
+        let telling = reachable.filter { places[$0].state != .retired }
+        for place in telling.shuffled(using: &random).prefix(Self.looked) { cards[place] = Card(start: number) }
     }
 
     /// Before an `end` for all is asked for.

@@ -21,6 +21,7 @@ extension Plan {
         var at = 500 + random.number(0...6_000)
         while at < milliseconds - 4_000 {
             let end = at + random.number(8_000...24_000)
+            let begin = at
             let audience = random.pick([(3, Audience.all), (1, .tagA), (1, .either), (2, .notA)])
             var stage = Stage()
             while at < min(end, milliseconds) {
@@ -34,6 +35,13 @@ extension Plan {
                 }
                 stage.publishes.append(Planned(at: at, seed: random.next(), what: publish))
                 at += random.chance(0.3) ? random.number(1...300) : random.number(500...5_000)
+            }
+            at = begin + random.number(2_000...6_000)
+            while at < min(end, milliseconds) {
+                let few = random.number(1...3)
+                let what: Registrations = random.pick([(3, .rotate(few)), (2, .untrack(few)), (1, .late(few))])
+                stage.registrations.append(Planned(at: at, seed: random.next(), what: what))
+                at += random.number(1_000...4_000)
             }
             if end < milliseconds {
                 let what = End(
