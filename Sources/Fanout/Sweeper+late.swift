@@ -84,24 +84,24 @@ extension Sweeper {
     /// Before a page of a start is sent: its channels are awaited. A device may tell its token before the page's last answer comes,
     /// and what is published from then on is kept for it.
     /// - Parameter onChannel: entries whose activities take their updates from a broadcast channel: they tell no token.
-    /// - Returns: false if the lease ran out over it.
+    /// - Returns: notes of starts before it, by the page's index; nil if the lease ran out over it.
     func expectTokens(
         _ page: TokenPage, _ app: AppKey, _ record: PushRecord, _ name: ActivityName, besides onChannel: Set<Int>,
         while held: HeldLease
-    ) async -> Bool {
-        let channels = page.entries.indices.filter { !onChannel.contains($0) }.map { Array(page.channel($0)) }
-        let noted: Void? = await held.whileLive(logger) { () async throws(StoreError) in
+    ) async -> [Int: [UInt8]]? {
+        let indices = page.entries.indices.filter { !onChannel.contains($0) }
+        let before = await held.whileLive(logger) { () async throws(StoreError) in
             try await store.lateFollowers.expect(
-                app, name, channels, startedBy: record.sequence, now: store.time.now())
+                app, name, indices.map { Array(page.channel($0)) }, startedBy: record.sequence, now: store.time.now())
         }
-        return noted != nil
+        return before.map { Dictionary(zip(indices, $0).compactMap { index, note in note.map { (index, $0) } }) { $1 } }
     }
 
-    /// … and after it: those whose only attempt was refused for good have no card. Who is left out here by a death is awaited for
-    /// nothing.
+    /// … and after it: those whose only attempt was refused for good got no card by it. Who is left out here by a death is awaited
+    /// for nothing.
     func expectNoTokens(
         _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, _ app: AppKey, _ name: ActivityName,
-        while held: HeldLease
+        before: [Int: [UInt8]], while held: HeldLease
     ) async {
         let answered = Set(
             outcome.exceptions.filter { if case .rejected = $0.outcome { true } else { false } }.map(\.index))
@@ -111,7 +111,8 @@ extension Sweeper {
         }
         if unreached.isEmpty { return }
         _ = await held.whileLive(logger) { () async throws(StoreError) in
-            try await store.lateFollowers.expectNothing(app, name, unreached.map { Array(page.channel($0.index)) })
+            try await store.lateFollowers.expectNothing(
+                app, name, unreached.map { (Array(page.channel($0.index)), before[$0.index]) })
         }
     }
 }

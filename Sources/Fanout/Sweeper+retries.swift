@@ -47,9 +47,10 @@ extension Sweeper {
         elsewhere: Set<Int>, apart: (push: PreparedPush, entries: Set<Int>)? = nil, deadline: Int64,
         while held: HeldLease
     ) async -> PageReport {
-        let isStart = record.event == .start
-        if isStart, await !expectTokens(page, app.key, record, name, besides: apart?.entries ?? [], while: held) {
-            return PageReport(lost: page)
+        var notes: [Int: [UInt8]]?
+        if record.event == .start {
+            notes = await expectTokens(page, app.key, record, name, besides: apart?.entries ?? [], while: held)
+            if notes == nil { return PageReport(lost: page) }
         }
         let delivery = await app.environments.send(
             page, push, known: elsewhere, apart: apart ?? record.lowered(page, push), while: held)
@@ -66,7 +67,9 @@ extension Sweeper {
             try? await store.otherEnvironment.remember(app.key, record.startTokens ?? name, page, news)
         }
         if let refusal = report.otherRefusal { await ring(app.key, .otherEnvironment, refusal) }
-        if isStart { await expectNoTokens(page, delivery.outcome, report, app.key, name, while: held) }
+        if let notes {
+            await expectNoTokens(page, delivery.outcome, report, app.key, name, before: notes, while: held)
+        }
         return report
     }
 

@@ -130,23 +130,38 @@ public struct LateFollowers: Sendable {
 
     /// Notes channels to which a `start` of the name went out: whichever of them registers a token within `life` is owed what
     /// was published since. Before the page is sent, so that no device is quicker; it may be repeated.
+    /// - Returns: the notes that stood there, of starts before it.
+    @discardableResult
     public func expect(
         _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]], startedBy sequence: Int, now: Int64
-    ) async throws(StoreError) {
-        if channels.isEmpty { return }
+    ) async throws(StoreError) -> [[UInt8]?] {
+        if channels.isEmpty { return [] }
         let key = RedisArgument.string(keys.awaited(keys.tag(app, name)))
         let value = RedisArgument.string("\(sequence) \(now)")
-        _ = try await redis.run([
+        let replies = try await redis.run([
+            RedisCommand("HMGET", [key] + channels.map { .bytes($0) }),
             RedisCommand("HSET", [key] + channels.flatMap { [.bytes($0), value] }),
             RedisCommand("PEXPIRE", [key, .int(Self.life.milliseconds)]),
         ])
+        return try redisErrors { () throws(RedisError) in
+            var notes: [[UInt8]?] = []
+            for reply in try replies[0].array() { notes.append(reply.isNil ? nil : Array(try reply.bytes())) }
+            return notes
+        }
     }
 
-    /// Takes back what `expect` noted, for channels that have no card.
+    /// Takes back what `expect` noted, for channels that got no card by that start: what stood there before it stands again.
     public func expectNothing(
-        _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]]
+        _ app: AppKey, _ name: ActivityName, _ channels: [(channel: [UInt8], before: [UInt8]?)]
     ) async throws(StoreError) {
         let key = RedisArgument.string(keys.awaited(keys.tag(app, name)))
-        _ = try await redis.run([RedisCommand("HDEL", [key] + channels.map { .bytes($0) })])
+        let gone = channels.filter { $0.before == nil }.map { RedisArgument.bytes($0.channel) }
+        let back = channels.flatMap { channel, before in
+            before.map { [RedisArgument.bytes(channel), .bytes($0)] } ?? []
+        }
+        let commands =
+            (gone.isEmpty ? [] : [RedisCommand("HDEL", [key] + gone)])
+            + (back.isEmpty ? [] : [RedisCommand("HSET", [key] + back)])
+        if !commands.isEmpty { _ = try await redis.run(commands) }
     }
 }

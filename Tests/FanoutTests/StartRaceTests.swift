@@ -1,4 +1,5 @@
 import APNsClient
+import APNsWire
 import LiveActivity
 import Store
 import Testing
@@ -34,6 +35,28 @@ import Testing
             #expect(try await fixture.finished(try await fixture.publish(label: "next")).delivered == 1)
         }
         #expect(transport.taken(200) == ["next"])
+    }
+
+    /// The card of the first one is there, and its token is still to come.
+    @Test func aRepeatedStartThatIsRefusedLeavesTheFirstOnesNote() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.offer(0..<2)
+        let transport = ScriptedTransport(byLabel: { _, label, _ in
+            label == "again" ? .rejected(Rejection(status: 400, reason: .known(.badTopic))) : .accepted
+        })
+        try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
+            #expect(try await fixture.finished(try await fixture.begin(label: "start")).delivered == 2)
+            #expect(try await fixture.finished(try await fixture.begin(label: "again")).failed == 2)
+            // Nobody has a card by this one alone.
+            let newcomer = try await fixture.offer(2..<3)
+            let refused = try await fixture.begin(.channel(newcomer[0]), label: "again")
+            #expect(try await fixture.finished(refused).failed == 1)
+            #expect(try await fixture.finished(try await fixture.publish(alert: false, label: "update")).targets == 0)
+            try await fixture.track(newcomer[0], 102)
+            try await fixture.track(channels[0], 100)
+            await transport.answered(6)
+        }
+        #expect(transport.taken(100) == ["update"] && transport.taken(102) == [])
     }
 
     /// Its card is told while another device of the page is silent. What it begins by itself after the end is a card of its own.
