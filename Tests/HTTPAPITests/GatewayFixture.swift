@@ -4,13 +4,13 @@ import Logging
 import PrometheusText
 import Redis
 import ServiceLifecycle
-import Store
 import StrictJSON
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import HTTPAPI
+@testable import Store
 
 /// A gateway on a free port with a Redis of its own, for the time of one test.
 struct GatewayFixture: Sendable {
@@ -46,7 +46,8 @@ struct GatewayFixture: Sendable {
         let client = RedisClient(
             url: server.url, scripts: Store.scripts, options: options,
             logger: Logger(label: "redis") { _ in SwiftLogNoOpLogHandler() })
-        let store = Store(redis: client, replicas: replicas)
+        // Registrations are dated by the gateway, so their life is judged by the same clock: what day it is changes nothing.
+        let store = Store(redis: client, replicas: replicas, clock: { testNow })
         var configuration = GatewayConfiguration(
             apps: [
                 GatewayApp(
