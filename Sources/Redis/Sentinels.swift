@@ -14,8 +14,8 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
             addresses.append(try RedisURL.tcp(host, port: 26_379))
         }
         let name = try RedisURL.decoded(primary, part: "primary's name")
-        // What `sentinel monitor` takes.
-        guard !name.isEmpty, name.utf8.allSatisfy(\.isPrimaryNameByte) else {
+        // What `sentinel monitor` takes: the same bytes.
+        guard !name.isEmpty, name.utf8.allSatisfy(\.isHostByte) else {
             throw RedisURLError(
                 description: "behind the sentinels stands the name they know the primary by, and perhaps a database: "
                     + "redis+sentinel://host1,host2/mymaster/0")
@@ -68,15 +68,5 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
             let port = (try? parts[1].string()).flatMap(Int.init), (1...65_535).contains(port), !host.isEmpty
         else { throw .protocolViolation("it names no address") }
         return .tcp(host: host, port: port)
-    }
-}
-
-extension UInt8 {
-    fileprivate var isPrimaryNameByte: Bool {
-        switch self {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
-        default: false
-        }
     }
 }

@@ -13,10 +13,7 @@ public func listeningSocket(port: Int) throws -> (socket: Int32, port: Int) {
     guard socket >= 0 else { throw SocketError(description: "socket: \(lastSystemError())") }
     var on: Int32 = 1
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(port).bigEndian
-    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    var address = loopback(port)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let bound = withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -32,14 +29,21 @@ public func listeningSocket(port: Int) throws -> (socket: Int32, port: Int) {
 
 /// A stream socket connected to the unix socket at `path`.
 public func connectedSocket(path: String) throws -> Int32 {
-    let socket = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard socket >= 0 else { throw SocketError(description: "socket: \(lastSystemError())") }
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-    let connected = withUnsafePointer(to: &address) { pointer in
+    return try connectedSocket(AF_UNIX, to: address)
+}
+
+/// A TCP socket connected to a port of 127.0.0.1.
+func connectedSocket(port: Int) throws -> Int32 { try connectedSocket(AF_INET, to: loopback(port)) }
+
+private func connectedSocket<Address>(_ family: Int32, to address: Address) throws -> Int32 {
+    let socket = Foundation.socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard socket >= 0 else { throw SocketError(description: "socket: \(lastSystemError())") }
+    let connected = withUnsafePointer(to: address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            connect(socket, $0, socklen_t(MemoryLayout<Address>.size)) == 0
         }
     }
     guard connected else {
@@ -49,24 +53,12 @@ public func connectedSocket(path: String) throws -> Int32 {
     return socket
 }
 
-/// A TCP socket connected to a port of 127.0.0.1.
-func connectedSocket(port: Int) throws -> Int32 {
-    let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard socket >= 0 else { throw SocketError(description: "socket: \(lastSystemError())") }
+private func loopback(_ port: Int) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = in_port_t(port).bigEndian
     address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-    let connected = withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-        }
-    }
-    guard connected else {
-        defer { close(socket) }
-        throw SocketError(description: "connect: \(lastSystemError())")
-    }
-    return socket
+    return address
 }
 
 /// A pipe whose ends other children do not inherit.
