@@ -132,7 +132,8 @@ let package = Package(
             path: "Benchmarks/Expand"),
 
         // Tests start real servers; TestSupport runs them.
-        .target(name: "TestSupport", dependencies: ["Redis", "CThreadSanitizer"], path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["Redis", "CThreadSanitizer", "CSpawn"], path: "Tests/TestSupport"),
+        .target(name: "CSpawn", path: "Tests/CSpawn"),
         // Whole deployments under faults, and a judge: bin/chaos.
         .executableTarget(name: "Chaos", dependencies: ["TestSupport", "Curl", arguments], path: "Tests/Chaos"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
@@ -157,8 +158,8 @@ let package = Package(
         .testTarget(
             name: "APNsClientTests",
             dependencies: [
-                "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "NGHTTP2", "OpenSSL", crypto,
-                logging,
+                "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "NGHTTP2", "OpenSSL", "TestSupport",
+                crypto, logging,
             ],
             // For the shared libraries too, so that a test can move a name to another address.
             linkerSettings: [

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import OpenSSL
+import TestSupport
 import Testing
 
 @Suite struct SigningKeyTests {
@@ -29,15 +30,15 @@ import Testing
         #expect(failure(P521.Signing.PrivateKey().pemRepresentation) == .notP256("P-521"))
     }
 
-    @Test func anotherKindIsNamed() throws {
-        #expect(
-            failure(try openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"))
-                == .notP256("RSA 2048"))
-        #expect(failure(try openssl("genpkey", "-algorithm", "ED25519")) == .notP256("ED25519"))
+    @Test func anotherKindIsNamed() async throws {
+        let rsa = try await openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048")
+        #expect(failure(rsa) == .notP256("RSA 2048"))
+        let edwards = try await openssl("genpkey", "-algorithm", "ED25519")
+        #expect(failure(edwards) == .notP256("ED25519"))
     }
 
-    @Test func anEncryptedKeyIsCalledThatAndNoPassphraseIsAskedFor() throws {
-        let text = try openssl(
+    @Test func anEncryptedKeyIsCalledThatAndNoPassphraseIsAskedFor() async throws {
+        let text = try await openssl(
             "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-aes256", "-pass", "pass:secret")
         #expect(failure(text) == .unreadable("it is encrypted with a passphrase"))
     }
@@ -78,9 +79,9 @@ import Testing
         }
     }
 
-    @Test func rootsAreCounted() throws {
+    @Test func rootsAreCounted() async throws {
         let directory = try TemporaryDirectory()
-        let certificate = try openssl(
+        let certificate = try await openssl(
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
             directory.path("key.pem"), "-days", "1", "-subj", "/CN=test")
         #expect(TrustAnchors.count(pem: Array(certificate.utf8)) == 1)
@@ -89,17 +90,8 @@ import Testing
         #expect(TrustAnchors.count(pem: []) == 0)
     }
 
-    private func openssl(_ arguments: String...) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: text, as: UTF8.self)
+    private func openssl(_ arguments: String...) async throws -> String {
+        try await ChildProcess.run(["openssl"] + arguments).out
     }
 }
 

@@ -166,11 +166,6 @@ final class Disturber: Sendable {
     private func count(_ what: String) { state.withLock { $0.counts[what, default: 0] += 1 } }
 
     private func redis(_ command: String) {
-        let client = Process()
-        client.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        client.arguments = ["redis-cli", "-s", redisSocket] + command.split(separator: " ").map(String.init)
-        client.standardOutput = FileHandle.nullDevice
-        client.standardError = FileHandle.nullDevice
-        try? client.run()
+        _ = try? ChildProcess(["redis-cli", "-s", redisSocket] + command.split(separator: " ").map(String.init))
     }
 }

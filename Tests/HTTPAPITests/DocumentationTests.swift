@@ -1,5 +1,6 @@
 import Foundation
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -95,26 +96,13 @@ private enum Shell {
     }
 
     static func run(_ script: String, environment: [String: String]) async throws -> Result {
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = [
-            "-euc", "curl() { command curl --silent --show-error --write-out '\\n%{http_code}' \"$@\"; }\n" + script,
-        ]
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        // A file, not a pipe: metrics are larger than a pipe's buffer, and nobody reads while the shell runs.
-        let path = FileManager.default.temporaryDirectory.appending(path: "lamp-doc-\(UUID())")
-        _ = FileManager.default.createFile(atPath: path.path, contents: nil)
-        defer { try? FileManager.default.removeItem(at: path) }
-        let output = try FileHandle(forWritingTo: path)
-        process.standardOutput = output
-        // Set before the start: a process may end before anybody looks.
-        let ended = AsyncStream<Void> { continuation in
-            process.terminationHandler = { _ in continuation.finish() }
-        }
-        try process.run()
-        for await _ in ended {}
-        try output.close()
-        let text = String(decoding: try Data(contentsOf: path), as: UTF8.self)
+        let output = try await ChildProcess.run(
+            [
+                "sh", "-euc",
+                "curl() { command curl --silent --show-error --write-out '\\n%{http_code}' \"$@\"; }\n" + script,
+            ],
+            environment: ProcessInfo.processInfo.environment.merging(environment) { $1 })
+        let text = output.out
         let cut = text.lastIndex(of: "\n") ?? text.startIndex
         return Result(
             status: Int(text[cut...].dropFirst().prefix { $0.isNumber }) ?? 0,

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// One run of the built `lamplighter`, as a user starts it: its output in files, its end awaited.
 ///
@@ -33,59 +32,24 @@ public final class Program: Sendable {
         exit $code
         """
 
-    private let process: Process
+    private let shell: ChildProcess
     private let control = Pipe()
     /// Its output is in this path with `.out` and `.err`.
     public let base: String
-    private let ending = Ending()
-
-    /// How it ended. Each wait has a stream of its own, since a wait that is given up ends its stream.
-    private final class Ending: Sendable {
-        private struct State {
-            var code: Int32?
-            var waiting: [AsyncStream<Never>.Continuation] = []
-        }
-        private let state = Mutex(State())
-
-        var code: Int32? { state.withLock { $0.code } }
-
-        func set(_ code: Int32) {
-            let waiting = state.withLock { state in
-                state.code = code
-                defer { state.waiting = [] }
-                return state.waiting
-            }
-            for continuation in waiting { continuation.finish() }
-        }
-
-        func wait() async {
-            let (stream, continuation) = AsyncStream<Never>.makeStream()
-            let isOver = state.withLock { state in
-                if state.code == nil { state.waiting.append(continuation) }
-                return state.code != nil
-            }
-            if !isOver { for await _ in stream {} }
-        }
-    }
 
     /// `directory` receives the output files, called `name` or something unique; `arguments` begin with the program's path.
     public init(
         _ arguments: [String], directory: String, environment: [String: String], name: String? = nil
     ) throws {
         base = directory + "/" + (name ?? UUID().uuidString)
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        // Foundation hands on only 0, 1 and 2: the pipe comes as 0 and is moved, for `sh` gives background jobs /dev/null.
-        process.arguments = ["-c", "exec 3<&0\n" + Self.watchdog, "sh", base] + arguments
-        process.environment = environment.merging(["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]) {
-            own, _ in own
-        }
-        process.currentDirectoryURL = URL(fileURLWithPath: directory)
-        process.standardInput = control
-        // The shell reports there how its children were killed.
-        process.standardError = FileHandle.nullDevice
-        process.terminationHandler = { [ending] process in ending.set(process.terminationStatus) }
-        try process.run()
+        // The pipe comes as 0 and is moved, for `sh` gives background jobs /dev/null. The shell would report on its error
+        // output how its children were killed.
+        shell = try ChildProcess(
+            ["sh", "-c", "exec 3<&0\n" + Self.watchdog, "sh", base] + arguments,
+            environment: environment.merging(["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]) { own, _ in
+                own
+            },
+            directory: directory, input: control.fileHandleForReading.fileDescriptor)
     }
 
     deinit { kill() }
@@ -99,7 +63,7 @@ public final class Program: Sendable {
 
     public func signal(_ number: Int32) {
         let pid = pid
-        if pid > 0, process.isRunning { _ = Foundation.kill(pid, number) }
+        if pid > 0, shell.code == nil { _ = Foundation.kill(pid, number) }
     }
 
     public func kill() { try? control.fileHandleForWriting.close() }
@@ -107,12 +71,12 @@ public final class Program: Sendable {
     /// Waits for its end; `nil` when it still runs after `limit`.
     public func end(within limit: Duration = .seconds(60)) async -> Output? {
         await withTaskGroup { group in
-            group.addTask { [ending] in await ending.wait() }
+            group.addTask { [shell] in await shell.wait() }
             group.addTask { try? await Task.sleep(for: limit) }
             await group.next()
             group.cancelAll()
         }
-        return ending.code.map { Output(code: $0, out: out, err: err) }
+        return shell.code.map { Output(code: $0, out: out, err: err) }
     }
 
     /// Waits until its log holds `text`.

@@ -129,29 +129,16 @@ public final class RedisServer: Sendable {
             close(control.read)
             close(output.read)
         }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, control.read, 0)
-        posix_spawn_file_actions_adddup2(&actions, output.write, 1)
-        // Threads of Swift's pool block most signals, and a shell that is born with SIGCHLD blocked waits for ever.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        let words = ["sh", "-c", Self.watchdog, "sh", directory] + arguments
-        var pointers = words.map { strdup($0) } + [nil]
-        defer { pointers.forEach { free($0) } }
-        var shell: pid_t = 0
-        let code = posix_spawn(&shell, "/bin/sh", &actions, &attributes, &pointers, environ)
-        close(output.write)
-        guard code == 0 else {
+        let shell: pid_t
+        do {
+            shell = try ChildProcess.spawn(
+                ["sh", "-c", Self.watchdog, "sh", directory] + arguments, input: control.read, output: output.write)
+        } catch {
             close(control.write)
-            throw RedisServerError.failed("posix_spawn: \(String(cString: strerror(code)))")
+            close(output.write)
+            throw RedisServerError.failed("\(error)")
         }
+        close(output.write)
         var text = ""
         var byte: UInt8 = 0
         while read(output.read, &byte, 1) == 1, byte != UInt8(ascii: "\n") {

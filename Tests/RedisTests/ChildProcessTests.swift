@@ -1,0 +1,43 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What starts the servers and programs of all other tests.
+@Suite struct ChildProcessTests {
+    @Test func whatItWritesAndHowItEndedAreTold() async throws {
+        let output = try await ChildProcess.run(["sh", "-c", "echo \"$WORD\"; exit 3"], environment: ["WORD": "lamp"])
+        #expect(output.code == 3)
+        #expect(output.out == "lamp\n")
+        let killed = try await ChildProcess.run(["sh", "-c", "kill -9 $$"])
+        #expect(killed.code == 128 + SIGKILL)
+    }
+
+    /// One that kept a pipe of another's would keep its reader waiting.
+    @Test func noDescriptorOfOursGetsThere() async throws {
+        let pipes = (0..<1_500).map { _ in Pipe() }
+        let output = try await ChildProcess.run(["sh", "-c", "ls /proc/$$/fd | sort -n | tail -n 1"])
+        let last = try #require(Int(output.out.dropLast()))
+        // The shell's own may be 10.
+        #expect(last < 20)
+        #expect(pipes.count == 1_500)
+    }
+
+    @Test func aProgramThatIsNotThereIsNamed() async throws {
+        let error = await #expect(throws: ChildProcess.NotStarted.self) {
+            try await ChildProcess.run(["lamplighter-no-such-program"])
+        }
+        #expect(error?.description == "lamplighter-no-such-program: No such file or directory")
+    }
+
+    @Test func aWaitThatIsGivenUpEndsAtOnce() async throws {
+        let pipe = Pipe()
+        let child = try ChildProcess(["cat"], input: pipe.fileHandleForReading.fileDescriptor)
+        let waiting = Task { await child.wait() }
+        waiting.cancel()
+        await waiting.value
+        #expect(child.code == nil)
+        try pipe.fileHandleForWriting.close()
+        await child.wait()
+        #expect(child.code == 0)
+    }
+}
