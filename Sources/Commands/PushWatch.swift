@@ -9,12 +9,15 @@ struct PushWatch: Sendable {
 
     /// Questions in a row that may stay without an answer: ten seconds.
     private static let patience = 20
+    /// After so long somebody ought to have taken it up.
+    private static let suspicious: Duration = .seconds(5)
 
     /// The final ledger, decoded and as it came.
     func finish() async throws -> (report: LedgerReport, body: [UInt8]) {
         var bar = ProgressBar()
         let started = ContinuousClock.now
         var failures = 0
+        var isTold = false
         while true {
             let body: [UInt8]
             do {
@@ -43,6 +46,13 @@ struct PushWatch: Sendable {
             bar.draw(
                 report.isFinal ? 1 : share, "\(Terminal.grouped(settled)) of \(of)\(rate)", isLast: report.isFinal)
             if report.isFinal { return (report, body) }
+            if report.state == "queued", !isTold, ContinuousClock.now - started > Self.suspicious {
+                isTold = true
+                bar.abandon()
+                Terminal.error(
+                    "push \(pushID) waits: no worker has taken it up. "
+                        + "'lamplighter status' shows which workers run and what holds them.")
+            }
             try await Task.sleep(for: .milliseconds(100))
         }
     }

@@ -3,9 +3,8 @@ import LiveActivity
 import Logging
 import Store
 
-/// Ends the cards that are old enough. Every worker looks once a second at the apps whose cards are ended by themselves.
+/// Ends the cards that are old enough, in the apps whose cards are ended by themselves.
 struct EndTimer: Sendable {
-    static let interval: Duration = .seconds(1)
     /// Names in hand at once: of each a page of tokens is in memory.
     private static let batch = 8
 
@@ -20,6 +19,8 @@ struct EndTimer: Sendable {
         self.drain = drain
         self.logger = logger
     }
+
+    var apps: [AppKey] { rules.compactMap { $1 == nil ? nil : $0 } }
 
     /// Sees to names that were followed before the setting; true when that is done for all apps.
     func begin() async -> Bool {

@@ -10,12 +10,14 @@ struct TimerPlan: Sendable {
         case schedules
         /// Broadcast channels are made and deleted.
         case channels
+        /// Cards that are old enough are ended.
+        case ends
 
         /// From the end of one turn to the next, while something is due all the time: another worker may have it in hand.
         var rest: Int64 {
             switch self {
             case .tasks: 5
-            case .schedules: 250
+            case .schedules, .ends: 250
             case .channels: 500
             }
         }
@@ -59,6 +61,7 @@ extension NextDue {
         case .tasks: task
         case .schedules: schedule
         case .channels: channel
+        case .ends: end
         }
     }
 }

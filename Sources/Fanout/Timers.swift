@@ -35,13 +35,6 @@ struct Timers: Sendable {
                 }
             }
             group.addTask {
-                var hasBegun = false
-                await every(EndTimer.interval) {
-                    if !hasBegun { hasBegun = await ends.begin() }
-                    await ends.run()
-                }
-            }
-            group.addTask {
                 await every(.seconds(10)) {
                     await quietly { () async throws(StoreError) in
                         let now = store.time.now()
@@ -75,6 +68,8 @@ struct Timers: Sendable {
     /// Chores end in tasks of their own.
     private final class SharedPlan: Sendable {
         let state = Mutex(TimerPlan())
+        /// Apps whose names are all in the timer of ends.
+        let ending = Mutex<[AppKey]>([])
     }
 
     /// Asks Redis what is due next, begins what is due, and sleeps until the next is.
@@ -84,10 +79,17 @@ struct Timers: Sendable {
         let place = bell.take()
         defer { bell.give(place) }
         await withDiscardingTaskGroup { group in
+            group.addTask {
+                await adoptEnds()
+                plan.ending.withLock { $0 = ends.apps }
+                bell.ring(place, .min)
+            }
             while !drain.isOn, !Task.isCancelled {
                 bell.listen(place)
                 var next: NextDue?
-                await quietly { () async throws(StoreError) in next = try await store.queue.nextDue(apps) }
+                await quietly { () async throws(StoreError) in
+                    next = try await store.queue.nextDue(apps, ending: plan.ending.withLock(\.self))
+                }
                 let (begin, wake) = plan.state.withLock { $0.look(next, now: store.time.now()) }
                 for chore in begin {
                     group.addTask {
@@ -111,6 +113,14 @@ struct Timers: Sendable {
             }
         case .schedules: await ScheduleTimer(store: store, apps: apps, logger: logger).run()
         case .channels: await channels.tick()
+        case .ends: await ends.run()
+        }
+    }
+
+    /// Once, as soon as Redis is there.
+    private func adoptEnds() async {
+        while !drain.isOn, !Task.isCancelled, await !ends.begin() {
+            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.jittered(.seconds(1))) }
         }
     }
 

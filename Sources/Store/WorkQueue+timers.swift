@@ -10,17 +10,22 @@ extension WorkQueue {
         bell.ring(due)
     }
 
-    /// When the first timer of each kind is due, all in one round trip.
-    public func nextDue(_ apps: [AppKey]) async throws(StoreError) -> NextDue {
-        let sets = apps.map(keys.due) + apps.map(keys.at) + [keys.broadcastTimers]
+    /// When the first timer of each kind is due, all in one round trip. Of `ending` the cards end by themselves.
+    public func nextDue(_ apps: [AppKey], ending: [AppKey] = []) async throws(StoreError) -> NextDue {
+        let kinds = [
+            apps.map(keys.due), apps.map(keys.at), [keys.broadcastTimers],
+            ending.flatMap { [keys.ends($0), keys.endsInHand($0)] },
+        ]
         let replies = try await redis.run(
-            sets.map { RedisCommand("ZRANGE", [.string($0), "0", "0", "WITHSCORES"]) })
-        let times = try redisErrors { () throws(RedisError) in
+            kinds.joined().map { RedisCommand("ZRANGE", [.string($0), "0", "0", "WITHSCORES"]) })
+        var times = try redisErrors { () throws(RedisError) in
             try replies.map { (reply) throws(RedisError) in reply.count == 2 ? try reply[1].optionalTime() : nil }
+        }[...]
+        let first = kinds.map { sets in
+            defer { times = times.dropFirst(sets.count) }
+            return times.prefix(sets.count).compactMap(\.self).min()
         }
-        return NextDue(
-            task: times[..<apps.count].compactMap(\.self).min(),
-            schedule: times[apps.count..<2 * apps.count].compactMap(\.self).min(), channel: times[2 * apps.count])
+        return NextDue(task: first[0], schedule: first[1], channel: first[2], end: first[3])
     }
 
     /// Moves what is due into the streams, at most `limit` tasks of each app; each task is moved by exactly one worker.

@@ -19,11 +19,14 @@ public struct NextDue: Sendable, Hashable {
     public var schedule: Int64?
     /// A broadcast channel that is to be made or deleted.
     public var channel: Int64?
+    /// A name of whose cards some are to be ended by themselves.
+    public var end: Int64?
 
-    public init(task: Int64? = nil, schedule: Int64? = nil, channel: Int64? = nil) {
+    public init(task: Int64? = nil, schedule: Int64? = nil, channel: Int64? = nil, end: Int64? = nil) {
         self.task = task
         self.schedule = schedule
         self.channel = channel
+        self.end = end
     }
 }
 

@@ -28,6 +28,21 @@ struct OperatorStoryTests {
         return (ready.json["alarms"] as? [[String: Any]] ?? []).compactMap { $0["kind"] as? String }
     }
 
+    @Test("A publish that waits says that no worker is there, and ends when one comes")
+    func nobodyWorks() async throws {
+        let deployment = try await Deployment.start()
+        let waiting = try Program(
+            [Program.path, "publish", "order-1", "--content-state", "{}", "--wait", "--json"],
+            directory: deployment.directory, environment: deployment.environment)
+        try await waiting.waitForLog("no worker has taken it up")
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        let output = try #require(await waiting.end())
+        #expect(output.code == 0)
+        #expect(try Ledger(output.out).state == "done")
+        #expect(output.err.split(separator: "\n").count == 1)
+    }
+
     @Test("Every token is called bad: quarantined, kept, released, delivered; then discarded, pruned")
     func everythingLooksDead() async throws {
         let deployment = try await Deployment.start()

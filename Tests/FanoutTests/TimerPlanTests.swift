@@ -34,7 +34,7 @@ import Testing
         var turns: [TimerPlan.Chore: Int] = [:]
         var now: Int64 = 0
         while now < 10_000 {
-            let (begin, wake) = plan.look(NextDue(task: 0, schedule: 0, channel: 0), now: now)
+            let (begin, wake) = plan.look(NextDue(task: 0, schedule: 0, channel: 0, end: 0), now: now)
             for chore in begin {
                 turns[chore, default: 0] += 1
                 plan.ended(chore, now: now)
@@ -44,6 +44,7 @@ import Testing
         }
         #expect(turns[.tasks] ?? 0 <= 2_000)
         #expect((39...40).contains(turns[.schedules] ?? 0))
+        #expect((39...40).contains(turns[.ends] ?? 0))
         #expect((19...20).contains(turns[.channels] ?? 0))
     }
 }

@@ -1,4 +1,5 @@
 import LiveActivity
+import Redis
 import TestSupport
 import Testing
 
@@ -51,5 +52,17 @@ import Testing
         let other = try AppKey("other")
         #expect(try await store.queue.nextDue([other]) == NextDue(channel: 8_000))
         #expect(try await store.queue.nextDue([other, fixture.app]).task == 7_000)
+    }
+
+    @Test func namesWhoseCardsEndByThemselvesAreOneKind() async throws {
+        let fixture = try await PushFixture.start()
+        let store = fixture.store
+        let (waits, inHand) = (store.keys.ends(fixture.app), store.keys.endsInHand(fixture.app))
+        _ = try await store.redis.send(RedisCommand("ZADD", [.string(waits), "6000", "match-1"]))
+        #expect(try await store.queue.nextDue([fixture.app]) == NextDue(), "no worker's cards end by themselves")
+        #expect(try await store.queue.nextDue([fixture.app], ending: [fixture.app]) == NextDue(end: 6_000))
+        // Whoever had it in hand may have died.
+        _ = try await store.redis.send(RedisCommand("ZADD", [.string(inHand), "5000", "1 match-2"]))
+        #expect(try await store.queue.nextDue([fixture.app], ending: [fixture.app]) == NextDue(end: 5_000))
     }
 }
