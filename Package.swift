@@ -47,7 +47,7 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
-        .target(name: "Redis", dependencies: ["CHiredis", logging]),
+        .target(name: "Redis", dependencies: ["CHiredis", "OpenSSL", logging]),
         .target(name: "Curl", dependencies: ["CCurl"]),
         .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
         .target(name: "NGHTTP2", dependencies: ["CNGHTTP2"]),
@@ -132,7 +132,14 @@ let package = Package(
             path: "Benchmarks/Expand"),
 
         // Tests start real servers; TestSupport runs them.
-        .target(name: "TestSupport", dependencies: ["Redis", "CThreadSanitizer", "CSpawn"], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "Redis", "CThreadSanitizer", "CSpawn", crypto,
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ],
+            path: "Tests/TestSupport"),
         .target(name: "CSpawn", path: "Tests/CSpawn"),
         // Whole deployments under faults, and a judge: bin/chaos.
         .executableTarget(name: "Chaos", dependencies: ["TestSupport", "Curl", arguments], path: "Tests/Chaos"),
@@ -143,7 +150,7 @@ let package = Package(
         .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "LiveActivity"]),
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", logging]),
         .testTarget(name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "TestSupport", logging]),
-        .testTarget(name: "SettingsTests", dependencies: ["Settings"]),
+        .testTarget(name: "SettingsTests", dependencies: ["Settings", "Redis"]),
         .testTarget(name: "CommandsTests", dependencies: ["Commands", logging]),
         .testTarget(
             name: "APNsSimulatorTests",

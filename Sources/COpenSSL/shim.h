@@ -39,9 +39,9 @@ static inline int copenssl_set_server_name(SSL *ssl, const char *name) {
     return (int)SSL_set_tlsext_host_name(ssl, name);
 }
 
-/* ERR_GET_REASON is an inline function over macros; true for a connection that ended without close_notify. */
-static inline int copenssl_is_unexpected_end(unsigned long code) {
-    return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+/* ERR_GET_REASON is an inline function over macros. One of SSL_R_…; 0 for an error of another part of OpenSSL. */
+static inline int copenssl_tls_reason(unsigned long code) {
+    return ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
 }
 
 /* OPENSSL_free is a macro that adds file and line. Frees what i2d_ functions allocated. */

@@ -38,6 +38,7 @@ struct CommandFailure: Error {
         let status: ExitStatus =
             switch error {
             case .unreachable, .lost, .closed: .unreachable
+            case .insecure: .configuration
             case .server(let code, _) where Self.unreadyCodes.contains(code): .unreachable
             case .server(let code, _) where Self.misconfiguredCodes.contains(code): .configuration
             case .server, .unexpectedReply: .failed

@@ -71,7 +71,12 @@ struct DoctorChecks {
         var findings: [Finding] = []
         do {
             try await RedisInspection.await(client, settings, logger: logger)
-            findings.append(.good("Redis", "answers at \(settings.redisURL)"))
+            let encryption = client.encryption.map { ", through \($0)" } ?? ""
+            findings.append(.good("Redis", "answers at \(settings.redisURL)\(encryption)"))
+            if let path = settings.redisTLS.key, ProviderKeyFile.isExposed(path) {
+                findings.append(
+                    .warning("Redis key", "every user of this machine can read \(path)", "chmod 600 \(path)"))
+            }
             findings += try await RedisInspection.findings(client).all
             if let failover = RedisInspection.failover(settings) { findings.append(failover) }
             findings.append(try await clock(client))

@@ -9,8 +9,11 @@ struct RedisInspection {
     static let patience: Duration = .seconds(5)
 
     static func client(_ settings: Settings, logger: Logger) -> RedisClient {
-        RedisClient(
-            url: settings.redisURL, connections: settings.redisConnections, scripts: Store.scripts, logger: logger)
+        var options = RedisOptions()
+        options.tls = settings.redisTLS
+        return RedisClient(
+            url: settings.redisURL, connections: settings.redisConnections, scripts: Store.scripts, options: options,
+            logger: logger)
     }
 
     /// Returns when Redis answers; throws after `patience` with what to do.

@@ -5,13 +5,22 @@ import Settings
 struct RedisFlags: ParsableArguments {
     @Option(name: .customLong(SettingKey.redisURL.flagName), help: ArgumentHelp(SettingKey.redisURL))
     var url: String?
+    @Option(name: .customLong(SettingKey.redisCAFile.flagName), help: ArgumentHelp(SettingKey.redisCAFile))
+    var caFile: String?
+    @Option(name: .customLong(SettingKey.redisCertFile.flagName), help: ArgumentHelp(SettingKey.redisCertFile))
+    var certFile: String?
+    @Option(name: .customLong(SettingKey.redisKeyFile.flagName), help: ArgumentHelp(SettingKey.redisKeyFile))
+    var keyFile: String?
     @Option(name: .customLong(SettingKey.redisConnections.flagName), help: ArgumentHelp(SettingKey.redisConnections))
     var connections: String?
     @Option(name: .customLong(SettingKey.redisPrefix.flagName), help: ArgumentHelp(SettingKey.redisPrefix))
     var prefix: String?
 
     var values: [SettingKey: String?] {
-        [.redisURL: url, .redisConnections: connections, .redisPrefix: prefix]
+        [
+            .redisURL: url, .redisCAFile: caFile, .redisCertFile: certFile, .redisKeyFile: keyFile,
+            .redisConnections: connections, .redisPrefix: prefix,
+        ]
     }
 }
 

@@ -23,6 +23,9 @@ extension APIError {
         case .unreachable(let message):
             self.init(503, "Redis is not reachable: nothing was changed. Try again.", retryAfter: 2)
             cause = "redis unreachable: \(message)"
+        case .insecure(let message, let remedy):
+            self.init(503, "Redis is not reachable: nothing was changed. Try again.", retryAfter: 2)
+            cause = "redis insecure: \(message) (\(remedy))"
         case .lost(let message):
             self.init(
                 503,

@@ -114,17 +114,19 @@ struct ConnectionThread: ~Copyable {
     /// Write, wait, read: once.
     private mutating func turn() throws(LinkFailure) {
         try write()
-        var events = Int16(POLLIN)
-        if link?.hasUnwritten == true { events |= Int16(POLLOUT) }
-        var descriptors = [
-            pollfd(fd: link?.descriptor ?? -1, events: events, revents: 0),
-            pollfd(fd: mailbox.wakeUp, events: Int16(POLLIN), revents: 0),
-        ]
-        var timeout: Duration?
-        if isOwed { timeout = clock.now.duration(to: deadline) }
-        wait(for: &descriptors, timeout: timeout)
-        if descriptors[1].revents != 0 { mailbox.clearSignal() }
-        if descriptors[0].revents & ~Int16(POLLOUT) != 0, try link?.receive() == true {
+        var arrived: Int16 = 0
+        if link?.hasBuffered != true {
+            var descriptors = [
+                pollfd(fd: link?.descriptor ?? -1, events: link?.events ?? 0, revents: 0),
+                pollfd(fd: mailbox.wakeUp, events: Int16(POLLIN), revents: 0),
+            ]
+            var timeout: Duration?
+            if isOwed { timeout = clock.now.duration(to: deadline) }
+            wait(for: &descriptors, timeout: timeout)
+            if descriptors[1].revents != 0 { mailbox.clearSignal() }
+            arrived = descriptors[0].revents
+        }
+        if link?.isReadable(after: arrived) == true, try link?.receive() == true {
             try read()
         } else if isOwed, clock.now >= deadline {
             throw .broken("no reply within \(settings.options.commandTimeout + inFlight[head].batch.blocking)")
@@ -198,6 +200,9 @@ struct ConnectionThread: ~Copyable {
             mailbox.isFailing.store(true, ordering: .relaxed)
             var outcome = RedisError.unreachable("\(settings.url): \(error.why)")
             if case .refused(let refusal) = error { outcome = refusal }
+            if case .insecure(let why, let remedy) = error {
+                outcome = .insecure("\(settings.url): \(why)", remedy: remedy)
+            }
             for batch in waiting { mailbox.resume(batch, .failure(outcome)) }
             waiting = []
         }

@@ -26,8 +26,8 @@ struct Greeting {
         steps.append(step)
     }
 
-    /// Blocks the connection's thread for at most twice the connect timeout, to connect and to be greeted back, and as long for
-    /// each sentinel that has to be asked. `attempt`: how many have failed before.
+    /// Blocks the connection's thread for at most twice the connect timeout, to connect and to be greeted back, thrice with TLS,
+    /// and as long for each sentinel that has to be asked. `attempt`: how many have failed before.
     func connect(
         _ settings: ConnectionSettings, attempt: Int, _ mailbox: Mailbox
     ) throws(LinkFailure) -> RedisLink {
@@ -38,13 +38,12 @@ struct Greeting {
         case .sentinels(let sentinels): address = try sentinels.address(turn: attempt, settings, mailbox)
         }
         do throws(LinkFailure) {
-            var link = try RedisLink(address, timeout: timeout, limits: settings.limits)
+            var link = try RedisLink(address, settings, mailbox)
             try judge(link.exchange(commands, within: timeout, mailbox), mailbox)
+            mailbox.tlsMinorVersion.store(link.tlsMinorVersion, ordering: .relaxed)
             return link
         } catch {
-            if case .sentinels = settings.url.endpoint, case .broken(let why) = error {
-                throw .broken("the primary at \(address): \(why)")
-            }
+            if case .sentinels = settings.url.endpoint { throw error.at("the primary at \(address)") }
             throw error
         }
     }

@@ -33,6 +33,8 @@ final class Mailbox: Sendable {
     let isFailing = Atomic<Bool>(false)
     /// The server's id of the present connection (CLIENT ID); 0 without one.
     let clientID = Atomic<Int>(0)
+    /// The 3 of TLS 1.3, of the last connection; 0 without TLS.
+    let tlsMinorVersion = Atomic<Int>(0)
 
     deinit { Glibc.close(wakeUp) }
 

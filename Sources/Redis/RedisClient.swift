@@ -46,6 +46,12 @@ public final class RedisClient: Sendable {
         RedisBlockingConnection(url: url, options: options, logger: logger)
     }
 
+    /// Such as `TLS 1.3`; nil without TLS, and before the first connection.
+    public var encryption: String? {
+        let minor = mailboxes.lazy.map { $0.tlsMinorVersion.load(ordering: .relaxed) }.first { $0 > 0 }
+        return minor.map { "TLS 1.\($0)" }
+    }
+
     /// All commands in one round trip on one connection; error replies stay in their place.
     ///
     /// A script that the server has lost (SCRIPT FLUSH, restart) is loaded and its command alone repeated, after the rest.

@@ -2,6 +2,8 @@
 public enum RedisError: Error, Sendable, Hashable {
     /// No connection could be made or it was refused; nothing was executed.
     case unreachable(String)
+    /// No connection through TLS could be made: certificates, files or the kind of server must be set right. Nothing was executed.
+    case insecure(String, remedy: String)
     /// The connection broke or timed out after the command was written: it may have been executed.
     case lost(String)
     /// Redis answered with an error: its first word (`LOADING`, `OOM`, `WRONGTYPE`, `READONLY`, …) and the whole message.
@@ -13,11 +15,12 @@ public enum RedisError: Error, Sendable, Hashable {
 }
 
 extension RedisError {
-    /// Whether the same command may succeed later without anyone changing it or the configuration. After `.lost` it may
-    /// have been executed already, so only a command that is harmless twice should be repeated.
+    /// Whether the same command may succeed later without anyone changing it or the configuration: `.insecure` too, since
+    /// certificates are renewed under processes that run. After `.lost` it may have been executed already, so only a command
+    /// that is harmless twice should be repeated.
     public var isRetriable: Bool {
         switch self {
-        case .unreachable, .lost: true
+        case .unreachable, .insecure, .lost: true
         case .server(let code, _): Self.passingCodes.contains(code)
         case .unexpectedReply, .closed: false
         }
@@ -32,6 +35,7 @@ extension RedisError {
     public var remedy: String? {
         switch self {
         case .unreachable: "check redis.url, and that redis-server runs and accepts connections from here"
+        case .insecure(_, let remedy): remedy
         case .server(let code, _): Self.remedies[code]
         case .lost, .unexpectedReply, .closed: nil
         }
@@ -58,6 +62,7 @@ extension RedisError: CustomStringConvertible {
         let text =
             switch self {
             case .unreachable(let why): "Redis is not reachable: \(why)"
+            case .insecure(let why, _): "no secure connection to Redis: \(why)"
             case .lost(let why): "the connection to Redis was lost, the command may have been executed: \(why)"
             case .server(_, let message): "Redis answered: \(message)"
             case .unexpectedReply(let what): "Redis answered in an unexpected form: \(what)"

@@ -14,25 +14,30 @@ extension RedisLink {
             do throws(LinkFailure) {
                 try flush()
                 guard clock.now < deadline else { throw .broken("connected, but no greeting within \(timeout)") }
-                var descriptors = [
-                    pollfd(fd: descriptor, events: Int16(hasUnwritten ? POLLIN | POLLOUT : POLLIN), revents: 0),
-                    pollfd(fd: mailbox.wakeUp, events: Int16(POLLIN), revents: 0),
-                ]
-                wait(for: &descriptors, timeout: clock.now.duration(to: deadline))
-                if descriptors[1].revents != 0 {
-                    mailbox.clearSignal()
-                    if mailbox.isClosing { throw .broken("the client was closed") }
-                }
-                guard descriptors[0].revents & ~Int16(POLLOUT) != 0, try receive() else { continue }
+                var arrived: Int16 = 0
+                if !hasBuffered { arrived = try mailbox.wait(for: descriptor, events, until: deadline) }
+                guard isReadable(after: arrived), try receive() else { continue }
             } catch {
-                // A server that is full, or protected, says so and hangs up, perhaps before it was spoken to.
-                _ = try? receive()
-                _ = try? readReplies()
-                if let words = errorSoFar { throw .broken("\(error.why), saying: \(words)") }
-                throw error
+                throw lastWords(error)
             }
             guard case .complete(let arena) = try readReplies() else { continue }
             return arena.replies(commands.count)
         }
+    }
+
+    /// What the server said before it hung up, if it did, tells more than that it hung up.
+    private func lastWords(_ failure: LinkFailure) -> LinkFailure {
+        guard case .broken(let why) = failure else { return failure }
+        do throws(LinkFailure) {
+            _ = try receive()
+        } catch {
+            // Under TLS 1.3 a client's certificate is judged when the client is writing already.
+            if case .insecure = error { return error }
+        }
+        // A server that is full, or protected, says so and hangs up, perhaps before it was spoken to.
+        _ = try? readReplies()
+        if let words = errorSoFar { return .broken("\(why), saying: \(words)") }
+        guard hasEndedSilently else { return failure }
+        return .broken("\(why) before it said a word: with TLS on this port, redis.url is rediss://")
     }
 }

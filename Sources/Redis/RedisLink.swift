@@ -1,30 +1,10 @@
 internal import CHiredis
 internal import Glibc
 
-/// Why a link is of no use any more.
-enum LinkFailure: Error {
-    /// The peer is gone, or never was there.
-    case broken(String)
-    /// The peer speaks something that is not what it promised.
-    case protocolViolation(String)
-    /// The server said no to AUTH or SELECT.
-    case refused(RedisError)
-
-    var why: String {
-        switch self {
-        case .broken(let text), .protocolViolation(let text): text
-        case .refused(let error): error.description
-        }
-    }
-}
-
-/// One connected socket with hiredis' reader on it. Owner of the `redisContext`, the reader and what the reader points to;
-/// made, used and freed on one thread, and copied nowhere.
-///
-/// hiredis connects and parses. Reading and writing are done here: its own write raises SIGPIPE on a closed connection
-/// and copies a pipeline once more, and its own read takes 16 KiB at a time.
+/// One connected wire with hiredis' reader behind it. Owner of the reader and what the reader points to; made, used and freed
+/// on one thread, and copied nowhere.
 struct RedisLink: ~Copyable {
-    private let context: UnsafeMutablePointer<redisContext>
+    private let wire: RedisWire
     private let reader: UnsafeMutablePointer<redisReader>
     private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
     private let builder: UnsafeMutablePointer<ReplyBuilder>
@@ -37,32 +17,21 @@ struct RedisLink: ~Copyable {
     private(set) var appendedTotal = 0
     private(set) var writtenTotal = 0
 
-    /// Blocks up to `timeout`, apart from the system's name resolution.
-    init(_ address: RedisAddress, timeout: Duration, limits: ReplyLimits) throws(LinkFailure) {
-        let made =
-            switch address {
-            case .tcp(let host, let port): redisConnectWithTimeout(host, Int32(port), timeval(timeout))
-            case .unix(let path): redisConnectUnixWithTimeout(path, timeval(timeout))
-            }
-        guard let made else { throw .broken("out of memory") }
-        guard made.pointee.err == 0 else {
-            let text = withUnsafeBytes(of: made.pointee.errstr) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            redisFree(made)
-            throw .broken(text)
+    /// Blocks the connection's thread for at most the connect timeout, apart from the system's name resolution, and as long for
+    /// TLS, where the URL asks for it; that ends at once when the mailbox closes.
+    init(_ address: RedisAddress, _ settings: ConnectionSettings, _ mailbox: Mailbox) throws(LinkFailure) {
+        let wire = try RedisWire(address, timeout: settings.options.connectTimeout)
+        if settings.url.usesTLS {
+            try wire.encrypt(settings.options.tls, within: settings.options.connectTimeout, mailbox)
         }
-        if case .tcp = address { redisEnableKeepAlive(made) }
-        _ = fcntl(made.pointee.fd, F_SETFD, FD_CLOEXEC)
-        _ = fcntl(made.pointee.fd, F_SETFL, fcntl(made.pointee.fd, F_GETFL) | O_NONBLOCK)
+        let limits = settings.limits
         let functions = UnsafeMutablePointer<redisReplyObjectFunctions>.allocate(capacity: 1)
         functions.initialize(to: ReplyBuilder.readerFunctions())
         guard let reader = redisReaderCreateWithFunctions(functions) else {
             functions.deallocate()
-            redisFree(made)
             throw .broken("out of memory")
         }
-        context = made
+        self.wire = wire
         self.reader = reader
         self.functions = functions
         builder = .allocate(capacity: 1)
@@ -77,7 +46,6 @@ struct RedisLink: ~Copyable {
     /// The reader first: it points to the functions and the builder.
     deinit {
         redisReaderFree(reader)
-        redisFree(context)
         functions.deallocate()
         builder.deinitialize(count: 1)
         builder.deallocate()
@@ -87,8 +55,16 @@ struct RedisLink: ~Copyable {
     /// What hiredis may hold of a string that is still coming in.
     private let largestBuffered: Int
 
-    var descriptor: Int32 { context.pointee.fd }
+    var descriptor: Int32 { wire.descriptor }
     var hasUnwritten: Bool { written < outgoing.count }
+    /// What to poll for.
+    var events: Int16 { wire.events(forWriting: hasUnwritten) }
+    /// Something has arrived that shows on no descriptor: `receive` comes before the next wait.
+    var hasBuffered: Bool { wire.hasBuffered }
+    func isReadable(after events: Int16) -> Bool { wire.isReadable(after: events) }
+    /// The 3 of TLS 1.3; 0 without TLS.
+    var tlsMinorVersion: Int { wire.tlsMinorVersion }
+    var hasEndedSilently: Bool { wire.hasEndedSilently }
 
     mutating func append(_ bytes: [UInt8]) {
         if outgoing.isEmpty { outgoing = bytes } else { outgoing.append(contentsOf: bytes) }
@@ -98,23 +74,19 @@ struct RedisLink: ~Copyable {
     /// Writes what the socket takes now.
     mutating func flush() throws(LinkFailure) {
         while hasUnwritten {
-            let count = outgoing.withUnsafeBytes {
-                let rest = UnsafeRawBufferPointer(rebasing: $0[written...])
-                return send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+            let result: Result<Int?, LinkFailure> = outgoing.withUnsafeBytes { bytes in
+                Result { () throws(LinkFailure) in try wire.write(UnsafeRawBufferPointer(rebasing: bytes[written...])) }
             }
-            if count >= 0 {
-                written += count
-                writtenTotal += count
-            } else if errno == EAGAIN {
+            guard let count = try result.get() else {
                 // A server that reads slowly must not make the buffer keep all that ever went through it.
                 if written > 1 << 20, written > outgoing.count / 2 {
                     outgoing.removeFirst(written)
                     written = 0
                 }
                 return
-            } else if errno != EINTR {
-                throw .broken(String(cString: strerror(errno)))
             }
+            written += count
+            writtenTotal += count
         }
         outgoing = []
         written = 0
@@ -125,16 +97,9 @@ struct RedisLink: ~Copyable {
 
     /// Reads what has arrived into the reader, once. False when nothing was there.
     func receive() throws(LinkFailure) -> Bool {
-        while true {
-            let count = recv(descriptor, input.baseAddress, input.count, 0)
-            if count > 0 {
-                guard redisReaderFeed(reader, input.baseAddress, count) == REDIS_OK else { throw violation() }
-                return true
-            }
-            if count == 0 { throw .broken("the server closed the connection") }
-            if errno == EAGAIN { return false }
-            if errno != EINTR { throw .broken(String(cString: strerror(errno))) }
-        }
+        guard let count = try wire.read(into: input) else { return false }
+        guard redisReaderFeed(reader, input.baseAddress, count) == REDIS_OK else { throw violation() }
+        return true
     }
 
     enum Progress {
@@ -173,25 +138,4 @@ struct RedisLink: ~Copyable {
         }
         return .protocolViolation("protocol error: \(text)")
     }
-}
-
-extension timeval {
-    init(_ duration: Duration) {
-        let parts = max(duration, .milliseconds(1)).components
-        self.init(tv_sec: Int(clamping: parts.seconds), tv_usec: Int(parts.attoseconds / 1_000_000_000_000))
-    }
-}
-
-/// Waits for the descriptors' events. Nil waits without end. An interrupted wait counts as one without events.
-func wait(for descriptors: inout [pollfd], timeout: Duration?) {
-    var milliseconds: Int32 = -1
-    if let timeout {
-        let parts = max(timeout, .zero).components
-        // Rounded up, so that a deadline has passed when the wait for it ends.
-        let whole = parts.seconds.multipliedReportingOverflow(by: 1_000)
-        let rest = (parts.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-        milliseconds = whole.overflow ? .max : Int32(clamping: whole.partialValue + rest)
-    }
-    let count = poll(&descriptors, nfds_t(descriptors.count), milliseconds)
-    if count <= 0 { for index in descriptors.indices { descriptors[index].revents = 0 } }
 }

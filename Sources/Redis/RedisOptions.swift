@@ -1,10 +1,12 @@
 public struct RedisOptions: Sendable {
-    /// For the connection and its greeting (AUTH, SELECT, scripts).
+    /// For the connection, for TLS, and for the greeting (AUTH, SELECT, scripts): each may take as long.
     public var connectTimeout: Duration = .seconds(5)
     /// How long the server may take for the next whole reply. A pipeline may take longer as long as replies keep coming.
     public var commandTimeout: Duration = .seconds(5)
     /// Shown by CLIENT LIST; letters, digits and `-`.
     public var clientName = "lamplighter"
+    /// For URLs that ask for TLS.
+    public var tls = RedisTLSFiles()
 
     public init() {}
 }

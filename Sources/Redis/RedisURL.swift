@@ -16,6 +16,7 @@ enum RedisAddress: Sendable, Hashable, CustomStringConvertible {
 ///     redis://[user:password@]host[:port][/db]      redis://:password@host without a user name
 ///     unix://[user:password@]/path/to/socket[?db=N]
 ///     redis+sentinel://[user:password@]host[:port],host[:port]…/name[/db][?sentinel_password=…]
+///     rediss://…, rediss+sentinel://…               the same through TLS, to sentinels and to the primary
 ///
 /// User, password and path may be percent-encoded; IPv6 hosts stand in brackets. Of sentinels, `name` is what they call the
 /// primary (`sentinel monitor NAME …`), user and password are Redis's, and sentinels that want a password have their own.
@@ -26,6 +27,8 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     let endpoint: Endpoint
+    /// Every server of `endpoint` is spoken to through TLS.
+    public let usesTLS: Bool
     /// Nil: the default user.
     let user: String?
     let password: String?
@@ -42,7 +45,10 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         guard let end = text.firstRange(of: "://") else {
             throw RedisURLError(description: "it must begin with redis://, redis+sentinel:// or unix://")
         }
-        let scheme = try Self.scheme(text[..<end.lowerBound].lowercased())
+        let name = text[..<end.lowerBound].lowercased()
+        // An s as https has it: `rediss`, `rediss+sentinel`.
+        usesTLS = name == "rediss" || name.hasPrefix("rediss+")
+        let scheme = try Self.scheme(usesTLS ? "redis" + name.dropFirst(6) : name)
         var rest = text[end.upperBound...]
         guard !rest.contains("#") else {
             throw RedisURLError(description: "it has a # part; write a # in a password as %23")
@@ -98,28 +104,28 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     private static func scheme(_ text: String) throws(RedisURLError) -> Scheme {
         if let scheme = Scheme(rawValue: text) { return scheme }
         switch text {
-        case "rediss":
-            throw RedisURLError(
-                description: "rediss:// needs a hiredis with TLS, and the installed one (0.14) has none: "
-                    + "use redis:// on a private network or through a TLS proxy, or unix://")
         case "redis+cluster":
             throw RedisURLError(
                 description: "redis+cluster:// is not built yet: use redis://, redis+sentinel:// or unix://")
         default:
-            throw RedisURLError(description: "its scheme is not known: use redis://, redis+sentinel:// or unix://")
+            throw RedisURLError(
+                description:
+                    "its scheme is not known: use redis://, redis+sentinel://, the same with rediss for TLS, or unix://"
+            )
         }
     }
 
     /// Without the password.
     public var description: String {
         let signIn = password == nil ? "" : "\(user ?? ""):***@"
+        let redis = usesTLS ? "rediss" : "redis"
         switch endpoint {
         case .server(.tcp(let host, let port)):
-            return "redis://\(signIn)\(RedisAddress.tcp(host: host, port: port))/\(database)"
+            return "\(redis)://\(signIn)\(RedisAddress.tcp(host: host, port: port))/\(database)"
         case .server(.unix(let path)):
             return "unix://\(signIn)\(path)" + (database == 0 ? "" : "?db=\(database)")
         case .sentinels(let sentinels):
-            return "redis+sentinel://\(signIn)\(sentinels)/\(database)"
+            return "\(redis)+sentinel://\(signIn)\(sentinels)/\(database)"
         }
     }
 

@@ -40,15 +40,22 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
     /// may not have heard of a failover.
     func address(turn: Int, _ settings: ConnectionSettings, _ mailbox: Mailbox) throws(LinkFailure) -> RedisAddress {
         var failures: [String] = []
+        var remedy: String?
         for offset in addresses.indices {
             let sentinel = addresses[(turn + offset) % addresses.count]
             do throws(LinkFailure) {
                 return try ask(sentinel, settings, mailbox)
             } catch {
                 if mailbox.isClosing { throw error }
-                failures.append("sentinel \(sentinel): \(error.why)")
+                if case .insecure(let text, let what) = error {
+                    failures.append("sentinel \(sentinel): \(text)")
+                    remedy = what
+                } else {
+                    failures.append("sentinel \(sentinel): \(error.why)")
+                }
             }
         }
+        if let remedy { throw .insecure(failures.joined(separator: "; "), remedy: remedy) }
         throw .broken(failures.joined(separator: "; "))
     }
 
@@ -56,7 +63,7 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
         _ sentinel: RedisAddress, _ settings: ConnectionSettings, _ mailbox: Mailbox
     ) throws(LinkFailure) -> RedisAddress {
         let timeout = settings.options.connectTimeout
-        var link = try RedisLink(sentinel, timeout: timeout, limits: settings.limits)
+        var link = try RedisLink(sentinel, settings, mailbox)
         let question = RedisCommand("SENTINEL", ["get-master-addr-by-name", .string(primary)])
         let replies = try link.exchange(
             (password.map { [RedisCommand("AUTH", [.string($0)])] } ?? []) + [question], within: timeout, mailbox)

@@ -50,7 +50,7 @@ struct AppsReader {
                 problems.append(.invalid(key: name(field), entry.origin, found: found, expected: rule))
                 continue
             }
-            values[field] = field.isPath ? resolved(text, entry.origin) : text
+            values[field] = field.isPath ? entry.origin.resolved(text) : text
         }
         if let problem = sandboxProblem(values, entries, name) { problems.append(problem) }
         guard let text = values[.key] else {
@@ -79,13 +79,5 @@ struct AppsReader {
         return .conflict(
             key: name(.sandboxURL), origin,
             reason: "it is for \(AppField.environment.path) both; apns.url names the only server")
-    }
-
-    /// A relative path in the file is relative to the file, so that it means the same from every working directory.
-    private func resolved(_ path: String, _ origin: SettingOrigin) -> String {
-        guard case .file(let file, _) = origin, !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else {
-            return path
-        }
-        return file[...slash] + path
     }
 }

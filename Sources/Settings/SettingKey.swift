@@ -40,7 +40,14 @@ public struct SettingKey: Sendable, Hashable {
 extension SettingKey {
     public static let redisURL = SettingKey(
         "redis.url", .text, "redis://127.0.0.1:6379/0",
-        "Redis: redis://[user:password@]host:port/db, unix:///path or redis+sentinel://host:port,…/name/db")
+        "Redis: redis://[user:password@]host:port/db, unix:///path or redis+sentinel://host:port,…/name/db; rediss with TLS"
+    )
+    public static let redisCAFile = SettingKey(
+        "redis.ca_file", .text, nil, "PEM roots for Redis with TLS; default: those of the system")
+    public static let redisCertFile = SettingKey(
+        "redis.cert_file", .text, nil, "PEM certificate of this client, for a Redis that asks for one")
+    public static let redisKeyFile = SettingKey(
+        "redis.key_file", .text, nil, "PEM private key of redis.cert_file")
     public static let redisConnections = SettingKey(
         "redis.connections", .whole(1...64), "2", "connections to Redis, one thread each")
     public static let redisPrefix = SettingKey(
@@ -138,7 +145,8 @@ extension SettingKey {
 
     /// Every setting of a deployment, in the order of the file.
     public static let all: [SettingKey] = [
-        redisURL, redisConnections, redisPrefix, redisWaitReplicas, redisWaitTimeout,
+        redisURL, redisCAFile, redisCertFile, redisKeyFile, redisConnections, redisPrefix, redisWaitReplicas,
+        redisWaitTimeout,
         gatewayHost, gatewayPort, gatewayURL, gatewayMaxBody, gatewayMaxConcurrency, gatewayMaxQueue,
         gatewayMaxQueueTotal,
         workerTransport, workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerMaxClaims,

@@ -9,6 +9,7 @@ extension Settings {
         }
         var reader = SettingsReader(flags: input.flags, environment: input.environment, file: file)
         let redisURL = redisURL(&reader)
+        let redisTLS = redisTLS(&reader, redisURL)
         let prefix = reader.value(.redisPrefix, or: "", expected: "1 to 32 characters of A-Z a-z 0-9 _ . -") { text in
             text.utf8.count <= 32 && (try? AppKey(text)) != nil ? text : nil
         }
@@ -35,7 +36,7 @@ extension Settings {
         if let error = SettingsError.joined(reader.problems + apps.problems) { throw error }
         guard let redisURL else { throw .missing(key: SettingKey.redisURL.path, remedy: SettingKey.redisURL.summary) }
         return Settings(
-            redisURL: redisURL, redisConnections: connections, redisPrefix: prefix,
+            redisURL: redisURL, redisTLS: redisTLS, redisConnections: connections, redisPrefix: prefix,
             waitReplicas: waitReplicas, waitTimeout: waitTimeout, gateway: gateway,
             worker: worker, pruneGuard: pruneGuard, budget: budget, staleAfter: staleAfter, endAfter: endAfter,
             catchUp: catchUp,
@@ -55,6 +56,31 @@ extension Settings {
                 .malformed(reader.origin(.redisURL), reason: "\(SettingKey.redisURL.path): \(error.description)"))
             return nil
         }
+    }
+
+    /// Files that nobody would look at are an error: whoever named them believes the connection to be encrypted.
+    private static func redisTLS(_ reader: inout SettingsReader, _ url: RedisURL?) -> RedisTLSFiles {
+        let files = RedisTLSFiles(
+            roots: reader.path(.redisCAFile), certificate: reader.path(.redisCertFile), key: reader.path(.redisKeyFile))
+        if let url, !url.usesTLS {
+            for key in [SettingKey.redisCAFile, .redisCertFile, .redisKeyFile] where reader.text(key) != nil {
+                reader.problems.append(
+                    .conflict(
+                        key: key.path, reader.origin(key),
+                        reason:
+                            "\(SettingKey.redisURL.path) asks for no TLS: it must begin with rediss, or this be removed"
+                    ))
+            }
+        }
+        if files.certificate != nil, files.key == nil {
+            reader.problems.append(.missing(key: SettingKey.redisKeyFile.path, remedy: SettingKey.redisKeyFile.summary))
+        }
+        if files.key != nil, files.certificate == nil {
+            reader.problems.append(
+                .missing(
+                    key: SettingKey.redisCertFile.path, remedy: "redis.key_file is the private key of what it names"))
+        }
+        return files
     }
 
     private static func gateway(_ reader: inout SettingsReader) -> Gateway {

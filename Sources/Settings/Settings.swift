@@ -57,6 +57,8 @@ public struct Settings: Sendable {
     }
 
     public var redisURL: RedisURL
+    /// Empty unless the URL asks for TLS.
+    public var redisTLS: RedisTLSFiles
     public var redisConnections: Int
     public var redisPrefix: String
     /// Replicas that must have a publish before it counts as accepted, and how long they may take.

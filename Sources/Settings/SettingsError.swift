@@ -14,6 +14,14 @@ public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
         case .builtIn: "default"
         }
     }
+
+    /// A relative path in the file is relative to the file, so that it means the same from every working directory.
+    func resolved(_ path: String) -> String {
+        guard case .file(let file, _) = self, !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else {
+            return path
+        }
+        return file[...slash] + path
+    }
 }
 
 /// What is wrong with the configuration: which key, where, and what would be right. Never holds a secret's value.

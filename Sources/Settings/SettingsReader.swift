@@ -56,6 +56,8 @@ struct SettingsReader {
 
     func text(_ key: SettingKey) -> String? { reader.string(forKey: ConfigKey(key.path)) }
 
+    func path(_ key: SettingKey) -> String? { text(key).map(origin(key).resolved) }
+
     /// The value, or `placeholder` with a problem noted.
     mutating func value<Value>(
         _ key: SettingKey, or placeholder: Value, expected: String, isSecret: Bool = false, _ parse: (String) -> Value?

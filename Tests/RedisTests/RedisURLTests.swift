@@ -12,6 +12,8 @@ import Testing
         ("redis://user:secret@host:1/2", "redis://user:***@host:1/2"),
         ("redis://us%65r:s%40%3a%2F@host", "redis://user:***@host:6379/0"),
         ("redis://user:a:b@c@host", "redis://user:***@host:6379/0"),
+        ("rediss://user:secret@host:1/2", "rediss://user:***@host:1/2"), ("REDISS://host", "rediss://host:6379/0"),
+        ("rediss+sentinel://u:secret@a,b:1/lamp/3", "rediss+sentinel://u:***@a:26379,b:1/lamp/3"),
         ("redis+sentinel://a/lamp", "redis+sentinel://a:26379/lamp/0"),
         ("redis+sentinel://a,b:1,[::1]:2/my.main_1-b/3", "redis+sentinel://a:26379,b:1,[::1]:2/my.main_1-b/3"),
         ("redis+sentinel://u:secret@a,b/lamp/?sentinel_password=s%26", "redis+sentinel://u:***@a:26379,b:26379/lamp/0"),
@@ -23,12 +25,15 @@ import Testing
     ])
     func isReadAndShownWithoutThePassword(text: String, shown: String) throws {
         #expect(try RedisURL(text).description == shown)
+        #expect(try RedisURL(text).usesTLS == shown.hasPrefix("rediss"))
     }
 
     /// Each error names the part that is wrong, and quotes none of it.
     @Test(arguments: [
         ("", "redis://"), ("localhost:6379", "redis://"), ("http://secret", "scheme"), ("://secret", "scheme"),
-        ("rediss://secret", "TLS"), ("redis+sentinel://secret:1", "behind the sentinels"),
+        ("rediss://secret!", "host"), ("rediss+unix:///secret", "scheme"), ("redisss://secret", "scheme"),
+        ("rediss+://secret", "scheme"), ("unixs:///secret", "scheme"), ("rediss://h?db=1", "?"),
+        ("redis+sentinel://secret:1", "behind the sentinels"),
         ("redis+sentinel://a,,secret/m", "host"), ("redis+sentinel://a:x/secret", "port"),
         ("redis+sentinel://a/se!cret", "behind the sentinels"), ("redis+sentinel:///secret", "host"),
         ("redis+sentinel://a/m/secret", "database"), ("redis+sentinel://a/m/0/1", "database"),

@@ -13,12 +13,19 @@ public final class SentinelServer: Sendable {
     public static func start(
         watching primary: RedisServer, password: String? = nil, primaryPassword: String? = nil
     ) async throws -> SentinelServer {
-        let sentinel = try SentinelServer(primary, password, primaryPassword)
+        try await start(watching: primary.port ?? 0, password: password, primaryPassword: primaryPassword)
+    }
+
+    /// The same for a primary on a port of 127.0.0.1; `extra`: further lines of the sentinel's file.
+    public static func start(
+        watching port: Int, password: String? = nil, primaryPassword: String? = nil, extra: [String] = []
+    ) async throws -> SentinelServer {
+        let sentinel = try SentinelServer(port, password, primaryPassword, extra)
         try await eventually("the sentinel answers") { (try? sentinel.command("PING")) != nil }
         return sentinel
     }
 
-    private init(_ primary: RedisServer, _ password: String?, _ primaryPassword: String?) throws {
+    private init(_ primaryPort: Int, _ password: String?, _ primaryPassword: String?, _ extra: [String]) throws {
         directory = FileManager.default.temporaryDirectory.path + "/lamp-sentinel-" + UUID().uuidString.prefix(8)
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         port = try freePort()
@@ -26,10 +33,10 @@ public final class SentinelServer: Sendable {
         let lines =
             [
                 "port \(port)", "bind 127.0.0.1", "dir \(directory)",
-                "sentinel monitor \(name) 127.0.0.1 \(primary.port ?? 0) 1",
+                "sentinel monitor \(name) 127.0.0.1 \(primaryPort) 1",
                 "sentinel down-after-milliseconds \(name) 500", "sentinel failover-timeout \(name) 2000",
             ] + (password.map { ["requirepass \($0)"] } ?? [])
-            + (primaryPassword.map { ["sentinel auth-pass \(name) \($0)"] } ?? [])
+            + (primaryPassword.map { ["sentinel auth-pass \(name) \($0)"] } ?? []) + extra
         // It writes what it learns into its file.
         let file = directory + "/sentinel.conf"
         try (lines.joined(separator: "\n") + "\n").write(toFile: file, atomically: false, encoding: .utf8)

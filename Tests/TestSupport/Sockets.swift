@@ -36,7 +36,7 @@ public func connectedSocket(path: String) throws -> Int32 {
 }
 
 /// A TCP socket connected to a port of 127.0.0.1.
-func connectedSocket(port: Int) throws -> Int32 { try connectedSocket(AF_INET, to: loopback(port)) }
+public func connectedSocket(port: Int) throws -> Int32 { try connectedSocket(AF_INET, to: loopback(port)) }
 
 private func connectedSocket<Address>(_ family: Int32, to address: Address) throws -> Int32 {
     let socket = Foundation.socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -1,0 +1,104 @@
+internal import COpenSSL
+internal import Glibc
+
+/// What a TLS client wants of its server, and what it has to show.
+public struct TLSServer: Sendable, Hashable {
+    /// A name or an address (without brackets): the certificate must be good for it; a name is also told to the server.
+    public var host: String
+    /// PEM of the roots; nil = the system's, at OpenSSL's built-in place, whatever the environment says.
+    public var caFile: String?
+    /// PEM of the client's own certificate, with what leads to its root, for a server that asks; needs `keyFile`.
+    public var certificateFile: String?
+    /// PEM of that certificate's private key, not encrypted.
+    public var keyFile: String?
+    /// ALPN, such as `h2`: 1 to 255 bytes; nil = none is asked for.
+    public var applicationProtocol: String?
+
+    public init(
+        host: String, caFile: String?, certificateFile: String? = nil, keyFile: String? = nil,
+        applicationProtocol: String? = nil
+    ) {
+        self.host = host
+        self.caFile = caFile
+        self.certificateFile = certificateFile
+        self.keyFile = keyFile
+        self.applicationProtocol = applicationProtocol
+    }
+}
+
+extension TLSServer {
+    /// Bytes taken from the socket in one system call: many records, where OpenSSL's own 16 KiB would be one.
+    private static let readAhead = 256 << 10
+
+    func configure(_ context: OpaquePointer) throws(TLSError) {
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+        guard copenssl_set_least_version(context, TLS1_2_VERSION) == 1 else { throw .setup(openSSLWords()) }
+        try loadRoots(context)
+        try loadIdentity(context)
+        if let applicationProtocol {
+            let protocols = [UInt8(applicationProtocol.utf8.count)] + Array(applicationProtocol.utf8)
+            // Unlike its neighbours it returns 0 when all is well.
+            guard SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0 else {
+                throw .setup(openSSLWords())
+            }
+        }
+        // The bytes that wait to be written move when more are added, and may be written in part.
+        copenssl_set_mode(context, Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
+        copenssl_set_read_ahead(context)
+        SSL_CTX_set_default_read_buffer_len(context, Self.readAhead)
+        copenssl_no_session_cache(context)
+    }
+
+    private func loadRoots(_ context: OpaquePointer) throws(TLSError) {
+        if let caFile {
+            try Self.requireReadable(caFile)
+            guard SSL_CTX_load_verify_file(context, caFile) == 1 else {
+                throw Self.unusable(caFile, "it holds no certificate in PEM (-----BEGIN CERTIFICATE-----)")
+            }
+            return
+        }
+        // Not SSL_CTX_set_default_verify_paths, which reads SSL_CERT_FILE and SSL_CERT_DIR.
+        let hasDirectory = SSL_CTX_load_verify_dir(context, X509_get_default_cert_dir()) == 1
+        let hasFile = SSL_CTX_load_verify_file(context, X509_get_default_cert_file()) == 1
+        guard hasDirectory || hasFile else { throw .setup(openSSLWords()) }
+        ERR_clear_error()
+    }
+
+    /// The key first: a certificate that does not fit one that is there puts it out, and the last question tells.
+    private func loadIdentity(_ context: OpaquePointer) throws(TLSError) {
+        guard let certificateFile, let keyFile else { return }
+        try Self.requireReadable(certificateFile)
+        try Self.requireReadable(keyFile)
+        // A password callback of our own, which gives none: OpenSSL's default would ask on the terminal.
+        SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
+        guard SSL_CTX_use_PrivateKey_file(context, keyFile, SSL_FILETYPE_PEM) == 1 else {
+            throw Self.unusable(keyFile, "it holds no private key in PEM that is free of a passphrase")
+        }
+        guard SSL_CTX_use_certificate_chain_file(context, certificateFile) == 1 else {
+            throw Self.unusable(certificateFile, "it holds no certificate in PEM (-----BEGIN CERTIFICATE-----)")
+        }
+        guard SSL_CTX_check_private_key(context) == 1 else {
+            throw Self.unusable(keyFile, "it is not the key of the certificate in \(certificateFile)")
+        }
+    }
+
+    private static func requireReadable(_ path: String) throws(TLSError) {
+        guard access(path, R_OK) == 0 else { throw .setup("\(path): \(String(cString: strerror(errno)))") }
+    }
+
+    private static func unusable(_ path: String, _ why: String) -> TLSError {
+        ERR_clear_error()
+        return .setup("\(path): \(why)")
+    }
+
+    /// Whom the certificate must be for.
+    func expectHost(_ ssl: OpaquePointer) throws(TLSError) {
+        guard let rules = SSL_get0_param(ssl) else { throw .setup(openSSLWords()) }
+        X509_VERIFY_PARAM_set_hostflags(rules, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        if X509_VERIFY_PARAM_set1_ip_asc(rules, host) == 1 { return }
+        ERR_clear_error()
+        guard X509_VERIFY_PARAM_set1_host(rules, host, host.utf8.count) == 1,
+            copenssl_set_server_name(ssl, host) == 1
+        else { throw .setup(openSSLWords()) }
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Redis
+import TestSupport
+import Testing
+
+/// Connections that must not come about, and what is said of each: what is wrong, and what to do.
+@Suite struct EncryptionRefusalTests {
+    private func refusal(_ url: RedisURL, _ options: RedisOptions) async throws -> RedisError? {
+        let redis = RedisClient(url: url, connections: 1, options: options, logger: quiet)
+        let error = await #expect(throws: RedisError.self) { try await redis.ping() }
+        await redis.close()
+        return error
+    }
+
+    /// That it is `.insecure`, with these words in what is wrong and in what to do.
+    private func expect(
+        _ error: RedisError?, _ words: String, remedy: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        guard case .insecure(let why, let what) = error else {
+            Issue.record("\(error as Any)", sourceLocation: sourceLocation)
+            return
+        }
+        #expect(why.contains(words), "\(why)", sourceLocation: sourceLocation)
+        #expect(what.contains(remedy), "\(what)", sourceLocation: sourceLocation)
+        #expect(error?.isRetriable == true)
+    }
+
+    @Test func aServerOfAnotherAuthority() async throws {
+        let server = try await EncryptedRedis.start()
+        let other = try TestAuthority()
+        defer { withExtendedLifetime(other) {} }
+        expect(
+            try await refusal(server.url(), server.options(roots: other.caFile)), "certificate",
+            remedy: "no certificate in \(other.caFile) has signed it")
+        // The system has not heard of it.
+        expect(try await refusal(server.url(), RedisOptions()), "certificate", remedy: "redis.ca_file")
+    }
+
+    @Test func aServerOfAnotherName() async throws {
+        let authority = try TestAuthority()
+        let identity = try authority.issue("server", host: ["redis.example.com"])
+        let server = try await EncryptedRedis.start(authority, identity: identity)
+        expect(try await refusal(server.url("localhost"), server.options()), "mismatch", remedy: "redis.url")
+        expect(try await refusal(server.url(), server.options()), "mismatch", remedy: "redis.url")
+    }
+
+    @Test func aCertificateWhoseTimeIsOver() async throws {
+        let authority = try TestAuthority()
+        let server = try await EncryptedRedis.start(authority, identity: try authority.issue("server", life: -1))
+        expect(try await refusal(server.url(), server.options()), "has expired", remedy: "valid now")
+    }
+
+    @Test(arguments: ["TLSv1.2", "TLSv1.3"])
+    func aServerThatAsksForACertificate(version: String) async throws {
+        let server = try await EncryptedRedis.start(asksForCertificate: true, extra: ["--tls-protocols", version])
+        let redis = RedisClient(
+            url: try server.url(), options: server.options(identity: try server.authority.issue("client")),
+            logger: quiet)
+        try await redis.ping()
+        await redis.close()
+        let without = try await refusal(server.url(), server.options())
+        // The older protocol only says that it does not like the handshake.
+        expect(
+            without, version == "TLSv1.3" ? "client certificate: tlsv13 alert" : "handshake failure",
+            remedy: "redis.cert_file and redis.key_file")
+        let stranger = try TestAuthority().issue("stranger")
+        expect(
+            try await refusal(server.url(), server.options(identity: stranger)), "client certificate",
+            remedy: "\(stranger.certificateFile) must be valid")
+    }
+
+    @Test func aServerWithoutTLS() async throws {
+        let encrypted = try await EncryptedRedis.start()
+        // What Redis says to a handshake depends on whether a line ends in it.
+        let server = try FakeServer(greeting: "-ERR unknown command\r\n", answer: nil)
+        defer { server.stop() }
+        expect(
+            try await refusal(try RedisURL("rediss://127.0.0.1:\(server.port)"), encrypted.options()),
+            "does not speak TLS", remedy: "redis://")
+        let silent = try FakeServer(greeting: "", answer: nil)
+        defer { silent.stop() }
+        let error = try await refusal(
+            try RedisURL("rediss://127.0.0.1:\(silent.port)"), encrypted.options(.impatient))
+        guard case .unreachable(let why) = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(why.contains("no TLS handshake") && why.contains("redis://"), "\(why)")
+    }
+
+    @Test func aServerWithTLSThatIsNotAskedForIt() async throws {
+        let server = try await EncryptedRedis.start()
+        let error = try await refusal(server.url(scheme: "redis"), RedisOptions())
+        guard case .unreachable(let why) = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(why.contains("redis.url is rediss://"), "\(why)")
+        // Others say so in their own way: an alert.
+        let alert = try FakeServer(greeting: "\u{15}\u{3}\u{1}\0\u{2}\u{2}F", answer: nil, after: .close)
+        defer { alert.stop() }
+        expect(try await refusal(try alert.url, RedisOptions()), "speaks TLS", remedy: "rediss://")
+    }
+
+    @Test func filesThatCannotBeUsedAreNamed() async throws {
+        let server = try await EncryptedRedis.start()
+        let authority = server.authority
+        let one = try authority.issue("one")
+        let two = try authority.issue("two")
+        let cases: [(RedisTLSFiles, String)] = [
+            (RedisTLSFiles(roots: "/nowhere/ca.pem"), "/nowhere/ca.pem: No such file"),
+            (RedisTLSFiles(roots: one.keyFile), "\(one.keyFile): it holds no certificate"),
+            (RedisTLSFiles(certificate: "/nowhere/c.pem", key: one.keyFile), "/nowhere/c.pem: No such file"),
+            (
+                RedisTLSFiles(certificate: one.certificateFile, key: one.certificateFile),
+                "\(one.certificateFile): it holds no private key"
+            ),
+            (RedisTLSFiles(certificate: one.keyFile, key: one.keyFile), "\(one.keyFile): it holds no certificate"),
+            (
+                RedisTLSFiles(certificate: one.certificateFile, key: two.keyFile),
+                "\(two.keyFile): it is not the key of the certificate in \(one.certificateFile)"
+            ),
+        ]
+        for (files, words) in cases {
+            var options = RedisOptions()
+            options.tls = files
+            expect(try await refusal(server.url(), options), words, remedy: "redis.ca_file")
+        }
+    }
+
+    /// The next connection reads them again.
+    @Test func filesThatAreReplacedCount() async throws {
+        let server = try await EncryptedRedis.start(asksForCertificate: true)
+        let roots = server.authority.directory + "/roots.pem"
+        let other = try TestAuthority()
+        try FileManager.default.copyItem(atPath: other.caFile, toPath: roots)
+        let identity = try server.authority.issue("client", life: -1)
+        let redis = RedisClient(
+            url: try server.url(), options: server.options(roots: roots, identity: identity), logger: quiet)
+        expect(await #expect(throws: RedisError.self) { try await redis.ping() }, "certificate", remedy: "signed")
+        try FileManager.default.removeItem(atPath: roots)
+        try FileManager.default.copyItem(atPath: server.authority.caFile, toPath: roots)
+        try await eventually {
+            do {
+                try await redis.ping()
+                Issue.record("with a certificate that has expired")
+                return true
+            } catch RedisError.insecure(_, let remedy) {
+                return remedy.contains(identity.certificateFile)
+            }
+        }
+        _ = try server.authority.issue("client")
+        try await eventually { try await redis.answers }
+        await redis.close()
+    }
+
+    /// The handshake would have an hour.
+    @Test(.timeLimit(.minutes(5))) func closingEndsAHandshakeAtOnce() async throws {
+        let server = try FakeServer(greeting: "", answer: nil)
+        defer { server.stop() }
+        var options = RedisOptions()
+        options.connectTimeout = .seconds(3_600)
+        let redis = RedisClient(
+            url: try RedisURL("rediss://127.0.0.1:\(server.port)"), connections: 1, options: options, logger: quiet)
+        async let refused: RedisError? = {
+            do throws(RedisError) {
+                try await redis.ping()
+                return nil
+            } catch {
+                return error
+            }
+        }()
+        try await eventually { server.connections == 1 }
+        await redis.close()
+        #expect(await refused == .closed)
+    }
+}

@@ -1,0 +1,53 @@
+public import Redis
+
+/// A redis-server with a port that speaks TLS, beside its unix socket.
+public struct EncryptedRedis: Sendable {
+    public let authority: TestAuthority
+    public let server: RedisServer
+    /// With TLS, on 127.0.0.1.
+    public let port: Int
+
+    /// - Parameters:
+    ///   - identity: made by `authority`; nil: one that is good for localhost and 127.0.0.1.
+    ///   - asksForCertificate: clients need a certificate that `authority` has signed.
+    public static func start(
+        _ authority: TestAuthority? = nil, identity: TestAuthority.Identity? = nil, asksForCertificate: Bool = false,
+        append: Bool = false, extra: [String] = []
+    ) async throws -> EncryptedRedis {
+        let authority = try authority ?? TestAuthority()
+        let port = try freePort()
+        let files = options(
+            authority, try identity ?? authority.issue("server"), asksForCertificate: asksForCertificate)
+        let words = (["tls-port \(port)"] + files).flatMap { line in
+            let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
+            return ["--" + parts[0], parts[1]]
+        }
+        let server = try await RedisServer.start(append: append, extra: words + extra)
+        return EncryptedRedis(authority: authority, server: server, port: port)
+    }
+
+    /// Lines of redis.conf, for servers and sentinels.
+    public static func options(
+        _ authority: TestAuthority, _ identity: TestAuthority.Identity, asksForCertificate: Bool = false
+    ) -> [String] {
+        [
+            "tls-cert-file \(identity.certificateFile)", "tls-key-file \(identity.keyFile)",
+            "tls-ca-cert-file \(authority.caFile)", "tls-auth-clients \(asksForCertificate ? "yes" : "no")",
+            "tls-replication yes",
+        ]
+    }
+
+    public func url(_ host: String = "127.0.0.1", scheme: String = "rediss", more: String = "") throws -> RedisURL {
+        try RedisURL("\(scheme)://\(host):\(port)\(more)")
+    }
+
+    /// Trusts the authority, or another's file of roots.
+    public func options(
+        roots: String? = nil, identity: TestAuthority.Identity? = nil, _ options: RedisOptions = RedisOptions()
+    ) -> RedisOptions {
+        var options = options
+        options.tls = RedisTLSFiles(
+            roots: roots ?? authority.caFile, certificate: identity?.certificateFile, key: identity?.keyFile)
+        return options
+    }
+}
