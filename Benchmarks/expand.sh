@@ -1,16 +1,34 @@
 #!/usr/bin/env bash
 # Tokens from Redis through the audience to the lanes' queue: a worker whose lanes send nothing, beside bare hiredis.
-#   bin/bench expand [--tokens N] [--runs K]
+#   bin/bench expand [--tokens N] [--runs K] [--via socket|tcp|tls]
 # Once for everyone, once for (gold or silver) and not muted: sets of a half, three tenths and three tenths of the channels.
 # Redis on one core, the reader on another; CPU a token read; every row is the median of K runs, interleaved.
+# The worker reaches Redis through a unix socket, TCP on loopback, or TLS on that.
 source "$(dirname "$0")/lib/bench.sh"
 
-tokens=1000000 runs=5
-options "tokens runs" "$@"
+tokens=1000000 runs=5 via=socket
+options "tokens runs via" "$@"
 
 build lamplighter ExpandBenchmark
 compile expand -lhiredis
-start_redis --save "" --appendonly no
+port=16399
+case "$via" in
+socket) start_redis --save "" --appendonly no ;;
+tcp) start_redis --save "" --appendonly no --port "$port" ;;
+tls)
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=bench \
+        -addext subjectAltName=IP:127.0.0.1 -keyout "$work/redis.key" -out "$work/redis.pem" 2>"$work/openssl.log" ||
+        fail "no certificate"
+    start_redis --save "" --appendonly no --tls-port "$port" --tls-auth-clients no --tls-ca-cert-file "$work/redis.pem" \
+        --tls-cert-file "$work/redis.pem" --tls-key-file "$work/redis.key"
+    ;;
+*) usage ;;
+esac
+case "$via" in
+socket) worker_redis=(--redis "$LAMPLIGHTER_REDIS_URL") ;;
+tcp) worker_redis=(--redis "redis://127.0.0.1:$port") ;;
+tls) worker_redis=(--redis "rediss://127.0.0.1:$port" --redis-ca-file "$work/redis.pem") ;;
+esac
 start_gateway
 follow match 0 "$tokens"
 
@@ -30,9 +48,9 @@ measure() {
     case "$1" in
     bare-all) "${core0[@]}" "$work/expand" "$work/redis.sock" bench match "$tokens" ;;
     bare-tags) "${core0[@]}" "$work/expand" "$work/redis.sock" bench match "$tokens" "${sets[@]}" ;;
-    worker-all) "${core0[@]}" "$bin/ExpandBenchmark" --redis "$LAMPLIGHTER_REDIS_URL" --name match --tokens "$tokens" \
+    worker-all) "${core0[@]}" "$bin/ExpandBenchmark" "${worker_redis[@]}" --name match --tokens "$tokens" \
         --audience "$tokens" ;;
-    worker-tags) "${core0[@]}" "$bin/ExpandBenchmark" --redis "$LAMPLIGHTER_REDIS_URL" --name match \
+    worker-tags) "${core0[@]}" "$bin/ExpandBenchmark" "${worker_redis[@]}" --name match \
         --tokens "$tokens" --audience "$chosen" --tagged ;;
     esac
 }

@@ -16,6 +16,7 @@ struct Expand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "expand")
 
     @Option(help: "redis.url") var redis: String
+    @Option(help: "redis.ca_file") var redisCaFile: String?
     @Option var app = "bench"
     @Option(help: "Name that has the tokens.") var name: String
     @Option(help: "How many tokens are read by a push.") var tokens: Int
@@ -28,7 +29,10 @@ struct Expand: AsyncParsableCommand {
         let name = try ActivityName(name)
         var logger = Logger(label: "bench")
         logger.logLevel = .warning
-        let client = RedisClient(url: try RedisURL(redis), scripts: Store.scripts, logger: logger)
+        var redisOptions = RedisOptions()
+        redisOptions.tls.roots = redisCaFile
+        let client = RedisClient(
+            url: try RedisURL(redis), scripts: Store.scripts, options: redisOptions, logger: logger)
         let store = Store(redis: client)
         let lanes = NoLanes()
         let worker = Worker(
