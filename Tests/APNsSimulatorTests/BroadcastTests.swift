@@ -5,7 +5,7 @@ import Testing
 @testable import APNsSimulator
 
 /// `POST /4/broadcasts/apps/<bundle id>`: the rules, the record, the faults.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct BroadcastTests {
     struct Case: CustomTestStringConvertible {
         var testDescription: String

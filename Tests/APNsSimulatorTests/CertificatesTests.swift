@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNsSimulator
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CertificatesTests {
     private let logger: Logger = {
         var logger = Logger(label: "simulator")

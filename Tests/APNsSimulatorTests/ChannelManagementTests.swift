@@ -5,7 +5,7 @@ import Testing
 @testable import APNsSimulator
 
 /// "Sending channel management requests to APNs", seen through libcurl.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ChannelManagementTests {
     static let create = #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#
 

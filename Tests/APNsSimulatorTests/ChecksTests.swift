@@ -6,7 +6,7 @@ import Testing
 @testable import APNsSimulator
 
 /// Every rule of "Sending notification requests to APNs" that a sender can break, seen through libcurl.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ChecksTests {
     struct Case: CustomTestStringConvertible {
         var testDescription: String

@@ -6,7 +6,7 @@ import Testing
 @testable import APNsSimulator
 
 /// Connections that go wrong before their first request, and a server that goes.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConnectionFaultTests {
     @Test func aConnectionThatClosesAsSoonAsItStands() async throws {
         try await SimulatorFixture.run({ $0.faults.closeAfter = 0 }) { fixture async throws in

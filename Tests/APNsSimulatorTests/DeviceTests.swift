@@ -3,7 +3,7 @@ import Testing
 @testable import APNsSimulator
 
 /// What the device does with what APNs took, and what the record says of it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DeviceTests {
     private let token = SimulatorFixture.token(9)
 

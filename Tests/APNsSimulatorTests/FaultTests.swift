@@ -7,7 +7,7 @@ import Testing
 @testable import APNsSimulator
 
 /// Every fault is seen to happen.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct FaultTests {
     // MARK: Tokens
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNsSimulator
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProviderTokenTests {
     @Test func whatIsWrongWithAToken() async throws {
         try await SimulatorFixture.run { fixture async throws in

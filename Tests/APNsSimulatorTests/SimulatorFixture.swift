@@ -118,10 +118,10 @@ struct SimulatorFixture {
 
     /// Until the record is as wanted; a failure when that takes longer than any machine should need.
     func wait(_ isWanted: (SimulatorRecord) -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
+        let end = ContinuousClock.now + .seconds(120)
         while !isWanted(simulator.snapshot()) {
             try #require(ContinuousClock.now < end, "\(simulator.snapshot())")
-            await Task.yield()
+            try await Task.sleep(for: .milliseconds(1))
         }
     }
 

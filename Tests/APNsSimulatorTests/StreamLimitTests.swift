@@ -4,7 +4,7 @@ import Testing
 @testable import APNsSimulator
 
 /// SETTINGS_MAX_CONCURRENT_STREAMS as APNs moves it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StreamLimitTests {
     @Test func oneStreamUntilAProviderTokenHasPassed() async throws {
         try await SimulatorFixture.run({ $0.streams = 700 }) { fixture async throws in

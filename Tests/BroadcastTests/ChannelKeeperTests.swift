@@ -8,7 +8,7 @@ import Testing
 @testable import Fanout
 
 /// Names get the channels they want and lose those they do not, whatever dies in between.
-@Suite(.timeLimit(.minutes(2)), .serialized)
+@Suite(.timeLimit(.minutes(5)), .serialized)
 struct ChannelKeeperTests {
     @Test func aNameGetsItsChannel() async throws {
         try await Stage.run { it in

@@ -8,7 +8,7 @@ import Testing
 @testable import Fanout
 
 /// Tokens, broadcasts and the management of channels go out under one JWT, the fleet's: `ll:jwt`.
-@Suite(.timeLimit(.minutes(3)), .serialized)
+@Suite(.timeLimit(.minutes(5)), .serialized)
 struct ProviderTokenTests {
     private let push = PreparedPush(
         headers: PushHeaders(bundleID: Stage.bundleID, priority: .high),

@@ -7,7 +7,7 @@ import Testing
 @testable import Fanout
 
 /// From the accepted publish to the simulator's record: once to the channel, once to each token.
-@Suite(.timeLimit(.minutes(3)), .serialized)
+@Suite(.timeLimit(.minutes(5)), .serialized)
 struct PublishingTests {
     private func publish(
         _ it: Stage, goals: Int, event: ActivityEvent = .update, audience: Audience = .all, isFirm: Bool = false,
@@ -34,7 +34,7 @@ struct PublishingTests {
         _ it: Stage, _ id: PushID, until isReady: (Ledger) -> Bool = { $0.state.isFinal }
     ) async throws -> Ledger {
         var last: Ledger?
-        for _ in 0..<1_200 {
+        for _ in 0..<2_400 {
             last = try await it.store.pushes.ledger(it.app, id)
             if let last, isReady(last) { return last }
             try await Task.sleep(for: .milliseconds(50))

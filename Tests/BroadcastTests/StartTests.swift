@@ -23,7 +23,7 @@ import Testing
     private struct Unexpected: Error { var text: String }
 
     private func finished(_ stage: Stage, _ id: PushID) async throws -> Ledger {
-        for _ in 0..<1_500 {
+        for _ in 0..<6_000 {
             if let ledger = try await stage.store.pushes.ledger(stage.app, id), ledger.state.isFinal { return ledger }
             try await Task.sleep(for: .milliseconds(20))
         }

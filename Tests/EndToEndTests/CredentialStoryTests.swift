@@ -73,7 +73,7 @@ struct CredentialStoryTests {
         defer { heir.kill() }
         _ = try await deployment.importChannels(10, name: "other")
         #expect(try await deliver(deployment, "other") == 10)
-        try await eventually("the halted push", within: .seconds(90)) {
+        try await eventually("the halted push") {
             let ledger = try await deployment.ledger(push)
             return ledger.state == "done" && ledger["delivered"] == 3_000 && ledger.addsUp
         }

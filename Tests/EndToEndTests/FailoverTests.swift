@@ -15,7 +15,7 @@ struct FailoverTests {
         let deployment = try await Deployment.start(
             simulator: Deployment.slow, environment: ["LAMPLIGHTER_REDIS_URL": url])
         let worker = try await deployment.worker("one", Deployment.slowly)
-        try await eventually("the sentinel knows the replica", within: .seconds(60)) {
+        try await eventually("the sentinel knows the replica") {
             try sentinel.command("SENTINEL REPLICAS \(SentinelServer.primary)") == "*1"
         }
         #expect(try await deployment.importChannels(Deployment.count, name: "match-42").code == 0)
@@ -23,7 +23,7 @@ struct FailoverTests {
         try await deployment.waitUntilUnderWay(push)
         #expect(try primary.command("WAIT 1 10000") == ":1")
         primary.signal(SIGKILL)
-        try await eventually("the gateway answers again", within: .seconds(90)) {
+        try await eventually("the gateway answers again") {
             try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil).status == 200
         }
         try await deployment.expectComplete(push)

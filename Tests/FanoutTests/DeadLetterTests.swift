@@ -182,11 +182,7 @@ import Testing
 extension WorkerFixture {
     /// Until all shards of a push have ended. Bounded: one that never ends fails its test.
     func expanded(_ id: PushID) async throws {
-        for _ in 0..<500 {
-            if let ledger = try await store.pushes.ledger(app, id), ledger.expanded { return }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        throw WorkerFixtureError(description: "not expanded")
+        try await eventually("it is expanded") { try await store.pushes.ledger(app, id)?.expanded == true }
     }
 
     /// A lease of one millisecond on Redis's clock.

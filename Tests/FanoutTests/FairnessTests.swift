@@ -8,7 +8,7 @@ import Testing
 
 /// What one name or one app does to the others: shown by what is answered while something else is held back.
 @Suite struct FairnessTests {
-    @Test(.timeLimit(.minutes(2))) func aSmallPushPassesALargeOne() async throws {
+    @Test(.timeLimit(.minutes(5))) func aSmallPushPassesALargeOne() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<8_000)
         let small = try ActivityName("order-1")
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func anAppWhoseAPNsIsSilentTakesNoPlaceThatAnotherNeeds() async throws {
+    @Test(.timeLimit(.minutes(5))) func anAppWhoseAPNsIsSilentTakesNoPlaceThatAnotherNeeds() async throws {
         let fixture = try await WorkerFixture.start()
         let quiet = try AppKey("quiet")
         let (flooded, other) = (ScriptedTransport(), ScriptedTransport())
@@ -81,7 +81,7 @@ import Testing
         #expect(Places(5, [apps[0]]).open(for: apps[0]) == 5)
     }
 
-    @Test(.timeLimit(.minutes(1))) func whoWaitsIsServedInTheOrderOfItsApp() async throws {
+    @Test(.timeLimit(.minutes(5))) func whoWaitsIsServedInTheOrderOfItsApp() async throws {
         let apps = try ["a", "b"].map { try AppKey($0) }
         let places = Places(2, apps)
         #expect(places.takeIfOpen(apps[0]) && places.takeIfOpen(apps[1]) && !places.takeIfOpen(apps[0]))

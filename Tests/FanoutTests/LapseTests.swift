@@ -2,6 +2,7 @@ import APNsWire
 import LiveActivity
 import Redis
 import Store
+import TestSupport
 import Testing
 
 @testable import Fanout
@@ -72,9 +73,7 @@ import Testing
         let id = try await fixture.publish()
         let ledger = try await fixture.withWorker(transport, pageSize: 200) {
             await transport.holding(pages: 4)
-            let key = RedisArgument.string("ll:w:{shop:match-1}:\(id)")
-            try await fixture.store.redis.send(RedisCommand("HSET", [key, "0/1:d", "0"]))
-            let other = try await fixture.claimed(id, owner: "other", lease: .seconds(600))
+            let other = try await fixture.robbed(id)
             transport.letGo()
             // It has put the entry down when it takes it up once more.
             try await fixture.takenOver(times: 2)
@@ -88,14 +87,23 @@ import Testing
 }
 
 extension WorkerFixture {
+    /// The lease of the push's only shard, taken from a worker that lives.
+    fileprivate func robbed(_ id: PushID) async throws -> Claim {
+        while true {
+            let key = RedisArgument.string("ll:w:{shop:match-1}:\(id)")
+            try await store.redis.send(RedisCommand("HSET", [key, "0/1:d", "0"]))
+            let (begun, _) = try await store.sweeps.begin(app, name, hint: id, owner: "other", lease: .seconds(600))
+            if case .claimed(let claim) = begun { return claim }
+            // It has renewed it in between.
+        }
+    }
+
     /// Waits until the only entry of the stream of names was given out so many times.
     fileprivate func takenOver(times: Int) async throws {
-        for _ in 0..<1_000 {
+        try await eventually("somebody takes it over") {
             let pending = try await store.redis.send(
                 RedisCommand("XPENDING", ["ll:{q}:shop:10", "workers", "-", "+", "1"]))
-            if pending.count == 1, try pending[0][3].integer() >= times { return }
-            try await Task.sleep(for: .milliseconds(10))
+            return pending.count == 1 ? try pending[0][3].integer() >= times : false
         }
-        throw WorkerFixtureError(description: "nobody took it over")
     }
 }

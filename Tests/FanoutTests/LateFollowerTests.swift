@@ -1,6 +1,7 @@
 import APNsWire
 import LiveActivity
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Fanout
@@ -144,8 +145,8 @@ import Testing
             let waiting = try await fixture.publish(alert: false, label: "cancelled")
             try await fixture.follow(.random(), 1)
             // A worker has looked, and will again.
-            for _ in 0..<500 where try await fixture.store.queue.depth([fixture.app])[0].retriesDue == 0 {
-                try await Task.sleep(for: .milliseconds(20))
+            try await eventually("the name waits for its time") {
+                try await fixture.store.queue.depth([fixture.app])[0].retriesDue > 0
             }
             let left = try await fixture.lateFollowers().count
             try #require(left == 1)
@@ -276,7 +277,7 @@ import Testing
 
     /// Newcomers beside pushes for all and for some, two workers, answers that say later: whatever comes between, each of them takes
     /// every push at most once, in order, and has the last state.
-    @Test(.timeLimit(.minutes(2))) func newcomersBesidePushesTakeEachOnceAndInOrder() async throws {
+    @Test(.timeLimit(.minutes(5))) func newcomersBesidePushesTakeEachOnceAndInOrder() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport(pause: .milliseconds(4)) { token, _, attempt in
             (WorkerFixture.number(token) &+ attempt) % 5 == 0 ? WaitingTests.busy() : .accepted
@@ -382,10 +383,6 @@ extension WorkerFixture {
 
     /// Returns when a worker has decided about everybody.
     fileprivate func nobodyIsLate() async throws {
-        for _ in 0..<1_500 {
-            if try await lateFollowers().isEmpty { return }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        throw WorkerFixtureError(description: "somebody waits for a state still")
+        try await eventually("nobody waits for a state") { try await lateFollowers().isEmpty }
     }
 }

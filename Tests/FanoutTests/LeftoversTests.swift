@@ -83,7 +83,7 @@ import Testing
     }
 
     /// The limit is the test of its end: it does not repeat for ever what cannot succeed.
-    @Test(.timeLimit(.minutes(1))) func aRegistryThatCannotBeReadHoldsNeitherAWorkerNorItsEnd() async throws {
+    @Test(.timeLimit(.minutes(5))) func aRegistryThatCannotBeReadHoldsNeitherAWorkerNorItsEnd() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5)
         let root = "ll:b:{shop:match-1}"
@@ -99,7 +99,7 @@ import Testing
         #expect(ledger.delivered == 5)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aWorkerThatIsCancelledEndsToo() async throws {
+    @Test(.timeLimit(.minutes(5))) func aWorkerThatIsCancelledEndsToo() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<10)
         let transport = ScriptedTransport()

@@ -27,7 +27,7 @@ final class Milestone: Sendable {
     }
 
     /// Returns when there are so many.
-    func passed(_ count: Int, within limit: Duration = .seconds(60)) async {
+    func passed(_ count: Int, within limit: Duration = .seconds(120)) async {
         let number = state.withLock { state in
             state.next += 1
             return state.next

@@ -14,7 +14,7 @@ import Testing
 /// answers of all kinds, a Redis that is killed, two workers. The transport's record is the judge, not the ledger:
 /// nothing goes backwards, nothing follows an end, and whoever follows at the end has the last state.
 @Suite struct OrderTests {
-    @Test(.timeLimit(.minutes(3))) func perTokenInOrderAndToTheLastState() async throws {
+    @Test(.timeLimit(.minutes(5))) func perTokenInOrderAndToTheLastState() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport(pause: .milliseconds(60), byLabel: Self.answer)
         let groups = (0..<2).map { fixture.group(transport, "w\($0)", claimAfter: .seconds(2)) }
@@ -228,7 +228,7 @@ private final class Crowd: Sendable {
     }
 
     private func untilRedisAnswers(_ body: () async throws -> Void) async throws {
-        for _ in 0..<400 {
+        for _ in 0..<4_000 {
             do { return try await body() } catch is StoreError { try await Task.sleep(for: .milliseconds(25)) }
         }
         try await body()

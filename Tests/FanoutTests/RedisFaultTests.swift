@@ -13,7 +13,7 @@ import Testing
         case outOfMemory, becomesReplica, forgetsScripts, killsConnections, standsStill, loadsForLong
     }
 
-    @Test(.timeLimit(.minutes(3)), arguments: Fault.allCases)
+    @Test(.timeLimit(.minutes(5)), arguments: Fault.allCases)
     func aSweepOutlivesIt(fault: Fault) async throws {
         // Only what is loaded from disk is slow: the delay is in microseconds a key.
         let fixture = try await WorkerFixture.start(

@@ -2,6 +2,7 @@ import APNsWire
 import LiveActivity
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Fanout
@@ -180,10 +181,6 @@ extension Dictionary {
 extension WorkerFixture {
     /// Waits until the push's sweep is over; channels may still wait.
     func swept(_ id: PushID) async throws {
-        for _ in 0..<1_500 {
-            if let ledger = try await store.pushes.ledger(app, id), ledger.expanded { return }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        throw WorkerFixtureError(description: "not swept")
+        try await eventually("it is swept") { try await store.pushes.ledger(app, id)?.expanded == true }
     }
 }

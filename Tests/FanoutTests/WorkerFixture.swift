@@ -129,7 +129,7 @@ struct WorkerFixture {
     /// The ledger once the push is final. Bounded: a push that never ends fails its test.
     func finished(_ id: PushID, of app: AppKey? = nil) async throws -> Ledger {
         let app = app ?? self.app
-        for _ in 0..<1_500 {
+        for _ in 0..<6_000 {
             if let ledger = try await store.pushes.ledger(app, id), ledger.state.isFinal { return ledger }
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPAPI
 
 /// What gateways write down and show of broadcast channels; workers are played by the test.
-@Suite(.timeLimit(.minutes(1))) struct BroadcastTests {
+@Suite(.timeLimit(.minutes(5))) struct BroadcastTests {
     private let path = "/api/activities/match-42/broadcast"
 
     /// What a worker does: the channel is made and given to its name.

@@ -21,12 +21,7 @@ import Testing
             #expect(try await gateway.send("GET", "/healthz").status == 200)
             #expect(try await gateway.publish(publishText(), path: "/api/push/validate").status == 200)
             try await gateway.server.restart()
-            var status = 0
-            for _ in 0..<100 where status != 202 {
-                status = try await gateway.publish(publishText()).status
-                if status != 202 { try await Task.sleep(for: .milliseconds(50)) }
-            }
-            #expect(status == 202)
+            try await eventually("it takes publishes") { try await gateway.publish(publishText()).status == 202 }
             #expect(try await gateway.send("GET", "/readyz", user: nil).status == 200)
         }
     }

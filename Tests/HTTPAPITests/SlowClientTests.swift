@@ -10,7 +10,7 @@ import Testing
 
 /// Clients that take no answers, and very many that say nothing.
 @Suite struct SlowClientTests {
-    @Test(.timeLimit(.minutes(2))) func `who takes no answers is cut off, and holds up nobody meanwhile`() async throws
+    @Test(.timeLimit(.minutes(5))) func `who takes no answers is cut off, and holds up nobody meanwhile`() async throws
     {
         try await GatewayFixture.run(configure: {
             $0.writeTimeout = .milliseconds(500)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(3))) func `thousands of idle connections cost the others nothing`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `thousands of idle connections cost the others nothing`() async throws {
         let wanted = Self.affordable(10_000)
         try await GatewayFixture.run(configure: { $0.idleTimeout = .seconds(3_600) }) { gateway in
             var idle: [Socket] = []

@@ -154,9 +154,9 @@ private final class Tally: Sendable {
     let isOver = Atomic<Bool>(false)
 }
 
-/// Repeats `condition` until it is true; what it throws counts as false, and is thrown after a minute.
+/// Repeats `condition` until it is true; what it throws counts as false, and is thrown after two minutes.
 func eventually(_ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
+    let deadline = ContinuousClock.now + .seconds(120)
     while true {
         do {
             if try await condition() { return }

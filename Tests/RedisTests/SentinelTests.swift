@@ -38,7 +38,7 @@ import Testing
             try await redis.send(RedisCommand("WAIT", [1, 10])).integer() == 1
         }
         try await pair.sentinel.failOver()
-        try await eventually("the other server takes writes", within: .seconds(60)) {
+        try await eventually("the other server takes writes") {
             guard (try? await redis.send(RedisCommand("SET", ["after", "1"]))) != nil else { return false }
             return try await pair.port(redis) == pair.second.port
         }
@@ -53,11 +53,11 @@ import Testing
             try await redis.send(RedisCommand("WAIT", [1, 10])).integer() == 1
         }
         // What it learns of replicas it learns from the primary, every now and then.
-        try await eventually("the sentinel knows the replica", within: .seconds(60)) {
+        try await eventually("the sentinel knows the replica") {
             try pair.sentinel.command("SENTINEL REPLICAS \(SentinelServer.primary)") == "*1"
         }
         pair.first.signal(SIGKILL)
-        try await eventually("the other server takes writes", within: .seconds(90)) {
+        try await eventually("the other server takes writes") {
             (try? await redis.send(RedisCommand("SET", ["after", "1"]))) != nil
         }
         #expect(try await pair.port(redis) == pair.second.port)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct TimerBellTests {
     private let hour: Int64 = 3_600_000
 
-    @Test(.timeLimit(.minutes(1))) func whatIsPutInEarlierEndsTheSleepOfAll() async throws {
+    @Test(.timeLimit(.minutes(5))) func whatIsPutInEarlierEndsTheSleepOfAll() async throws {
         let fixture = try await PushFixture.start()
         let bell = fixture.store.queue.bell
         let places = [bell.take(), bell.take()]
@@ -26,7 +26,7 @@ import Testing
         for place in places { bell.give(place) }
     }
 
-    @Test(.timeLimit(.minutes(1))) func whatIsPutInWhileAwakeShortensTheNextSleepOnly() async throws {
+    @Test(.timeLimit(.minutes(5))) func whatIsPutInWhileAwakeShortensTheNextSleepOnly() async throws {
         let bell = TimerBell()
         let place = bell.take()
         defer { bell.give(place) }

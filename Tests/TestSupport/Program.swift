@@ -69,7 +69,7 @@ public final class Program: Sendable {
     public func kill() { try? control.fileHandleForWriting.close() }
 
     /// Waits for its end; `nil` when it still runs after `limit`.
-    public func end(within limit: Duration = .seconds(60)) async -> Output? {
+    public func end(within limit: Duration = .seconds(120)) async -> Output? {
         await withTaskGroup { group in
             group.addTask { [shell] in await shell.wait() }
             group.addTask { try? await Task.sleep(for: limit) }
@@ -80,8 +80,8 @@ public final class Program: Sendable {
     }
 
     /// Waits until its log holds `text`.
-    public func waitForLog(_ text: String, within limit: Duration = .seconds(30)) async throws {
-        try await eventually("'\(text)' in the log", within: limit) { err.contains(text) }
+    public func waitForLog(_ text: String) async throws {
+        try await eventually("'\(text)' in the log") { err.contains(text) }
     }
 }
 
@@ -91,9 +91,10 @@ public struct NeverHappened: Error, CustomStringConvertible {
     public init(description: String) { self.description = description }
 }
 
-/// Another process's state can only be asked for again and again.
+/// Another process's state can only be asked for again and again. The limit is for what never comes: it is longer than the
+/// busiest machine should need.
 public func eventually(
-    _ what: String, within limit: Duration = .seconds(30), _ condition: () async throws -> Bool
+    _ what: String, within limit: Duration = .seconds(120), _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
     while try await !condition() {

@@ -97,7 +97,7 @@ public final class RedisServer: Sendable {
         try? FileManager.default.removeItem(atPath: socketPath)
         let started = try spawnWatched()
         running.withLock { $0 = started }
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !isAnswering() {
             guard ContinuousClock.now < deadline, isAlive(started.server) else {
                 let tail = log.split(separator: "\n").suffix(5).joined(separator: "\n")
