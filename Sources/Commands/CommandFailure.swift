@@ -41,11 +41,11 @@ struct CommandFailure: Error {
             case .insecure: .configuration
             case .server(let code, _) where Self.unreadyCodes.contains(code): .unreachable
             case .server(let code, _) where Self.misconfiguredCodes.contains(code): .configuration
-            case .server, .unexpectedReply: .failed
+            case .server, .unexpectedReply, .unroutable: .failed
             }
         self.init(status, error.description)
     }
 
     private static let unreadyCodes: Set = ["LOADING", "MASTERDOWN", "CLUSTERDOWN"]
-    private static let misconfiguredCodes: Set = ["NOAUTH", "WRONGPASS", "NOPERM", "READONLY", "MOVED", "NOPROTO"]
+    private static let misconfiguredCodes: Set = ["NOAUTH", "WRONGPASS", "NOPERM", "READONLY", "MOVED", "NOCLUSTER", "NOPROTO"]
 }

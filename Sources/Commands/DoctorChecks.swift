@@ -77,7 +77,7 @@ struct DoctorChecks {
                 findings.append(
                     .warning("Redis key", "every user of this machine can read \(path)", "chmod 600 \(path)"))
             }
-            findings += try await RedisInspection.findings(client).all
+            findings += try await RedisInspection.findings(client).merged(\.all)
             if let failover = RedisInspection.failover(settings) { findings.append(failover) }
             findings.append(try await clock(client))
         } catch {
@@ -92,17 +92,22 @@ struct DoctorChecks {
     /// Timestamps order the updates on a device, so machines must agree on the time.
     private func clock(_ client: RedisClient) async throws -> Finding {
         let before = Date()
-        let reply = try await client.send(RedisCommand("TIME")).array()
+        let answers = try await client.onEachPrimary([RedisCommand("TIME")])
         let after = Date()
-        guard reply.count == 2, let seconds = Double(try reply[0].string()), let micros = Double(try reply[1].string())
-        else {
-            return .warning("clock", "Redis did not tell its time", "check Redis")
-        }
         let middle = (before.timeIntervalSince1970 + after.timeIntervalSince1970) / 2
-        let difference = Int(((seconds + micros / 1e6 - middle) * 1_000).rounded())
-        if abs(difference) < 2_000 { return .good("clock", "\(abs(difference)) ms from Redis's") }
+        var worst = (difference: 0, node: "")
+        for (node, replies) in answers {
+            guard let reply = try? replies[0].array(), reply.count == 2, let seconds = Double(try reply[0].string()),
+                let micros = Double(try reply[1].string())
+            else {
+                return .warning("clock", "Redis did not tell its time", "check Redis")
+            }
+            let difference = abs(Int(((seconds + micros / 1e6 - middle) * 1_000).rounded()))
+            if difference >= worst.difference { worst = (difference, node.map { " at \($0)" } ?? "") }
+        }
+        if worst.difference < 2_000 { return .good("clock", "\(worst.difference) ms from Redis's") }
         return .warning(
-            "clock", "\(abs(difference)) ms from Redis's",
-            "run a time service (chrony, systemd-timesyncd) on both machines")
+            "clock", "\(worst.difference) ms from Redis's\(worst.node)",
+            "run a time service (chrony, systemd-timesyncd) on all machines")
     }
 }

@@ -32,13 +32,15 @@ struct RedisFindings {
     var info: [String: String]
     /// Answers of CONFIG GET; empty where a managed service forbids it.
     var configuration: [String: String]
+    /// Which server it is, where there are several.
+    var node: String?
 
     static let watched = [
         "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "hash-max-listpack-value",
         "hash-max-listpack-entries", "hash-max-ziplist-value", "hash-max-ziplist-entries",
     ]
 
-    var all: [Finding] { [version] + durability + [memory, encoding].compactMap { $0 } + persistence }
+    var all: [Finding] { [version] + durability + [memory, encoding, replicas].compactMap { $0 } + persistence }
 
     /// What every process warns about when it starts: the ways to lose what was accepted.
     var losses: [Finding] { (durability + [memory].compactMap { $0 } + persistence).filter { $0.mark != .good } }
@@ -111,6 +113,14 @@ struct RedisFindings {
             "redis-cli CONFIG SET hash-max-listpack-value 128 hash-max-listpack-entries 512, and use config/redis.conf")
     }
 
+    /// In a cluster nobody but a replica takes a dead primary's place.
+    var replicas: Finding? {
+        guard info["cluster_enabled"] == "1", info["connected_slaves"] == "0" else { return nil }
+        return .warning(
+            "Redis replicas", "a primary without a replica: its names stand still while it is away",
+            "add a replica to each primary (redis-cli --cluster add-node … --cluster-slave)")
+    }
+
     var persistence: [Finding] {
         var found: [Finding] = []
         if info["aof_last_write_status"] == "err" {
@@ -135,5 +145,28 @@ struct RedisFindings {
             found.append(.warning("Redis", "it is still loading its data", "wait until it is done"))
         }
         return found
+    }
+}
+
+extension [RedisFindings] {
+    /// What all servers say alike once, else with the server's name.
+    func merged(_ part: (RedisFindings) -> [Finding]) -> [Finding] {
+        let said = map(part)
+        var merged: [Finding] = []
+        for (server, findings) in zip(self, said) {
+            for var finding in findings {
+                if !said.allSatisfy({ $0.contains(finding) }) {
+                    finding.text = (server.node.map { "\($0): " } ?? "") + finding.text
+                }
+                if !merged.contains(finding) { merged.append(finding) }
+            }
+        }
+        return merged
+    }
+
+    /// Bytes, of all servers together; nil where one does not say.
+    var usedMemory: Int? {
+        let sizes = compactMap { $0.info["used_memory"].flatMap(Int.init) }
+        return sizes.count == count && count > 0 ? sizes.reduce(0, +) : nil
     }
 }

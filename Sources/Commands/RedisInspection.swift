@@ -23,7 +23,7 @@ struct RedisInspection {
         var attempt = 0
         while true {
             do {
-                try await redis.send(RedisCommand("PING"))
+                try await redis.send(Store.ping)
                 return
             } catch {
                 attempt += 1
@@ -41,27 +41,30 @@ struct RedisInspection {
         }
     }
 
-    static func findings(_ redis: RedisClient) async throws(RedisError) -> RedisFindings {
-        let info = try await redis.send(RedisCommand("INFO")).string()
-        var fields: [String: String] = [:]
-        for line in info.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
-            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            if parts.count == 2 { fields[String(parts[0])] = String(parts[1]) }
+    /// Of each server that takes writes: one, or the primaries of a cluster.
+    static func findings(_ redis: RedisClient) async throws(RedisError) -> [RedisFindings] {
+        let questions = RedisFindings.watched.map { RedisCommand("CONFIG", ["GET", .string($0)]) }
+        return try await redis.onEachPrimary([RedisCommand("INFO")] + questions).map {
+            (node, replies) throws(RedisError) in
+            if let error = replies[0].error { throw error }
+            var fields: [String: String] = [:]
+            for line in try replies[0].string().split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
+                let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                if parts.count == 2 { fields[String(parts[0])] = String(parts[1]) }
+            }
+            var configuration: [String: String] = [:]
+            // Managed services rename or forbid CONFIG: an error reply leaves the configuration unknown.
+            for reply in replies.dropFirst() where reply.error == nil {
+                guard let pair = try? reply.array(), pair.count == 2 else { continue }
+                if let key = try? pair[0].string(), let value = try? pair[1].string() { configuration[key] = value }
+            }
+            return RedisFindings(info: fields, configuration: configuration, node: node)
         }
-        var configuration: [String: String] = [:]
-        // Managed services rename or forbid CONFIG: an error reply leaves the configuration unknown.
-        let replies = try await redis.pipeline(
-            RedisFindings.watched.map { RedisCommand("CONFIG", ["GET", .string($0)]) })
-        for reply in replies where reply.error == nil {
-            guard let pair = try? reply.array(), pair.count == 2 else { continue }
-            if let key = try? pair[0].string(), let value = try? pair[1].string() { configuration[key] = value }
-        }
-        return RedisFindings(info: fields, configuration: configuration)
     }
 
-    /// Whether a failover, which sentinels begin by themselves, may lose what was accepted. Nil without them.
+    /// Whether a failover, which sentinels or a cluster begin by themselves, may lose what was accepted. Nil without them.
     static func failover(_ settings: Settings) -> Finding? {
-        guard settings.redisURL.usesSentinels else { return nil }
+        guard settings.redisURL.usesSentinels || settings.redisURL.usesCluster else { return nil }
         if settings.waitReplicas > 0 {
             return .good("Redis failover", "a publish is accepted when \(settings.waitReplicas) replicas have it")
         }
@@ -73,7 +76,7 @@ struct RedisInspection {
     /// Warns about every way in which this server may lose what was accepted.
     static func warn(_ redis: RedisClient, logger: Logger) async {
         guard let findings = try? await findings(redis) else { return }
-        for finding in findings.losses {
+        for finding in findings.merged(\.losses) {
             logger.warning("\(finding.subject): \(finding.text)\(finding.remedy.map { "; \($0)" } ?? "")")
         }
     }

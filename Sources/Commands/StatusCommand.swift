@@ -52,12 +52,13 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func text(
-        _ settings: Settings, _ findings: RedisFindings, _ alarms: [Alarm], _ depths: [QueueDepth],
+        _ settings: Settings, _ findings: [RedisFindings], _ alarms: [Alarm], _ depths: [QueueDepth],
         _ kept: [AppKey: Kept], _ workers: [(name: String, idle: Int, pending: Int)]
     ) {
-        let memory = (findings.info["used_memory"].flatMap(Int.init) ?? 0) >> 20
-        Terminal.print("\(findings.version.text) at \(settings.redisURL): \(memory) MB in use")
-        for finding in findings.losses { Terminal.print("\(finding.mark.rawValue) \(finding.text)") }
+        let memory = (findings.usedMemory ?? 0) >> 20
+        let version = findings.first?.version.text ?? ""
+        Terminal.print("\(version) at \(settings.redisURL): \(memory) MB in use")
+        for finding in findings.merged(\.losses) { Terminal.print("\(finding.mark.rawValue) \(finding.text)") }
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         for alarm in alarms {
             let since = Self.ago(Int(max(0, now - alarm.since)))
@@ -87,7 +88,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func json(
-        _ settings: Settings, _ findings: RedisFindings, _ alarms: [Alarm], _ depths: [QueueDepth],
+        _ settings: Settings, _ findings: [RedisFindings], _ alarms: [Alarm], _ depths: [QueueDepth],
         _ kept: [AppKey: Kept], _ workers: [(name: String, idle: Int, pending: Int)]
     ) -> String {
         let apps = depths.map { depth in
@@ -112,9 +113,9 @@ struct StatusCommand: AsyncParsableCommand {
         }
         let server = JSONText.object([
             ("url", JSONText.quoted(settings.redisURL.description)),
-            ("version", JSONText.quoted(findings.info["redis_version"] ?? "")),
-            ("used_memory", findings.info["used_memory"].flatMap(Int.init).map(String.init)),
-            ("warnings", "[" + findings.losses.map { JSONText.quoted($0.text) }.joined(separator: ",") + "]"),
+            ("version", JSONText.quoted(findings.first?.info["redis_version"] ?? "")),
+            ("used_memory", findings.usedMemory.map(String.init)),
+            ("warnings", "[" + findings.merged(\.losses).map { JSONText.quoted($0.text) }.joined(separator: ",") + "]"),
         ])
         return JSONText.object([
             ("redis", server), ("apps", "[\(apps.joined(separator: ","))]"),

@@ -41,6 +41,9 @@ extension APIError {
         case .unexpectedReply(let message):
             self.init(500, "An internal error occurred; the operation id finds it in the log.")
             cause = "redis: unexpected reply: \(message)"
+        case .unroutable(let message):
+            self.init(500, "An internal error occurred; the operation id finds it in the log.")
+            cause = "redis: unroutable: \(message)"
         }
     }
 

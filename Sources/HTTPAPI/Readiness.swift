@@ -10,7 +10,7 @@ struct Readiness: Sendable {
 
     func answer() async throws(APIError) -> Answer {
         do throws(RedisError) {
-            try await store.redis.send(RedisCommand("PING"))
+            try await store.redis.send(Store.ping)
         } catch {
             // A server that answers at all but cannot serve (LOADING, …) is not ready either.
             var problem = APIError(StoreError.redis(error))

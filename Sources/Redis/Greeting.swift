@@ -36,6 +36,8 @@ struct Greeting {
         switch settings.url.endpoint {
         case .server(let server): address = server
         case .sentinels(let sentinels): address = try sentinels.address(turn: attempt, settings, mailbox)
+        // A connection is to one node, which `ConnectionSettings.at` names.
+        case .cluster: throw .broken("a connection to no node of the cluster")
         }
         do throws(LinkFailure) {
             var link = try RedisLink(address, settings, mailbox)

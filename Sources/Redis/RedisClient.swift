@@ -1,81 +1,115 @@
 public import Logging
-internal import Synchronization
 
-/// A few connections to one Redis that all callers share. Nothing here blocks the caller's thread.
+/// A few connections to one Redis, or to each node of a cluster, that all callers share. Nothing here blocks the caller's thread.
 ///
 /// Since connections are shared, commands that change the connection's state (SELECT, WATCH, SUBSCRIBE, MULTI by hand)
 /// or block it (BLPOP, XREADGROUP … BLOCK) have no place here: `transaction` and `RedisBlockingConnection` exist for that.
+///
+/// In a cluster each command goes to the node that owns its keys, which must share a hash tag; one without keys says near which key
+/// it is to be answered, or is put to each primary.
 public final class RedisClient: Sendable {
-    private let mailboxes: [Mailbox]
-    private let url: RedisURL
-    private let options: RedisOptions
-    private let logger: Logger
-    private let turn = Atomic<Int>(0)
+    private enum Servers: Sendable {
+        case one(RedisNode, ConnectionSettings)
+        case cluster(RedisCluster, ConnectionSettings)
+    }
+    private let servers: Servers
 
     /// Connects when the first command comes. `scripts` are loaded on each new connection, so that their first call is
-    /// no extra round trip.
+    /// no extra round trip. `connections`: to each node of a cluster.
     public init(
         url: RedisURL, connections: Int = 2, scripts: [RedisScript] = [], options: RedisOptions = RedisOptions(),
         logger: Logger
     ) {
-        self.url = url
-        self.options = options
-        self.logger = logger
-        mailboxes = (0..<max(1, connections)).map { index in
-            let mailbox = Mailbox()
-            ConnectionThread.start(
-                mailbox,
-                ConnectionSettings(
-                    url: url, options: options, scripts: scripts, threadName: "redis-\(index)", logger: logger))
-            return mailbox
-        }
+        let settings = ConnectionSettings(
+            url: url, options: options, scripts: scripts, threadName: "redis", logger: logger)
+        servers =
+            if case .cluster(let seeds) = url.endpoint {
+                .cluster(RedisCluster(Topology(seeds: seeds, settings), settings, connections: connections), settings)
+            } else {
+                .one(RedisNode(settings, connections: connections), settings)
+            }
     }
 
-    deinit { for mailbox in mailboxes { mailbox.close() } }
+    private init(_ servers: Servers) { self.servers = servers }
 
     /// A client of its own to the same server, with one connection, for commands after which the server says nothing for up
     /// to `silence` (WAIT). Scripts are not loaded there.
     public func separate(silence: Duration) -> RedisClient {
-        var options = options
-        options.commandTimeout += silence
-        return RedisClient(url: url, connections: 1, options: options, logger: logger)
+        switch servers {
+        case .one(_, var settings):
+            settings.options.commandTimeout += silence
+            settings.scripts = []
+            return RedisClient(.one(RedisNode(settings, connections: 1), settings))
+        case .cluster(let cluster, let settings): return RedisClient(.cluster(cluster.separate(silence: silence), settings))
+        }
     }
 
-    /// A connection of its own to the same server, for commands that wait there.
+    /// A connection of its own to the same server, for commands that wait there; in a cluster to the node that has their keys.
     public func blockingConnection() -> RedisBlockingConnection {
-        RedisBlockingConnection(url: url, options: options, logger: logger)
+        switch servers {
+        case .one(_, let settings):
+            RedisBlockingConnection(url: settings.url, options: settings.options, logger: settings.logger)
+        case .cluster(let cluster, let settings): RedisBlockingConnection(settings, cluster.topology)
+        }
     }
 
     /// Such as `TLS 1.3`; nil without TLS, and before the first connection.
     public var encryption: String? {
-        let minor = mailboxes.lazy.map { $0.tlsMinorVersion.load(ordering: .relaxed) }.first { $0 > 0 }
+        let minor =
+            switch servers {
+            case .one(let node, _): node.tlsMinorVersion
+            case .cluster(let cluster, _): cluster.tlsMinorVersion
+            }
         return minor.map { "TLS 1.\($0)" }
     }
 
-    /// All commands in one round trip on one connection; error replies stay in their place.
+    /// All commands in one round trip on one connection; error replies stay in their place. In a cluster one round trip with
+    /// each node, all at once: commands with keys of one slot run in their order, others in none.
     ///
     /// A script that the server has lost (SCRIPT FLUSH, restart) is loaded and its command alone repeated, after the rest.
     public func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
-        guard !commands.isEmpty else { return [] }
-        var bytes: [UInt8] = []
-        if commands.count == 1 {
-            bytes = commands[0].encoded
-        } else {
-            bytes.reserveCapacity(commands.reduce(0) { $0 + $1.encoded.count })
-            for command in commands { bytes.append(contentsOf: command.encoded) }
+        switch servers {
+        case .one(let node, _): try await node.pipeline(commands)
+        case .cluster(let cluster, _): try await cluster.pipeline(commands)
         }
-        var replies = try await leastLoaded.exchange(bytes, replies: commands.count).replies(commands.count)
-        let forgotten = commands.indices.filter { commands[$0].script != nil && replies[$0].isMissingScript }
-        guard !forgotten.isEmpty else { return replies }
-        bytes = forgotten.flatMap { index in
-            (commands[index].script?.script.loadCommand.encoded ?? []) + commands[index].encoded
-        }
-        let repeated = try await leastLoaded.exchange(bytes, replies: 2 * forgotten.count).replies(2 * forgotten.count)
-        for (position, index) in forgotten.enumerated() {
-            // A script that does not compile says so in the reply to SCRIPT LOAD.
-            replies[index] = repeated[2 * position].error == nil ? repeated[2 * position + 1] : repeated[2 * position]
+    }
+
+    /// The same in steps: those before an index of `boundaries`, which ascend, have been executed when those from it on begin. One
+    /// server does that in a single round trip; a cluster takes one for each step.
+    public func pipeline(
+        _ commands: [RedisCommand], inStepsAt boundaries: [Int]
+    ) async throws(RedisError) -> [RedisReply] {
+        guard case .cluster(let cluster, _) = servers else { return try await pipeline(commands) }
+        var replies: [RedisReply] = []
+        for end in boundaries + [commands.count] where end > replies.count {
+            do throws(RedisError) {
+                replies += try await cluster.pipeline(Array(commands[replies.count..<end]))
+            } catch {
+                if replies.isEmpty { throw error }
+                throw .lost("a step of several: \(error.why)")
+            }
         }
         return replies
+    }
+
+    /// Each node's commands in one round trip on one connection, and `last`, which has no keys, behind them (WAIT): for each
+    /// command its reply, and that to what stood behind it.
+    public func pipeline(
+        _ commands: [RedisCommand], eachNodeThen last: RedisCommand
+    ) async -> [Result<(reply: RedisReply, last: RedisReply), RedisError>] {
+        do throws(RedisError) {
+            switch servers {
+            case .one(let node, _):
+                let replies = try await node.pipeline(commands + [last])
+                return replies.dropLast().map { .success(($0, replies[commands.count])) }
+            case .cluster(let cluster, _):
+                return try await cluster.outcomes(commands, last: last).map { outcome in
+                    outcome.map { ($0.reply, $0.last ?? .null) }
+                }
+            }
+        } catch {
+            return commands.map { _ in .failure(error) }
+        }
     }
 
     /// One command; an error reply is thrown.
@@ -91,52 +125,29 @@ public final class RedisClient: Sendable {
     /// An error found before EXEC is thrown, and nothing was executed; one that a command meets inside EXEC stays in its
     /// place, since Redis executes the others all the same.
     public func transaction(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
-        guard !commands.isEmpty else { return [] }
-        var bytes = RedisCommand("MULTI").encoded
-        for command in commands { bytes.append(contentsOf: command.encodedWithSource) }
-        bytes.append(contentsOf: RedisCommand("EXEC").encoded)
-        let count = commands.count + 2
-        let replies = try await leastLoaded.exchange(bytes, replies: count).replies(count)
-        for reply in replies {
-            if let error = reply.error { throw error }
+        switch servers {
+        case .one(let node, _): try await node.transaction(commands)
+        case .cluster(let cluster, _): try await cluster.transaction(commands)
         }
-        let results = replies[count - 1]
-        guard !results.isNil else { throw .unexpectedReply("EXEC gave up the transaction") }
-        let elements = try results.array()
-        guard elements.count == commands.count else {
-            throw .unexpectedReply("\(elements.count) results for a transaction of \(commands.count)")
+    }
+
+    /// Commands without keys, at every server that takes writes. `node`: which one it is, where there are several.
+    public func onEachPrimary(
+        _ commands: [RedisCommand]
+    ) async throws(RedisError) -> [(node: String?, replies: [RedisReply])] {
+        switch servers {
+        case .one(let node, _): [(nil, try await node.pipeline(commands))]
+        case .cluster(let cluster, _): try await cluster.onEachPrimary(commands).map { ($0.node, $0.replies) }
         }
-        return elements
     }
 
     /// Fails what is queued with `closed` and what was written with `lost`, closes the connections and ends their threads.
     public func close() async {
-        for mailbox in mailboxes { mailbox.close() }
-        for mailbox in mailboxes { await mailbox.waitUntilEnded() }
-    }
-
-    /// Connections that fail are left alone as long as others do not; equals take turns.
-    private var leastLoaded: Mailbox {
-        guard mailboxes.count > 1 else { return mailboxes[0] }
-        let start = turn.add(1, ordering: .relaxed).newValue
-        var best = mailboxes[Int(UInt(bitPattern: start) % UInt(mailboxes.count))]
-        var bestLoad = best.burden
-        for mailbox in mailboxes where mailbox.burden < bestLoad {
-            best = mailbox
-            bestLoad = mailbox.burden
+        switch servers {
+        case .one(let node, _):
+            node.close()
+            await node.waitUntilEnded()
+        case .cluster(let cluster, _): await cluster.close()
         }
-        return best
-    }
-}
-
-extension Mailbox {
-    fileprivate var burden: Int {
-        load.load(ordering: .relaxed) + (isFailing.load(ordering: .relaxed) ? 1 << 40 : 0)
-    }
-}
-
-extension RedisReply {
-    var isMissingScript: Bool {
-        if case .server("NOSCRIPT", _) = error { true } else { false }
     }
 }

@@ -3,6 +3,8 @@ public struct RedisCommand: Sendable {
     private(set) var encoded: [UInt8]
     /// For EVALSHA: the script, and where the arguments after the digest begin in `encoded`.
     private(set) var script: (script: RedisScript, restOffset: Int, argumentCount: Int)?
+    /// In a cluster: where a command without keys goes.
+    private(set) var near: HashSlot?
 
     public init(_ name: String, _ arguments: [RedisArgument] = []) {
         encoded = []
@@ -10,6 +12,12 @@ public struct RedisCommand: Sendable {
         encoded.appendHeader(UInt8(ascii: "*"), 1 + arguments.count)
         encoded.appendBulk(name.utf8)
         for argument in arguments { argument.encode(into: &encoded) }
+    }
+
+    /// A command without keys (TIME, PING): in a cluster it goes to the node that has `key`.
+    public init(_ name: String, _ arguments: [RedisArgument] = [], near key: String) {
+        self.init(name, arguments)
+        near = HashSlot(key: key)
     }
 
     /// The arguments, and behind them those that were encoded before.

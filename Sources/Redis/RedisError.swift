@@ -10,6 +10,8 @@ public enum RedisError: Error, Sendable, Hashable {
     case server(code: String, message: String)
     /// A reply of another type, size or form than the command promises.
     case unexpectedReply(String)
+    /// Not sent: by its keys it belongs to no node of the cluster, or to several.
+    case unroutable(String)
     /// The client was closed.
     case closed
 }
@@ -22,7 +24,7 @@ extension RedisError {
         switch self {
         case .unreachable, .insecure, .lost: true
         case .server(let code, _): Self.passingCodes.contains(code)
-        case .unexpectedReply, .closed: false
+        case .unexpectedReply, .unroutable, .closed: false
         }
     }
 
@@ -37,7 +39,7 @@ extension RedisError {
         case .unreachable: "check redis.url, and that redis-server runs and accepts connections from here"
         case .insecure(_, let remedy): remedy
         case .server(let code, _): Self.remedies[code]
-        case .lost, .unexpectedReply, .closed: nil
+        case .lost, .unexpectedReply, .unroutable, .closed: nil
         }
     }
 
@@ -52,6 +54,7 @@ extension RedisError {
         "WRONGTYPE": "a key holds another type: is this Redis database shared with another program?",
         "MISCONF": "Redis cannot save to disk and refuses writes: look at its log and its disk",
         "NOREPLICAS": "Redis has fewer replicas than min-replicas-to-write: bring them back",
+        "NOCLUSTER": "use redis:// for a single server",
         "MOVED": "this is a node of a Redis Cluster, which needs redis+cluster://",
         "NOPROTO": "this server does not speak RESP2",
     ]
@@ -66,6 +69,7 @@ extension RedisError: CustomStringConvertible {
             case .lost(let why): "the connection to Redis was lost, the command may have been executed: \(why)"
             case .server(_, let message): "Redis answered: \(message)"
             case .unexpectedReply(let what): "Redis answered in an unexpected form: \(what)"
+            case .unroutable(let why): "no node of the Redis cluster can be asked this: \(why)"
             case .closed: "the Redis client is closed"
             }
         return remedy.map { "\(text) (\($0))" } ?? text

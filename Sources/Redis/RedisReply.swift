@@ -119,6 +119,17 @@ public struct RedisReply: Sendable {
     }
 }
 
+extension RedisReply {
+    /// What Redis answers when there is nothing.
+    static let null = RedisReply(ReplyArena(bytes: [], nodes: [ReplyNode(kind: .null)]), 0)
+
+    /// An error reply that no server gave.
+    init(error text: String) {
+        let node = ReplyNode(position: 0, count: UInt32(text.utf8.count), kind: .error)
+        self.init(ReplyArena(bytes: Array(text.utf8), nodes: [node]), 0)
+    }
+}
+
 /// Several replies that stand in one arena from its first node on.
 extension ReplyArena {
     func replies(_ count: Int) -> [RedisReply] { (0..<count).map { RedisReply(self, $0) } }

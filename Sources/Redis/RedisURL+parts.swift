@@ -1,4 +1,13 @@
 extension RedisURL {
+    /// `host[:port],host[:port]…`
+    static func addresses(_ hosts: Substring, port: Int) throws(RedisURLError) -> [RedisAddress] {
+        var addresses: [RedisAddress] = []
+        for host in hosts.split(separator: ",", omittingEmptySubsequences: false) {
+            addresses.append(try tcp(host, port: port))
+        }
+        return addresses
+    }
+
     static func tcp(_ text: Substring, port: Int = 6_379) throws(RedisURLError) -> RedisAddress {
         let host: Substring
         var rest: Substring

@@ -16,7 +16,8 @@ enum RedisAddress: Sendable, Hashable, CustomStringConvertible {
 ///     redis://[user:password@]host[:port][/db]      redis://:password@host without a user name
 ///     unix://[user:password@]/path/to/socket[?db=N]
 ///     redis+sentinel://[user:password@]host[:port],host[:port]…/name[/db][?sentinel_password=…]
-///     rediss://…, rediss+sentinel://…               the same through TLS, to sentinels and to the primary
+///     redis+cluster://[user:password@]host[:port],host[:port]…      some of the nodes, of which one must answer
+///     rediss://…, rediss+sentinel://…, rediss+cluster://…           the same through TLS, to all of these servers
 ///
 /// User, password and path may be percent-encoded; IPv6 hosts stand in brackets. Of sentinels, `name` is what they call the
 /// primary (`sentinel monitor NAME …`), user and password are Redis's, and sentinels that want a password have their own.
@@ -24,9 +25,11 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     enum Endpoint: Sendable, Hashable {
         case server(RedisAddress)
         case sentinels(Sentinels)
+        /// Some of a cluster's nodes, which know the others.
+        case cluster([RedisAddress])
     }
 
-    let endpoint: Endpoint
+    private(set) var endpoint: Endpoint
     /// Every server of `endpoint` is spoken to through TLS.
     public let usesTLS: Bool
     /// Nil: the default user.
@@ -36,14 +39,17 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     /// Another server may become the primary without anybody's doing.
     public var usesSentinels: Bool { if case .sentinels = endpoint { true } else { false } }
 
+    public var usesCluster: Bool { if case .cluster = endpoint { true } else { false } }
+
     private enum Scheme: String {
         case redis, unix
         case sentinel = "redis+sentinel"
+        case cluster = "redis+cluster"
     }
 
     public init(_ text: String) throws(RedisURLError) {
         guard let end = text.firstRange(of: "://") else {
-            throw RedisURLError(description: "it must begin with redis://, redis+sentinel:// or unix://")
+            throw RedisURLError(description: "it must begin with redis://, redis+sentinel://, redis+cluster:// or unix://")
         }
         let name = text[..<end.lowerBound].lowercased()
         // An s as https has it: `rediss`, `rediss+sentinel`.
@@ -98,21 +104,29 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
             let parts = path.dropFirst().split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
             endpoint = .sentinels(try Sentinels(hosts: host, primary: parts.first ?? "", query: query))
             database = try Self.database(parts.count > 1 ? parts[1] : "")
+        case .cluster:
+            guard query == nil else { throw RedisURLError(description: "redis+cluster:// takes no ? part") }
+            endpoint = .cluster(try Self.addresses(host, port: 6_379))
+            database = try Self.database(path.dropFirst())
+            guard database == 0 else { throw RedisURLError(description: "a cluster has only the database 0") }
         }
     }
 
     private static func scheme(_ text: String) throws(RedisURLError) -> Scheme {
         if let scheme = Scheme(rawValue: text) { return scheme }
         switch text {
-        case "redis+cluster":
-            throw RedisURLError(
-                description: "redis+cluster:// is not built yet: use redis://, redis+sentinel:// or unix://")
         default:
             throw RedisURLError(
-                description:
-                    "its scheme is not known: use redis://, redis+sentinel://, the same with rediss for TLS, or unix://"
-            )
+                description: "its scheme is not known: use redis://, redis+sentinel://, redis+cluster://, the same with "
+                    + "rediss for TLS, or unix://")
         }
+    }
+
+    /// The same for one of a cluster's nodes.
+    func at(_ address: RedisAddress) -> RedisURL {
+        var url = self
+        url.endpoint = .server(address)
+        return url
     }
 
     /// Without the password.
@@ -126,6 +140,8 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
             return "unix://\(signIn)\(path)" + (database == 0 ? "" : "?db=\(database)")
         case .sentinels(let sentinels):
             return "\(redis)+sentinel://\(signIn)\(sentinels)/\(database)"
+        case .cluster(let seeds):
+            return "\(redis)+cluster://\(signIn)" + seeds.map(\.description).joined(separator: ",")
         }
     }
 

@@ -9,10 +9,7 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
 
     /// `hosts`: `host[:port],…`; `query`: `sentinel_password=…` or nothing.
     init(hosts: Substring, primary: Substring, query: Substring?) throws(RedisURLError) {
-        var addresses: [RedisAddress] = []
-        for host in hosts.split(separator: ",", omittingEmptySubsequences: false) {
-            addresses.append(try RedisURL.tcp(host, port: 26_379))
-        }
+        let addresses = try RedisURL.addresses(hosts, port: 26_379)
         let name = try RedisURL.decoded(primary, part: "primary's name")
         // What `sentinel monitor` takes: the same bytes.
         guard !name.isEmpty, name.utf8.allSatisfy(\.isHostByte) else {

@@ -116,10 +116,11 @@ public struct DeadLetters: Sendable {
     public func drop(_ app: AppKey, _ push: PushID) async throws(StoreError) -> Bool {
         guard let name = try await pushes.name(of: push, app) else { return false }
         let tag = keys.tag(app, name)
-        let replies = try await redis.run([
-            RedisCommand("UNLINK", [.string(keys.deadLetter(tag, push)), .string(keys.deadChannels(tag, push))]),
-            RedisCommand("ZREM", [.string(keys.deadIndex(app)), .string(Self.member(push, name))]),
-        ])
+        let replies = try await redis.run(
+            [
+                RedisCommand("UNLINK", [.string(keys.deadLetter(tag, push)), .string(keys.deadChannels(tag, push))]),
+                RedisCommand("ZREM", [.string(keys.deadIndex(app)), .string(Self.member(push, name))]),
+            ], inStepsAt: [1])
         return try redisErrors { () throws(RedisError) in
             let (records, entries) = (try replies[0].integer(), try replies[1].integer())
             return records + entries > 0

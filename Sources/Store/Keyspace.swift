@@ -56,6 +56,9 @@ public struct Keyspace: Sendable {
     /// The provider token that an app's workers share; `key` names the signing key.
     func providerToken(_ app: AppKey, _ key: String) -> String { "\(prefix):jwt:{\(app):\(Self.escaped(key))}" }
 
+    /// The hash tag of what a whole deployment shares.
+    static let queue = "{q}"
+
     /// All streams and timers share one slot: a blocking read may name many streams only there.
     func stream(_ app: AppKey, _ kind: WorkStream) -> String { "\(prefix):{q}:\(app):\(kind.rawValue)" }
     /// An app's tasks that wait for their time.

@@ -71,8 +71,10 @@ public struct Pushes: Sendable {
 
         let guess = wakes.needsEntry(route)
         let measured = bounds?.unmeasured(besides: app, now: bootClock()) ?? []
+        // In steps: the streams lie on another slot, and an entry that is read before the commit wakes nobody.
         let replies = try await redis.replies(
-            marks + [commit(isFull: false)] + (guess ? [entry] : []) + measured.flatMap { keys.depth($0) })
+            marks + [commit(isFull: false)] + (guess ? [entry] : []) + measured.flatMap { keys.depth($0) },
+            inStepsAt: [marks.count, marks.count + 1])
         bounds?.note(measured, replies.suffix(measured.count * Keyspace.depthCommands))
         // A wake-up that Redis refused is the reconciler's; without the index nobody could ask for the push.
         if let error = replies[0].error ?? replies[2].error {
@@ -208,6 +210,21 @@ extension RedisClient {
         let replies = try await replies(commands)
         for reply in replies { if let error = reply.error { throw .redis(error) } }
         return replies
+    }
+
+    /// A pipeline whose parts must run one after the other also where they lie on several slots.
+    func run(_ commands: [RedisCommand], inStepsAt boundaries: [Int]) async throws(StoreError) -> [RedisReply] {
+        let replies = try await replies(commands, inStepsAt: boundaries)
+        for reply in replies { if let error = reply.error { throw .redis(error) } }
+        return replies
+    }
+
+    func replies(_ commands: [RedisCommand], inStepsAt boundaries: [Int]) async throws(StoreError) -> [RedisReply] {
+        do throws(RedisError) {
+            return try await pipeline(commands, inStepsAt: boundaries)
+        } catch {
+            throw .redis(error)
+        }
     }
 
     /// A pipeline whose error replies the caller looks at.

@@ -170,10 +170,11 @@ public struct Quarantine: Sendable {
     /// Takes a name off the list, unless a worker has quarantined more of it meanwhile.
     private func strike(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         let marks = RedisArgument.string(keys.quarantine(keys.tag(app, name)))
-        let replies = try await redis.run([
-            RedisCommand("ZREM", [.string(keys.quarantinedNames(app)), .string(name.rawValue)]),
-            RedisCommand("EXISTS", [marks]),
-        ])
+        let replies = try await redis.run(
+            [
+                RedisCommand("ZREM", [.string(keys.quarantinedNames(app)), .string(name.rawValue)]),
+                RedisCommand("EXISTS", [marks]),
+            ], inStepsAt: [1])
         let isBack = try redisErrors { () throws(RedisError) in try replies[1].integer() == 1 }
         if isBack { try await enlist(app, name) }
     }

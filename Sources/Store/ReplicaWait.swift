@@ -19,7 +19,7 @@ public struct ReplicaPolicy: Sendable, Hashable {
 /// WAIT speaks of the last write of its own connection. So each question begins with a write after the commit: the push's
 /// life is set once more, which also tells whether the server that is asked has the push at all (it may be another one since
 /// a failover). Whoever comes while a question is out shares the next one, so a slow replica costs each publish two
-/// timeouts at the most, however many publishes there are.
+/// timeouts at the most, however many publishes there are. In a cluster the nodes are asked at once, each for its own pushes.
 final class ReplicaWait: Sendable {
     typealias Outcome = Result<Void, StoreError>
     private struct Waiting {
@@ -75,16 +75,16 @@ final class ReplicaWait: Sendable {
 
     private func outcomes(_ pushes: [RedisCommand]) async -> [Outcome] {
         let wait = RedisCommand("WAIT", [.int(policy.replicas), .int(policy.timeout.milliseconds)])
-        // Also where this connection broke: the commit stands, and only that is not known.
-        guard let replies = try? await redis.replies(pushes + [wait]) else {
-            return pushes.map { _ in .failure(.unreplicated(replicas: 0, of: policy.replicas)) }
-        }
-        let count = (try? replies[pushes.count].integer()) ?? 0
-        return replies.prefix(pushes.count).map { reply in
+        return await redis.pipeline(pushes, eachNodeThen: wait).map { outcome in
+            // Where this connection broke the commit stands too, and only that is not known.
+            guard case .success(let (reply, confirmed)) = outcome else {
+                return .failure(.unreplicated(replicas: 0, of: policy.replicas))
+            }
             if let error = reply.error { return .failure(.redis(error)) }
             if (try? reply.integer()) != 1 {
                 return .failure(.redis(.lost("another server answers, without the push")))
             }
+            let count = (try? confirmed.integer()) ?? 0
             return count >= policy.replicas
                 ? .success(()) : .failure(.unreplicated(replicas: count, of: policy.replicas))
         }

@@ -34,7 +34,7 @@ public final class ServerTime: Sendable {
         var best: (trip: Int64, offset: Int64)?
         for _ in 0..<3 {
             let asked = bootClock()
-            let reply = try await redis.run([RedisCommand("TIME")])[0]
+            let reply = try await redis.run([RedisCommand("TIME", near: Keyspace.queue)])[0]
             let answered = bootClock()
             let time = try redisErrors { () throws(RedisError) in
                 guard let seconds = Int64(try reply[0].string()), let micros = Int64(try reply[1].string()) else {

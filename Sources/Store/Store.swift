@@ -59,6 +59,9 @@ public struct Store: Sendable {
         providerTokens = ProviderTokens(redis: redis, keys: keys)
     }
 
+    /// Asks whether Redis answers; of a cluster the node that every publish needs.
+    public static var ping: RedisCommand { RedisCommand("PING", near: Keyspace.queue) }
+
     /// All scripts, to be given to `RedisClient`.
     public static let scripts: [RedisScript] = Lua.all
 }

@@ -271,8 +271,9 @@ public struct Sweeps: Sendable {
     public func unfinishedShards(
         _ app: AppKey, _ name: ActivityName, _ push: PushID
     ) async throws(StoreError) -> [WorkItem.Part] {
+        let tasks = keys.tasks(keys.tag(app, name), push)
         let replies = try await redis.run([
-            RedisCommand("HGETALL", [.string(keys.tasks(keys.tag(app, name), push))]), RedisCommand("TIME"),
+            RedisCommand("HGETALL", [.string(tasks)]), RedisCommand("TIME", near: tasks),
         ])
         return try redisErrors { () throws(RedisError) in
             let fields = try StoredHash(replies[0])

@@ -207,6 +207,19 @@ struct RedisFindingsTests {
         #expect(bad.map(\.status) == [status] && bad.first?.remedy != nil)
     }
 
+    @Test("Of several servers what they say alike is said once, else with the server's name")
+    func several() {
+        var servers = [findings(), findings(["appendfsync": "everysec"]), findings()]
+        for (index, name) in ["a:1", "b:2", "c:3"].enumerated() { servers[index].node = name }
+        let all = servers.merged(\.all)
+        #expect(all.count { $0.subject == "Redis version" } == 1)
+        #expect(all.count { $0.mark == .warning } == 1)
+        #expect(servers.merged(\.losses).first?.text.hasPrefix("b:2: appendfsync everysec") == true)
+        #expect(servers.merged(\.losses).count == 1)
+        let alone = findings(info: ["cluster_enabled": "1", "connected_slaves": "0"])
+        #expect([alone].merged(\.all).contains { $0.subject == "Redis replicas" && $0.mark == .warning })
+    }
+
     @Test("A service that hides its configuration is not called safe")
     func hidden() {
         let found = RedisFindings(info: ["redis_version": "7.2.0"], configuration: [:])

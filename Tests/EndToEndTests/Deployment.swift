@@ -34,7 +34,7 @@ final class Deployment: Sendable {
         self.simulator = simulator
         let announced = try await Self.announcement(simulator)
         controlURL = announced["control_url"] ?? ""
-        var environment = ["LAMPLIGHTER_REDIS_URL": "unix://" + redis.socketPath].merging(extra) { _, own in own }
+        var environment = ["LAMPLIGHTER_REDIS_URL": "\(redis.url)"].merging(extra) { _, own in own }
         if let apps {
             let file = directory + "/lamplighter.yaml"
             try apps(announced).write(toFile: file, atomically: false, encoding: .utf8)

@@ -36,7 +36,7 @@ import Testing
                         fixture.server.signal(SIGKILL)
                         try await fixture.server.restart()
                     } else {
-                        _ = try? await fixture.store.redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
+                        _ = try? await fixture.store.redis.everywhere("SCRIPT", "FLUSH")
                     }
                 }
                 return []

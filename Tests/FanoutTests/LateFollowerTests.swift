@@ -40,6 +40,8 @@ import Testing
             try await fixture.swept(["state"])
             try await fixture.follow(channel, 1, activity: "first")
             await transport.answered(1)
+            // Settled: a rotation before that would be sent the state, too.
+            _ = try await fixture.finished(try #require(try await fixture.last()))
             try await fixture.follow(channel, 2, activity: "first")
             try await fixture.nobodyIsLate()
             try await fixture.follow(channel, 3, activity: "second")

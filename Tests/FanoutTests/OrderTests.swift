@@ -26,7 +26,7 @@ import Testing
             tasks.addTask { while !quiet.isOn { try await crowd.change() } }
             tasks.addTask {
                 try await Task.sleep(for: .seconds(1))
-                _ = try? await fixture.store.redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
+                _ = try? await fixture.store.redis.everywhere("SCRIPT", "FLUSH")
                 fixture.server.signal(SIGKILL)
                 try await fixture.server.restart()
             }

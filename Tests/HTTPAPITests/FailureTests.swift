@@ -44,14 +44,14 @@ import Testing
     @Test func `Redis is out of memory, or a replica`() async throws {
         try await GatewayFixture.run { gateway in
             let redis = gateway.store.redis
-            try await redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))
+            try await redis.everywhere("CONFIG", "SET", "maxmemory", "1")
             let full = try await gateway.publish(publishText())
             #expect(full.status == 503 && full.header("retry-after") == "30")
             #expect(try full.integer("error_code") == 50300)
             #expect(try full.string("error") == "Redis is out of memory: nothing was changed. Try again later.")
             let track = try await gateway.send("PUT", "/api/activities/n/channels/c", #"{"token":"ab"}"#)
             #expect(track.status == 503)
-            try await redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "0"]))
+            try await redis.everywhere("CONFIG", "SET", "maxmemory", "0")
             try await redis.send(RedisCommand("REPLICAOF", ["127.0.0.1", "1"]))
             try await expectUnavailable(gateway, readiness: nil)
             try await redis.send(RedisCommand("REPLICAOF", ["NO", "ONE"]))
@@ -63,8 +63,8 @@ import Testing
         try await GatewayFixture.run { gateway in
             let id = try await gateway.publish(publishText()).object.required("push_ids").array()[0].string()
             let redis = gateway.store.redis
-            for key in try await redis.send(RedisCommand("KEYS", ["*"])).array() {
-                let name = RedisArgument.bytes(Array(try key.bytes()))
+            for key in try await redis.keys("*") {
+                let name = RedisArgument.string(key)
                 try await redis.send(RedisCommand("DEL", [name]))
                 try await redis.send(RedisCommand("LPUSH", [name, "x"]))
             }
@@ -83,12 +83,12 @@ import Testing
 
     @Test func `a bulk call that loses Redis says how far it came`() async throws {
         try await GatewayFixture.run { gateway in
-            try await gateway.store.redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))
+            try await gateway.store.redis.everywhere("CONFIG", "SET", "maxmemory", "1")
             let lines = (1...1_500).map { "{\"channel\":\"c\($0)\",\"token\":\"abcd\"}\n" }.joined()
             let reply = try await gateway.send("POST", "/api/activities/n/channels", lines)
             #expect(reply.status == 503)
             #expect(try reply.integer("lines_applied") == 0 && reply.integer("accepted") == 0)
-            try await gateway.store.redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "0"]))
+            try await gateway.store.redis.everywhere("CONFIG", "SET", "maxmemory", "0")
             let again = try await gateway.send("POST", "/api/activities/n/channels", lines)
             #expect(try again.integer("accepted") == 1_500)
         }
@@ -97,8 +97,8 @@ import Testing
     @Test func `a Redis that is full takes whole publishes or nothing, and goes on by itself`() async throws {
         try await GatewayFixture.run { gateway in
             let redis = gateway.store.redis
-            let used = try await redis.info(section: "memory")["used_memory"].flatMap(Int.init) ?? 0
-            try await redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", .int(used + 1_000_000)]))
+            let used = try await redis.total("used_memory", of: "memory")
+            try await redis.everywhere("CONFIG", "SET", "maxmemory", .int(used + 1_000_000))
             var accepted: [String] = []
             var refused = 0
             for number in 0..<3_000 where refused < 20 {
@@ -113,13 +113,10 @@ import Testing
                 }
             }
             #expect(refused == 20 && accepted.count > 50)
-            try await redis.send(RedisCommand("CONFIG", ["SET", "maxmemory", "0"]))
+            try await redis.everywhere("CONFIG", "SET", "maxmemory", "0")
             for id in accepted { #expect(try await gateway.send("GET", "/api/push/\(id)").status == 200) }
-            func count(_ pattern: RedisArgument) async throws -> Int {
-                try await redis.send(RedisCommand("KEYS", [pattern])).count
-            }
-            for pattern in ["ll:p:*", "ll:q:*", "ll:n:*", "ll:i:*"] as [RedisArgument] {
-                #expect(try await count(pattern) == accepted.count, "of a refused push nothing is left")
+            for pattern in ["ll:p:*", "ll:q:*", "ll:n:*", "ll:i:*"] {
+                #expect(try await redis.keys(pattern).count == accepted.count, "of a refused push nothing is left")
             }
             #expect(try await gateway.publish(publishText()).status == 202)
         }
@@ -161,9 +158,9 @@ import Testing
             for number in 0..<30 {
                 let key = [("Idempotency-Key", "k\(number)")]
                 if number % 2 == 0 {
-                    try await redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
+                    try await redis.everywhere("SCRIPT", "FLUSH")
                 } else {
-                    _ = try? await redis.send(RedisCommand("CLIENT", ["KILL", "TYPE", "normal"]))
+                    _ = try? await redis.everywhere("CLIENT", "KILL", "TYPE", "normal")
                 }
                 var statuses: [Int] = []
                 for _ in 0..<5 where statuses.last != 202 {

@@ -2,6 +2,7 @@ import LiveActivity
 import Redis
 import Store
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -56,10 +57,10 @@ import Testing
             }
             let half = try await gateway.publish("[\(publishText()),{}]")
             #expect(half.status == 400)
-            #expect(try await gateway.store.redis.send(RedisCommand("DBSIZE")).integer() == 0)
+            #expect(try await gateway.store.redis.keyCount() == 0)
             let valid = try await gateway.publish(publishText(), path: "/api/push/validate")
             #expect(valid.status == 200 && valid.text == #"{"ok":true}"#)
-            #expect(try await gateway.store.redis.send(RedisCommand("DBSIZE")).integer() == 0)
+            #expect(try await gateway.store.redis.keyCount() == 0)
         }
     }
 
@@ -85,12 +86,11 @@ import Testing
             let misplaced = try await gateway.publish(publishText(tail: #","options":{"restart":true}"#))
             #expect(misplaced.status == 400 && misplaced.text.contains("belongs to event start only"))
             #expect(try await gateway.publish(start(""), path: "/api/push/validate").status == 200)
-            #expect(try await gateway.store.redis.send(RedisCommand("KEYS", ["ll:p:*"])).count == 0)
+            #expect(try await gateway.store.redis.keys("ll:p:*").count == 0)
             let reply = try await gateway.publish(start("", options: #","options":{"restart":true}"#))
             #expect(reply.status == 202)
-            let keys = try await gateway.store.redis.send(RedisCommand("KEYS", ["ll:p:*"])).array()
-            let first = try #require(keys.first)
-            let key = RedisArgument.string(try first.string())
+            let keys = try await gateway.store.redis.keys("ll:p:*")
+            let key = RedisArgument.string(try #require(keys.first))
             let record = try await gateway.store.redis.send(
                 RedisCommand("HMGET", [key, "payload", "type", "restart", "sup"]))
             let payload = String(decoding: try record[0].bytes(), as: UTF8.self)

@@ -3,6 +3,7 @@ import LiveActivity
 import Redis
 import Store
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -146,7 +147,7 @@ import Testing
             let reply = try await gateway.send("POST", "/api/schedules", text(written))
             #expect(reply.status == 400)
             #expect(try reply.string("error").contains(problem), "\(reply.text)")
-            #expect(try await gateway.store.redis.send(RedisCommand("DBSIZE")).integer() == 0)
+            #expect(try await gateway.store.redis.keyCount() == 0)
         }
     }
 

@@ -17,6 +17,8 @@ import Testing
         ("redis+sentinel://a/lamp", "redis+sentinel://a:26379/lamp/0"),
         ("redis+sentinel://a,b:1,[::1]:2/my.main_1-b/3", "redis+sentinel://a:26379,b:1,[::1]:2/my.main_1-b/3"),
         ("redis+sentinel://u:secret@a,b/lamp/?sentinel_password=s%26", "redis+sentinel://u:***@a:26379,b:26379/lamp/0"),
+        ("redis+cluster://a", "redis+cluster://a:6379"), ("redis+cluster://a/0", "redis+cluster://a:6379"),
+        ("redis+cluster://u:secret@a,b:1,[::1]:2/", "redis+cluster://u:***@a:6379,b:1,[::1]:2"),
         ("unix:///run/redis.sock", "unix:///run/redis.sock"),
         ("unix:///run/redis.sock?db=0", "unix:///run/redis.sock"),
         ("unix:///run/a%20b.sock?db=4", "unix:///run/a b.sock?db=4"),
@@ -40,7 +42,9 @@ import Testing
         ("redis+sentinel://a/m?password=secret", "sentinel_password"),
         ("redis+sentinel://a/m?sentinel_password=", "sentinel_password"),
         ("redis+sentinel://a/m?sentinel_password=secret%g", "sentinels' password"),
-        ("redis+cluster://secret:1", "redis+cluster:// is not built yet"),
+        ("redis+cluster://", "host"), ("redis+cluster://a,,secret", "host"), ("redis+cluster://a:x", "port"),
+        ("redis+cluster://a/secret", "database"), ("redis+cluster://a/1", "only the database 0"),
+        ("redis+cluster://a?secret=1", "? part"),
         ("redis://", "host"), ("redis:///1", "host"), ("redis://:7000", "host"), ("redis://ho st", "host"),
         ("redis://user:secret/word@host", "%2F"), ("redis://user:sec#ret@host", "%23"),
         ("redis://secret@host", "colon"), ("redis://user:@host", "password"),
@@ -66,7 +70,7 @@ import Testing
         let alphabet = Array("redisunix:/@[],%?#=db019aé\0 ".unicodeScalars)
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {
-            var text = ["redis://", "unix://", "redis+sentinel://", ""].randomElement(using: &generator) ?? ""
+            var text = ["redis://", "unix://", "redis+sentinel://", "redis+cluster://", ""].randomElement(using: &generator) ?? ""
             for _ in 0..<Int.random(in: 0...24, using: &generator) {
                 text.unicodeScalars.append(alphabet.randomElement(using: &generator) ?? "a")
             }

@@ -1,6 +1,7 @@
 import LiveActivity
 import Redis
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Store
@@ -99,7 +100,7 @@ import Testing
             let channels = (0..<128).map { _ in ChannelID.random() }
             _ = try await fixture.registry.track(
                 fixture.app, fixture.name, registrations(0..<128, channels, at: fixture.time.now))
-            #expect(try await fixture.command("KEYS", "ll:b:*").count == 1)
+            #expect(try await fixture.redis.keys("ll:b:*").count == 1)
             #expect(try await fixture.registry.buckets(fixture.app, fixture.name) == 1)
         }
     }
@@ -134,9 +135,7 @@ import Testing
             }
 
             // All of it expires, and the name begins anew while its shards are being read.
-            let buckets = try await fixture.command("KEYS", "ll:b:*").array().map {
-                RedisArgument.bytes(try $0.bytes())
-            }
+            let buckets = try await fixture.redis.keys("ll:b:*").map { RedisArgument.string($0) }
             _ = try await fixture.redis.send(RedisCommand("DEL", buckets))
             for count in [50, 300] {
                 _ = try await fixture.otherRegistry().track(app, name, registrations(0..<count, channels, at: now))
@@ -226,7 +225,7 @@ import Testing
                     fixture.app, fixture.name, registrations(500..<1_000, channels, at: fixture.time.now))
             }
             // A server emptied under a running process: the process goes on with what is there.
-            _ = try await fixture.command("FLUSHALL")
+            try await fixture.redis.everywhere("FLUSHALL")
             for registry in [fixture.registry, fixture.otherRegistry(), fixture.registry] {
                 _ = try await registry.track(
                     fixture.app, fixture.name, registrations(0..<1_000, channels, at: fixture.time.now))

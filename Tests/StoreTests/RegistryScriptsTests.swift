@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import TestSupport
 import Testing
 
 @testable import Store
@@ -61,7 +62,7 @@ import Testing
                     #expect(reply.count == 1, "\(script.name)")
                     #expect(try reply[0].string() == stored ?? "1")
                 }
-                #expect(try await fixture.command("DBSIZE").integer() == (stored == nil ? 0 : 1))
+                #expect(try await fixture.redis.keyCount() == (stored == nil ? 0 : 1))
             }
         }
     }

@@ -9,7 +9,7 @@ import Testing
 
     /// Redis's own clock judges what is due.
     private func now(_ fixture: PushFixture) async throws -> Int64 {
-        let time = try await fixture.store.redis.send(RedisCommand("TIME"))
+        let time = try await fixture.store.redis.send(RedisCommand("TIME", near: Keyspace.queue))
         return Int64(try time[0].integer()) * 1_000 + Int64(try time[1].integer()) / 1_000
     }
 

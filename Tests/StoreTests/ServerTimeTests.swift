@@ -90,7 +90,7 @@ extension PushFixture {
 
     /// Epoch milliseconds.
     func redisTime() async throws -> Int64 {
-        let reply = try await store.redis.send(RedisCommand("TIME"))
+        let reply = try await store.redis.send(RedisCommand("TIME", near: Keyspace.queue))
         return try #require(Int64(try reply[0].string())) * 1_000 + (try #require(Int64(try reply[1].string()))) / 1_000
     }
 }

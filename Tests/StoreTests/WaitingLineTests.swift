@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import TestSupport
 import Testing
 
 @testable import Store
@@ -357,9 +358,7 @@ extension PushFixture {
         let tag = store.keys.tag(app, try ActivityName(name))
         var left: [String] = []
         for kind in ["w", "r", "h", "k", "o", "q"] {
-            let reply = try await store.redis.send(
-                RedisCommand("KEYS", [.string("ll:\(kind):{\(tag.dropFirst().dropLast())}*")]))
-            left += try reply.array().map { try $0.string() }
+            left += try await store.redis.keys("ll:\(kind):{\(tag.dropFirst().dropLast())}*")
         }
         return left
     }

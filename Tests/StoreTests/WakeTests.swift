@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import TestSupport
 import Testing
 
 @testable import Store
@@ -126,6 +127,6 @@ extension PushFixture {
 
     /// Every key there is.
     fileprivate func keys() async throws -> Set<String> {
-        Set(try await store.redis.send(RedisCommand("KEYS", ["*"])).array().map { try $0.string() })
+        Set(try await store.redis.keys("*"))
     }
 }

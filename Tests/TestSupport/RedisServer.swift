@@ -17,6 +17,8 @@ public final class RedisServer: Sendable {
     private let directory: String
     private let arguments: [String]
     private let running: Mutex<Running?>
+    /// The rest of the cluster that stands in for one server.
+    private let others = Mutex<[RedisServer]>([])
     /// The TCP port on 127.0.0.1, where `start(tcp: true)` asked for one.
     public let port: Int?
 
@@ -27,10 +29,23 @@ public final class RedisServer: Sendable {
     ///   - extra: further options as redis-server takes them, such as `["--requirepass", "secret"]`.
     public static func start(append: Bool = false, tcp: Bool = false, extra: [String] = []) async throws -> RedisServer
     {
-        let server = try RedisServer(append: append, tcp: tcp, extra: extra)
-        try await server.launch()
-        return server
+        guard !tcp, isCluster else {
+            let server = try RedisServer(append: append, tcp: tcp, extra: extra)
+            try await server.launch()
+            return server
+        }
+        // The same test on a cluster, which refuses scripts and pipelines that its slots part.
+        var nodes: [RedisServer] = []
+        for _ in 0..<3 {
+            nodes.append(try await start(append: append, tcp: true, extra: ClusterServers.options() + extra))
+        }
+        try await ClusterServers(nodes, primaries: nodes.count).form()
+        nodes[0].others.withLock { $0 = Array(nodes.dropFirst()) }
+        return nodes[0]
     }
+
+    /// LAMPLIGHTER_TEST_CLUSTER=1: every server that needs no port of its own is a cluster of three.
+    public static let isCluster = ProcessInfo.processInfo.environment["LAMPLIGHTER_TEST_CLUSTER"] == "1"
 
     private init(append: Bool, tcp: Bool, extra: [String]) throws {
         guard let program = Self.program() else { throw RedisServerError.missing }
@@ -52,8 +67,13 @@ public final class RedisServer: Sendable {
 
     deinit { stop() }
 
-    /// `unix:///…/redis.sock`
+    /// What a client is to be given: the socket, or the nodes of a cluster.
     public var url: RedisURL {
+        let others = others.withLock { $0 }
+        return others.isEmpty ? socketURL : ClusterServers.url([self] + others)
+    }
+    /// `unix:///…/redis.sock`
+    public var socketURL: RedisURL {
         // The text is made above from a fixed alphabet; a failure here is a bug in RedisURL.
         do { return try RedisURL("unix://" + socketPath) } catch { fatalError("\(error)") }
     }
@@ -80,6 +100,7 @@ public final class RedisServer: Sendable {
 
     /// Kills the server with -9, reaps it and removes its directory. Repeatable.
     public func stop() {
+        for other in others.withLock({ $0 }) { other.stop() }
         end("stop")
         try? FileManager.default.removeItem(atPath: directory)
     }

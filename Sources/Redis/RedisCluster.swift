@@ -1,0 +1,248 @@
+internal import Synchronization
+
+/// The nodes of a cluster that one client talks to, and the way of its commands: each to the node that owns its slot, and on to
+/// the node that a redirection names.
+final class RedisCluster: Sendable {
+    /// What a command came to: its reply, and that to what was sent behind it.
+    typealias Outcome = Result<(reply: RedisReply, last: RedisReply?), RedisError>
+
+    /// Commands that go to one node in one round trip.
+    private struct Group: Sendable {
+        var node: RedisAddress
+        var isAsking = false
+        /// Places among all commands.
+        var indices: [Int]
+    }
+    private struct Nodes {
+        var byAddress: [RedisAddress: RedisNode] = [:]
+        var isClosed = false
+    }
+
+    let topology: Topology
+    private let settings: ConnectionSettings
+    private let connections: Int
+    private let nodes = Mutex(Nodes())
+
+    /// Shares the topology with other clients of the process; connections are its own.
+    init(_ topology: Topology, _ settings: ConnectionSettings, connections: Int) {
+        self.topology = topology
+        self.settings = settings
+        self.connections = connections
+    }
+
+    func separate(silence: Duration) -> RedisCluster {
+        var settings = settings
+        settings.options.commandTimeout += silence
+        settings.scripts = []
+        return RedisCluster(topology, settings, connections: 1)
+    }
+
+    /// Each node's commands in one round trip, all nodes at once. What is thrown speaks for all: `lost` where any of them may have
+    /// been executed.
+    func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
+        let outcomes = try await outcomes(commands)
+        var replies: [RedisReply] = []
+        replies.reserveCapacity(outcomes.count)
+        for outcome in outcomes {
+            switch outcome {
+            case .success(let answer): replies.append(answer.reply)
+            case .failure(let error): throw Self.failure(of: outcomes, error)
+            }
+        }
+        return replies
+    }
+
+    private static func failure(of outcomes: [Outcome], _ first: RedisError) -> RedisError {
+        let mayBeExecuted = outcomes.contains { outcome in
+            switch outcome {
+            case .success, .failure(.lost), .failure(.unexpectedReply): true
+            case .failure: false
+            }
+        }
+        if case .unexpectedReply = first { return first }
+        return mayBeExecuted ? .lost("a part of a pipeline over several nodes: \(first.why)") : first
+    }
+
+    /// - Parameter last: sent behind each node's commands, on the same connection.
+    func outcomes(_ commands: [RedisCommand], last: RedisCommand? = nil) async throws(RedisError) -> [Outcome] {
+        if commands.isEmpty { return [] }
+        var slots: [HashSlot] = []
+        slots.reserveCapacity(commands.count)
+        for command in commands { slots.append(try command.slot()) }
+        let map = try await topology.map()
+        var outcomes = [Outcome?](repeating: nil, count: commands.count)
+        var groups = Self.groups(slots, map, &outcomes)
+        var round = 0
+        while !groups.isEmpty {
+            let results = await exchange(groups, commands, last)
+            var next: [Group] = []
+            for (group, result) in zip(groups, results) {
+                switch result {
+                case .success(let replies):
+                    for (index, reply) in zip(group.indices, replies) {
+                        guard let redirection = topology.judge(reply.error, at: group.node) else {
+                            outcomes[index] = .success((reply, last == nil ? nil : replies.last))
+                            continue
+                        }
+                        guard round < Topology.mostRedirections else {
+                            outcomes[index] = .success((RedisReply(error: Topology.astray(slots[index])), nil))
+                            continue
+                        }
+                        switch redirection {
+                        case .moved(_, let address): Self.add(index, address, isAsking: false, to: &next)
+                        case .ask(let address): Self.add(index, address, isAsking: true, to: &next)
+                        }
+                    }
+                case .failure(let error):
+                    let moved = round < Topology.mostRedirections ? await owners(insteadOf: group, slots, error) : nil
+                    for index in group.indices {
+                        if let address = moved?[slots[index]] {
+                            Self.add(index, address, isAsking: false, to: &next)
+                        } else {
+                            outcomes[index] = .failure(error)
+                        }
+                    }
+                }
+            }
+            groups = next
+            round += 1
+        }
+        return outcomes.map { $0 ?? .failure(.unexpectedReply("a command without an outcome")) }
+    }
+
+    /// A transaction at the node that owns all of its keys.
+    func transaction(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
+        guard let slot = try commands.commonSlot() else { return [] }
+        guard var address = try await topology.map()[slot] else { throw RedisError(reply: Topology.unserved(slot)) }
+        var isAsking = false
+        for _ in 0...Topology.mostRedirections {
+            do throws(RedisError) {
+                return try await node(at: address).transaction(commands, asking: isAsking)
+            } catch {
+                if let redirection = topology.judge(error, at: address) {
+                    switch redirection {
+                    case .moved(_, let owner): (address, isAsking) = (owner, false)
+                    case .ask(let owner): (address, isAsking) = (owner, true)
+                    }
+                } else if let owner = await topology.owner(of: slot, insteadOf: address, error) {
+                    (address, isAsking) = (owner, false)
+                } else {
+                    throw error
+                }
+            }
+        }
+        throw RedisError(reply: Topology.astray(slot))
+    }
+
+    /// The same commands at every primary, together with the name of each.
+    func onEachPrimary(
+        _ commands: [RedisCommand]
+    ) async throws(RedisError) -> [(node: String, replies: [RedisReply])] {
+        var answers: [(node: String, replies: [RedisReply])] = []
+        for address in try await topology.map().primaries {
+            answers.append((address.description, try await node(at: address).pipeline(commands)))
+        }
+        return answers
+    }
+
+    var tlsMinorVersion: Int? {
+        nodes.withLock { $0.byAddress.values.lazy.compactMap(\.tlsMinorVersion).first }
+    }
+
+    func close() async {
+        let all = nodes.withLock { nodes in
+            nodes.isClosed = true
+            defer { nodes.byAddress = [:] }
+            return Array(nodes.byAddress.values)
+        }
+        for node in all { node.close() }
+        for node in all { await node.waitUntilEnded() }
+    }
+}
+
+extension RedisCluster {
+    private func owners(
+        insteadOf group: Group, _ slots: [HashSlot], _ error: RedisError
+    ) async -> [HashSlot: RedisAddress]? {
+        guard let first = group.indices.first else { return nil }
+        // Asks once, for all of the group.
+        _ = await topology.owner(of: slots[first], insteadOf: group.node, error)
+        guard case .unreachable = error, let map = topology.known else { return nil }
+        var owners: [HashSlot: RedisAddress] = [:]
+        for index in group.indices {
+            if let owner = map[slots[index]], owner != group.node { owners[slots[index]] = owner }
+        }
+        return owners
+    }
+
+    private static func groups(_ slots: [HashSlot], _ map: SlotMap, _ outcomes: inout [Outcome?]) -> [Group] {
+        var groups: [Group] = []
+        var placeOfOwner = [Int?](repeating: nil, count: map.primaries.count)
+        for (index, slot) in slots.enumerated() {
+            guard let owner = map.owner(of: slot) else {
+                outcomes[index] = .success((RedisReply(error: Topology.unserved(slot)), nil))
+                continue
+            }
+            if let place = placeOfOwner[owner] {
+                groups[place].indices.append(index)
+            } else {
+                placeOfOwner[owner] = groups.count
+                groups.append(Group(node: map.primaries[owner], indices: [index]))
+            }
+        }
+        return groups
+    }
+
+    private static func add(_ index: Int, _ node: RedisAddress, isAsking: Bool, to groups: inout [Group]) {
+        if let place = groups.firstIndex(where: { $0.node == node && $0.isAsking == isAsking }) {
+            groups[place].indices.append(index)
+        } else {
+            groups.append(Group(node: node, isAsking: isAsking, indices: [index]))
+        }
+    }
+
+    /// One round trip with each group's node, all at once; one that is alone needs no tasks.
+    private func exchange(
+        _ groups: [Group], _ commands: [RedisCommand], _ last: RedisCommand?
+    ) async -> [Result<[RedisReply], RedisError>] {
+        if groups.count == 1 { return [await exchange(groups[0], commands, last)] }
+        return await withTaskGroup { tasks in
+            for (place, group) in groups.enumerated() {
+                tasks.addTask { (place, await self.exchange(group, commands, last)) }
+            }
+            var results = [Result<[RedisReply], RedisError>](repeating: .success([]), count: groups.count)
+            for await (place, result) in tasks { results[place] = result }
+            return results
+        }
+    }
+
+    private func exchange(
+        _ group: Group, _ commands: [RedisCommand], _ last: RedisCommand?
+    ) async -> Result<[RedisReply], RedisError> {
+        var batch = group.indices.count == commands.count ? commands : group.indices.map { commands[$0] }
+        if let last { batch.append(last) }
+        do throws(RedisError) {
+            let node = try node(at: group.node)
+            return .success(
+                group.isAsking ? try await node.pipelineAsking(batch) : try await node.pipeline(batch))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Made when it is first needed. Those that own nothing any more are let go of, which closes them when nobody waits there.
+    private func node(at address: RedisAddress) throws(RedisError) -> RedisNode {
+        let node: RedisNode? = nodes.withLock { nodes in
+            if nodes.isClosed { return nil }
+            if let node = nodes.byAddress[address] { return node }
+            if let map = topology.known {
+                nodes.byAddress = nodes.byAddress.filter { map.primaries.contains($0.key) }
+            }
+            let node = RedisNode(settings.at(address), connections: connections)
+            nodes.byAddress[address] = node
+            return node
+        }
+        guard let node else { throw .closed }
+        return node
+    }
+}

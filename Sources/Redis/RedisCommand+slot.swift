@@ -1,0 +1,133 @@
+/// Which slot a command is for. Read from its bytes, and only for a cluster, so that one server's commands cost nothing more.
+extension RedisCommand {
+    /// Where a command's keys stand among its arguments.
+    private enum Keys {
+        case first, second, all
+        /// Behind their number, which is the second argument.
+        case counted
+        /// The first half of what follows the word STREAMS.
+        case streams
+    }
+
+    /// Every command that may be sent to a cluster by its keys. What is not listed is refused, and not guessed.
+    private static let keys: [String: Keys] = {
+        let first = """
+            DUMP EXPIRE EXPIREAT EXPIRETIME GET GETDEL GETSET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HMSET HSCAN HSET HSETNX HVALS \
+            INCR INCRBY LLEN LPUSH LRANGE PERSIST PEXPIRE PEXPIREAT PEXPIRETIME PTTL RESTORE RPUSH SADD SCARD SET SETNX SISMEMBER SMEMBERS \
+            SMISMEMBER SREM SSCAN STRLEN TTL TYPE XACK XADD XAUTOCLAIM XCLAIM XDEL XLEN XPENDING XRANGE XREVRANGE XTRIM ZADD ZCARD \
+            ZCOUNT ZMSCORE ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYSCORE ZREVRANGE ZREVRANK ZSCAN ZSCORE
+            """
+        let groups: [(String, Keys)] = [
+            (first, .first), ("MEMORY OBJECT XGROUP XINFO", .second), ("DEL EXISTS MGET TOUCH UNLINK", .all),
+            ("EVAL EVALSHA EVALSHA_RO EVAL_RO", .counted), ("XREAD XREADGROUP", .streams),
+        ]
+        return Dictionary(
+            uniqueKeysWithValues: groups.flatMap { words, keys in words.split(separator: " ").map { (String($0), keys) } })
+    }()
+
+    /// Throws `unroutable` for a command without keys that was not given one to go by, and for keys of two slots.
+    func slot() throws(RedisError) -> HashSlot {
+        if let near { return near }
+        let result: Result<HashSlot, RedisError> = encoded.withUnsafeBytes { bytes in
+            do throws(RedisError) { return .success(try Self.slot(bytes)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
+    private static func slot(_ bytes: UnsafeRawBufferPointer) throws(RedisError) -> HashSlot {
+        var arguments = EncodedArguments(bytes)
+        let name = arguments.next().map { String(decoding: $0, as: UTF8.self).uppercased() } ?? ""
+        guard let keys = keys[name] else {
+            throw .unroutable("\(name) names no key by which a node of the cluster could be chosen")
+        }
+        var found = SlotOfKeys(command: name)
+        switch keys {
+        case .first: try found.add(arguments.next())
+        case .second:
+            _ = arguments.next()
+            try found.add(arguments.next())
+        case .all: while let key = arguments.next() { try found.add(key) }
+        case .counted:
+            _ = arguments.next()
+            let count = arguments.next().flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
+            for _ in 0..<count { try found.add(arguments.next()) }
+        case .streams:
+            // Neither a group's nor a consumer's name is the word that is looked for.
+            if name == "XREADGROUP" { for _ in 0..<3 { _ = arguments.next() } }
+            while let word = arguments.next(), !word.elementsEqual("STREAMS".utf8) {}
+            for _ in 0..<arguments.left / 2 { try found.add(arguments.next()) }
+        }
+        guard let slot = found.slot else { throw .unroutable("\(name) was given no key") }
+        return slot
+    }
+}
+
+extension [RedisCommand] {
+    /// The one slot of all of them.
+    func commonSlot() throws(RedisError) -> HashSlot? {
+        var common: HashSlot?
+        for (index, command) in enumerated() {
+            let slot = try command.slot()
+            guard common == nil || common == slot else {
+                throw .unroutable("a transaction has keys of two slots, its commands 1 and \(index + 1)")
+            }
+            common = slot
+        }
+        return common
+    }
+}
+
+/// The slot that keys share. Those of one hash tag are told by it, and hashed once.
+private struct SlotOfKeys {
+    let command: String
+    private(set) var slot: HashSlot?
+    private var first: UnsafeRawBufferPointer?
+
+    init(command: String) { self.command = command }
+
+    mutating func add(_ key: UnsafeRawBufferPointer?) throws(RedisError) {
+        guard let key else { throw .unroutable("\(command) has fewer keys than it says") }
+        guard let first, let slot else {
+            first = key
+            self.slot = HashSlot(key: key)
+            return
+        }
+        let (tag, known) = (HashSlot.tag(of: key), HashSlot.tag(of: first))
+        if tag.elementsEqual(known) || HashSlot(key: key) == slot { return }
+        func shown(_ key: UnsafeRawBufferPointer) -> String { String(decoding: key.prefix(80), as: UTF8.self) }
+        throw .unroutable("\(command) has keys of two slots, \(shown(first)) and \(shown(key))")
+    }
+}
+
+/// Walks through a command's bytes, `*2\r\n$3\r\nGET\r\n$1\r\na\r\n`, which this module wrote itself.
+private struct EncodedArguments {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+    /// Arguments not yet given.
+    private(set) var left = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+        left = number()
+    }
+
+    mutating func next() -> UnsafeRawBufferPointer? {
+        guard left > 0 else { return nil }
+        left -= 1
+        let length = number()
+        defer { position += length + 2 }
+        return UnsafeRawBufferPointer(rebasing: bytes[position..<position + length])
+    }
+
+    /// A letter, a number, the end of the line.
+    private mutating func number() -> Int {
+        var value = 0
+        position += 1
+        while bytes[position] != UInt8(ascii: "\r") {
+            value = value * 10 + Int(bytes[position] - UInt8(ascii: "0"))
+            position += 1
+        }
+        position += 2
+        return value
+    }
+}

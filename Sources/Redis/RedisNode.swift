@@ -1,0 +1,129 @@
+internal import Synchronization
+
+/// One server, and the few connections to it that all callers share. Nothing here blocks the caller's thread.
+///
+/// Whoever waits for a reply keeps it alive; when nobody does any more and it is let go of, its connections are closed.
+final class RedisNode: Sendable {
+    private let mailboxes: [Mailbox]
+    private let turn = Atomic<Int>(0)
+
+    /// Connects when the first command comes. `settings` are those of each connection; only the threads' names are told apart.
+    init(_ settings: ConnectionSettings, connections: Int) {
+        mailboxes = (0..<max(1, connections)).map { index in
+            let mailbox = Mailbox()
+            var settings = settings
+            if connections > 1 { settings.threadName += "-\(index)" }
+            ConnectionThread.start(mailbox, settings)
+            return mailbox
+        }
+    }
+
+    deinit { close() }
+
+    /// All commands in one round trip on one connection; error replies stay in their place.
+    ///
+    /// A script that the server has lost (SCRIPT FLUSH, restart) is loaded and its command alone repeated, after the rest.
+    func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
+        guard !commands.isEmpty else { return [] }
+        var bytes: [UInt8] = []
+        if commands.count == 1 {
+            bytes = commands[0].encoded
+        } else {
+            bytes.reserveCapacity(commands.reduce(0) { $0 + $1.encoded.count })
+            for command in commands { bytes.append(contentsOf: command.encoded) }
+        }
+        var replies = try await leastLoaded.exchange(bytes, replies: commands.count).replies(commands.count)
+        let forgotten = commands.indices.filter { commands[$0].script != nil && replies[$0].isMissingScript }
+        guard !forgotten.isEmpty else { return replies }
+        bytes = forgotten.flatMap { index in
+            (commands[index].script?.script.loadCommand.encoded ?? []) + commands[index].encoded
+        }
+        let repeated = try await leastLoaded.exchange(bytes, replies: 2 * forgotten.count).replies(2 * forgotten.count)
+        for (position, index) in forgotten.enumerated() {
+            // A script that does not compile says so in the reply to SCRIPT LOAD.
+            replies[index] = repeated[2 * position].error == nil ? repeated[2 * position + 1] : repeated[2 * position]
+        }
+        return replies
+    }
+
+    /// The same at a node that a slot is being moved to: it takes only commands that say that they were sent on (ASK), each on
+    /// the connection that said so. Scripts go with their source.
+    func pipelineAsking(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
+        let bytes = commands.flatMap { RedisCommand.asking + $0.encodedWithSource }
+        let replies = try await leastLoaded.exchange(bytes, replies: 2 * commands.count).replies(2 * commands.count)
+        return commands.indices.map { replies[2 * $0 + 1] }
+    }
+
+    /// MULTI, the commands, EXEC in one round trip. Whatever is thrown as a `server` error: nothing was executed.
+    func transaction(
+        _ commands: [RedisCommand], asking: Bool = false
+    ) async throws(RedisError) -> [RedisReply] {
+        guard !commands.isEmpty else { return [] }
+        var bytes = (asking ? RedisCommand.asking : []) + RedisCommand("MULTI").encoded
+        for command in commands { bytes.append(contentsOf: command.encodedWithSource) }
+        bytes.append(contentsOf: RedisCommand("EXEC").encoded)
+        let count = commands.count + (asking ? 3 : 2)
+        let replies = try await leastLoaded.exchange(bytes, replies: count).replies(count)
+        for reply in replies {
+            if let error = reply.error { throw error }
+        }
+        let results = replies[count - 1]
+        guard !results.isNil else { throw .unexpectedReply("EXEC gave up the transaction") }
+        let elements = try results.array()
+        guard elements.count == commands.count else {
+            throw .unexpectedReply("\(elements.count) results for a transaction of \(commands.count)")
+        }
+        return elements
+    }
+
+    /// One command for which the server may rightly say nothing for up to `blocking`. `asking` as above.
+    func send(
+        _ command: RedisCommand, blockingFor blocking: Duration, asking: Bool = false
+    ) async throws(RedisError) -> RedisReply {
+        let bytes = asking ? RedisCommand.asking + command.encoded : command.encoded
+        let arena = try await mailboxes[0].exchange(bytes, replies: asking ? 2 : 1, blocking: blocking)
+        return RedisReply(arena, asking ? 1 : 0)
+    }
+
+    /// The server's id of the first connection; 0 without one.
+    var clientID: Int { mailboxes[0].clientID.load(ordering: .relaxed) }
+
+    /// Of TLS 1.x; nil without TLS, and before the first connection.
+    var tlsMinorVersion: Int? {
+        mailboxes.lazy.map { Int($0.tlsMinorVersion.load(ordering: .relaxed)) }.first { $0 > 0 }
+    }
+
+    /// Fails what is queued with `closed` and what was written with `lost`, and lets the connections' threads end. Repeatable.
+    func close() { for mailbox in mailboxes { mailbox.close() } }
+
+    func waitUntilEnded() async { for mailbox in mailboxes { await mailbox.waitUntilEnded() } }
+
+    /// Connections that fail are left alone as long as others do not; equals take turns.
+    private var leastLoaded: Mailbox {
+        guard mailboxes.count > 1 else { return mailboxes[0] }
+        let start = turn.add(1, ordering: .relaxed).newValue
+        var best = mailboxes[Int(UInt(bitPattern: start) % UInt(mailboxes.count))]
+        var bestLoad = best.burden
+        for mailbox in mailboxes where mailbox.burden < bestLoad {
+            best = mailbox
+            bestLoad = mailbox.burden
+        }
+        return best
+    }
+}
+
+extension RedisCommand {
+    fileprivate static let asking = RedisCommand("ASKING").encoded
+}
+
+extension Mailbox {
+    fileprivate var burden: Int {
+        load.load(ordering: .relaxed) + (isFailing.load(ordering: .relaxed) ? 1 << 40 : 0)
+    }
+}
+
+extension RedisReply {
+    var isMissingScript: Bool {
+        if case .server("NOSCRIPT", _) = error { true } else { false }
+    }
+}

@@ -1,0 +1,86 @@
+/// Which node owns which slot, as one node of the cluster said.
+struct SlotMap: Sendable {
+    private static let nobody = UInt16.max
+
+    /// Nodes that own slots, or were said to by a redirection.
+    private(set) var primaries: [RedisAddress] = []
+    private(set) var replicas: [RedisAddress] = []
+    /// Index into `primaries`, by slot.
+    private var owners = [UInt16](repeating: nobody, count: HashSlot.count)
+
+    /// The owner's place in `primaries`; nil: nobody serves the slot.
+    func owner(of slot: HashSlot) -> Int? {
+        let index = owners[Int(slot.number)]
+        return index == Self.nobody ? nil : Int(index)
+    }
+
+    subscript(slot: HashSlot) -> RedisAddress? { owner(of: slot).map { primaries[$0] } }
+
+    mutating func move(_ slot: HashSlot, to address: RedisAddress) {
+        owners[Int(slot.number)] = index(of: address)
+    }
+
+    private mutating func index(of address: RedisAddress) -> UInt16 {
+        if let index = primaries.firstIndex(of: address) { return UInt16(index) }
+        primaries.append(address)
+        return UInt16(primaries.count - 1)
+    }
+
+    /// From the reply to CLUSTER SLOTS: `[[first, last, [host, port, id, metadata…], replica…]…]`. A node that does not know its
+    /// own address, or is told to show none, gives no host: then it is the one that was `asked`.
+    init(_ reply: RedisReply, asked: RedisAddress) throws(RedisError) {
+        for range in try reply.array() {
+            let parts = try range.array()
+            let (first, last) = (try range[0].integer(), try range[1].integer())
+            guard parts.count >= 3, (0..<HashSlot.count).contains(first), (first..<HashSlot.count).contains(last) else {
+                throw .unexpectedReply("CLUSTER SLOTS with a range that is none")
+            }
+            guard let primary = try Self.address(parts[2], asked: asked) else { continue }
+            let owner = index(of: primary)
+            for slot in first...last { owners[slot] = owner }
+            for part in parts.dropFirst(3) {
+                if let replica = try Self.address(part, asked: asked), !replicas.contains(replica) {
+                    replicas.append(replica)
+                }
+            }
+        }
+    }
+
+    private static func address(_ node: RedisReply, asked: RedisAddress) throws(RedisError) -> RedisAddress? {
+        let port = try node[1].integer()
+        let host = node[0].isNil ? "" : try node[0].string()
+        return RedisAddress(host: host, port: port, saidBy: asked)
+    }
+}
+
+extension RedisAddress {
+    /// As nodes name each other. Nil: `?`, a node that is told to show a name and has none.
+    init?(host: String, port: Int, saidBy asked: RedisAddress) {
+        guard (1...65_535).contains(port), host != "?" else { return nil }
+        if host.isEmpty {
+            guard case .tcp(let own, _) = asked else { return nil }
+            self = .tcp(host: own, port: port)
+        } else {
+            self = .tcp(host: host, port: port)
+        }
+    }
+}
+
+/// What a node answers about a command that is not for it.
+enum Redirection: Hashable {
+    /// The slot belongs to another node.
+    case moved(HashSlot, RedisAddress)
+    /// The slot is being moved, and these keys are there already, or will be.
+    case ask(RedisAddress)
+
+    /// From `MOVED 3999 127.0.0.1:6381`, or the same with ASK.
+    init?(_ error: RedisError?, from node: RedisAddress) {
+        guard case .server(let code, let message) = error, code == "MOVED" || code == "ASK" else { return nil }
+        let words = message.split(separator: " ")
+        guard words.count >= 3, let slot = Int(words[1]).flatMap(HashSlot.init), let colon = words[2].lastIndex(of: ":"),
+            let port = Int(words[2][colon...].dropFirst()),
+            let address = RedisAddress(host: String(words[2][..<colon]), port: port, saidBy: node)
+        else { return nil }
+        self = code == "MOVED" ? .moved(slot, address) : .ask(address)
+    }
+}

@@ -1,0 +1,203 @@
+internal import Logging
+internal import Synchronization
+
+/// What is known of a cluster's nodes: learnt from any of them, kept while none answers, learnt anew when a command was sent to
+/// the wrong node or a node does not answer.
+///
+/// It holds no connections: a question is a connection of its own, as seldom as it is asked.
+final class Topology: Sendable {
+    private struct State {
+        var map: SlotMap?
+        /// Nodes that gave reason to ask: asked last.
+        var suspects: Set<RedisAddress> = []
+        /// Named by a redirection: asked first.
+        var hint: RedisAddress?
+        var isAsking = false
+        var asked: ContinuousClock.Instant?
+        var waiting: [CheckedContinuation<RedisError?, Never>] = []
+    }
+
+    /// So often one command is sent on, or again after its node was not there.
+    static let mostRedirections = 5
+    /// Between two questions, however many commands go astray.
+    private static let pause = Duration.milliseconds(500)
+    /// A machine that is off says nothing at all.
+    private static let patience = Duration.seconds(2)
+
+    private let seeds: [RedisAddress]
+    private let settings: ConnectionSettings
+    private let state = Mutex(State())
+
+    init(seeds: [RedisAddress], _ settings: ConnectionSettings) {
+        self.seeds = seeds
+        var settings = settings
+        settings.scripts = []
+        settings.threadName = "redis-cluster"
+        settings.options.connectTimeout = min(settings.options.connectTimeout, Self.patience)
+        settings.options.commandTimeout = min(settings.options.commandTimeout, Self.patience)
+        self.settings = settings
+    }
+
+    /// The present map; asks for the first one.
+    func map() async throws(RedisError) -> SlotMap {
+        while true {
+            if let map = known { return map }
+            if let error = await refresh() { throw error }
+        }
+    }
+
+    var known: SlotMap? { state.withLock { $0.map } }
+
+    /// A node said so, which counts until the cluster is asked.
+    func moved(_ slot: HashSlot, to address: RedisAddress) {
+        let isNew = state.withLock { state in
+            guard state.map?[slot] != address else { return false }
+            state.map?.move(slot, to: address)
+            state.hint = address
+            return true
+        }
+        if isNew { refreshSoon() }
+    }
+
+    /// A node does not serve what it should.
+    func suspect(_ address: RedisAddress) {
+        state.withLock { _ = $0.suspects.insert(address) }
+        refreshSoon()
+    }
+
+    /// Nothing waits for the answer.
+    private func refreshSoon() {
+        if state.withLock({ Self.begin(&$0) }) { Task.detached { await self.ask() } }
+    }
+
+    /// Returns when the cluster was asked once more, with what went wrong. Callers share a question.
+    func refresh(suspecting suspect: RedisAddress? = nil) async -> RedisError? {
+        await withCheckedContinuation { continuation in
+            let mustAsk = state.withLock { state in
+                state.waiting.append(continuation)
+                if let suspect { state.suspects.insert(suspect) }
+                return Self.begin(&state)
+            }
+            if mustAsk { Task.detached { await self.ask() } }
+        }
+    }
+
+    private static func begin(_ state: inout State) -> Bool {
+        defer { state.isAsking = true }
+        return !state.isAsking
+    }
+
+    private func ask() async {
+        let clock = ContinuousClock()
+        if let asked = state.withLock({ $0.asked }) { try? await clock.sleep(until: asked + Self.pause) }
+        let outcome = await answer()
+        let waiting = state.withLock { state in
+            if case .success(let map) = outcome {
+                state.map = map
+                state.suspects = []
+                state.hint = nil
+            }
+            state.isAsking = false
+            state.asked = clock.now
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        var failure: RedisError?
+        if case .failure(let error) = outcome {
+            failure = error
+            settings.logger.warning("no node of the Redis cluster tells its slots", metadata: ["error": "\(error)"])
+        }
+        for continuation in waiting { continuation.resume(returning: failure) }
+    }
+
+    /// The first answer counts. Of the refusals one by a server says more than a node that is not there.
+    private func answer() async -> Result<SlotMap, RedisError> {
+        var failures: [String] = []
+        var refusal: RedisError?
+        for address in candidates {
+            do throws(RedisError) {
+                return .success(try await ask(address))
+            } catch {
+                if case .server = error { refusal = refusal ?? error }
+                failures.append(error.why)
+            }
+        }
+        return .failure(refusal ?? .unreachable(failures.joined(separator: "; ")))
+    }
+
+    private var candidates: [RedisAddress] {
+        let (map, hint, suspects) = state.withLock { ($0.map, $0.hint, $0.suspects) }
+        var seen: Set<RedisAddress> = []
+        let all = ((hint.map { [$0] } ?? []) + (map?.primaries ?? []) + (map?.replicas ?? []) + seeds)
+            .filter { seen.insert($0).inserted }
+        return all.filter { !suspects.contains($0) } + all.filter { suspects.contains($0) }
+    }
+
+    private func ask(_ address: RedisAddress) async throws(RedisError) -> SlotMap {
+        let node = RedisNode(settings.at(address), connections: 1)
+        defer { node.close() }
+        let reply = try await node.pipeline([RedisCommand("CLUSTER", ["SLOTS"])])[0]
+        if case .server(let code, let message) = reply.error {
+            guard message.contains("cluster support disabled") else { throw .server(code: code, message: message) }
+            throw .server(code: "NOCLUSTER", message: "\(address) is a single server and no node of a cluster")
+        }
+        let map = try SlotMap(reply, asked: address)
+        guard !map.primaries.isEmpty else { throw .unreachable("\(address) knows of no node with slots") }
+        return map
+    }
+}
+
+extension Topology {
+    /// What follows from an error reply for the map; a redirection is to be followed.
+    func judge(_ error: RedisError?, at address: RedisAddress) -> Redirection? {
+        guard case .server(let code, _) = error else { return nil }
+        if let redirection = Redirection(error, from: address) {
+            if case .moved(let slot, let owner) = redirection { moved(slot, to: owner) }
+            return redirection
+        }
+        if ["MOVED", "CLUSTERDOWN", "READONLY", "MASTERDOWN"].contains(code) { suspect(address) }
+        return nil
+    }
+
+    /// Where a failed command is to be sent instead: to an owner that is another than `address`, once the cluster was asked. Nil:
+    /// nowhere, or it may have been executed.
+    func owner(of slot: HashSlot, insteadOf address: RedisAddress, _ error: RedisError) async -> RedisAddress? {
+        switch error {
+        case .unreachable:
+            _ = await refresh(suspecting: address)
+            let owner = known?[slot]
+            return owner == address ? nil : owner
+        case .lost:
+            suspect(address)
+            return nil
+        case .server, .unexpectedReply, .unroutable, .closed: return nil
+        }
+    }
+
+    /// As a node says it whose cluster has lost a part.
+    static func unserved(_ slot: HashSlot) -> String { "CLUSTERDOWN no node serves \(slot)" }
+
+    static func astray(_ slot: HashSlot) -> String {
+        "TRYAGAIN \(slot) was found at no node in \(mostRedirections) redirections"
+    }
+}
+
+extension ConnectionSettings {
+    /// The same for one node of the cluster.
+    func at(_ address: RedisAddress) -> ConnectionSettings {
+        var settings = self
+        settings.url = url.at(address)
+        return settings
+    }
+}
+
+extension RedisError {
+    /// Without the words about the kind of error, to stand inside another one.
+    var why: String {
+        switch self {
+        case .unreachable(let why), .lost(let why), .unexpectedReply(let why), .unroutable(let why): why
+        case .server(_, let message): message
+        case .closed: description
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import Foundation
+import Redis
+import TestSupport
+import Testing
+
+/// Real clusters: each command finds its node, wherever that is.
+@Suite struct ClusterTests {
+    private static let add = RedisScript(name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])")
+    private static let keys = (0..<60).map { "key-\($0)" }
+
+    @Test func commandsPipelinesAndScriptsReachEveryNode() async throws {
+        let cluster = try await ClusterServers.start()
+        // A seed that is dead, and then one that lives.
+        let url = try RedisURL("redis+cluster://127.0.0.1:\(try freePort()),127.0.0.1:\(cluster.primaries[1].port ?? 0)")
+        let redis = RedisClient(url: url, scripts: [Self.add], logger: quiet)
+        let stored = try await redis.pipeline(Self.keys.map { RedisCommand("SET", [.string($0), .string("v\($0)")]) })
+        #expect(try stored.allSatisfy { try $0.string() == "OK" })
+        let read = try await redis.pipeline(Self.keys.map { RedisCommand("GET", [.string($0)]) })
+        #expect(try read.map { try $0.string() } == Self.keys.map { "v\($0)" })
+        for node in cluster.primaries {
+            #expect(try await cluster.client(of: node).send(RedisCommand("DBSIZE")).integer() > 0)
+        }
+
+        // Lost by all nodes at once, and loaded again by each.
+        for node in cluster.primaries { try await cluster.client(of: node).send(RedisCommand("SCRIPT", ["FLUSH"])) }
+        let sums = try await redis.pipeline(
+            Self.keys.map { RedisCommand(Self.add, keys: [.string("n-\($0)")], arguments: [2]) })
+        #expect(try sums.allSatisfy { try $0.integer() == 2 })
+
+        let both = try await redis.transaction([
+            RedisCommand(Self.add, keys: ["{a}1"], arguments: [5]), RedisCommand("INCR", ["{a}1"]),
+        ])
+        #expect(try both.map { try $0.integer() } == [5, 6])
+        let nodes = try await redis.onEachPrimary([RedisCommand("DBSIZE")])
+        #expect(Set(nodes.map(\.node)) == Set(cluster.primaries.map { "127.0.0.1:\($0.port ?? 0)" }))
+        #expect(try await redis.send(RedisCommand("TIME", near: "{q}")).count == 2)
+
+        // An error reply stays in its place, and what belongs nowhere is not sent at all.
+        let mixed = try await redis.pipeline([
+            RedisCommand("SET", ["foo", "1"]), RedisCommand("LLEN", ["foo"]), RedisCommand("GET", ["bar"]),
+        ])
+        #expect(mixed[1].error != nil && mixed[2].isNil)
+        await #expect(throws: RedisError.unroutable("PING names no key by which a node of the cluster could be chosen")) {
+            try await redis.pipeline([RedisCommand("INCR", ["foo"]), RedisCommand("PING")])
+        }
+        #expect(try await redis.send(RedisCommand("GET", ["foo"])).string() == "1")
+        let parted = "a transaction has keys of two slots, its commands 1 and 2"
+        await #expect(throws: RedisError.unroutable(parted)) {
+            try await redis.transaction([RedisCommand("INCR", ["foo"]), RedisCommand("INCR", ["bar"])])
+        }
+        await redis.close()
+        await #expect(throws: RedisError.closed) { try await redis.send(RedisCommand("GET", ["foo"])) }
+    }
+
+    @Test func aSlotThatMovesIsFollowed() async throws {
+        let cluster = try await ClusterServers.start()
+        let redis = RedisClient(url: cluster.url, scripts: [Self.add], logger: quiet)
+        let blocking = redis.blockingConnection()
+        let tag = "{q}"
+        let (source, slot) = (try await cluster.primary(of: tag), try await cluster.slot(of: tag))
+        let target = try #require(cluster.primaries.first { $0 !== source })
+        _ = try await redis.pipeline(["SET", "INCR"].map { RedisCommand($0, $0 == "SET" ? ["{q}a", "1"] : ["{q}b"]) })
+        try await redis.send(RedisCommand("XGROUP", ["CREATE", "{q}s", "g", "$", "MKSTREAM"]))
+
+        // On its way: one key is there already, the others are not yet, and one that never was is made there.
+        try await cluster.beginMove(slot: slot, from: source, to: target)
+        try await cluster.moveKeys(["{q}a"], from: source, to: target)
+        let replies = try await redis.pipeline([
+            RedisCommand("GET", ["{q}a"]), RedisCommand("GET", ["{q}b"]), RedisCommand("GET", ["elsewhere"]),
+            RedisCommand(Self.add, keys: ["{q}new"], arguments: [3]), RedisCommand("INCR", ["{q}a"]),
+        ])
+        #expect(try replies[0].string() == "1" && replies[1].string() == "1" && replies[2].isNil)
+        #expect(try replies[3].integer() == 3 && replies[4].integer() == 2)
+        let there = try await redis.transaction([
+            RedisCommand("INCR", ["{q}a"]), RedisCommand(Self.add, keys: ["{q}a"], arguments: [4]),
+        ])
+        #expect(try there.map { try $0.integer() } == [3, 7])
+
+        // A reader that waits at the old owner is sent on when the slot has gone, and finds the entry at the new one.
+        let read = RedisCommand(
+            "XREADGROUP", ["GROUP", "g", "c", "COUNT", 10, "BLOCK", 20_000, "STREAMS", "{q}s", ">"])
+        async let entries = blocking.send(read, blockingFor: .seconds(20))
+        try await eventually("the reader waits") {
+            try await cluster.client(of: source).info(section: "clients")["blocked_clients"] == "1"
+        }
+        try await cluster.moveKeys(["{q}b", "{q}s"], from: source, to: target)
+        try await cluster.endMove(slot: slot, from: source, to: target)
+        try await eventually("the reader waits at the new owner") {
+            try await cluster.client(of: target).info(section: "clients")["blocked_clients"] == "1"
+        }
+        try await redis.send(RedisCommand("XADD", ["{q}s", "1-1", "f", "v"]))
+        #expect(try await entries[0][1][0][0].string() == "1-1")
+        // MOVED by now, for each kind of call.
+        #expect(try await redis.send(RedisCommand(Self.add, keys: ["{q}b"], arguments: [1])).integer() == 2)
+        #expect(try await redis.transaction([RedisCommand("INCR", ["{q}b"])])[0].integer() == 3)
+        // Interrupted there, not where it began.
+        async let nothing = blocking.send(read, blockingFor: .seconds(20))
+        try await eventually("the reader waits again") {
+            try await cluster.client(of: target).info(section: "clients")["blocked_clients"] == "1"
+        }
+        await blocking.interrupt()
+        #expect(try await nothing.isNil)
+        blocking.close()
+        await redis.close()
+    }
+
+    @Test func aPrimaryThatIsKilledIsReplacedByItsReplica() async throws {
+        let cluster = try await ClusterServers.start(replicated: true)
+        let redis = RedisClient(url: cluster.url, scripts: [Self.add], logger: quiet)
+        let blocking = redis.blockingConnection()
+        try await redis.send(RedisCommand("XGROUP", ["CREATE", "{q}s", "g", "$", "MKSTREAM"]))
+        // WAIT asks each node for its own writes.
+        let confirmed = await redis.pipeline(
+            Self.keys.map { RedisCommand("INCR", [.string($0)]) }, eachNodeThen: RedisCommand("WAIT", [1, 4_000]))
+        for outcome in confirmed {
+            let answer = try outcome.get()
+            #expect(try answer.reply.integer() == 1 && answer.last.integer() == 1)
+        }
+        #expect(try await redis.separate(silence: .seconds(1)).send(RedisCommand("GET", ["key-1"])).string() == "1")
+
+        let killed = try await cluster.primary(of: "{q}")
+        let read = RedisCommand(
+            "XREADGROUP", ["GROUP", "g", "c", "COUNT", 10, "BLOCK", 20_000, "STREAMS", "{q}s", ">"])
+        async let broken = blocking.send(read, blockingFor: .seconds(20))
+        try await eventually("the reader waits") {
+            try await cluster.client(of: killed).info(section: "clients")["blocked_clients"] == "1"
+        }
+        killed.signal(SIGKILL)
+        do {
+            _ = try await broken
+            Issue.record("a reply of a killed server")
+        } catch {}
+        try await eventually("all slots take writes again", within: .seconds(60)) {
+            do {
+                return try await redis.pipeline(Self.keys.map { RedisCommand("INCR", [.string($0)]) })
+                    .allSatisfy { $0.error == nil }
+            } catch let error as RedisError {
+                // What may be repeated only by those who bear it says so.
+                #expect(error.isRetriable, "\(error)")
+                return false
+            }
+        }
+        try await eventually("the streams take writes again", within: .seconds(60)) {
+            (try? await redis.send(RedisCommand("XADD", ["{q}s", "1-1", "f", "v"]))) != nil
+        }
+        try await eventually("the reader goes on") {
+            guard let entries = try? await blocking.send(read, blockingFor: .seconds(20)) else { return false }
+            return try entries[0][1][0][0].string() == "1-1"
+        }
+        #expect(try await redis.onEachPrimary([RedisCommand("DBSIZE")]).count == 3)
+        blocking.close()
+        await redis.close()
+    }
+
+    @Test func aNodeThatIsGoneFailsWhatIsItsOwn() async throws {
+        let cluster = try await ClusterServers.start()
+        let redis = RedisClient(url: cluster.url, options: .impatient, logger: quiet)
+        _ = try await redis.pipeline(Self.keys.map { RedisCommand("INCR", [.string($0)]) })
+        let gone = try await cluster.primary(of: "{q}")
+        let here = try #require(cluster.primaries.first { $0 !== gone })
+        let kept = "{\(try await key(at: here, cluster))}"
+        // Its other half goes on, as operators may want it of a cluster.
+        for node in cluster.primaries {
+            try await cluster.client(of: node).send(
+                RedisCommand("CONFIG", ["SET", "cluster-require-full-coverage", "no"]))
+        }
+        gone.signal(SIGKILL)
+        try await eventually("it is known to be gone") {
+            do throws(RedisError) {
+                try await redis.send(RedisCommand("INCR", ["{q}"]))
+                return false
+            } catch {
+                if case .unreachable = error { return true }
+                return false
+            }
+        }
+        // Parts that were executed make the whole a command that may have been.
+        do throws(RedisError) {
+            _ = try await redis.pipeline([RedisCommand("INCR", [.string(kept)]), RedisCommand("INCR", ["{q}"])])
+            Issue.record("a reply of a dead node")
+        } catch {
+            guard case .lost = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+        #expect(try await redis.send(RedisCommand("GET", [.string(kept)])).string() == "1")
+        // Steps behind the one that failed are not begun.
+        await #expect(throws: RedisError.self) {
+            try await redis.pipeline(
+                [RedisCommand("INCR", ["{q}"]), RedisCommand("INCR", [.string(kept)])], inStepsAt: [1])
+        }
+        #expect(try await redis.send(RedisCommand("GET", [.string(kept)])).string() == "1")
+        await redis.close()
+    }
+
+    @Test func aSingleServerIsToldFromACluster() async throws {
+        let server = try await RedisServer.start(tcp: true)
+        let redis = RedisClient(url: ClusterServers.url([server]), logger: quiet)
+        do throws(RedisError) {
+            try await redis.send(RedisCommand("GET", ["a"]))
+            Issue.record("a single server is no cluster")
+        } catch {
+            #expect(error == .server(code: "NOCLUSTER", message: "127.0.0.1:\(server.port ?? 0) is a single server and no node of a cluster"))
+            #expect("\(error)".contains("use redis://"))
+        }
+        await redis.close()
+    }
+
+    private func key(at node: RedisServer, _ cluster: ClusterServers) async throws -> String {
+        for number in 0..<100 where try await cluster.primary(of: "\(number)") === node { return "\(number)" }
+        throw NeverHappened(description: "a key of a node")
+    }
+}

@@ -1,0 +1,59 @@
+import Testing
+
+@testable import Redis
+
+@Suite struct HashSlotTests {
+    /// Of the cluster specification, and what `CLUSTER KEYSLOT` of Redis 7.0 answers.
+    @Test(arguments: [
+        ("123456789", 0x31C3), ("", 0), ("foo", 12_182), ("bar", 5_061), ("{q}", 11_958), ("ll:{q}:shop:10", 11_958),
+        ("{user1000}.following", 3_443), ("{user1000}.followers", 3_443), ("foo{}{bar}", 8_363), ("foo{{bar}}zap", 4_015),
+        ("foo{bar}{zap}", 5_061), ("{", 4_092), ("}{", 12_793),
+    ])
+    func isTheOneOfTheSpecification(key: String, slot: Int) {
+        #expect(HashSlot(key: key).number == slot & 0x3FFF)
+    }
+
+    @Test func commandsAreForTheSlotOfTheirKeys() throws {
+        let script = RedisScript(name: "s", source: "return 1")
+        let commands = [
+            RedisCommand("get", ["foo"]), RedisCommand("SET", ["foo", "bar"]), RedisCommand("DEL", ["foo", "{foo}2"]),
+            RedisCommand("XGROUP", ["CREATE", "foo", "g", "$"]), RedisCommand("OBJECT", ["ENCODING", "foo"]),
+            RedisCommand(script, keys: ["foo", "a{foo}"], arguments: ["bar"]),
+            RedisCommand("EVAL", ["return 1", "1", "foo", "bar"]), RedisCommand("TIME", near: "foo"),
+            RedisCommand("XREADGROUP", ["GROUP", "STREAMS", "STREAMS", "STREAMS", "foo", "{foo}2", ">", ">"]),
+            RedisCommand("XREAD", ["COUNT", 1, "STREAMS", "foo", "0"]), RedisCommand("SET", ["foo", .bytes([0, 13, 10])]),
+        ]
+        for command in commands { #expect(try command.slot().number == 12_182) }
+    }
+
+    /// Nothing is sent to a node that it may not be for.
+    @Test func whatHasNoOneSlotIsRefused() {
+        let script = RedisScript(name: "s", source: "return 1")
+        let refused: [(RedisCommand, String)] = [
+            (RedisCommand("PING"), "PING"), (RedisCommand("SCAN", ["0"]), "SCAN"), (RedisCommand("FLUSHALL"), "FLUSHALL"),
+            (RedisCommand("BRANDNEW", ["foo"]), "BRANDNEW"), (RedisCommand("GET"), "fewer keys"),
+            (RedisCommand("DEL", ["foo", "bar"]), "foo and bar"), (RedisCommand(script, keys: []), "no key"),
+            (RedisCommand(script, keys: ["ll:{a}", "ll:{b}"]), "ll:{a} and ll:{b}"),
+        ]
+        for (command, words) in refused {
+            do throws(RedisError) {
+                Issue.record("\(words): \(try command.slot())")
+            } catch {
+                #expect("\(error)".contains(words) && "\(error)".hasPrefix("no node of the Redis cluster"))
+            }
+        }
+    }
+
+    @Test func redirectionsAreRead() {
+        let node = RedisAddress.tcp(host: "10.0.0.1", port: 6379)
+        func read(_ text: String) -> Redirection? { Redirection(RedisError(reply: text), from: node) }
+        let slot = HashSlot(3_999)
+        #expect(slot.map { .moved($0, .tcp(host: "127.0.0.1", port: 6381)) } == read("MOVED 3999 127.0.0.1:6381"))
+        #expect(read("ASK 3999 ::1:6381") == .ask(.tcp(host: "::1", port: 6381)))
+        // A node that does not know its own address means the one that was asked.
+        #expect(read("ASK 3999 :6381") == .ask(.tcp(host: "10.0.0.1", port: 6381)))
+        for text in ["ASK 3999 ?:6381", "MOVED 16384 a:1", "MOVED", "ASK 1 a", "ERR MOVED 1 a:1"] {
+            #expect(read(text) == nil, "\(text)")
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Logging
+public import Redis
+
+/// A Redis Cluster of the test's own: servers on free ports of 127.0.0.1, the slots dealt out evenly in ranges.
+public final class ClusterServers: Sendable {
+    public let primaries: [RedisServer]
+    /// One of each primary, in their order, or none.
+    public let replicas: [RedisServer]
+    private let clients: [RedisClient]
+
+    /// Returns when every node thinks the cluster complete, which no node does in its first two seconds.
+    public static func start(
+        primaries: Int = 3, replicated: Bool = false, append: Bool = false
+    ) async throws -> ClusterServers {
+        var servers: [RedisServer] = []
+        for _ in 0..<(replicated ? 2 * primaries : primaries) {
+            servers.append(try await RedisServer.start(append: append, tcp: true, extra: try Self.options()))
+        }
+        let cluster = ClusterServers(servers, primaries: primaries)
+        try await cluster.form()
+        return cluster
+    }
+
+    /// What makes a server a node, which the others give up after a second and not after 15.
+    static func options() throws -> [String] {
+        [
+            "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", "\(try freePort())",
+            "--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0",
+            "--repl-diskless-sync-delay", "0",
+        ]
+    }
+
+    init(_ servers: [RedisServer], primaries count: Int) {
+        primaries = Array(servers.prefix(count))
+        replicas = Array(servers.dropFirst(count))
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        clients = servers.map { RedisClient(url: $0.socketURL, connections: 1, logger: logger) }
+    }
+
+    func form() async throws {
+        let all = primaries + replicas
+        for (index, client) in clients.prefix(primaries.count).enumerated() {
+            let range = Self.range(index, of: primaries.count)
+            try await client.send(
+                RedisCommand("CLUSTER", ["ADDSLOTSRANGE", .int(range.lowerBound), .int(range.upperBound - 1)]))
+        }
+        for (index, client) in clients.enumerated() {
+            for other in all[..<index] {
+                let bus = try await self.client(of: other).configValue("cluster-port") ?? ""
+                try await client.send(
+                    RedisCommand("CLUSTER", ["MEET", "127.0.0.1", .int(other.port ?? 0), .string(bus)]))
+            }
+        }
+        for (index, client) in clients.dropFirst(primaries.count).enumerated() {
+            let primary = try await id(of: primaries[index])
+            try await eventually("a replica knows its primary") {
+                let reply = try await client.pipeline([RedisCommand("CLUSTER", ["REPLICATE", .string(primary)])])[0]
+                return reply.error == nil
+            }
+        }
+        for (index, client) in clients.enumerated() {
+            try await eventually("node \(index) thinks the cluster complete") {
+                let text = try await client.send(RedisCommand("CLUSTER", ["INFO"])).string()
+                return text.contains("cluster_state:ok") && text.contains("cluster_known_nodes:\(all.count)\r")
+            }
+        }
+        for client in clients.dropFirst(primaries.count) {
+            try await eventually("a replica has its primary's data") {
+                try await client.info(section: "replication")["master_link_status"] == "up"
+            }
+        }
+        // Each primary tells of every replica, so that whoever asks one learns them all.
+        for client in clients.prefix(primaries.count) {
+            try await eventually("the primaries know the replicas") {
+                let ranges = try await client.send(RedisCommand("CLUSTER", ["SLOTS"])).array()
+                return ranges.count == primaries.count && ranges.allSatisfy { $0.count == (replicas.isEmpty ? 3 : 4) }
+            }
+        }
+    }
+
+    private static func range(_ index: Int, of count: Int) -> Range<Int> {
+        16_384 * index / count..<16_384 * (index + 1) / count
+    }
+
+    /// `redis+cluster://127.0.0.1:port,…`, of all nodes or of these.
+    public var url: RedisURL { Self.url(primaries + replicas) }
+
+    public static func url(_ nodes: [RedisServer]) -> RedisURL {
+        let text = "redis+cluster://" + nodes.map { "127.0.0.1:\($0.port ?? 0)" }.joined(separator: ",")
+        do { return try RedisURL(text) } catch { fatalError("\(error)") }
+    }
+
+    /// A client of that node alone.
+    public func client(of node: RedisServer) -> RedisClient {
+        guard let index = (primaries + replicas).firstIndex(where: { $0 === node }) else { fatalError("no such node") }
+        return clients[index]
+    }
+
+    public func id(of node: RedisServer) async throws -> String {
+        try await client(of: node).send(RedisCommand("CLUSTER", ["MYID"])).string()
+    }
+
+    /// Where a key was when the cluster was made.
+    public func slot(of key: String) async throws -> Int {
+        try await clients[0].send(RedisCommand("CLUSTER", ["KEYSLOT", .string(key)])).integer()
+    }
+
+    public func primary(of key: String) async throws -> RedisServer {
+        let slot = try await slot(of: key)
+        return primaries[primaries.indices.first { Self.range($0, of: primaries.count).contains(slot) } ?? 0]
+    }
+
+    /// The slot is on its way from one node to another: keys that are not here any more are asked for there.
+    public func beginMove(slot: Int, from source: RedisServer, to target: RedisServer) async throws {
+        try await client(of: target).send(
+            RedisCommand("CLUSTER", ["SETSLOT", .int(slot), "IMPORTING", .string(try await id(of: source))]))
+        try await client(of: source).send(
+            RedisCommand("CLUSTER", ["SETSLOT", .int(slot), "MIGRATING", .string(try await id(of: target))]))
+    }
+
+    public func moveKeys(_ keys: [String], from source: RedisServer, to target: RedisServer) async throws {
+        try await client(of: source).send(
+            RedisCommand(
+                "MIGRATE",
+                ["127.0.0.1", .int(target.port ?? 0), "", "0", "5000", "KEYS"] + keys.map { .string($0) }))
+    }
+
+    public func endMove(slot: Int, from source: RedisServer, to target: RedisServer) async throws {
+        let owner = try await id(of: target)
+        for node in [target, source] {
+            try await client(of: node).send(RedisCommand("CLUSTER", ["SETSLOT", .int(slot), "NODE", .string(owner)]))
+        }
+    }
+
+    public func stop() { for server in primaries + replicas { server.stop() } }
+}

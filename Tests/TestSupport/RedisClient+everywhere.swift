@@ -1,0 +1,27 @@
+public import Redis
+
+/// Commands without keys, at one server or at every primary of a cluster.
+extension RedisClient {
+    @discardableResult
+    public func everywhere(_ name: String, _ arguments: RedisArgument...) async throws -> [RedisReply] {
+        let replies = try await onEachPrimary([RedisCommand(name, arguments)]).map { $0.replies[0] }
+        for reply in replies { if let error = reply.error { throw error } }
+        return replies
+    }
+
+    public func keys(_ pattern: String) async throws -> [String] {
+        try await everywhere("KEYS", .string(pattern)).flatMap { try $0.array().map { try $0.string() } }
+    }
+
+    public func keyCount() async throws -> Int {
+        try await everywhere("DBSIZE").reduce(0) { try $0 + $1.integer() }
+    }
+
+    /// A number of INFO, of all servers together.
+    public func total(_ field: String, of section: RedisArgument) async throws -> Int {
+        try await everywhere("INFO", section).reduce(0) { sum, reply in
+            let line = try reply.string().split(whereSeparator: \.isNewline).first { $0.hasPrefix(field + ":") }
+            return sum + (line.flatMap { Int($0.dropFirst(field.count + 1)) } ?? 0)
+        }
+    }
+}
