@@ -47,5 +47,7 @@ struct CommandFailure: Error {
     }
 
     private static let unreadyCodes: Set = ["LOADING", "MASTERDOWN", "CLUSTERDOWN"]
-    private static let misconfiguredCodes: Set = ["NOAUTH", "WRONGPASS", "NOPERM", "READONLY", "MOVED", "NOCLUSTER", "NOPROTO"]
+    private static let misconfiguredCodes: Set = [
+        "NOAUTH", "WRONGPASS", "NOPERM", "READONLY", "MOVED", "NOCLUSTER", "NOPROTO",
+    ]
 }

@@ -40,7 +40,8 @@ public final class RedisClient: Sendable {
             settings.options.commandTimeout += silence
             settings.scripts = []
             return RedisClient(.one(RedisNode(settings, connections: 1), settings))
-        case .cluster(let cluster, let settings): return RedisClient(.cluster(cluster.separate(silence: silence), settings))
+        case .cluster(let cluster, let settings):
+            return RedisClient(.cluster(cluster.separate(silence: silence), settings))
         }
     }
 

@@ -12,17 +12,21 @@ extension RedisCommand {
     /// Every command that may be sent to a cluster by its keys. What is not listed is refused, and not guessed.
     private static let keys: [String: Keys] = {
         let first = """
-            DUMP EXPIRE EXPIREAT EXPIRETIME GET GETDEL GETSET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HMSET HSCAN HSET HSETNX HVALS \
-            INCR INCRBY LLEN LPUSH LRANGE PERSIST PEXPIRE PEXPIREAT PEXPIRETIME PTTL RESTORE RPUSH SADD SCARD SET SETNX SISMEMBER SMEMBERS \
-            SMISMEMBER SREM SSCAN STRLEN TTL TYPE XACK XADD XAUTOCLAIM XCLAIM XDEL XLEN XPENDING XRANGE XREVRANGE XTRIM ZADD ZCARD \
-            ZCOUNT ZMSCORE ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYSCORE ZREVRANGE ZREVRANK ZSCAN ZSCORE
+            DUMP EXPIRE EXPIREAT EXPIRETIME GET GETDEL GETSET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HMSET HSCAN HSET
+            HSETNX HVALS INCR INCRBY LLEN LPUSH LRANGE PERSIST PEXPIRE PEXPIREAT PEXPIRETIME PTTL RESTORE RPUSH SADD SCARD SET
+            SETNX SISMEMBER SMEMBERS SMISMEMBER SREM SSCAN STRLEN TTL TYPE XACK XADD XAUTOCLAIM XCLAIM XDEL XLEN XPENDING XRANGE
+            XREVRANGE XTRIM ZADD ZCARD ZCOUNT ZMSCORE ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYSCORE ZREVRANGE
+            ZREVRANK ZSCAN ZSCORE
             """
         let groups: [(String, Keys)] = [
             (first, .first), ("MEMORY OBJECT XGROUP XINFO", .second), ("DEL EXISTS MGET TOUCH UNLINK", .all),
             ("EVAL EVALSHA EVALSHA_RO EVAL_RO", .counted), ("XREAD XREADGROUP", .streams),
         ]
-        return Dictionary(
-            uniqueKeysWithValues: groups.flatMap { words, keys in words.split(separator: " ").map { (String($0), keys) } })
+        var keys: [String: Keys] = [:]
+        for (words, place) in groups {
+            for word in words.split(whereSeparator: \.isWhitespace) { keys[String(word)] = place }
+        }
+        return keys
     }()
 
     /// Throws `unroutable` for a command without keys that was not given one to go by, and for keys of two slots.

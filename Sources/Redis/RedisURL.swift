@@ -49,7 +49,8 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
 
     public init(_ text: String) throws(RedisURLError) {
         guard let end = text.firstRange(of: "://") else {
-            throw RedisURLError(description: "it must begin with redis://, redis+sentinel://, redis+cluster:// or unix://")
+            throw RedisURLError(
+                description: "it must begin with redis://, redis+sentinel://, redis+cluster:// or unix://")
         }
         let name = text[..<end.lowerBound].lowercased()
         // An s as https has it: `rediss`, `rediss+sentinel`.
@@ -114,12 +115,9 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
 
     private static func scheme(_ text: String) throws(RedisURLError) -> Scheme {
         if let scheme = Scheme(rawValue: text) { return scheme }
-        switch text {
-        default:
-            throw RedisURLError(
-                description: "its scheme is not known: use redis://, redis+sentinel://, redis+cluster://, the same with "
-                    + "rediss for TLS, or unix://")
-        }
+        throw RedisURLError(
+            description: "its scheme is not known: use redis://, redis+sentinel://, redis+cluster://, the same with "
+                + "rediss for TLS, or unix://")
     }
 
     /// The same for one of a cluster's nodes.

@@ -118,7 +118,10 @@ final class Topology: Sendable {
             do throws(RedisError) {
                 return .success(try await ask(address))
             } catch {
-                if case .server = error { refusal = refusal ?? error }
+                switch error {
+                case .server, .insecure: refusal = refusal ?? error
+                default: break
+                }
                 failures.append(error.why)
             }
         }
@@ -170,7 +173,7 @@ extension Topology {
         case .lost:
             suspect(address)
             return nil
-        case .server, .unexpectedReply, .unroutable, .closed: return nil
+        case .insecure, .server, .unexpectedReply, .unroutable, .closed: return nil
         }
     }
 
@@ -195,7 +198,9 @@ extension RedisError {
     /// Without the words about the kind of error, to stand inside another one.
     var why: String {
         switch self {
-        case .unreachable(let why), .lost(let why), .unexpectedReply(let why), .unroutable(let why): why
+        case .unreachable(let why), .insecure(let why, _), .lost(let why), .unexpectedReply(let why),
+            .unroutable(let why):
+            why
         case .server(_, let message): message
         case .closed: description
         }

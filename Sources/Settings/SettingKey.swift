@@ -40,7 +40,8 @@ public struct SettingKey: Sendable, Hashable {
 extension SettingKey {
     public static let redisURL = SettingKey(
         "redis.url", .text, "redis://127.0.0.1:6379/0",
-        "Redis: redis://[user:password@]host:port/db, unix:///path or redis+sentinel://host:port,…/name/db; rediss with TLS"
+        "Redis: redis://[user:password@]host:port/db, unix:///path, redis+sentinel://host:port,…/name/db or "
+            + "redis+cluster://host:port,…; rediss with TLS"
     )
     public static let redisCAFile = SettingKey(
         "redis.ca_file", .text, nil, "PEM roots for Redis with TLS; default: those of the system")

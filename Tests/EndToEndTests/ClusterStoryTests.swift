@@ -5,7 +5,8 @@ import Testing
 /// Redis Cluster, three primaries with a replica each: gateway, workers and commands, and a primary that dies.
 @Suite("Redis Cluster")
 struct ClusterStoryTests {
-    @Test("Names on every node, from the command line to the devices; then the node of the streams is killed in mid-push")
+    @Test(
+        "Names on every node, from the command line to the devices; then the node of the streams is killed in mid-push")
     func story() async throws {
         let cluster = try await ClusterServers.start(replicated: true, append: true)
         let deployment = try await Deployment.start(

@@ -11,7 +11,8 @@ import Testing
     @Test func commandsPipelinesAndScriptsReachEveryNode() async throws {
         let cluster = try await ClusterServers.start()
         // A seed that is dead, and then one that lives.
-        let url = try RedisURL("redis+cluster://127.0.0.1:\(try freePort()),127.0.0.1:\(cluster.primaries[1].port ?? 0)")
+        let url = try RedisURL(
+            "redis+cluster://127.0.0.1:\(try freePort()),127.0.0.1:\(cluster.primaries[1].port ?? 0)")
         let redis = RedisClient(url: url, scripts: [Self.add], logger: quiet)
         let stored = try await redis.pipeline(Self.keys.map { RedisCommand("SET", [.string($0), .string("v\($0)")]) })
         #expect(try stored.allSatisfy { try $0.string() == "OK" })
@@ -40,7 +41,8 @@ import Testing
             RedisCommand("SET", ["foo", "1"]), RedisCommand("LLEN", ["foo"]), RedisCommand("GET", ["bar"]),
         ])
         #expect(mixed[1].error != nil && mixed[2].isNil)
-        await #expect(throws: RedisError.unroutable("PING names no key by which a node of the cluster could be chosen")) {
+        await #expect(throws: RedisError.unroutable("PING names no key by which a node of the cluster could be chosen"))
+        {
             try await redis.pipeline([RedisCommand("INCR", ["foo"]), RedisCommand("PING")])
         }
         #expect(try await redis.send(RedisCommand("GET", ["foo"])).string() == "1")
@@ -194,6 +196,23 @@ import Testing
         await redis.close()
     }
 
+    @Test func everyNodeIsReachedThroughTLS() async throws {
+        let authority = try TestAuthority()
+        let cluster = try await ClusterServers.start(authority)
+        var options = RedisOptions()
+        options.tls = RedisTLSFiles(roots: authority.caFile, certificate: nil, key: nil)
+        let redis = RedisClient(url: try cluster.tlsURL(), options: options, logger: quiet)
+        let replies = try await redis.pipeline(Self.keys.map { RedisCommand("INCR", [.string($0)]) })
+        #expect(try replies.allSatisfy { try $0.integer() == 1 })
+        #expect(redis.encryption == "TLS 1.3")
+        #expect(try await redis.onEachPrimary([RedisCommand("DBSIZE")]).count == 3)
+        let blocking = redis.blockingConnection()
+        let read = RedisCommand("XREAD", ["BLOCK", 10, "STREAMS", "{q}s", "0"])
+        #expect(try await blocking.send(read, blockingFor: .milliseconds(10)).isNil)
+        blocking.close()
+        await redis.close()
+    }
+
     @Test func aSingleServerIsToldFromACluster() async throws {
         let server = try await RedisServer.start(tcp: true)
         let redis = RedisClient(url: ClusterServers.url([server]), logger: quiet)
@@ -201,7 +220,11 @@ import Testing
             try await redis.send(RedisCommand("GET", ["a"]))
             Issue.record("a single server is no cluster")
         } catch {
-            #expect(error == .server(code: "NOCLUSTER", message: "127.0.0.1:\(server.port ?? 0) is a single server and no node of a cluster"))
+            #expect(
+                error
+                    == .server(
+                        code: "NOCLUSTER",
+                        message: "127.0.0.1:\(server.port ?? 0) is a single server and no node of a cluster"))
             #expect("\(error)".contains("use redis://"))
         }
         await redis.close()

@@ -6,7 +6,8 @@ import Testing
     /// Of the cluster specification, and what `CLUSTER KEYSLOT` of Redis 7.0 answers.
     @Test(arguments: [
         ("123456789", 0x31C3), ("", 0), ("foo", 12_182), ("bar", 5_061), ("{q}", 11_958), ("ll:{q}:shop:10", 11_958),
-        ("{user1000}.following", 3_443), ("{user1000}.followers", 3_443), ("foo{}{bar}", 8_363), ("foo{{bar}}zap", 4_015),
+        ("{user1000}.following", 3_443), ("{user1000}.followers", 3_443), ("foo{}{bar}", 8_363),
+        ("foo{{bar}}zap", 4_015),
         ("foo{bar}{zap}", 5_061), ("{", 4_092), ("}{", 12_793),
     ])
     func isTheOneOfTheSpecification(key: String, slot: Int) {
@@ -21,7 +22,8 @@ import Testing
             RedisCommand(script, keys: ["foo", "a{foo}"], arguments: ["bar"]),
             RedisCommand("EVAL", ["return 1", "1", "foo", "bar"]), RedisCommand("TIME", near: "foo"),
             RedisCommand("XREADGROUP", ["GROUP", "STREAMS", "STREAMS", "STREAMS", "foo", "{foo}2", ">", ">"]),
-            RedisCommand("XREAD", ["COUNT", 1, "STREAMS", "foo", "0"]), RedisCommand("SET", ["foo", .bytes([0, 13, 10])]),
+            RedisCommand("XREAD", ["COUNT", 1, "STREAMS", "foo", "0"]),
+            RedisCommand("SET", ["foo", .bytes([0, 13, 10])]),
         ]
         for command in commands { #expect(try command.slot().number == 12_182) }
     }
@@ -30,7 +32,8 @@ import Testing
     @Test func whatHasNoOneSlotIsRefused() {
         let script = RedisScript(name: "s", source: "return 1")
         let refused: [(RedisCommand, String)] = [
-            (RedisCommand("PING"), "PING"), (RedisCommand("SCAN", ["0"]), "SCAN"), (RedisCommand("FLUSHALL"), "FLUSHALL"),
+            (RedisCommand("PING"), "PING"), (RedisCommand("SCAN", ["0"]), "SCAN"),
+            (RedisCommand("FLUSHALL"), "FLUSHALL"),
             (RedisCommand("BRANDNEW", ["foo"]), "BRANDNEW"), (RedisCommand("GET"), "fewer keys"),
             (RedisCommand("DEL", ["foo", "bar"]), "foo and bar"), (RedisCommand(script, keys: []), "no key"),
             (RedisCommand(script, keys: ["ll:{a}", "ll:{b}"]), "ll:{a} and ll:{b}"),

@@ -18,6 +18,7 @@ import Testing
         ("redis+sentinel://a,b:1,[::1]:2/my.main_1-b/3", "redis+sentinel://a:26379,b:1,[::1]:2/my.main_1-b/3"),
         ("redis+sentinel://u:secret@a,b/lamp/?sentinel_password=s%26", "redis+sentinel://u:***@a:26379,b:26379/lamp/0"),
         ("redis+cluster://a", "redis+cluster://a:6379"), ("redis+cluster://a/0", "redis+cluster://a:6379"),
+        ("rediss+cluster://a:1,b", "rediss+cluster://a:1,b:6379"),
         ("redis+cluster://u:secret@a,b:1,[::1]:2/", "redis+cluster://u:***@a:6379,b:1,[::1]:2"),
         ("unix:///run/redis.sock", "unix:///run/redis.sock"),
         ("unix:///run/redis.sock?db=0", "unix:///run/redis.sock"),
@@ -70,7 +71,9 @@ import Testing
         let alphabet = Array("redisunix:/@[],%?#=db019aé\0 ".unicodeScalars)
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {
-            var text = ["redis://", "unix://", "redis+sentinel://", "redis+cluster://", ""].randomElement(using: &generator) ?? ""
+            var text =
+                ["redis://", "unix://", "redis+sentinel://", "redis+cluster://", ""].randomElement(using: &generator)
+                ?? ""
             for _ in 0..<Int.random(in: 0...24, using: &generator) {
                 text.unicodeScalars.append(alphabet.randomElement(using: &generator) ?? "a")
             }

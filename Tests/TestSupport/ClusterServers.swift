@@ -8,6 +8,26 @@ public final class ClusterServers: Sendable {
     /// One of each primary, in their order, or none.
     public let replicas: [RedisServer]
     private let clients: [RedisClient]
+    /// Spoken to through TLS, and speaking it among themselves, where it is not nil; each node's port for that.
+    private let tlsPorts: [Int]?
+
+    /// Three primaries that a client reaches through TLS.
+    public static func start(_ authority: TestAuthority) async throws -> ClusterServers {
+        var servers: [RedisServer] = []
+        var ports: [Int] = []
+        let files = EncryptedRedis.options(authority, try authority.issue("node")).flatMap { line in
+            let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
+            return ["--" + parts[0], parts[1]]
+        }
+        for _ in 0..<3 {
+            ports.append(try freePort())
+            let extra = ["--tls-port", "\(ports[ports.count - 1])", "--tls-cluster", "yes"] + files
+            servers.append(try await node(extra: extra))
+        }
+        let cluster = ClusterServers(servers, primaries: servers.count, tlsPorts: ports)
+        try await cluster.form()
+        return cluster
+    }
 
     /// Returns when every node thinks the cluster complete, which no node does in its first two seconds.
     public static func start(
@@ -15,15 +35,25 @@ public final class ClusterServers: Sendable {
     ) async throws -> ClusterServers {
         var servers: [RedisServer] = []
         for _ in 0..<(replicated ? 2 * primaries : primaries) {
-            servers.append(try await RedisServer.start(append: append, tcp: true, extra: try Self.options()))
+            servers.append(try await node(append: append))
         }
         let cluster = ClusterServers(servers, primaries: primaries)
         try await cluster.form()
         return cluster
     }
 
-    /// What makes a server a node, which the others give up after a second and not after 15.
-    static func options() throws -> [String] {
+    /// A server that is a node, which the others give up after a second and not after 15. Of its two ports one may be taken
+    /// by somebody else at this very moment; then it gets others.
+    static func node(append: Bool = false, extra: [String] = []) async throws -> RedisServer {
+        for _ in 0..<4 {
+            do {
+                return try await RedisServer.start(append: append, tcp: true, extra: try options() + extra)
+            } catch RedisServerError.failed {}
+        }
+        return try await RedisServer.start(append: append, tcp: true, extra: try options() + extra)
+    }
+
+    private static func options() throws -> [String] {
         [
             "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", "\(try freePort())",
             "--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0",
@@ -31,7 +61,8 @@ public final class ClusterServers: Sendable {
         ]
     }
 
-    init(_ servers: [RedisServer], primaries count: Int) {
+    init(_ servers: [RedisServer], primaries count: Int, tlsPorts: [Int]? = nil) {
+        self.tlsPorts = tlsPorts
         primaries = Array(servers.prefix(count))
         replicas = Array(servers.dropFirst(count))
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -46,10 +77,11 @@ public final class ClusterServers: Sendable {
                 RedisCommand("CLUSTER", ["ADDSLOTSRANGE", .int(range.lowerBound), .int(range.upperBound - 1)]))
         }
         for (index, client) in clients.enumerated() {
-            for other in all[..<index] {
+            for (place, other) in all[..<index].enumerated() {
                 let bus = try await self.client(of: other).configValue("cluster-port") ?? ""
+                let port = tlsPorts?[place] ?? other.port ?? 0
                 try await client.send(
-                    RedisCommand("CLUSTER", ["MEET", "127.0.0.1", .int(other.port ?? 0), .string(bus)]))
+                    RedisCommand("CLUSTER", ["MEET", "127.0.0.1", .int(port), .string(bus)]))
             }
         }
         for (index, client) in clients.dropFirst(primaries.count).enumerated() {
@@ -85,6 +117,9 @@ public final class ClusterServers: Sendable {
 
     /// `redis+cluster://127.0.0.1:port,…`, of all nodes or of these.
     public var url: RedisURL { Self.url(primaries + replicas) }
+
+    /// `rediss+cluster://127.0.0.1:port`, of the first node.
+    public func tlsURL() throws -> RedisURL { try RedisURL("rediss+cluster://127.0.0.1:\(tlsPorts?.first ?? 0)") }
 
     public static func url(_ nodes: [RedisServer]) -> RedisURL {
         let text = "redis+cluster://" + nodes.map { "127.0.0.1:\($0.port ?? 0)" }.joined(separator: ",")

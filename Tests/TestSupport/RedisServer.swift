@@ -37,7 +37,7 @@ public final class RedisServer: Sendable {
         // The same test on a cluster, which refuses scripts and pipelines that its slots part.
         var nodes: [RedisServer] = []
         for _ in 0..<3 {
-            nodes.append(try await start(append: append, tcp: true, extra: ClusterServers.options() + extra))
+            nodes.append(try await ClusterServers.node(append: append, extra: extra))
         }
         try await ClusterServers(nodes, primaries: nodes.count).form()
         nodes[0].others.withLock { $0 = Array(nodes.dropFirst()) }
