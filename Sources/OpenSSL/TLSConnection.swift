@@ -16,6 +16,8 @@ public enum TLSProgress: Sendable, Hashable {
 public final class TLSConnection {
     private let context: OpaquePointer
     private let ssl: OpaquePointer
+    /// Whom a certificate that is not believed is for.
+    fileprivate var refusedNames: String?
 
     /// All files are read anew for each connection: one that was replaced counts from then on.
     public init(_ server: TLSServer, descriptor: Int32) throws(TLSError) {
@@ -29,6 +31,8 @@ public final class TLSConnection {
             SSL_set_connect_state(connection)
             self.context = context
             ssl = connection
+            // For the callback below, which comes only while this object is in `handshake`.
+            SSL_set_ex_data(connection, 0, Unmanaged.passUnretained(self).toOpaque())
         } catch {
             SSL_free(connection)
             SSL_CTX_free(context)
@@ -105,8 +109,10 @@ public final class TLSConnection {
         if reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .lost(Self.closed + " without a word") }
         let verdict = SSL_get_verify_result(ssl)
         guard verdict == Int(X509_V_OK) else {
-            return .certificate(
-                CertificateFault(verdict: Int32(verdict)), String(cString: X509_verify_cert_error_string(verdict)))
+            let fault = CertificateFault(verdict: Int32(verdict))
+            let words = String(cString: X509_verify_cert_error_string(verdict))
+            guard fault == .wrongHost, let refusedNames else { return .certificate(fault, words) }
+            return .certificate(fault, "\(words), it is for \(refusedNames)")
         }
         switch reason {
         case SSL_R_WRONG_VERSION_NUMBER: return .notTLS
@@ -118,4 +124,30 @@ public final class TLSConnection {
         default: return .handshake(words)
         }
     }
+}
+
+/// On the connection's thread, in the midst of a handshake: what OpenSSL thinks of a certificate stays as it is.
+let noteCertificate: @convention(c) (Int32, OpaquePointer?) -> Int32 = { isGood, store in
+    guard isGood == 0, let store, let certificate = X509_STORE_CTX_get_current_cert(store),
+        let ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()),
+        let connection = SSL_get_ex_data(OpaquePointer(ssl), 0)
+    else { return isGood }
+    Unmanaged<TLSConnection>.fromOpaque(connection).takeUnretainedValue().refusedNames = alternativeNames(certificate)
+    return isGood
+}
+
+/// As OpenSSL prints them: `DNS:redis.example.com, IP Address:10.0.0.5`. Nobody has proved yet who says so: the text is cut
+/// to a length and to what can be printed.
+private func alternativeNames(_ certificate: OpaquePointer) -> String? {
+    let place = X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1)
+    guard place >= 0, let names = X509_get_ext(certificate, place), let bio = BIO_new(BIO_s_mem()) else { return nil }
+    defer { BIO_free(bio) }
+    guard X509V3_EXT_print(bio, names, 0, 0) == 1 else { return nil }
+    var bytes: UnsafeMutablePointer<CChar>?
+    let count = copenssl_bio_contents(bio, &bytes)
+    guard let bytes, count > 0 else { return nil }
+    let text = UnsafeRawBufferPointer(start: bytes, count: count).prefix(200).map {
+        (0x20...0x7E).contains($0) ? $0 : 0x3F
+    }
+    return String(decoding: text, as: UTF8.self) + (count > 200 ? " …" : "")
 }

@@ -31,7 +31,7 @@ extension TLSServer {
     private static let readAhead = 256 << 10
 
     func configure(_ context: OpaquePointer) throws(TLSError) {
-        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, noteCertificate)
         guard copenssl_set_least_version(context, TLS1_2_VERSION) == 1 else { throw .setup(openSSLWords()) }
         try loadRoots(context)
         try loadIdentity(context)

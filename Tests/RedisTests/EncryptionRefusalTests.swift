@@ -40,8 +40,11 @@ import Testing
         let authority = try TestAuthority()
         let identity = try authority.issue("server", host: ["redis.example.com"])
         let server = try await EncryptedRedis.start(authority, identity: identity)
-        expect(try await refusal(server.url("localhost"), server.options()), "mismatch", remedy: "redis.url")
-        expect(try await refusal(server.url(), server.options()), "mismatch", remedy: "redis.url")
+        for host in ["localhost", "127.0.0.1"] {
+            expect(
+                try await refusal(server.url(host), server.options()), "mismatch, it is for DNS:redis.example.com",
+                remedy: "redis.url")
+        }
     }
 
     @Test func aCertificateWhoseTimeIsOver() async throws {

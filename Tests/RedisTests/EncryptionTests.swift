@@ -78,6 +78,36 @@ import Testing
         await redis.close()
     }
 
+    /// New keys, asked for (K) or not (k), and a second handshake of TLS 1.2 (r), between one reply and the next.
+    @Test(arguments: [("-tls1_3", "K"), ("-tls1_3", "k"), ("-tls1_2", "r")])
+    func newKeysOnAConnectionThatStands(version: String, letter: String) async throws {
+        let peer = try await TLSPeer.start([version])
+        var options = RedisOptions()
+        options.tls.roots = peer.authority.caFile
+        // The peer's answers are typed: on a slow machine that takes a while.
+        options.connectTimeout = .seconds(60)
+        options.commandTimeout = .seconds(60)
+        let redis = RedisClient(
+            url: try RedisURL("rediss://localhost:\(peer.port)"), connections: 1, options: options, logger: quiet)
+        async let first = redis.send(RedisCommand("ECHO", ["first"]))
+        try await peer.waitFor("SETNAME")
+        peer.type("+OK\n:1")
+        try await peer.waitFor("first")
+        peer.type(letter)
+        try await peer.waitFor("SSL_do_handshake -> 1")
+        peer.type("+one")
+        #expect(try await first.string() == "one")
+        for round in 2...3 {
+            async let next = redis.send(RedisCommand("ECHO", ["round \(round)"]))
+            try await peer.waitFor("round \(round)")
+            peer.type(letter)
+            try await peer.waitFor("SSL_do_handshake -> 1", times: round)
+            peer.type("+\(round)")
+            #expect(try await next.integer() == round)
+        }
+        await redis.close()
+    }
+
     @Test func aServerThatIsKilledIsFoundAgain() async throws {
         let server = try await EncryptedRedis.start(append: true)
         let redis = try client(server, connections: 2)
