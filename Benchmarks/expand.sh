@@ -1,34 +1,25 @@
 #!/usr/bin/env bash
 # Tokens from Redis through the audience to the lanes' queue: a worker whose lanes send nothing, beside bare hiredis.
-#   bin/bench expand [--tokens N] [--runs K] [--via socket|tcp|tls]
+#   bin/bench expand [--tokens N] [--runs K] [--tls yes]
 # Once for everyone, once for (gold or silver) and not muted: sets of a half, three tenths and three tenths of the channels.
 # Redis on one core, the reader on another; CPU a token read; every row is the median of K runs, interleaved.
-# The worker reaches Redis through a unix socket, TCP on loopback, or TLS on that.
+# The worker reads through a unix socket; with --tls yes also through TCP on loopback, and through TLS on that.
 source "$(dirname "$0")/lib/bench.sh"
 
-tokens=1000000 runs=5 via=socket
-options "tokens runs via" "$@"
+tokens=1000000 runs=5 tls=no
+options "tokens runs tls" "$@"
 
 build lamplighter ExpandBenchmark
 compile expand -lhiredis
-port=16399
-case "$via" in
-socket) start_redis --save "" --appendonly no ;;
-tcp) start_redis --save "" --appendonly no --port "$port" ;;
-tls)
+ports=() tcp=16398 encrypted=16399
+if [ "$tls" = yes ]; then
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=bench \
         -addext subjectAltName=IP:127.0.0.1 -keyout "$work/redis.key" -out "$work/redis.pem" 2>"$work/openssl.log" ||
         fail "no certificate"
-    start_redis --save "" --appendonly no --tls-port "$port" --tls-auth-clients no --tls-ca-cert-file "$work/redis.pem" \
-        --tls-cert-file "$work/redis.pem" --tls-key-file "$work/redis.key"
-    ;;
-*) usage ;;
-esac
-case "$via" in
-socket) worker_redis=(--redis "$LAMPLIGHTER_REDIS_URL") ;;
-tcp) worker_redis=(--redis "redis://127.0.0.1:$port") ;;
-tls) worker_redis=(--redis "rediss://127.0.0.1:$port" --redis-ca-file "$work/redis.pem") ;;
-esac
+    ports=(--port "$tcp" --tls-port "$encrypted" --tls-auth-clients no --tls-ca-cert-file "$work/redis.pem"
+        --tls-cert-file "$work/redis.pem" --tls-key-file "$work/redis.key")
+fi
+start_redis --save "" --appendonly no "${ports[@]}"
 start_gateway
 follow match 0 "$tokens"
 
@@ -45,16 +36,25 @@ for set in "${sets[@]}"; do [ "$(redis SCARD "$set")" -gt 0 ] || fail "$set is e
 chosen=$((tokens * 7 / 10))
 
 measure() {
+    local reader=("$bin/ExpandBenchmark" --name match --tokens "$tokens")
     case "$1" in
     bare-all) "${core0[@]}" "$work/expand" "$work/redis.sock" bench match "$tokens" ;;
     bare-tags) "${core0[@]}" "$work/expand" "$work/redis.sock" bench match "$tokens" "${sets[@]}" ;;
-    worker-all) "${core0[@]}" "$bin/ExpandBenchmark" "${worker_redis[@]}" --name match --tokens "$tokens" \
-        --audience "$tokens" ;;
-    worker-tags) "${core0[@]}" "$bin/ExpandBenchmark" "${worker_redis[@]}" --name match \
-        --tokens "$tokens" --audience "$chosen" --tagged ;;
+    *)
+        case "$1" in
+        worker-*) reader+=(--redis "$LAMPLIGHTER_REDIS_URL") ;;
+        tcp-*) reader+=(--redis "redis://127.0.0.1:$tcp") ;;
+        tls-*) reader+=(--redis "rediss://127.0.0.1:$encrypted" --redis-ca-file "$work/redis.pem") ;;
+        esac
+        case "$1" in
+        *-all) "${core0[@]}" "${reader[@]}" --audience "$tokens" ;;
+        *-tags) "${core0[@]}" "${reader[@]}" --audience "$chosen" --tagged ;;
+        esac
+        ;;
     esac
 }
 rows="bare-all worker-all bare-tags worker-tags"
+[ "$tls" != yes ] || rows="bare-all worker-all tcp-all tls-all bare-tags worker-tags tcp-tags tls-tags"
 for ((run = 1; run <= runs; run++)); do
     for row in $rows; do
         measure "$row" >"$work/line" 2>"$work/measure.log" || fail "$row failed"
