@@ -54,6 +54,9 @@ public final class RedisClient: Sendable {
         }
     }
 
+    /// Keys of several hash tags may lie on several servers.
+    public var isCluster: Bool { if case .cluster = servers { true } else { false } }
+
     /// Such as `TLS 1.3`; nil without TLS, and before the first connection.
     public var encryption: String? {
         let minor =

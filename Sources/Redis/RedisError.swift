@@ -54,6 +54,8 @@ extension RedisError {
         "WRONGTYPE": "a key holds another type: is this Redis database shared with another program?",
         "MISCONF": "Redis cannot save to disk and refuses writes: look at its log and its disk",
         "NOREPLICAS": "Redis has fewer replicas than min-replicas-to-write: bring them back",
+        "CLUSTERDOWN": "a part of the Redis cluster is away: redis-cli --cluster check, and look at that node's log",
+        "TRYAGAIN": "a slot of the Redis cluster is being moved; wait",
         "NOCLUSTER": "use redis:// for a single server",
         "MOVED": "this is a node of a Redis Cluster, which needs redis+cluster://",
         "NOPROTO": "this server does not speak RESP2",

@@ -14,6 +14,7 @@ final class Topology: Sendable {
         var hint: RedisAddress?
         var isAsking = false
         var asked: ContinuousClock.Instant?
+        var failures = 0
         var waiting: [CheckedContinuation<RedisError?, Never>] = []
     }
 
@@ -26,6 +27,7 @@ final class Topology: Sendable {
 
     private let seeds: [RedisAddress]
     private let settings: ConnectionSettings
+    private let logger: Logger
     private let state = Mutex(State())
 
     init(seeds: [RedisAddress], _ settings: ConnectionSettings) {
@@ -33,6 +35,9 @@ final class Topology: Sendable {
         var settings = settings
         settings.scripts = []
         settings.threadName = "redis-cluster"
+        logger = settings.logger
+        // A node that is away is found away at each question.
+        settings.logger = Logger(label: "redis-cluster") { _ in SwiftLogNoOpLogHandler() }
         settings.options.connectTimeout = min(settings.options.connectTimeout, Self.patience)
         settings.options.commandTimeout = min(settings.options.commandTimeout, Self.patience)
         self.settings = settings
@@ -91,21 +96,29 @@ final class Topology: Sendable {
         let clock = ContinuousClock()
         if let asked = state.withLock({ $0.asked }) { try? await clock.sleep(until: asked + Self.pause) }
         let outcome = await answer()
-        let waiting = state.withLock { state in
-            if case .success(let map) = outcome {
+        let (waiting, failures) = state.withLock { state in
+            let failures = state.failures
+            state.failures = 0
+            switch outcome {
+            case .success(let map):
                 state.map = map
                 state.suspects = []
                 state.hint = nil
+            case .failure: state.failures = failures + 1
             }
             state.isAsking = false
             state.asked = clock.now
             defer { state.waiting = [] }
-            return state.waiting
+            return (state.waiting, failures)
         }
         var failure: RedisError?
         if case .failure(let error) = outcome {
             failure = error
-            settings.logger.warning("no node of the Redis cluster tells its slots", metadata: ["error": "\(error)"])
+            if failures == 0 {
+                logger.warning("no node of the Redis cluster tells its slots", metadata: ["error": "\(error)"])
+            }
+        } else if failures > 0 {
+            logger.notice("the Redis cluster tells its slots again")
         }
         for continuation in waiting { continuation.resume(returning: failure) }
     }

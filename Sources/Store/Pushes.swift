@@ -90,7 +90,13 @@ public struct Pushes: Sendable {
     }
 
     private func confirm(_ app: AppKey, _ publish: Publish, _ id: PushID) async throws(StoreError) {
-        try await replicas?.confirm(push: keys.push(keys.tag(app, publish.name), id))
+        try await replicas?.confirm(
+            push: keys.push(keys.tag(app, publish.name), id),
+            elsewhere: [
+                ReplicaWait.proof(keys.index(id), life: Self.retention.milliseconds),
+                // The reconciler looks at the name a millisecond later.
+                ReplicaWait.proof(keys.open, member: WorkQueue.route(app, publish.name), shift: 1),
+            ])
     }
 
     /// Whether there is no room. Nothing is refused on the word of a memory: workers may have made room since.
@@ -158,6 +164,10 @@ public struct Pushes: Sendable {
         let replies = try await redis.run([
             RedisCommand("SET", [key, .bytes(value), "NX", "EX", "86400"]), RedisCommand("GET", [key]),
         ])
+        // On one server the push's own confirmation says it of the key, too.
+        if redis.isCluster {
+            try await replicas?.confirm(push: keys.idempotency(app, idempotencyKey), life: 86_400_000)
+        }
         let stored = try redisErrors { () throws(RedisError) in try replies[1].bytes() }
         guard stored.starts(with: bodyDigest) else { return nil }
         let reserved = stored.dropFirst(bodyDigest.count)

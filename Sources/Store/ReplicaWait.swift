@@ -19,11 +19,12 @@ public struct ReplicaPolicy: Sendable, Hashable {
 /// WAIT speaks of the last write of its own connection. So each question begins with a write after the commit: the push's
 /// life is set once more, which also tells whether the server that is asked has the push at all (it may be another one since
 /// a failover). Whoever comes while a question is out shares the next one, so a slow replica costs each publish two
-/// timeouts at the most, however many publishes there are. In a cluster the nodes are asked at once, each for its own pushes.
+/// timeouts at the most, however many publishes there are. In a cluster a publish lies on several nodes, each with replicas
+/// of its own: all are asked, at once, behind a write to each.
 final class ReplicaWait: Sendable {
     typealias Outcome = Result<Void, StoreError>
     private struct Waiting {
-        var push: RedisCommand
+        var proofs: [RedisCommand]
         var continuation: CheckedContinuation<Outcome, Never>
     }
     private struct State {
@@ -43,18 +44,30 @@ final class ReplicaWait: Sendable {
     }
 
     /// Returns when enough replicas have everything that was written before the call. `push` is the key of the push, or of
-    /// the schedule, and `life` what it has left, ms.
-    func confirm(push: String, life: Int64 = Pushes.retention.milliseconds) async throws(StoreError) {
-        let command = RedisCommand("PEXPIRE", [.string(push), .int(life)])
+    /// the schedule, and `life` what it has left, ms. `elsewhere`: what proves the same of the other slots that it lies on.
+    func confirm(
+        push: String, life: Int64 = Pushes.retention.milliseconds, elsewhere: @autoclosure () -> [RedisCommand] = []
+    ) async throws(StoreError) {
+        let proofs = [Self.proof(push, life: life)] + (redis.isCluster ? elsewhere() : [])
         let outcome = await withCheckedContinuation { continuation in
             let mustAsk = state.withLock { state in
-                state.waiting.append(Waiting(push: command, continuation: continuation))
+                state.waiting.append(Waiting(proofs: proofs, continuation: continuation))
                 defer { state.isAsking = true }
                 return !state.isAsking
             }
             if mustAsk { Task { await ask() } }
         }
         try outcome.get()
+    }
+
+    /// A write that changes next to nothing, and finds out whether the key is there.
+    static func proof(_ key: String, life: Int64) -> RedisCommand {
+        RedisCommand("PEXPIRE", [.string(key), .int(life)])
+    }
+
+    /// The same for a member that waits for a time: by `shift` milliseconds, since what changes nothing is not replicated.
+    static func proof(_ set: String, member: String, shift: Int) -> RedisCommand {
+        RedisCommand("ZADD", [.string(set), "XX", "INCR", .int(shift), .string(member)])
     }
 
     /// Question after question, until nobody waits for one.
@@ -67,26 +80,34 @@ final class ReplicaWait: Sendable {
                 return group
             }
             if group.isEmpty { return }
-            for (waiting, outcome) in zip(group, await outcomes(group.map(\.push))) {
+            for (waiting, outcome) in zip(group, await outcomes(group.map(\.proofs))) {
                 waiting.continuation.resume(returning: outcome)
             }
         }
     }
 
-    private func outcomes(_ pushes: [RedisCommand]) async -> [Outcome] {
+    private func outcomes(_ publishes: [[RedisCommand]]) async -> [Outcome] {
         let wait = RedisCommand("WAIT", [.int(policy.replicas), .int(policy.timeout.milliseconds)])
-        return await redis.pipeline(pushes, eachNodeThen: wait).map { outcome in
-            // Where this connection broke the commit stands too, and only that is not known.
-            guard case .success(let (reply, confirmed)) = outcome else {
-                return .failure(.unreplicated(replicas: 0, of: policy.replicas))
+        var answers = await redis.pipeline(publishes.flatMap(\.self), eachNodeThen: wait)[...]
+        return publishes.map { proofs in
+            defer { answers.removeFirst(proofs.count) }
+            for answer in answers.prefix(proofs.count) {
+                if let failure = failure(answer) { return .failure(failure) }
             }
-            if let error = reply.error { return .failure(.redis(error)) }
-            if (try? reply.integer()) != 1 {
-                return .failure(.redis(.lost("another server answers, without the push")))
-            }
-            let count = (try? confirmed.integer()) ?? 0
-            return count >= policy.replicas
-                ? .success(()) : .failure(.unreplicated(replicas: count, of: policy.replicas))
+            return .success(())
         }
+    }
+
+    private func failure(_ answer: Result<(reply: RedisReply, last: RedisReply), RedisError>) -> StoreError? {
+        // Where this connection broke the commit stands too, and only that is not known.
+        guard case .success(let (reply, confirmed)) = answer else {
+            return .unreplicated(replicas: 0, of: policy.replicas)
+        }
+        if let error = reply.error { return .redis(error) }
+        if reply.isNil || (try? reply.integer()) == 0 {
+            return .redis(.lost("another server answers, without the push"))
+        }
+        let count = (try? confirmed.integer()) ?? 0
+        return count >= policy.replicas ? nil : .unreplicated(replicas: count, of: policy.replicas)
     }
 }

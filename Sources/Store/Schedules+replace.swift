@@ -38,8 +38,7 @@ extension Schedules {
         }
         try await lower(app, schedule.id, to: schedule.due)
         if schedule.due > found.due { try await raise(app, schedule.id, to: schedule.due) }
-        let life = schedule.due + Self.retention.milliseconds - pushes.time.now()
-        try await replicas?.confirm(push: keys.schedule(app, schedule.id), life: max(life, 1_000))
+        try await confirm(app, schedule)
         return .replaced(schedule)
     }
 

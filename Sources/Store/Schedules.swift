@@ -107,14 +107,24 @@ public struct Schedules: Sendable {
                 arguments: [.int(most)] + waiting.flatMap { [.int($0.due), .string($0.id.description)] })
         ])[0]
         if try redisErrors({ () throws(RedisError) in try queued.integer() }) == 1 {
-            if let last = waiting.last {
-                let life = last.due + Self.retention.milliseconds - pushes.time.now()
-                try await replicas?.confirm(push: keys.schedule(app, last.id), life: max(life, 1_000))
-            }
+            if let last = waiting.last { try await confirm(app, last, and: waiting.dropLast()) }
             return true
         }
         _ = try await redis.run(waiting.map { RedisCommand("DEL", [.string(keys.schedule(app, $0.id))]) })
         return false
+    }
+
+    /// `others` were written before, which on one server says the same of them.
+    func confirm(
+        _ app: AppKey, _ schedule: Schedule, and others: ArraySlice<Schedule> = []
+    ) async throws(StoreError) {
+        let now = pushes.time.now()
+        func life(_ schedule: Schedule) -> Int64 { max(schedule.due + Self.retention.milliseconds - now, 1_000) }
+        try await replicas?.confirm(
+            push: keys.schedule(app, schedule.id), life: life(schedule),
+            // A timer that is early is set right.
+            elsewhere: others.map { ReplicaWait.proof(keys.schedule(app, $0.id), life: life($0)) }
+                + [ReplicaWait.proof(keys.at(app), member: schedule.id.description, shift: -1)])
     }
 
     public func find(_ app: AppKey, _ id: PushID) async throws(StoreError) -> Schedule? {

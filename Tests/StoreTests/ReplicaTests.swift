@@ -44,6 +44,47 @@ import Testing
         await pair.close()
     }
 
+    /// A publish lies on the nodes of its name, of its id and of the streams: each has a replica of its own.
+    @Test func inAClusterEveryNodeOfAPublishIsAsked() async throws {
+        let cluster = try await ClusterServers.start(replicated: true)
+        let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: ReplicaPair.logger)
+        let store = Store(redis: redis, replicas: ReplicaPolicy(replicas: 1, timeout: .milliseconds(300)))
+        let app = try AppKey("shop")
+        func accept(_ name: String, _ id: PushID = .random()) async throws {
+            _ = try await store.pushes.accept(
+                app, Publish(name: try ActivityName(name), event: .update, audience: .all), id: id,
+                payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20)
+        }
+        let queue = try await cluster.primary(of: "{q}")
+        var elsewhere = "match-0"
+        for number in 0..<100 where try await cluster.primary(of: "{shop:\(elsewhere)}") === queue {
+            elsewhere = "match-\(number)"
+        }
+        try await accept(elsewhere)
+        let replica = cluster.replicas[try #require(cluster.primaries.firstIndex { $0 === queue })]
+        replica.signal(SIGSTOP)
+        let id = PushID.random()
+        await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) { try await accept(elsewhere, id) }
+        replica.signal(SIGCONT)
+        try await eventually("the replica answers again") {
+            do {
+                try await accept(elsewhere, id)
+                return true
+            } catch StoreError.unreplicated {
+                return false
+            }
+        }
+        let due = store.time.now() + 3_600_000
+        let schedules = try (0..<8).map { number in
+            Schedule(
+                id: .random(), publish: Publish(name: try ActivityName("n-\(number)"), event: .update, audience: .all),
+                payload: [], timestampOffset: 0, due: due, createdAt: 0)
+        }
+        #expect(try await store.schedules.create(app, schedules))
+        #expect(try await store.schedules.list(app, start: nil, limit: 10).total == 8)
+        await redis.close()
+    }
+
     @Test func withoutAReplicaNothingIsConfirmed() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, scripts: Store.scripts, logger: ReplicaPair.logger)
