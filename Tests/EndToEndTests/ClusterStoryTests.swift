@@ -35,12 +35,21 @@ struct ClusterStoryTests {
         let push = try await deployment.publish()
         try await deployment.waitUntilUnderWay(push)
         // The streams' node and the name's, which may be one.
-        try await cluster.primary(of: "{q}").signal(SIGKILL)
+        let killed = try await cluster.primary(of: "{q}")
+        killed.signal(SIGKILL)
         try await eventually("the gateway is ready again", within: .seconds(90)) {
             try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil).status == 200
         }
         try await expectComplete(push, deployment)
-        let after = try await deployment.run("publish", "order-1", "--content-state", #"{"n":2}"#, "--wait", "--json")
+        // The streams have no replica now, and a publish that one must have is not accepted; the dead node comes back as one.
+        let refused = try await deployment.run("publish", "order-1", "--content-state", #"{"n":2}"#)
+        #expect(refused.code != 0 && refused.err.contains("0 of 1 replicas"), "\(refused.err)")
+        try await killed.restart()
+        try await eventually("a publish is accepted", within: .seconds(60)) {
+            let output = try await deployment.run("publish", "order-1", "--content-state", #"{"n":3}"#)
+            return output.code == 0
+        }
+        let after = try await deployment.run("publish", "order-1", "--content-state", #"{"n":4}"#, "--wait", "--json")
         #expect(try Ledger(after.out).state == "done", "\(after.err)")
         worker.signal(SIGTERM)
         #expect(await worker.end()?.code == 0)
