@@ -154,6 +154,34 @@ import Testing
         await redis.close()
     }
 
+    @Test func aPrimaryThatIsSilentIsReplacedAndComesBackAsAReplica() async throws {
+        let cluster = try await ClusterServers.start(replicated: true)
+        let redis = RedisClient(url: cluster.url, options: .impatient, logger: quiet)
+        try await redis.send(RedisCommand("SET", ["{q}", "before"]))
+        let silent = try await cluster.primary(of: "{q}")
+        let replica = cluster.replicas[try #require(cluster.primaries.firstIndex { $0 === silent })]
+        try await eventually("the replica has it") {
+            try await cluster.client(of: silent).pipeline([
+                RedisCommand("INCR", ["n{q}"]), RedisCommand("WAIT", [1, 100]),
+            ])[1].integer() == 1
+        }
+        silent.signal(SIGSTOP)
+        try await eventually("the replica takes writes", within: .seconds(60)) {
+            (try? await redis.send(RedisCommand("SET", ["{q}", "after"]))) != nil
+        }
+        #expect(try await cluster.client(of: replica).send(RedisCommand("GET", ["{q}"])).string() == "after")
+        // A client that knows only the one that slept is told by it where to go.
+        silent.signal(SIGCONT)
+        try await eventually("it is a replica", within: .seconds(60)) {
+            try await cluster.client(of: silent).info(section: "replication")["role"] == "slave"
+        }
+        let late = RedisClient(url: ClusterServers.url([silent]), logger: quiet)
+        #expect(try await late.send(RedisCommand("GET", ["{q}"])).string() == "after")
+        #expect(try await redis.send(RedisCommand("GET", ["{q}"])).string() == "after")
+        await late.close()
+        await redis.close()
+    }
+
     @Test func aNodeThatIsGoneFailsWhatIsItsOwn() async throws {
         let cluster = try await ClusterServers.start()
         let redis = RedisClient(url: cluster.url, options: .impatient, logger: quiet)
