@@ -40,7 +40,7 @@ struct RedisFindings {
         "hash-max-listpack-entries", "hash-max-ziplist-value", "hash-max-ziplist-entries",
     ]
 
-    var all: [Finding] { [version] + durability + [memory, encoding, replicas].compactMap { $0 } + persistence }
+    var all: [Finding] { [version] + durability + [memory, encoding, cluster].compactMap { $0 } + persistence }
 
     /// What every process warns about when it starts: the ways to lose what was accepted.
     var losses: [Finding] { (durability + [memory].compactMap { $0 } + persistence).filter { $0.mark != .good } }
@@ -113,9 +113,15 @@ struct RedisFindings {
             "redis-cli CONFIG SET hash-max-listpack-value 128 hash-max-listpack-entries 512, and use config/redis.conf")
     }
 
-    /// In a cluster nobody but a replica takes a dead primary's place.
-    var replicas: Finding? {
-        guard info["cluster_enabled"] == "1", info["connected_slaves"] == "0" else { return nil }
+    /// In a cluster nobody but a replica takes a dead primary's place; and it wants to be spoken to as one.
+    var cluster: Finding? {
+        guard info["cluster_enabled"] == "1" else { return nil }
+        if node == nil {
+            return .warning(
+                "Redis cluster", "this server is a node of a cluster, and spoken to as if it were alone",
+                "redis.url: redis+cluster:// instead of redis://")
+        }
+        guard info["connected_slaves"] == "0" else { return nil }
         return .warning(
             "Redis replicas", "a primary without a replica: its names stand still while it is away",
             "add a replica to each primary (redis-cli --cluster add-node … --cluster-slave)")

@@ -1,4 +1,4 @@
-/// Questions about the server itself, for `doctor`, readiness and the warnings at the start of each process.
+/// Questions about the server itself. A cluster has several, which `onEachPrimary` asks.
 extension RedisClient {
     public func ping() async throws(RedisError) {
         let answer = try await send(RedisCommand("PING")).string()

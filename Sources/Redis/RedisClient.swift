@@ -9,10 +9,11 @@ public import Logging
 /// it is to be answered, or is put to each primary.
 public final class RedisClient: Sendable {
     private enum Servers: Sendable {
-        case one(RedisNode, ConnectionSettings)
-        case cluster(RedisCluster, ConnectionSettings)
+        case one(RedisNode)
+        case cluster(RedisCluster)
     }
     private let servers: Servers
+    private let settings: ConnectionSettings
 
     /// Connects when the first command comes. `scripts` are loaded on each new connection, so that their first call is
     /// no extra round trip. `connections`: to each node of a cluster.
@@ -20,37 +21,39 @@ public final class RedisClient: Sendable {
         url: RedisURL, connections: Int = 2, scripts: [RedisScript] = [], options: RedisOptions = RedisOptions(),
         logger: Logger
     ) {
-        let settings = ConnectionSettings(
-            url: url, options: options, scripts: scripts, threadName: "redis", logger: logger)
+        settings = ConnectionSettings(url: url, options: options, scripts: scripts, threadName: "redis", logger: logger)
         servers =
             if case .cluster(let seeds) = url.endpoint {
-                .cluster(RedisCluster(Topology(seeds: seeds, settings), settings, connections: connections), settings)
+                .cluster(RedisCluster(Topology(seeds: seeds, settings), settings, connections: connections))
             } else {
-                .one(RedisNode(settings, connections: connections), settings)
+                .one(RedisNode(settings, connections: connections))
             }
     }
 
-    private init(_ servers: Servers) { self.servers = servers }
+    private init(_ servers: Servers, _ settings: ConnectionSettings) {
+        self.servers = servers
+        self.settings = settings
+    }
 
     /// A client of its own to the same server, with one connection, for commands after which the server says nothing for up
     /// to `silence` (WAIT). Scripts are not loaded there.
     public func separate(silence: Duration) -> RedisClient {
-        switch servers {
-        case .one(_, var settings):
-            settings.options.commandTimeout += silence
-            settings.scripts = []
-            return RedisClient(.one(RedisNode(settings, connections: 1), settings))
-        case .cluster(let cluster, let settings):
-            return RedisClient(.cluster(cluster.separate(silence: silence), settings))
-        }
+        var settings = settings
+        settings.options.commandTimeout += silence
+        settings.scripts = []
+        let servers: Servers =
+            switch servers {
+            case .one: .one(RedisNode(settings, connections: 1))
+            case .cluster(let cluster): .cluster(RedisCluster(cluster.topology, settings, connections: 1))
+            }
+        return RedisClient(servers, settings)
     }
 
     /// A connection of its own to the same server, for commands that wait there; in a cluster to the node that has their keys.
     public func blockingConnection() -> RedisBlockingConnection {
         switch servers {
-        case .one(_, let settings):
-            RedisBlockingConnection(url: settings.url, options: settings.options, logger: settings.logger)
-        case .cluster(let cluster, let settings): RedisBlockingConnection(settings, cluster.topology)
+        case .one: RedisBlockingConnection(settings, nil)
+        case .cluster(let cluster): RedisBlockingConnection(settings, cluster.topology)
         }
     }
 
@@ -61,20 +64,20 @@ public final class RedisClient: Sendable {
     public var encryption: String? {
         let minor =
             switch servers {
-            case .one(let node, _): node.tlsMinorVersion
-            case .cluster(let cluster, _): cluster.tlsMinorVersion
+            case .one(let node): node.tlsMinorVersion
+            case .cluster(let cluster): cluster.tlsMinorVersion
             }
         return minor.map { "TLS 1.\($0)" }
     }
 
     /// All commands in one round trip on one connection; error replies stay in their place. In a cluster one round trip with
-    /// each node, all at once: commands with keys of one slot run in their order, others in none.
+    /// each node, all at once: commands with one key, or with keys that stay together, run in their order, others in none.
     ///
     /// A script that the server has lost (SCRIPT FLUSH, restart) is loaded and its command alone repeated, after the rest.
     public func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
         switch servers {
-        case .one(let node, _): try await node.pipeline(commands)
-        case .cluster(let cluster, _): try await cluster.pipeline(commands)
+        case .one(let node): try await node.pipeline(commands)
+        case .cluster(let cluster): try await cluster.pipeline(commands)
         }
     }
 
@@ -83,7 +86,7 @@ public final class RedisClient: Sendable {
     public func pipeline(
         _ commands: [RedisCommand], inStepsAt boundaries: [Int]
     ) async throws(RedisError) -> [RedisReply] {
-        guard case .cluster(let cluster, _) = servers else { return try await pipeline(commands) }
+        guard case .cluster(let cluster) = servers else { return try await pipeline(commands) }
         var replies: [RedisReply] = []
         for end in boundaries + [commands.count] where end > replies.count {
             do throws(RedisError) {
@@ -103,10 +106,10 @@ public final class RedisClient: Sendable {
     ) async -> [Result<(reply: RedisReply, last: RedisReply), RedisError>] {
         do throws(RedisError) {
             switch servers {
-            case .one(let node, _):
+            case .one(let node):
                 let replies = try await node.pipeline(commands + [last])
                 return replies.dropLast().map { .success(($0, replies[commands.count])) }
-            case .cluster(let cluster, _):
+            case .cluster(let cluster):
                 return try await cluster.outcomes(commands, last: last).map { outcome in
                     outcome.map { ($0.reply, $0.last ?? .null) }
                 }
@@ -130,8 +133,8 @@ public final class RedisClient: Sendable {
     /// place, since Redis executes the others all the same.
     public func transaction(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
         switch servers {
-        case .one(let node, _): try await node.transaction(commands)
-        case .cluster(let cluster, _): try await cluster.transaction(commands)
+        case .one(let node): try await node.transaction(commands)
+        case .cluster(let cluster): try await cluster.transaction(commands)
         }
     }
 
@@ -140,18 +143,18 @@ public final class RedisClient: Sendable {
         _ commands: [RedisCommand]
     ) async throws(RedisError) -> [(node: String?, replies: [RedisReply])] {
         switch servers {
-        case .one(let node, _): [(nil, try await node.pipeline(commands))]
-        case .cluster(let cluster, _): try await cluster.onEachPrimary(commands).map { ($0.node, $0.replies) }
+        case .one(let node): [(nil, try await node.pipeline(commands))]
+        case .cluster(let cluster): try await cluster.onEachPrimary(commands).map { ($0.node, $0.replies) }
         }
     }
 
     /// Fails what is queued with `closed` and what was written with `lost`, closes the connections and ends their threads.
     public func close() async {
         switch servers {
-        case .one(let node, _):
+        case .one(let node):
             node.close()
             await node.waitUntilEnded()
-        case .cluster(let cluster, _): await cluster.close()
+        case .cluster(let cluster): await cluster.close()
         }
     }
 }

@@ -30,13 +30,6 @@ final class RedisCluster: Sendable {
         self.connections = connections
     }
 
-    func separate(silence: Duration) -> RedisCluster {
-        var settings = settings
-        settings.options.commandTimeout += silence
-        settings.scripts = []
-        return RedisCluster(topology, settings, connections: 1)
-    }
-
     /// Each node's commands in one round trip, all nodes at once. What is thrown speaks for all: `lost` where any of them may have
     /// been executed.
     func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {

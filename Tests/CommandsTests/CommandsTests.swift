@@ -216,8 +216,10 @@ struct RedisFindingsTests {
         #expect(all.count { $0.mark == .warning } == 1)
         #expect(servers.merged(\.losses).first?.text.hasPrefix("b:2: appendfsync everysec") == true)
         #expect(servers.merged(\.losses).count == 1)
-        let alone = findings(info: ["cluster_enabled": "1", "connected_slaves": "0"])
-        #expect([alone].merged(\.all).contains { $0.subject == "Redis replicas" && $0.mark == .warning })
+        var alone = findings(info: ["cluster_enabled": "1", "connected_slaves": "0"])
+        #expect([alone].merged(\.all).first { $0.mark == .warning }?.remedy?.contains("redis+cluster://") == true)
+        alone.node = "a:1"
+        #expect([alone].merged(\.all).first { $0.mark == .warning }?.subject == "Redis replicas")
     }
 
     @Test("A service that hides its configuration is not called safe")
