@@ -25,7 +25,8 @@ struct ConnectionFaultTests {
             let connection = try await RawConnection.open(fixture.simulator)
             let goaway = try await connection.goaway()
             #expect(goaway.lastStream == 0 && goaway.code == 0)
-            try await connection.push(0, headers: fixture.headers())
+            // The simulator may have closed it by then.
+            try? await connection.push(0, headers: fixture.headers())
             #expect(await connection.remaining().allSatisfy { $0.stream == 0 })
             let record = fixture.simulator.snapshot()
             #expect(record.goaways == 1 && record.requests == 0 && record.unprocessed <= 1)
