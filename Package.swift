@@ -113,6 +113,7 @@ let package = Package(
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Store", "Settings", "Redis", "Curl",
                 "OpenSSL", "PrometheusText", "LiveActivity", arguments, logging, metrics, lifecycle,
+                .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
         .executableTarget(name: "lamplighter", dependencies: ["Commands", "CThreadSanitizer"]),

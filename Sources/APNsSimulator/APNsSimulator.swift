@@ -141,7 +141,9 @@ public final class APNsSimulator: Service {
                 .childChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try prepare(channel) } }
                 .bind(host: host, port: port).get()
         } catch {
-            throw .cannotListen(host: host, port: port, "\(error)")
+            // NIO's words are those of a programmer.
+            let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+            throw .cannotListen(host: host, port: port, why)
         }
     }
 

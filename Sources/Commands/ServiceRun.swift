@@ -1,6 +1,7 @@
 import Glibc
 import HTTPAPI
 import Logging
+import NIOCore
 import ServiceLifecycle
 
 /// Runs the services of a process until a signal or the end of one of them.
@@ -45,16 +46,29 @@ enum ServiceRun {
     ) async throws {
         let announcement = Task {
             guard let port = await listener.boundPort() else { return }
-            let host = host.contains(":") ? "[\(host)]" : host
-            logger.notice("\(words)", metadata: ["url": "http://\(host):\(port)"])
+            logger.notice("\(words)", metadata: ["url": "http://\(CommandFailure.authority(host, port))"])
         }
         do {
             try await run(services, within: limit, logger: logger)
         } catch {
             // Once it listens, what ends it is its own affair; before, it is the address.
             guard await listener.boundPort() == nil else { throw error }
-            throw CommandFailure(.failed, "cannot listen on \(host):\(port): \(error)")
+            let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+            throw CommandFailure.cannotListen(at: host, port, why)
         }
         await announcement.value
+    }
+}
+
+extension CommandFailure {
+    static func cannotListen(at host: String, _ port: Int, _ why: String) -> CommandFailure {
+        CommandFailure(
+            .failed,
+            "cannot listen on \(authority(host, port)): \(why); choose another port, or an address of this machine")
+    }
+
+    /// As in a URL.
+    static func authority(_ host: String, _ port: Int) -> String {
+        (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
     }
 }

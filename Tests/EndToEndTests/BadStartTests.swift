@@ -111,7 +111,7 @@ struct BadStartTests {
         let port = try #require(deployment.gatewayURL.split(separator: ":").last)
         let output = try await deployment.run("serve", "--port", String(port))
         #expect(output.code == 1)
-        #expect(output.err.contains("cannot listen on 127.0.0.1:\(port)"))
+        #expect(output.err.contains("cannot listen on 127.0.0.1:\(port): Address already in use; choose another port"))
     }
 
     @Test("A certificate of APNs that is not trusted shows in the log, in status and in doctor, and keeps the work")
