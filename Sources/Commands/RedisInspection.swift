@@ -47,18 +47,13 @@ struct RedisInspection {
         return try await redis.onEachPrimary([RedisCommand("INFO")] + questions).map {
             (node, replies) throws(RedisError) in
             if let error = replies[0].error { throw error }
-            var fields: [String: String] = [:]
-            for line in try replies[0].string().split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
-                let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-                if parts.count == 2 { fields[String(parts[0])] = String(parts[1]) }
-            }
             var configuration: [String: String] = [:]
             // Managed services rename or forbid CONFIG: an error reply leaves the configuration unknown.
             for reply in replies.dropFirst() where reply.error == nil {
                 guard let pair = try? reply.array(), pair.count == 2 else { continue }
                 if let key = try? pair[0].string(), let value = try? pair[1].string() { configuration[key] = value }
             }
-            return RedisFindings(info: fields, configuration: configuration, node: node)
+            return RedisFindings(info: try replies[0].infoFields(), configuration: configuration, node: node)
         }
     }
 

@@ -7,13 +7,7 @@ extension RedisClient {
 
     /// The fields of INFO, such as `redis_version`; one section, or all that the server thinks worth showing.
     public func info(section: String? = nil) async throws(RedisError) -> [String: String] {
-        let text = try await send(RedisCommand("INFO", section.map { [.string($0)] } ?? [])).string()
-        var fields: [String: String] = [:]
-        for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            fields[String(line[..<colon])] = String(line[colon...].dropFirst())
-        }
-        return fields
+        try await send(RedisCommand("INFO", section.map { [.string($0)] } ?? [])).infoFields()
     }
 
     /// A setting by its exact name (`appendfsync`); nil if this server does not know it. Throws a `server` error where
@@ -24,5 +18,17 @@ extension RedisClient {
             return try pairs[index + 1].string()
         }
         return nil
+    }
+}
+
+extension RedisReply {
+    /// The fields of a reply to INFO.
+    public func infoFields() throws(RedisError) -> [String: String] {
+        var fields: [String: String] = [:]
+        for line in try string().split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            fields[String(line[..<colon])] = String(line[colon...].dropFirst())
+        }
+        return fields
     }
 }
