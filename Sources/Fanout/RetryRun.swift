@@ -112,6 +112,8 @@ struct RetryRun: Sendable {
         waiting = waiting.filter { channel in
             let isTooLate = record.event == .start && (isOver || channel.follows && !record.restarts)
             if channel.token == nil || isTooLate
+                // For a broadcast channel alone.
+                || record.payload.count > Payload.maximumBytes
                 || record.event == .end && (channel.followsSince ?? 0) >= record.createdAt
                 // Another card by now, which is young.
                 || !record.isFor(startedAt: channel.startedAt ?? .min)

@@ -3,7 +3,7 @@ import Redis
 /// The scripts of `Lua/`, embedded at build time. The number in a file's name is how many keys it declares; what scripts
 /// share is put before those that use it.
 enum Lua {
-    static let registrySet = ofRegistry("registry-set-9", PackageResources.registry_set_9_lua)
+    static let registrySet = ofRegistry("registry-set-10", late + PackageResources.registry_set_10_lua)
     static let registryRemove = ofRegistry("registry-remove-2", PackageResources.registry_remove_2_lua)
     static let registryPrune = ofRegistry("registry-prune-2", PackageResources.registry_prune_2_lua)
     static let registrySplit = script("registry-split-4", PackageResources.registry_split_4_lua)
@@ -19,7 +19,7 @@ enum Lua {
     static let taskSettle = sharing("task-settle-8", PackageResources.task_settle_8_lua)
     static let retryClaim = sharing("retry-claim-3", PackageResources.retry_claim_3_lua)
     static let retrySettle = sharing("retry-settle-4", PackageResources.retry_settle_4_lua)
-    static let latePut = sharing("late-put-4", PackageResources.late_put_4_lua)
+    static let latePut = sharing("late-put-4", late + PackageResources.late_put_4_lua)
     static let owedStrike = sharing("owed-strike-5", PackageResources.owed_strike_5_lua)
     static let queueDue = script("queue-due-2", PackageResources.queue_due_2_lua)
     static let deadRetry = script("dead-retry-8", PackageResources.dead_retry_8_lua)
@@ -94,6 +94,8 @@ enum Lua {
         providerToken,
         schemaSet,
     ]
+
+    private static let late = PackageResources.shared_late_lua
 
     private static func script(_ name: String, _ source: [UInt8]) -> RedisScript {
         RedisScript(name: name, source: String(decoding: source, as: UTF8.self))

@@ -44,8 +44,10 @@ extension Registry {
             ? [
                 .string(keys.name(place.tag)), .string(keys.waiting(place.tag)), .string(keys.catchUp(place.tag)),
                 .string(keys.newFollowers(place.tag)), .string(keys.states(place.tag)), .string(keys.late(place.tag)),
-                .string(keys.awaited(place.tag)),
+                .string(keys.awaited(place.tag)), .string(keys.retries(place.tag)),
             ] : []
+        // What the script has to be told of the `end` that it asked for.
+        var endings: [Int: [RedisArgument]] = [:]
         var start = 0
         while start < changes.count {
             // A small name's first batches are small too, so that no bucket holds much more than twice the threshold.
@@ -58,10 +60,16 @@ extension Registry {
                         RedisCommand(
                             script, keys: [root, .string(keys.bucket(place.tag, bucket))] + more,
                             arguments: [.string(count.stored), .bytes(changes[index].channel)]
-                                + changes[index].arguments)
+                                + changes[index].arguments + endings[index, default: []])
                     })
                 var refused: [Int] = []
                 for (index, reply) in zip(open.map(\.index), replies) {
+                    if reply.count == 2 {
+                        if endings.isEmpty { try await wakeLater(place) }
+                        endings[index] = try ending(reply[1], in: place)
+                        refused.append(index)
+                        continue
+                    }
                     if reply.count == 1 {
                         try adopt(reply[0], for: place)
                         refused.append(index)
@@ -78,6 +86,22 @@ extension Registry {
             start = end
         }
         return answers
+    }
+
+    /// What `registry-set` puts a channel in line with, whose card is to be ended as soon as its token is known.
+    private func ending(_ reply: RedisReply, in place: RegistryPlace) throws(StoreError) -> [RedisArgument] {
+        let text = try redisErrors { () throws(RedisError) in try reply.string() }
+        guard let id = PushID(text) else { throw .corrupt("the last end of \(place.key.name)") }
+        return [
+            .string(text), .bytes(id.uuid.bytes), .string(keys.push(place.tag, id)), .string(keys.tasks(place.tag, id)),
+            .int(Pushes.retention.milliseconds),
+        ]
+    }
+
+    /// Set before channels are put in line here: should this process die before it wakes a worker for them, one looks then.
+    private func wakeLater(_ place: RegistryPlace) async throws(StoreError) {
+        let item = WorkItem.retries(place.key.app, place.key.name, .high)
+        _ = try await redis.run([WorkQueue.putOff(keys, item, due: clock() + 2_000)])
     }
 
     /// The same with one call for all changes of a bucket, answered by a digit for each: an `end` takes out whole pages, and a page

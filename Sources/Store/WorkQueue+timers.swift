@@ -4,10 +4,12 @@ import Redis
 extension WorkQueue {
     /// Puts a task off until `due` (epoch ms); an earlier time that stands already is kept.
     public func schedule(_ item: WorkItem, due: Int64) async throws(StoreError) {
-        _ = try await redis.run([
-            RedisCommand("ZADD", [.string(keys.due(item.app)), "LT", .int(due), .string(item.member)])
-        ])
+        _ = try await redis.run([Self.putOff(keys, item, due: due)])
         bell.ring(due)
+    }
+
+    static func putOff(_ keys: Keyspace, _ item: WorkItem, due: Int64) -> RedisCommand {
+        RedisCommand("ZADD", [.string(keys.due(item.app)), "LT", .int(due), .string(item.member)])
     }
 
     /// When the first timer of each kind is due, all in one round trip. Of `ending` the cards end by themselves.

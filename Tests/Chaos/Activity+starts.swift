@@ -24,12 +24,12 @@ extension Activity {
     /// Devices of one start that are looked at; the others have a card, and tell nothing.
     private static let looked = 40
 
-    /// Before a start is asked for. The one after an end finds no device in the middle of telling the token of an older card.
+    /// Before a start is asked for. It finds no device in the middle of telling the token of a card of before the last end; those
+    /// that it is not for tell theirs afterwards.
     func prepareStart(_ audience: Audience) async throws {
-        if isEnded || starts.isEmpty {
-            cards = [:]
-            while isAnswering { try await Task.sleep(for: .milliseconds(20)) }
-        }
+        let end = ends.last { $0.audience == .all }?.number ?? 0
+        cards = cards.filter { $0.value.start > end || !covers(audience, $0.key) }
+        while answering.contains(where: { $0 < end }) { try await Task.sleep(for: .milliseconds(20)) }
         starts.append(Begun(number: number + 1, audience: audience))
     }
 
@@ -96,11 +96,11 @@ extension Activity {
             let due = cards.filter { $0.value.due.map { $0 <= clock.now } ?? false }
             if !due.isEmpty {
                 for place in due.keys { cards[place] = nil }
-                isAnswering = true
+                answering = Set(due.values.map(\.start))
                 do { try await tellTokens(due.mapValues(\.start)) } catch {
                     found.note(.undecided, "\(plan.name): tokens of started cards: \(error)")
                 }
-                isAnswering = false
+                answering = []
             }
             try? await Task.sleep(for: .milliseconds(250))
         }

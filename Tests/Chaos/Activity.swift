@@ -57,7 +57,8 @@ actor Activity {
     var starts: [Begun] = []
     /// Devices that are to tell a token: those of some channels for which a start was accepted.
     var cards: [Int: Card] = [:]
-    var isAnswering = false
+    /// Starts for whose cards tokens are being told.
+    var answering: Set<Int> = []
 
     init(
         _ plan: NamePlan, _ run: Plan, _ gateways: Gateways, _ pushes: Pushes, _ clock: Clock, _ found: Findings,

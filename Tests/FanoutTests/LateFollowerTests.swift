@@ -1,5 +1,6 @@
 import APNsWire
 import LiveActivity
+import Redis
 import Synchronization
 import TestSupport
 import Testing
@@ -238,6 +239,30 @@ import Testing
         }
         #expect(transport.taken == [0: ["end"]])
         #expect(end.late == 1 && end.delivered == 1)
+    }
+
+    @Test func aGatewayThatDiesBeforeItWakesAWorkerLeavesATimerForTheEnd() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let channel = ChannelID.random()
+        let end = try await fixture.withWorker(transport) {
+            try await fixture.expect([channel], startedBy: 0)
+            let end = try await fixture.finished(try await fixture.publish(event: .end, label: "end"))
+            try await fixture.isLater(than: end.createdAt + 1)
+            return end.id
+        }
+        try await fixture.follow(channel, 0, wants: false)
+        try await fixture.nobodyIsLate()
+        let (redis, keys) = (fixture.store.redis, fixture.store.registry.keys)
+        let lost = try await redis.pipeline([
+            RedisCommand("XTRIM", [.string(keys.stream(fixture.app, .namesHigh)), "MAXLEN", "0"])
+        ])
+        #expect(try lost[0].integer() == 1)
+        try await fixture.withWorker(transport) {
+            let ended = try await fixture.finished(end)
+            #expect(ended.late == 1 && ended.delivered == 1)
+        }
+        #expect(transport.taken == [0: ["end"]])
     }
 
     @Test func whoDiesBetweenTheStepsLeavesNobodyOut() async throws {

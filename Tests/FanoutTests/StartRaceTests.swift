@@ -37,6 +37,33 @@ import Testing
         #expect(transport.taken(200) == ["next"])
     }
 
+    /// Its token comes after the `end`, and before a worker has looked at it the name begins anew: the card is an old one, and its
+    /// channel gets the new one too.
+    @Test func theEndOfACardWhoseTokenIsLateComesBeforeTheNameBeginsAnew() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.offer(0..<2)
+        let transport = ScriptedTransport()
+        let end = try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
+            #expect(try await fixture.finished(try await fixture.begin(label: "first")).delivered == 2)
+            let end = try await fixture.finished(try await fixture.publish(alert: false, event: .end, label: "end"))
+            try await fixture.isLater(than: end.createdAt + 1)
+            return end.id
+        }
+        try await fixture.track(channels[0], 100)
+        let second = try await fixture.begin(.channel(channels[0]), label: "second")
+        let update = try await fixture.publish(alert: false, label: "update")
+        try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
+            #expect(try await fixture.finished(second).delivered == 1)
+            #expect(try await fixture.finished(update).delivered == 0)
+            // The new card was not for this one, and its old one is told last of all.
+            try await fixture.track(channels[1], 101)
+            let ended = try await fixture.finished(end)
+            #expect(ended.late == 2 && ended.delivered == 2 && ended.targets == 2)
+        }
+        #expect(transport.taken == [0: ["first", "second"], 1: ["first"], 100: ["end"], 101: ["end"]])
+        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 0)
+    }
+
     /// The card of the first one is there, and its token is still to come.
     @Test func aRepeatedStartThatIsRefusedLeavesTheFirstOnesNote() async throws {
         let fixture = try await WorkerFixture.start()

@@ -40,18 +40,7 @@ for i = 5, #ARGV, 4 do
         local line, isNew
         if state == 'sending' or state == 'done' then line, isNew = joined(channel, raw, seq) end
         if line then
-            local p, w = ARGV[3] .. id, ARGV[4] .. id
-            -- It counts again; `revived` is what it may be tried from.
-            redis.call('HSET', p, 'state', 'sending', 'revived', now)
-            redis.call('HDEL', p, 'finished')
-            redis.call('HINCRBY', p, 'targets', 1)
-            redis.call('HINCRBY', p, 'late', 1)
-            redis.call('HINCRBY', w, 'wait', 1)
-            redis.call('PEXPIRE', w, ARGV[2])
-            redis.call('HSET', h, channel, line)
-            if isNew then redis.call('ZADD', r, now, channel) end
-            redis.call('PEXPIRE', h, ARGV[2])
-            redis.call('PEXPIRE', r, ARGV[2])
+            bring(ARGV[3] .. id, ARGV[4] .. id, h, r, channel, line, isNew, now, ARGV[2])
             put = put + 1
         end
     end

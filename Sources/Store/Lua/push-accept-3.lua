@@ -88,9 +88,9 @@ redis.call('HSET', KEYS[1], 'last', id, 'woken', woken)
 -- A publisher's own timestamps are not measured by an automatic end's.
 if not automatic then redis.call('HSET', KEYS[1], 'ts', digits) end
 if ARGV[3] == 'end' and not automatic then redis.call('HSET', KEYS[1], 'ending', stamp) end
--- `over`: no start from before it goes out any more.
+-- `over`: no start from before it goes out any more, and whose token comes after it is brought it.
 if ARGV[5] == '*' and ARGV[3] == 'end' and not automatic then
-    redis.call('HSET', KEYS[1], 'ended', stamp, 'over', seq)
+    redis.call('HSET', KEYS[1], 'ended', stamp, 'over', seq, 'over_id', id)
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[12])
 return {'ok', seq, ts, wake and (#pending == 0 and 1 or 2) or 0}

@@ -3,13 +3,14 @@
 -- KEYS[1] root of the name: its bucket 0; field n = "<buckets>:<fingerprint of the hash key>", absent = 1 bucket
 -- KEYS[2] the channel's bucket under the caller's count (may be the root)
 -- KEYS[3] meta of the name; field ended = epoch ms of its end, catch = the push whose sweep runs, 16 bytes, ending = epoch
---   ms of the last accepted `end`, whomever it is for
+--   ms of the last accepted `end`, whomever it is for, over and over_id = sequence and push of the last one for all
 -- KEYS[4] waiting channels: the list of pushes that each is still owed, behind a header of 3 bytes
 -- KEYS[5] catch-up: channels that registered a token while a sweep ran, by the order of their arrival
 -- KEYS[6] channels that began to follow after an `end` was accepted, by the time (ms) at which they did: the end is not theirs
 -- KEYS[7] the newest states by audience: `<sequence> <event> <push>`
 -- KEYS[8] late followers: channel -> `<sequence up to which pushes passed it by> <sequence from behind which they are its>`
 -- KEYS[9] channels that were started and have not told their token: `<sequence of the start> <when, ms>`
+-- KEYS[10] waiting channels by the time at which they are due
 -- ARGV[1] the count the bucket was computed from, as it stands in n; "1" for an absent one
 -- ARGV[2] channel, stored form
 -- ARGV[3] record
@@ -17,8 +18,10 @@
 -- ARGV[5] ms that the bucket lives from now
 -- ARGV[6] fields beyond which a bucket should be split
 -- ARGV[7] 1: if it begins to follow, it wants the state that it missed
+-- ARGV[8 ...] where this was answered before: the `end` that is owed, its 16 bytes, its p key and its w key, retention ms
 -- Returns 0 stale; 1 stored; 2 stored, and the bucket is too full; 4 more if somebody has to be woken for late followers;
--- or {the right count}: nothing was done.
+-- or {the right count}: nothing was done; or {count, push}: nothing was done, call again with what this `end` needs, a wake-up set
+-- before.
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 
@@ -73,19 +76,26 @@ elseif old and bit.band(flags, 1) == 1 and #old == 15 then
     end
 end
 
-local added = redis.call('HSET', KEYS[2], ARGV[2], record)
-renew(KEYS[1], KEYS[2], ARGV[5])
-local meta = redis.call('HMGET', KEYS[3], 'ended', 'catch', 'ending', 'begun', 'late')
+local meta = redis.call('HMGET', KEYS[3], 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id')
 -- Started by a push, and this is the token that was waited for: what was published since is its own, an `end` too.
 local start, started
-if isNewCard then
-    local awaited = redis.call('HGET', KEYS[9], ARGV[2])
-    if awaited then
-        redis.call('HDEL', KEYS[9], ARGV[2])
-        start, started = string.match(awaited, '^(%d+) (%d+)$')
-        if start and tonumber(started) + 28800000 < tonumber(ARGV[4]) then start = nil end
-    end
+local awaited = isNewCard and redis.call('HGET', KEYS[9], ARGV[2])
+if awaited then
+    start, started = string.match(awaited, '^(%d+) (%d+)$')
+    if start and tonumber(started) + 28800000 < tonumber(ARGV[4]) then start = nil end
 end
+-- The `end` for all that was accepted since its start, where its sweep is past it: in its line from the first moment on, so that
+-- nothing that the name goes on with finds the old card.
+local isEnded = false
+if start and meta[7] and tonumber(meta[6]) > tonumber(start) then
+    if meta[7] ~= ARGV[8] then return {count, meta[7]} end
+    local state = redis.call('HGET', ARGV[10], 'state')
+    isEnded = (state == 'sending' or state == 'done') and meta[2] ~= ARGV[9]
+end
+
+local added = redis.call('HSET', KEYS[2], ARGV[2], record)
+renew(KEYS[1], KEYS[2], ARGV[5])
+if awaited then redis.call('HDEL', KEYS[9], ARGV[2]) end
 -- An end that was accepted since its start is its own, however early or late it comes: it opens no name. One from before the
 -- start was out before that was sent.
 if meta[1] and (tonumber(meta[1]) or 0) < tonumber(ARGV[4]) and not start then
@@ -106,7 +116,9 @@ local function wake()
         wakes = 4
     end
 end
-if isNewCard and (start or ARGV[7] == '1') then
+if isEnded then
+    wakes = 4
+elseif isNewCard and (start or ARGV[7] == '1') then
     local states = redis.call('HGET', KEYS[7], '*')
     -- The sweep that runs is for all: its catch-up has it.
     local isRunning = states and meta[2] and string.match(states, '^%d+') == meta[4]
@@ -133,6 +145,17 @@ if isNew then
     if meta[2] and not (waits and string.sub(list, -16) == meta[2]) then
         redis.call('ZADD', KEYS[5], redis.call('HINCRBY', KEYS[3], 'arrivals', 1), ARGV[2])
         redis.call('PEXPIRE', KEYS[5], ARGV[5])
+    end
+end
+if isEnded then
+    local list = redis.call('HGET', KEYS[4], ARGV[2])
+    local isNewLine = not list or #list < 19
+    -- 16384: without its alert (late-put). What stands there is older, or joined while its token was not known.
+    local line = (isNewLine and '\64\0\0' or list) .. ARGV[9]
+    if isNewLine or #list < 3 + 16 * 64 then
+        local now = redis.call('TIME')
+        now = string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000))
+        bring(ARGV[10], ARGV[11], KEYS[4], KEYS[10], ARGV[2], line, isNewLine, now, ARGV[12])
     end
 end
 if added == 1 and redis.call('HLEN', KEYS[2]) > tonumber(ARGV[6]) then return 2 + wakes end
