@@ -3,6 +3,7 @@ import Foundation
 import TestSupport
 
 extension Fleet.Transport: ExpressibleByArgument {}
+extension RedisServers.Kind: ExpressibleByArgument {}
 
 @main
 struct Chaos: AsyncParsableCommand {
@@ -21,6 +22,12 @@ struct Chaos: AsyncParsableCommand {
     var program: String?
     @Option(help: "What the workers send over: libcurl, nghttp2, or mixed, which takes turns.")
     var transport = Fleet.Transport.mixed
+    @Option(
+        help: """
+            One Redis on a socket (plain), one through TLS, or a cluster of three primaries that are killed and stopped one by one: \
+            chaos --redis cluster --seed 7.
+            """)
+    var redis = RedisServers.Kind.plain
     @Flag(help: "Print the outcome as one JSON object.")
     var json = false
     @Flag(help: "Print what the seed leads to, and do nothing.")
@@ -35,7 +42,7 @@ struct Chaos: AsyncParsableCommand {
 
     func run() async throws {
         let seed = seed ?? UInt64.random(in: 1...999_999)
-        let plan = Plan(seed: seed, milliseconds: Int(minutes * 60_000), largest: largest)
+        let plan = Plan(seed: seed, milliseconds: Int(minutes * 60_000), largest: largest, redis: redis)
         if self.plan { return print(plan.lines.joined(separator: "\n")) }
         // Short, because a unix socket's path is at most 107 bytes.
         let directory = "/tmp/lamplighter-chaos-\(seed)-\(getpid())"
@@ -71,13 +78,17 @@ struct Chaos: AsyncParsableCommand {
         complain(
             """
             ✗ seed \(report.plan.seed)
-              again:   bin/chaos --seed \(report.plan.seed) --minutes \(minutes) --largest \(largest) --transport \(transport.rawValue)
+              again:   bin/chaos \(again(report.plan.seed))
               what:    \(directory)/report.txt
               when:    \(directory)/schedule.log, events.log
               logs:    \(directory)/logs
-              Redis:   \(directory)/redis (its append-only file)
+              Redis:   \(directory)/redis (append-only files)
             """)
         throw ExitCode(1)
+    }
+
+    private func again(_ seed: UInt64) -> String {
+        "--redis \(redis.rawValue) --seed \(seed) --minutes \(minutes) --largest \(largest) --transport \(transport.rawValue)"
     }
 
     private func complain(_ text: String) {

@@ -28,12 +28,10 @@ final class Disturber: Sendable {
 
     private let fleet: Fleet
     private let log: EventLog
-    private let redisSocket: String
     private let state = Mutex(State())
 
-    init(_ fleet: Fleet, redisSocket: String, log: EventLog) {
+    init(_ fleet: Fleet, log: EventLog) {
         self.fleet = fleet
-        self.redisSocket = redisSocket
         self.log = log
     }
 
@@ -47,7 +45,7 @@ final class Disturber: Sendable {
             for planned in plan.disturbances {
                 group.addTask {
                     await self.log.clock.sleep(until: planned.at)
-                    await self.disturb(planned.what)
+                    await self.disturb(planned)
                 }
             }
             for (cohort, at) in plan.deaths.enumerated() {
@@ -99,8 +97,8 @@ final class Disturber: Sendable {
 
     // MARK: Processes
 
-    private func disturb(_ disturbance: Disturbance) async {
-        switch disturbance {
+    private func disturb(_ planned: Planned<Disturbance>) async {
+        switch planned.what {
         case .kill(let role, let down):
             await alone(role) {
                 log.announce("kill -9 \(role), \(down) ms down")
@@ -115,7 +113,7 @@ final class Disturber: Sendable {
                 log.announce("SIGSTOP \(role) for \(length) ms")
                 fleet.signal(role, SIGSTOP)
                 // What it had open is seen while it stands still; nothing new is added.
-                interrupt(role, losesWork: length > Plan.claimAfter)
+                interrupt(role, losesWork: length > Plan.patience(with: role))
                 try? await Task.sleep(for: .milliseconds(length))
                 fleet.signal(role, SIGCONT)
                 state.withLock { $0.wakes.append((role, Clock.epoch)) }
@@ -132,9 +130,11 @@ final class Disturber: Sendable {
                 start(role)
             }
         case .redis(let command):
-            log.announce("redis: \(command)")
+            let servers = fleet.redis.roles
+            let server = servers[Int(planned.seed % UInt64(servers.count))]
+            log.announce("\(server): \(command)")
             count("redis commands")
-            redis(command)
+            send(command, to: server)
         }
     }
 
@@ -165,7 +165,8 @@ final class Disturber: Sendable {
 
     private func count(_ what: String) { state.withLock { $0.counts[what, default: 0] += 1 } }
 
-    private func redis(_ command: String) {
-        _ = try? ChildProcess(["redis-cli", "-s", redisSocket] + command.split(separator: " ").map(String.init))
+    private func send(_ command: String, to server: Role) {
+        guard let socket = fleet.redis.socket(server) else { return }
+        _ = try? ChildProcess(["redis-cli", "-s", socket] + command.split(separator: " ").map(String.init))
     }
 }

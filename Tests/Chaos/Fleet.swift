@@ -9,7 +9,7 @@ final class Fleet: Sendable {
     struct Configuration: Sendable {
         var program: String
         var directory: String
-        var seed: UInt64
+        var plan: Plan
         var transport: Transport
     }
 
@@ -33,6 +33,8 @@ final class Fleet: Sendable {
     let controlURL: String
     let gatewayURLs: [String]
     let environment: [String: String]
+    let redis: RedisServers
+    let roles: [Role]
     private let configuration: Configuration
     private let gatewayPorts: [Int]
     private let log: EventLog
@@ -49,14 +51,15 @@ final class Fleet: Sendable {
         self.configuration = configuration
         self.log = log
         let directory = configuration.directory
-        for part in ["redis", "logs"] {
-            try FileManager.default.createDirectory(
-                atPath: directory + "/" + part, withIntermediateDirectories: true)
-        }
+        try FileManager.default.createDirectory(atPath: directory + "/logs", withIntermediateDirectories: true)
+        redis = try RedisServers(configuration.plan, directory: directory)
+        roles =
+            redis.roles + [.simulator] + (1...Plan.gateways).map { .gateway($0) }
+            + (1...Plan.workers).map { .worker($0) }
         let simulator = try Program(
             [
                 configuration.program, "simulate", "--json", "--port", "0", "--control-port", "0", "--directory",
-                directory + "/apns", "--seed", "\(configuration.seed)", "--order-member", "n", "--history", "200",
+                directory + "/apns", "--seed", "\(configuration.plan.seed)", "--order-member", "n", "--history", "200",
             ], directory: directory + "/logs", environment: [:], name: "simulator")
         try await eventually("the simulator listens") { simulator.out.hasSuffix("}\n") }
         let announced = try JSONSerialization.jsonObject(with: Data(simulator.out.utf8)) as? [String: String] ?? [:]
@@ -65,7 +68,6 @@ final class Fleet: Sendable {
         gatewayPorts = try (0..<Plan.gateways).map { _ in try freePort() }
         gatewayURLs = gatewayPorts.map { "http://127.0.0.1:\($0)" }
         environment = [
-            "LAMPLIGHTER_REDIS_URL": "unix://\(directory)/redis/redis.sock",
             "LAMPLIGHTER_APP_KEY": Gateways.app, "LAMPLIGHTER_APP_SECRET": Gateways.secret,
             "LAMPLIGHTER_APP_MASTER_SECRET": Gateways.masterSecret, "LAMPLIGHTER_APP_BUNDLE_ID": "com.example.chaos",
             "LAMPLIGHTER_APNS_URL": announced["url"] ?? "", "LAMPLIGHTER_APNS_CA_FILE": announced["ca_file"] ?? "",
@@ -76,29 +78,25 @@ final class Fleet: Sendable {
             "LAMPLIGHTER_WORKER_STREAMS": "\(Self.streams)",
             "LAMPLIGHTER_WORKER_CLAIM_AFTER": "\(Plan.claimAfter)ms",
             "LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "\(Plan.requestTimeout)ms", "LAMPLIGHTER_LOG_LEVEL": "debug",
-        ]
+        ].merging(redis.environment) { own, _ in own }
         members = Mutex([.simulator: Member(program: simulator, starts: 1)])
     }
-
-    static let roles: [Role] =
-        [.redis, .simulator] + (1...Plan.gateways).map { .gateway($0) } + (1...Plan.workers).map { .worker($0) }
 
     func program(_ role: Role) -> Program? { members.withLock { $0[role]?.program } }
 
     private func command(_ role: Role) -> [String] {
-        let directory = configuration.directory
-        return switch role {
-        case .redis:
-            [
-                "/usr/bin/env", "redis-server", "--port", "0", "--unixsocket", directory + "/redis/redis.sock", "--dir",
-                directory + "/redis", "--save", "", "--appendonly", "yes", "--appendfsync", "always",
-                "--hash-max-listpack-value", "128", "--hash-max-listpack-entries", "512",
-                "--auto-aof-rewrite-percentage", "0",
-            ]
+        switch role {
+        case .redis, .node: redis.command(role)
         case .simulator: []
         case .gateway(let number): [configuration.program, "serve", "--port", "\(gatewayPorts[number - 1])"]
         case .worker: [configuration.program, "work", "--name", "\(role)"]
         }
+    }
+
+    func startAll() async throws {
+        for role in redis.roles { try start(role) }
+        try await redis.form()
+        for role in roles where role != .simulator && !redis.roles.contains(role) { try start(role) }
     }
 
     /// Starts it, whatever became of the one before.
@@ -122,10 +120,11 @@ final class Fleet: Sendable {
         }
     }
 
-    /// Starts again what ended by itself, until cancelled. Redis that is away ends a starting process with 69.
+    /// Starts again what ended by itself, until cancelled. Redis that is away ends a starting process with 69; while Redis is, its
+    /// port may be taken for a moment.
     func supervise(_ found: Findings) async {
         await withDiscardingTaskGroup { group in
-            for role in Self.roles where role != .redis && role != .simulator {
+            for role in roles where role != .simulator {
                 group.addTask {
                     while !Task.isCancelled {
                         let current = self.members.withLock { $0[role] }
@@ -133,7 +132,7 @@ final class Fleet: Sendable {
                             self.members.withLock({ $0[role]?.starts == current.starts && $0[role]?.isMeant == false })
                         {
                             self.log.note("\(role) ended by itself with \(end.code)")
-                            if end.code != 69 {
+                            if end.code != 69, !end.out.contains("Address already in use") {
                                 found.note(
                                     .crashed, "\(role).\(current.starts) ended with \(end.code): \(end.err.suffix(400))"
                                 )
@@ -164,11 +163,11 @@ final class Fleet: Sendable {
 
     /// Ends everything: workers and gateways as an operator would, which must work.
     func shutDown(_ found: Findings) async {
-        for role in Self.roles.reversed() {
+        for role in roles.reversed() {
             guard let program = program(role) else { continue }
             signal(role, SIGCONT)
             // Redis is born with the mask of a thread of Swift's pool, which blocks SIGTERM.
-            guard role != .redis else {
+            guard !redis.roles.contains(role) else {
                 program.kill()
                 continue
             }
@@ -183,5 +182,5 @@ final class Fleet: Sendable {
     }
 
     /// At once, whatever state it is in.
-    func kill() { for role in Self.roles { program(role)?.kill() } }
+    func kill() { for role in roles { program(role)?.kill() } }
 }

@@ -144,11 +144,13 @@ struct Judge: Sendable {
                 found.note(.ledgers, "\(push.title): \(ledger.text)")
             }
         }
-        // Each page that was open when its owner died, lost its lease or its connection may go out once more.
+        // Each page that was open when its owner died, lost its lease or its connection may go out once more. A node of a cluster
+        // counts like the one Redis: its names' leases may lapse, and where it holds the streams, or every node is needed, those
+        // of all. Nothing else is granted: what a node has answered is in its file, and it comes back with it.
         let losses = interruptions.filter(\.losesWork).reduce(0) { sum, interruption in
             switch interruption.role {
             case .worker: sum + 1
-            case .redis, .simulator: sum + Plan.workers
+            case .redis, .node, .simulator: sum + Plan.workers
             case .gateway: sum
             }
         }

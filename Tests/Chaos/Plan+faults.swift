@@ -2,15 +2,27 @@ extension Plan {
     /// How long a worker may be silent before its tasks go to others, as the run configures it.
     static let claimAfter = 3_000
     static let requestTimeout = 4_000
+    /// How long a node of a cluster may be silent before the others give it up.
+    static let nodeTimeout = 1_000
 
-    static func disturbances(_ milliseconds: Int, _ seed: UInt64) -> [Planned<Disturbance>] {
+    /// How long a process may stand still before others can have what workers have in hand. A cluster is away for longer than
+    /// its node: once given up this one is taken back two timeouts later, and the others wait for one more before they serve.
+    static func patience(with role: Role) -> Int {
+        if case .node = role { nodeTimeout } else { claimAfter }
+    }
+
+    static func disturbances(
+        _ milliseconds: Int, _ seed: UInt64, _ redis: RedisServers.Kind
+    ) -> [Planned<Disturbance>] {
         var random = SeededRandom(seed, "disturbances")
+        // Drawn apart: a run of one Redis is the same whether there are clusters or not.
+        var nodes = SeededRandom(seed, "nodes")
         var planned: [Planned<Disturbance>] = []
         // One thing at a time for each process.
         var busy: [Role: Int] = [:]
         var at = 2_000
         while at < milliseconds - 1_000 {
-            let next = Planned(at: at, seed: random.next(), what: disturbance(&random))
+            let next = Planned(at: at, seed: random.next(), what: disturbance(&random, redis, &nodes))
             if let (role, length) = next.what.occupies {
                 if busy[role, default: 0] <= at {
                     busy[role] = at + length
@@ -24,7 +36,12 @@ extension Plan {
         return planned
     }
 
-    private static func disturbance(_ random: inout SeededRandom) -> Disturbance {
+    private static func disturbance(
+        _ random: inout SeededRandom, _ redis: RedisServers.Kind, _ nodes: inout SeededRandom
+    ) -> Disturbance {
+        let server = redis.roles[nodes.number(0...redis.roles.count - 1)]
+        // Several servers fail more often than one.
+        let more = redis.isCluster ? 2.0 : 1.0
         let worker = Role.worker(random.number(1...workers))
         let gateway = Role.gateway(random.number(1...gateways))
         // As long as a hiccup, or until others have taken its tasks over.
@@ -38,8 +55,8 @@ extension Plan {
             (2, .kill(gateway, down: random.number(50...1_000))),
             (1, .stop(gateway, for: random.number(300...5_000))),
             (1, .terminate(gateway)),
-            (1.5, .kill(.redis, down: random.number(50...1_500))),
-            (1, .stop(.redis, for: random.number(200...claimAfter + 1_500))),
+            (1.5 * more, .kill(server, down: random.number(50...1_500))),
+            (1 * more, .stop(server, for: random.number(200...claimAfter + 1_500))),
             (1, .stop(.simulator, for: random.number(300...requestTimeout + 1_500))),
             (0.5, .redis("SCRIPT FLUSH")),
             (1, .redis("CLIENT KILL TYPE normal")),

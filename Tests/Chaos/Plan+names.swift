@@ -2,11 +2,16 @@ extension Plan {
     static let workers = 3
     static let gateways = 2
     static let cohorts = 4
+    /// Of a cluster.
+    static let nodes = 3
 
     /// - Parameter largest: tokens of the largest activity; the others go down from there to one.
-    init(seed: UInt64, milliseconds: Int, largest: Int) {
+    init(seed: UInt64, milliseconds: Int, largest: Int, redis: RedisServers.Kind) {
         self.seed = seed
         self.milliseconds = milliseconds
+        self.redis = redis
+        var coverage = SeededRandom(seed, "coverage")
+        needsEveryNode = coverage.chance(0.5)
         let channels = largest + largest / 4 + 64
         self.channels = channels
         var random = SeededRandom(seed, "names")
@@ -21,7 +26,7 @@ extension Plan {
         names += Self.startedNames(from: names.count, milliseconds, largest, seed)
         self.names = names
         deaths = (0..<Self.cohorts).map { milliseconds * (2 * $0 + 1) / (2 * Self.cohorts + 1) }
-        disturbances = Self.disturbances(milliseconds, seed)
+        disturbances = Self.disturbances(milliseconds, seed, redis)
         weather = Self.weather(milliseconds, seed)
     }
 

@@ -2,6 +2,9 @@
 struct Plan: Sendable {
     var seed: UInt64
     var milliseconds: Int
+    var redis: RedisServers.Kind
+    /// Of a cluster: while one node is gone, the others serve nothing, or what is theirs.
+    var needsEveryNode: Bool
     var channels: Int
     var names: [NamePlan]
     var disturbances: [Planned<Disturbance>]
@@ -78,12 +81,15 @@ struct End: Sendable {
 
 enum Role: Sendable, Hashable, CustomStringConvertible {
     case redis, simulator
+    /// Of a cluster, in place of the one Redis.
+    case node(Int)
     case gateway(Int), worker(Int)
 
     var description: String {
         switch self {
         case .redis: "redis"
         case .simulator: "simulator"
+        case .node(let number): "node-\(number)"
         case .gateway(let number): "gateway-\(number)"
         case .worker(let number): "worker-\(number)"
         }
@@ -97,6 +103,7 @@ enum Disturbance: Sendable {
     case stop(Role, for: Int)
     /// SIGTERM, its end awaited, and started again.
     case terminate(Role)
+    /// To one server.
     case redis(String)
 }
 
@@ -113,6 +120,9 @@ extension Plan {
     /// One line for each thing that is to happen, in order.
     var lines: [String] {
         var lines: [(at: Int, text: String)] = []
+        if redis.isCluster {
+            lines.append((0, "a cluster " + (needsEveryNode ? "that needs every node" : "whose nodes serve alone")))
+        }
         for (cohort, at) in deaths.enumerated() { lines.append((at, "tokens of cohort \(cohort) die")) }
         for planned in disturbances { lines.append((planned.at, "\(planned.what)")) }
         for planned in weather {

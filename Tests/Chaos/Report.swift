@@ -48,8 +48,8 @@ struct Report: Sendable {
 
     func json(directory: String?) throws -> String {
         var object: [String: Any] = [
-            "seed": plan.seed, "seconds": outcome.seconds, "ok": found.isEmpty, "faults": outcome.faults,
-            "states": outcome.tally.states,
+            "seed": plan.seed, "redis": plan.redis.rawValue, "seconds": outcome.seconds, "ok": found.isEmpty,
+            "faults": outcome.faults, "states": outcome.tally.states,
             "numbers": Dictionary(numbers.map { ($0.name, $0.value) }) { first, _ in first },
             "findings": Dictionary(uniqueKeysWithValues: Finding.allCases.map { ($0.rawValue, found.count($0)) }),
         ]

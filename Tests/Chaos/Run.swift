@@ -23,10 +23,10 @@ struct Run: Sendable {
             toFile: directory + "/schedule.log", atomically: false, encoding: .utf8)
         let log = try EventLog(path: directory + "/events.log", clock: clock)
         let fleet = try await Fleet(
-            .init(program: program, directory: directory, seed: plan.seed, transport: transport), log: log)
+            .init(program: program, directory: directory, plan: plan, transport: transport), log: log)
         defer { fleet.kill() }
         progress.phase("starting")
-        for role in Fleet.roles where role != .simulator { try fleet.start(role) }
+        try await fleet.startAll()
         try await fleet.waitUntilReady()
         let gateways = Gateways(urls: fleet.gatewayURLs, log: log)
         let pushes = Pushes(gateways, log)
@@ -40,7 +40,7 @@ struct Run: Sendable {
         }
         clock.begin()
         log.note("everybody follows")
-        let disturber = Disturber(fleet, redisSocket: directory + "/redis/redis.sock", log: log)
+        let disturber = Disturber(fleet, log: log)
         try await live(fleet, pushes, activities, disturber, log)
         return try await judge(fleet, gateways, pushes, activities, startTokens, disturber, clock)
     }

@@ -15,10 +15,7 @@ public final class ClusterServers: Sendable {
     public static func start(_ authority: TestAuthority) async throws -> ClusterServers {
         var servers: [RedisServer] = []
         var ports: [Int] = []
-        let files = EncryptedRedis.options(authority, try authority.issue("node")).flatMap { line in
-            let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
-            return ["--" + parts[0], parts[1]]
-        }
+        let files = EncryptedRedis.arguments(authority, try authority.issue("node"))
         for _ in 0..<3 {
             ports.append(try freePort())
             let extra = ["--tls-port", "\(ports[ports.count - 1])", "--tls-cluster", "yes"] + files
@@ -47,18 +44,34 @@ public final class ClusterServers: Sendable {
     static func node(append: Bool = false, extra: [String] = []) async throws -> RedisServer {
         for _ in 0..<4 {
             do {
-                return try await RedisServer.start(append: append, tcp: true, extra: try options() + extra)
+                return try await RedisServer.start(append: append, tcp: true, extra: try arguments() + extra)
             } catch RedisServerError.failed {}
         }
-        return try await RedisServer.start(append: append, tcp: true, extra: try options() + extra)
+        return try await RedisServer.start(append: append, tcp: true, extra: try arguments() + extra)
     }
 
-    private static func options() throws -> [String] {
+    /// What makes a server a node, with a port of its own for its talk with the others.
+    public static func arguments() throws -> [String] {
         [
             "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", "\(try freePort())",
             "--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0",
             "--repl-diskless-sync-delay", "0",
         ]
+    }
+
+    /// Makes a cluster of primaries that somebody else starts and stops, as soon as they answer on their unix sockets.
+    /// `port`: the one with TLS, if they speak it among themselves.
+    public static func form(_ nodes: [(socket: String, port: Int)]) async throws {
+        for node in nodes {
+            try await eventually("a node answers") {
+                (try? firstLine(of: "PING", on: connectedSocket(path: node.socket))) == "+PONG"
+            }
+        }
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let clients = try nodes.map {
+            RedisClient(url: try RedisURL("unix://" + $0.socket), connections: 1, logger: logger)
+        }
+        try await form(clients, ports: nodes.map(\.port), primaries: clients.count)
     }
 
     init(_ servers: [RedisServer], primaries count: Int, tlsPorts: [Int]? = nil) {
@@ -71,42 +84,46 @@ public final class ClusterServers: Sendable {
 
     func form() async throws {
         let all = primaries + replicas
-        for (index, client) in clients.prefix(primaries.count).enumerated() {
-            let range = Self.range(index, of: primaries.count)
+        try await Self.form(clients, ports: tlsPorts ?? all.map { $0.port ?? 0 }, primaries: primaries.count)
+    }
+
+    /// The first of `clients` are of the primaries, the others of a replica each, in their order.
+    private static func form(_ clients: [RedisClient], ports: [Int], primaries: Int) async throws {
+        for (index, client) in clients.prefix(primaries).enumerated() {
+            let range = range(index, of: primaries)
             try await client.send(
                 RedisCommand("CLUSTER", ["ADDSLOTSRANGE", .int(range.lowerBound), .int(range.upperBound - 1)]))
         }
         for (index, client) in clients.enumerated() {
-            for (place, other) in all[..<index].enumerated() {
-                let bus = try await self.client(of: other).configValue("cluster-port") ?? ""
-                let port = tlsPorts?[place] ?? other.port ?? 0
-                try await client.send(
-                    RedisCommand("CLUSTER", ["MEET", "127.0.0.1", .int(port), .string(bus)]))
+            for (other, port) in zip(clients[..<index], ports) {
+                let bus = try await other.configValue("cluster-port") ?? ""
+                try await client.send(RedisCommand("CLUSTER", ["MEET", "127.0.0.1", .int(port), .string(bus)]))
             }
         }
-        for (index, client) in clients.dropFirst(primaries.count).enumerated() {
-            let primary = try await id(of: primaries[index])
+        let replicas = clients.dropFirst(primaries)
+        for (client, primary) in zip(replicas, clients) {
+            let id = try await primary.send(RedisCommand("CLUSTER", ["MYID"])).string()
             try await eventually("a replica knows its primary") {
-                let reply = try await client.pipeline([RedisCommand("CLUSTER", ["REPLICATE", .string(primary)])])[0]
+                let reply = try await client.pipeline([RedisCommand("CLUSTER", ["REPLICATE", .string(id)])])[0]
                 return reply.error == nil
             }
         }
         for (index, client) in clients.enumerated() {
             try await eventually("node \(index) thinks the cluster complete") {
                 let text = try await client.send(RedisCommand("CLUSTER", ["INFO"])).string()
-                return text.contains("cluster_state:ok") && text.contains("cluster_known_nodes:\(all.count)\r")
+                return text.contains("cluster_state:ok") && text.contains("cluster_known_nodes:\(clients.count)\r")
             }
         }
-        for client in clients.dropFirst(primaries.count) {
+        for client in replicas {
             try await eventually("a replica has its primary's data") {
                 try await client.info(section: "replication")["master_link_status"] == "up"
             }
         }
         // Each primary tells of every replica, so that whoever asks one learns them all.
-        for client in clients.prefix(primaries.count) {
+        for client in clients.prefix(primaries) {
             try await eventually("the primaries know the replicas") {
                 let ranges = try await client.send(RedisCommand("CLUSTER", ["SLOTS"])).array()
-                return ranges.count == primaries.count && ranges.allSatisfy { $0.count == (replicas.isEmpty ? 3 : 4) }
+                return ranges.count == primaries && ranges.allSatisfy { $0.count == (replicas.isEmpty ? 3 : 4) }
             }
         }
     }

@@ -16,13 +16,9 @@ public struct EncryptedRedis: Sendable {
     ) async throws -> EncryptedRedis {
         let authority = try authority ?? TestAuthority()
         let port = try freePort()
-        let files = options(
+        let files = arguments(
             authority, try identity ?? authority.issue("server"), asksForCertificate: asksForCertificate)
-        let words = (["tls-port \(port)"] + files).flatMap { line in
-            let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
-            return ["--" + parts[0], parts[1]]
-        }
-        let server = try await RedisServer.start(append: append, extra: words + extra)
+        let server = try await RedisServer.start(append: append, extra: ["--tls-port", "\(port)"] + files + extra)
         return EncryptedRedis(authority: authority, server: server, port: port)
     }
 
@@ -35,6 +31,16 @@ public struct EncryptedRedis: Sendable {
             "tls-ca-cert-file \(authority.caFile)", "tls-auth-clients \(asksForCertificate ? "yes" : "no")",
             "tls-replication yes",
         ]
+    }
+
+    /// The same for a command line.
+    public static func arguments(
+        _ authority: TestAuthority, _ identity: TestAuthority.Identity, asksForCertificate: Bool = false
+    ) -> [String] {
+        options(authority, identity, asksForCertificate: asksForCertificate).flatMap { line in
+            let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
+            return ["--" + parts[0], parts[1]]
+        }
     }
 
     public func url(_ host: String = "127.0.0.1", scheme: String = "rediss", more: String = "") throws -> RedisURL {
