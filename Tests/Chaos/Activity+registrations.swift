@@ -19,10 +19,10 @@ extension Activity {
         }
     }
 
-    /// Different places in that state, as many as there are.
+    /// Different places in that state, as many as there are. Of cards that a start began, some are telling their tokens now.
     func pick(_ count: Int, _ state: State, _ random: inout SeededRandom) -> [Int] {
         guard count > 0 else { return [] }
-        let all = places.indices.filter { places[$0].state == state }
+        let all = places.indices.filter { places[$0].state == state && places[$0].answered < .max }
         if all.count <= count { return all }
         var picked: Set<Int> = []
         while picked.count < count { picked.insert(all[random.number(0...all.count - 1)]) }

@@ -253,16 +253,25 @@ import Testing
         }
         try await fixture.follow(channel, 0, wants: false)
         try await fixture.nobodyIsLate()
-        let (redis, keys) = (fixture.store.redis, fixture.store.registry.keys)
-        let lost = try await redis.pipeline([
-            RedisCommand("XTRIM", [.string(keys.stream(fixture.app, .namesHigh)), "MAXLEN", "0"])
-        ])
-        #expect(try lost[0].integer() == 1)
+        try await fixture.loseTheWakeUp()
         try await fixture.withWorker(transport) {
             let ended = try await fixture.finished(end)
             #expect(ended.late == 1 && ended.delivered == 1)
         }
         #expect(transport.taken == [0: ["end"]])
+    }
+
+    @Test(arguments: [false, true]) func aDeviceThatGotNoAnswerRepeatsItsCallAndWakesAWorker(wants: Bool) async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) { try await fixture.swept(["before", "since"]) }
+        let channel = ChannelID.random()
+        if !wants { try await fixture.expect([channel], startedBy: 1) }
+        try await fixture.follow(channel, 0, wants: wants)
+        try await fixture.loseTheWakeUp()
+        try await fixture.follow(channel, 0, wants: wants)
+        try await fixture.withWorker(transport) { await transport.answered(1) }
+        #expect(transport.taken == [0: ["since"]])
     }
 
     @Test func whoDiesBetweenTheStepsLeavesNobodyOut() async throws {
@@ -406,6 +415,16 @@ extension WorkerFixture {
         let found = Mutex<[LateFollower]>([])
         try await store.lateFollowers.each(app, name) { part throws(StoreError) in found.withLock { $0 += part } }
         return found.withLock { $0 }
+    }
+
+    /// As a gateway does that dies behind a registration; long after its last push the reconciler does not look at the name any more.
+    fileprivate func loseTheWakeUp() async throws {
+        let keys = store.registry.keys
+        let lost = try await store.redis.pipeline([
+            RedisCommand("XTRIM", [.string(keys.stream(app, .namesHigh)), "MAXLEN", "0"]),
+            RedisCommand("DEL", [.string(keys.open)]),
+        ])
+        #expect(try lost[0].integer() == 1)
     }
 
     /// Returns when a worker has decided about everybody.

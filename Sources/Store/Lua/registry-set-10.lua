@@ -129,7 +129,7 @@ elseif isNewCard and (start or ARGV[7] == '1') then
         redis.call('PEXPIRE', KEYS[8], 28800000)
         wake()
     end
-elseif ARGV[7] == '1' and redis.call('HEXISTS', KEYS[8], ARGV[2]) == 1 then
+elseif (ARGV[7] == '1' or not isNew) and redis.call('HEXISTS', KEYS[8], ARGV[2]) == 1 then
     -- Repeated by somebody who got no answer.
     wake()
 end
