@@ -56,6 +56,22 @@ extension Sweeper {
         var decisions: [(LateFollower, LateDecision)] = []
         var (page, _) = try await store.registry.lookup(item.app, item.name, Array(open.keys))
         let now = store.time.now()
+        // What ended the card of one that was started is its own, whatever the name told others since.
+        let ends = states.kept.filter { $0.event == .end }
+        if !ends.isEmpty {
+            var started = page.filtered { open[Array(page.channel($0))]?.wasStarted == true }
+            for record in ends where !started.isEmpty {
+                let audience = try await store.channels.filter(item.app, started, record.audience)
+                for index in 0..<audience.count {
+                    let channel = Array(audience.channel(index))
+                    guard let follower = open[channel], record.sequence > follower.after else { continue }
+                    open[channel] = nil
+                    decisions.append((follower, follower.decision(on: record, now: now)))
+                }
+                started = started.filtered { [started] in open[Array(started.channel($0))] != nil }
+            }
+            page = page.filtered { [page] in open[Array(page.channel($0))] != nil }
+        }
         for (record, waits) in states.waiting.map({ ($0, true) }) + states.kept.map({ ($0, false) }) {
             if page.isEmpty { break }
             // What is for old cards alone is not awaited.

@@ -241,6 +241,37 @@ import Testing
         #expect(end.late == 1 && end.delivered == 1)
     }
 
+    @Test func anEndForSomeIsForTheirStartedCardsThoughTheNameWentOn() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let channels = (0..<4).map { _ in ChannelID.random() }
+        let vips = Audience.tag("vip", group: "device")
+        var vip = TagChange()
+        vip.add = ["device": ["vip"]]
+        try await fixture.store.channels.tag(fixture.app, Array(channels[0...2]), vip)
+        try await fixture.withWorker(transport) {
+            try await fixture.swept(["before"])
+            try await fixture.expect([channels[0], channels[3]], startedBy: 1)
+            let end = try await fixture.finished(try await fixture.publish(vips, event: .end, label: "end"))
+            try await fixture.swept(["vips"], vips)
+            try await fixture.swept(["all"])
+            // Started again since, and begun by itself.
+            try await fixture.expect([channels[1]], startedBy: 3)
+            try await fixture.follow(channels[2], 2)
+            for number in [0, 1, 3] { try await fixture.follow(channels[number], number, wants: false) }
+            await transport.answered(4)
+            try await fixture.nobodyIsLate()
+            let ended = try await fixture.finished(end.id)
+            #expect(ended.late == 1 && ended.delivered == 1)
+            _ = try await fixture.finished(try await fixture.publish(event: .end, label: "end of all"))
+            let states = try await fixture.store.lateFollowers.states(fixture.app, fixture.name)
+            #expect(states.kept.map(\.audience) == [.all])
+        }
+        #expect(
+            transport.taken
+                == [0: ["end"], 1: ["all", "end of all"], 2: ["all", "end of all"], 3: ["all", "end of all"]])
+    }
+
     @Test func aGatewayThatDiesBeforeItWakesAWorkerLeavesATimerForTheEnd() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()

@@ -177,7 +177,9 @@ import Testing
         // Some were told something else.
         _ = try await fixture.swept(try await fixture.update(.channel(fixture.channel(1))))
         #expect(try await fixture.shown() == nil)
+        // … and some were ended: the others are shown what all were told before.
         let again = try await fixture.swept(try await fixture.update())
+        _ = try await fixture.swept(try await fixture.update(.channel(fixture.channel(7)), event: .end))
         #expect(try await fixture.shown() == again.record.payload)
         _ = try await fixture.swept(try await fixture.update(event: .start))
         #expect(try await fixture.shown() == nil, "a start brings a state too")

@@ -73,7 +73,16 @@ if not active then
         -- What its cards show in the end is settled here, for all shards and retries: what one update told all of them last, so
         -- nothing older than any push that was accepted before. Nothing if some were told something else since.
         local states = redis.call('HGETALL', KEYS[10])
-        local seq, told, shows = string.match(#states == 2 and states[1] == '*' and states[2] or '', '^(%d+) (%a+) (.+)$')
+        local forAll = ''
+        for i = 1, #states, 2 do
+            if states[i] == '*' then
+                forAll = states[i + 1]
+            elseif string.byte(states[i]) ~= 33 then
+                forAll = ''
+                break
+            end
+        end
+        local seq, told, shows = string.match(forAll, '^(%d+) (%a+) (.+)$')
         if told == 'update' and tonumber(redis.call('HGET', KEYS[1], 'started') or 0) < tonumber(seq) then
             local shown = redis.pcall('HMGET', ARGV[8] .. shows, 'payload', 'state')
             if not shown.err and shown[1] and (shown[2] == 'sending' or shown[2] == 'done') then
@@ -85,24 +94,24 @@ if not active then
         redis.call('HSET', KEYS[1], 'started', update[1])
     else
         -- v: what a late follower is to be shown. One state for all replaces those before it, one for an audience that of the
-        -- same audience; of these the newest 16 are kept. An `end` says that there is nothing to be shown.
-        local all = update[6] == '*'
-        if all then redis.call('DEL', KEYS[10]) end
-        redis.call('HSET', KEYS[10], all and '*' or redis.sha1hex(update[6]),
-            string.format('%s %s %s', update[1], update[5], id))
-        redis.call('PEXPIRE', KEYS[10], 28800000)
-        if not all and redis.call('HLEN', KEYS[10]) > 16 then
-            local oldest, least, count = nil, math.huge, 0
-            local states = redis.call('HGETALL', KEYS[10])
-            for i = 1, #states, 2 do
+        -- same audience. An `end` for an audience has a field of its own (`!`), which stands until an `end` for all: a card that
+        -- was started before it may tell its token later. Of all but the one for all the newest 16 are kept.
+        local field = update[6] == '*' and '*' or (update[5] == 'end' and '!' or '') .. redis.sha1hex(update[6])
+        local states = redis.call('HGETALL', KEYS[10])
+        local oldest, least, count = nil, math.huge, 0
+        for i = 1, #states, 2 do
+            local isEnd = string.byte(states[i]) == 33
+            if field == '*' and (update[5] == 'end' or not isEnd) then
+                redis.call('HDEL', KEYS[10], states[i])
+            elseif states[i] ~= '*' and states[i] ~= field then
                 local seq = tonumber(string.match(states[i + 1], '^%d+'))
-                if states[i] ~= '*' then
-                    count = count + 1
-                    if seq < least then oldest, least = states[i], seq end
-                end
+                count = count + 1
+                if seq < least then oldest, least = states[i], seq end
             end
-            if count > 16 then redis.call('HDEL', KEYS[10], oldest) end
         end
+        if field ~= '*' and count > 15 then redis.call('HDEL', KEYS[10], oldest) end
+        redis.call('HSET', KEYS[10], field, string.format('%s %s %s', update[1], update[5], id))
+        redis.call('PEXPIRE', KEYS[10], 28800000)
     end
     local most, mostSlow = tonumber(ARGV[11]), tonumber(ARGV[12])
     local asked = redis.call('HMGET', KEYS[3], 'prio', 'event', 'soft')
