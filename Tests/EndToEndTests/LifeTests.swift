@@ -40,7 +40,7 @@ struct LifeTests {
         let token = Deployment.token(1)
         #expect(try await deployment.run("track", "match-1", Deployment.channel(1), token).code == 0)
         let soon = try await schedule(deployment, at: "+1h", #"{"home":0}"#)
-        let never = try await schedule(deployment, at: "+3", #"{"home":9}"#)
+        let never = try await schedule(deployment, at: "+60", #"{"home":9}"#)
         #expect(try await schedule(deployment, at: "+2", #"{"home":1}"#, ["--replace", soon]) == soon)
         let listed = try await deployment.run("schedule", "list")
         #expect(listed.out.split(separator: "\n").map { String($0.prefix(36)) } == [soon, never], "\(listed.out)")
@@ -65,20 +65,35 @@ struct LifeTests {
         #expect(skipped.code == 64 && skipped.err.contains("the clocks are put forward"), "\(skipped.err)")
     }
 
-    @Test("A state that the app could not decode is refused, with the place")
+    @Test("What the app could not decode is refused, with the place, and never sent")
     func shapes() async throws {
         let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        #expect(try await deployment.run("track", "match-1", Deployment.channel(1), Deployment.token(1)).code == 0)
         let file = deployment.directory + "/match.json"
-        let schema =
-            #"{"content_state":{"type":"object","properties":{"home":{"type":"integer"}},"required":["home"]},"names":["match-*"]}"#
+        let schema = """
+            {"content_state":{"type":"object","properties":{"home":{"type":"integer"}},"required":["home"]},
+            "attributes":{"type":"object","required":["league"]},"names":["match-*"]}
+            """
         try schema.write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try await deployment.run("schema", "set", "MatchAttributes", file).code == 0)
-        #expect(try await deployment.run("schema", "list").out.contains("MatchAttributes  content state  match-*"))
+        #expect(try await deployment.run("schema", "list").out.contains("MatchAttributes  content state, attributes"))
         let wrong = try await deployment.run("publish", "match-1", "--content-state", #"{"home":"1"}"#)
         #expect(wrong.code == 1)
         #expect(wrong.err.contains("must be a whole number, not a string (schema of MatchAttributes)"), "\(wrong.err)")
         #expect(wrong.err.contains("notification.ios.live_activity.content_state.home"))
-        #expect(try await deployment.run("publish", "match-1", "--content-state", #"{"home":1}"#).code == 0)
+        let start = try await deployment.post(
+            "match-2", #""all""#,
+            #""event":"start","content_state":{"home":0},"attributes_type":"MatchAttributes","attributes":{"cup":1},"#
+                + #""alert":{"title":"Kick-off"}"#)
+        #expect(start.status == 400 && start.text.contains("live_activity.attributes"), "\(start.text)")
+        #expect(start.text.contains("league"), "\(start.text)")
+        #expect(try await deployment.record()["requests"] as? Int == 0)
+        let right = try await publish(deployment, "match-1", ["--content-state", #"{"home":1}"#])
+        #expect(try Ledger(right.out)["delivered"] == 1, "\(right.err)")
+        let shown = try await deployment.received(Deployment.token(1))["content_state"] as? [String: Any]
+        #expect(shown?["home"] as? Int == 1)
         #expect(try await deployment.run("activity", "order-1", "--attributes-type", "MatchAttributes").code == 0)
         #expect(try await deployment.run("publish", "order-1", "--content-state", "{}").code == 1)
         #expect(try await deployment.run("schema", "delete", "MatchAttributes").code == 0)

@@ -19,7 +19,7 @@ struct WireStoryTests {
             #expect(registered.status == 200 || registered.status == 201, "\(registered.text)")
             let update =
                 #"{"action":"set","type":"start_token","attributes_type":"Delivery","token":"\#(Deployment.token(number))","#
-                + #""action_ts_ms":\#(Self.now)}"#
+                + #""action_ts_ms":\#(Deployment.now)}"#
             let told = try await deployment.call(
                 "PUT", "\(deployment.gatewayURL)/api/channels/sdk/batch/\(Deployment.channel(number))?platform=ios",
                 user: "shop:shop-secret", body: #"{"live_activities":[\#(update)]}"#)
@@ -27,12 +27,10 @@ struct WireStoryTests {
         }
         let (attributes, state) = (#"{"shop": "Ada's", "no":1.50}"#, #"{"status":"oven","min": 25}"#)
         let alert = #"{"title":{"loc-key":"ORDER","loc-args":["12"]},"body":"It bakes","sound":"bell.aiff"}"#
+        let start =
+            #""event":"start","content_state":\#(state),"attributes_type":"Delivery","attributes":\#(attributes)"#
         func publish(_ name: String, alert: String?) async throws -> (status: Int, text: String, ledger: Ledger?) {
-            let answer = try await post(
-                deployment, name, #"{"tag":"beta"}"#,
-                #""event":"start","content_state":\#(state),"attributes_type":"Delivery","attributes":\#(attributes)"#
-                    + (alert.map { #","alert":\#($0)"# } ?? ""))
-            return (answer.status, answer.text, answer.ledger)
+            try await deployment.post(name, #"{"tag":"beta"}"#, start + (alert.map { #","alert":\#($0)"# } ?? ""))
         }
         let silent = try await publish("order-1", alert: nil)
         #expect(silent.status == 400 && silent.text.contains("notification.ios.live_activity"), "\(silent.text)")
@@ -42,7 +40,7 @@ struct WireStoryTests {
         for name in ["order-1", "order-2", "order-1"] {
             let ledger = try #require(try await publish(name, alert: alert).ledger)
             #expect(ledger["targets"] == 2 && ledger["delivered"] == 2, "the third has no tag")
-            let newest = try await newest(deployment, "device")
+            let newest = try await deployment.newest("device")
             let id = try #require(newest.fields.first { $0.hasPrefix("apns-collapse-id: ") })
             #expect(id.wholeMatch(of: /apns-collapse-id: [0-9a-f]{32}/) != nil)
             collapseIDs.append(id)
@@ -59,28 +57,38 @@ struct WireStoryTests {
         #expect(collapseIDs[0] == collapseIDs[2] && collapseIDs[0] != collapseIDs[1])
 
         // With a channel of the name, devices that have iOS 18 take their updates from that.
-        let made = try await broadcast(deployment, "PUT", "order-3", #"{"storage":"newest"}"#)
+        let made = try await deployment.broadcast("PUT", "order-3", #"{"storage":"newest"}"#)
         #expect(try #require(try await publish("order-3", alert: alert).ledger)["delivered"] == 2)
         for (number, input) in [(1, made.channel), (2, nil)] {
             let received = try await deployment.received(Deployment.token(number))
             let last = (received["history"] as? [[String: Any]])?.last
             #expect(last?["input_channel"] as? String == input && received["cards"] as? Int == 3)
         }
+        let one = try await deployment.post(
+            "order-3", #"{"ios_channel":"\#(Deployment.channel(1))"}"#, start + #","alert":\#(alert)"#)
+        #expect(try #require(one.ledger)["delivered"] == 1, "\(one.text)")
+        let newest = try await deployment.newest("device")
+        #expect(
+            newest.body == #"{"aps":{"timestamp":\#(newest.timestamp),"event":"start","content-state":\#(state),"#
+                + #""attributes-type":"Delivery","attributes":\#(attributes),"alert":\#(alert),"#
+                + #""input-push-channel":"\#(made.channel ?? "")"}}"#)
         let ignored = try await deployment.record()["ignored_by_device"] as? [String: Any]
         #expect(ignored?.isEmpty == true)
     }
 
     @Test("Updates get the app's stale date; a token that is past its eight hours gets nothing")
     func staleAndOver() async throws {
-        let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_DEFAULTS_STALE_AFTER": "15m"])
+        let deployment = try await Deployment.start(environment: [
+            "LAMPLIGHTER_DEFAULTS_STALE_AFTER": "1h", "LAMPLIGHTER_APP_DEFAULTS_STALE_AFTER": "15m",
+        ])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
-        try await follow(deployment, 1, #","started_at_ms":\#(Self.now - 7 * 3_600_000)"#)
-        try await follow(deployment, 2, #","started_at_ms":\#(Self.now - 9 * 3_600_000)"#)
+        try await deployment.follow(1, #","started_at_ms":\#(Deployment.now - 7 * 3_600_000)"#)
+        try await deployment.follow(2, #","started_at_ms":\#(Deployment.now - 9 * 3_600_000)"#)
         let ledger = try #require(
-            try await post(deployment, "match-1", #""all""#, #""event":"update","content_state":{"home":1}"#).ledger)
+            try await deployment.post("match-1", #""all""#, #""event":"update","content_state":{"home":1}"#).ledger)
         #expect(ledger["targets"] == 1 && ledger["delivered"] == 1)
-        let newest = try await newest(deployment, "device")
+        let newest = try await deployment.newest("device")
         let stale = try #require(newest.body.firstMatch(of: /"stale-date":(\d{10})/).flatMap { Int($0.1) })
         #expect((900...902).contains(stale - newest.timestamp) || stale - newest.timestamp == 899)
         #expect(
@@ -95,25 +103,25 @@ struct WireStoryTests {
         let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_BUDGET_HIGH_PER_HOUR_INFREQUENT": "1"])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
-        try await follow(deployment, 1, #","frequent_pushes_enabled":false"#)
+        try await deployment.follow(1, #","frequent_pushes_enabled":false"#)
         var demoted: [Int] = []
         var priorities: [String] = []
         for insists in [false, false, true] {
             let insist = insists ? #","options":{"insist":true}"# : ""
-            let answer = try await post(
-                deployment, "match-1", #""all""#, #""event":"update","content_state":{}"#, tail: insist)
+            let answer = try await deployment.post(
+                "match-1", #""all""#, #""event":"update","content_state":{}"#, tail: insist)
             demoted.append(try #require(answer.ledger, "\(answer.text)")["demoted"])
-            priorities += try await newest(deployment, "device").fields.filter { $0.hasPrefix("apns-priority") }
+            priorities += try await deployment.newest("device").fields.filter { $0.hasPrefix("apns-priority") }
         }
         #expect(demoted == [0, 1, 0])
         #expect(priorities == ["apns-priority: 10", "apns-priority: 5", "apns-priority: 10"])
 
         let alert = #"{"body":{"loc-key":"GOAL","loc-args":["Ada"]},"sound":"goal.aiff"}"#
-        let answer = try await post(
-            deployment, "match-1", #""all""#, #""event":"update","content_state":{},"alert":\#(alert)"#)
+        let answer = try await deployment.post(
+            "match-1", #""all""#, #""event":"update","content_state":{},"alert":\#(alert)"#)
         #expect(answer.status == 202 && answer.text.contains("has no title"), "\(answer.text)")
         try await eventually("the gateway's log has it too") { deployment.gateway.err.contains("has no title") }
-        let newest = try await newest(deployment, "device")
+        let newest = try await deployment.newest("device")
         #expect(newest.body.hasSuffix(#","event":"update","content-state":{},"alert":\#(alert)}}"#), "\(newest.body)")
     }
 
@@ -122,24 +130,24 @@ struct WireStoryTests {
         let deployment = try await Deployment.start(simulator: ["--channel-limit", "1"])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
-        let first = try await broadcast(deployment, "PUT", "match-1", #"{"storage":"newest"}"#)
+        let first = try await deployment.broadcast("PUT", "match-1", #"{"storage":"newest"}"#)
         #expect(first.status == 200, "\(first.text)")
-        let second = try await broadcast(deployment, "PUT", "match-2", "{}")
+        let second = try await deployment.broadcast("PUT", "match-2", "{}")
         #expect(second.status == 409 && second.text.contains("CannotCreateChannelConfig"), "\(second.text)")
         let list = try await deployment.call("GET", "\(deployment.gatewayURL)/api/broadcasts")
         #expect(list.json["channels"] as? Int == 1 && list.json["limit"] as? Int == 10_000, "\(list.text)")
 
-        try await follow(deployment, 1, "")
+        try await deployment.follow(1, "")
         let id = try #require(first.channel)
         let path = id.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? id
         let lost = try await deployment.call("DELETE", "\(deployment.controlURL)/simulator/channels/\(path)", user: nil)
         #expect(lost.status == 200, "\(lost.text)")
         let update = try #require(
-            try await post(deployment, "match-1", #""all""#, #""event":"update","content_state":{"home":1}"#).ledger)
+            try await deployment.post("match-1", #""all""#, #""event":"update","content_state":{"home":1}"#).ledger)
         #expect(update["delivered"] == 1 && update.broadcast["state"] as? String == "delivered", "\(update.fields)")
-        let anew = try await broadcast(deployment, "GET", "match-1", nil)
+        let anew = try await deployment.broadcast("GET", "match-1", nil)
         #expect(anew.channel != nil && anew.channel != id)
-        let sent = try await newest(deployment, "broadcast")
+        let sent = try await deployment.newest("broadcast")
         #expect(sent.fields.contains("apns-channel-id: \(anew.channel ?? "")"), "\(sent.fields)")
         #expect(sent.body == #"{"aps":{"timestamp":\#(sent.timestamp),"event":"update","content-state":{"home":1}}}"#)
 
@@ -148,16 +156,16 @@ struct WireStoryTests {
             let fixed = #"{"aps":{"timestamp":1795284000,"event":"update","content-state":{"t":""}}}"#.utf8.count
             return #""event":"update","content_state":{"t":"\#(String(repeating: "x", count: bytes - fixed))"}"#
         }
-        let large = try await post(deployment, "match-1", #""all""#, size(5_120))
+        let large = try await deployment.post("match-1", #""all""#, size(5_120))
         #expect(large.status == 202 && large.text.contains("warnings"), "\(large.text)")
         #expect(large.ledger?["failed"] == 1 && large.ledger?.errors == ["PayloadTooLarge": 1])
         #expect(large.ledger?.broadcast["state"] as? String == "delivered")
-        #expect(try await newest(deployment, "broadcast").body.utf8.count == 5_120)
+        #expect(try await deployment.newest("broadcast").body.utf8.count == 5_120)
         for (name, bytes) in [("match-1", 5_121), ("match-3", 4_097)] {
-            let refused = try await post(deployment, name, #""all""#, size(bytes))
+            let refused = try await deployment.post(name, #""all""#, size(bytes))
             #expect(refused.status == 400 && refused.text.contains("content_state"), "\(refused.text)")
         }
-        #expect(try await broadcast(deployment, "DELETE", "match-1", nil).status == 204)
+        #expect(try await deployment.broadcast("DELETE", "match-1", nil).status == 204)
         try await eventually("APNs has none") {
             let counts = try await deployment.record()["broadcasts"] as? [String: Any]
             return counts?["created"] as? Int == 2 && counts?["deleted"] as? Int == 1
@@ -168,12 +176,12 @@ struct WireStoryTests {
     func schedule() async throws {
         let deployment = try await Deployment.start(append: true)
         let before = try await deployment.worker("before")
-        try await follow(deployment, 1, "")
+        try await deployment.follow(1, "")
         let due = Int(Date().timeIntervalSince1970) + 5
         let time = Date(timeIntervalSince1970: Double(due)).ISO8601Format().dropLast()
         let body =
             #"{"schedule":{"scheduled_time":"\#(time)"},"push":"#
-            + Self.push("match-1", #""all""#, #""event":"update","content_state":{"home":0}"#) + "}"
+            + Deployment.push("match-1", #""all""#, #""event":"update","content_state":{"home":0}"#) + "}"
         let made = try await deployment.call("POST", "\(deployment.gatewayURL)/api/schedules", body: body)
         let id = try #require((made.json["schedule_ids"] as? [String])?.first, "\(made.text)")
         before.kill()
@@ -188,62 +196,10 @@ struct WireStoryTests {
         #expect(ledger["targets"] == 1 && ledger["delivered"] == 1)
         let received = try await deployment.received(Deployment.token(1))
         #expect(received["count"] as? Int == 1 && received["accepted"] as? Int == 1)
-        let sent = try await newest(deployment, "device")
+        let sent = try await deployment.newest("device")
         #expect(sent.timestamp >= due, "not before its time, and with the time at which it was accepted")
         #expect(sent.body == #"{"aps":{"timestamp":\#(sent.timestamp),"event":"update","content-state":{"home":0}}}"#)
         let shown = try await deployment.call("GET", "\(deployment.gatewayURL)/api/schedules/\(id)")
         #expect(shown.json["state"] as? String == "sent", "\(shown.text)")
-    }
-
-    // MARK: Requests
-
-    private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
-
-    private static func push(_ name: String, _ audience: String, _ fields: String, tail: String = "") -> String {
-        #"{"audience":\#(audience),"device_types":["ios"],"notification":{"ios":{"live_activity":{"name":"\#(name)","#
-            + #"\#(fields)}}}\#(tail)}"#
-    }
-
-    /// A publish, and its ledger when it is over.
-    private func post(
-        _ deployment: Deployment, _ name: String, _ audience: String, _ fields: String, tail: String = ""
-    ) async throws -> (status: Int, text: String, ledger: Ledger?) {
-        let answer = try await deployment.call(
-            "POST", "\(deployment.gatewayURL)/api/push", body: Self.push(name, audience, fields, tail: tail))
-        guard answer.status == 202, let id = (answer.json["push_ids"] as? [String])?.first else {
-            return (answer.status, answer.text, nil)
-        }
-        try await eventually("\(name) is over: \(fields.prefix(80))") {
-            ["done", "failed"].contains(try await deployment.ledger(id).state)
-        }
-        return (answer.status, answer.text, try await deployment.ledger(id))
-    }
-
-    private func follow(_ deployment: Deployment, _ number: Int, _ fields: String) async throws {
-        let answer = try await deployment.call(
-            "PUT", "\(deployment.gatewayURL)/api/activities/match-1/channels/\(Deployment.channel(number))",
-            user: "shop:shop-secret", body: #"{"token":"\#(Deployment.token(number))"\#(fields)}"#)
-        #expect(answer.status == 200, "\(answer.text)")
-    }
-
-    private func broadcast(
-        _ deployment: Deployment, _ method: String, _ name: String, _ body: String?
-    ) async throws -> (status: Int, text: String, channel: String?) {
-        let answer = try await deployment.call(
-            method, "\(deployment.gatewayURL)/api/activities/\(name)/broadcast?wait=30", body: body)
-        let channel = (answer.json["broadcast"] as? [String: Any])?["channel"] as? String
-        return (answer.status, answer.text, channel)
-    }
-
-    /// The newest request of a kind: Apple's headers in the order of their names, and the body.
-    private func newest(
-        _ deployment: Deployment, _ kind: String
-    ) async throws -> (fields: [String], body: String, timestamp: Int) {
-        let all = try await deployment.call("GET", deployment.controlURL + "/simulator/newest", user: nil).json
-        let request = try #require(all[kind] as? [String: Any])
-        let fields = (request["fields"] as? [String] ?? []).filter { $0.hasPrefix("apns-") }.sorted()
-        let body = request["body"] as? String ?? ""
-        let timestamp = try #require(body.firstMatch(of: /^\{"aps":\{"timestamp":(\d{10}),/).flatMap { Int($0.1) })
-        return (fields, body, timestamp)
     }
 }
