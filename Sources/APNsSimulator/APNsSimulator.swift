@@ -25,7 +25,7 @@ public final class APNsSimulator: Service {
     public let controlPort: Int?
     /// `https://host:port`, for `apns.url`.
     public let url: String
-    /// `http://host:port/simulator`; nil without a control interface.
+    /// `http://host:port`, below which all paths begin with `/simulator`; nil without a control interface.
     public let controlURL: String?
     /// PEM file of the simulator's CA, for `ca_file`.
     public let caFile: String
@@ -55,10 +55,14 @@ public final class APNsSimulator: Service {
         port = listener.localAddress?.port ?? 0
         controlPort = control?.localAddress?.port
         let host = shared.configuration.host
-        let authority = host.contains(":") ? "[\(host)]" : host
-        url = "https://\(authority):\(port)"
-        manageURL = managePort.map { "https://\(authority):\($0)" }
-        controlURL = controlPort.map { "http://\(authority):\($0)/simulator" }
+        url = "https://" + Self.authority(host, port)
+        manageURL = managePort.map { "https://" + Self.authority(host, $0) }
+        controlURL = controlPort.map { "http://" + Self.authority(host, $0) }
+    }
+
+    /// As in a URL.
+    static func authority(_ host: String, _ port: Int) -> String {
+        (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
     }
 
     /// Listening when it returns.
@@ -172,7 +176,7 @@ public final class APNsSimulator: Service {
     private func logStart() {
         shared.logger.info("APNs simulator listens on \(url)", metadata: ["ca_file": "\(caFile)"])
         if let manageURL { shared.logger.info("channel management listens on \(manageURL)") }
-        if let controlURL { shared.logger.info("simulator record and faults: \(controlURL)/record") }
+        if let controlURL { shared.logger.info("simulator record and faults: \(controlURL)/simulator/record") }
         for key in keys {
             var metadata: Logger.Metadata = ["key_id": "\(key.keyID)", "team_id": "\(key.teamID)"]
             if case .file(let path) = key.material { metadata["key_file"] = "\(path)" }

@@ -10,7 +10,8 @@ public enum SimulatorError: Error, Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .configuration(let field, let text): "\(field): \(text)"
         case .files(let path, let text): "\(path): \(text)"
-        case .cannotListen(let host, let port, let text): "cannot listen on \(host):\(port): \(text)"
+        case .cannotListen(let host, let port, let text):
+            "cannot listen on \(APNsSimulator.authority(host, port)): \(text)"
         }
     }
 }

@@ -3,6 +3,7 @@ import HTTPAPI
 import Logging
 import NIOCore
 import ServiceLifecycle
+import Settings
 
 /// Runs the services of a process until a signal or the end of one of them.
 enum ServiceRun {
@@ -46,7 +47,7 @@ enum ServiceRun {
     ) async throws {
         let announcement = Task {
             guard let port = await listener.boundPort() else { return }
-            logger.notice("\(words)", metadata: ["url": "http://\(CommandFailure.authority(host, port))"])
+            logger.notice("\(words)", metadata: ["url": "http://\(Settings.authority(host, port))"])
         }
         do {
             try await run(services, within: limit, logger: logger)
@@ -64,11 +65,7 @@ extension CommandFailure {
     static func cannotListen(at host: String, _ port: Int, _ why: String) -> CommandFailure {
         CommandFailure(
             .failed,
-            "cannot listen on \(authority(host, port)): \(why); choose another port, or an address of this machine")
-    }
-
-    /// As in a URL.
-    static func authority(_ host: String, _ port: Int) -> String {
-        (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
+            "cannot listen on \(Settings.authority(host, port)): \(why); choose another port, or an address of this machine"
+        )
     }
 }

@@ -34,17 +34,15 @@ struct SimulateCommand: AsyncParsableCommand {
             try Scenario.read(file: file)
         }
         let simulator = try await APNsSimulator.start(configuration, logger: logger)
-        announce(simulator, configuration)
+        announce(simulator)
         try await ServiceRun.run([simulator], within: .seconds(5), logger: logger)
     }
 
     private static func whole(_ path: String) -> String { URL(fileURLWithPath: path).path }
 
     /// What a worker's configuration needs, one line of JSON or the variables to set.
-    private func announce(_ simulator: APNsSimulator, _ configuration: SimulatorConfiguration) {
-        let url = "https://\(configuration.host):\(simulator.port)"
-        let manage = simulator.managePort.map { "https://\(configuration.host):\($0)" }
-        let control = simulator.controlPort.map { "http://\(configuration.host):\($0)" }
+    private func announce(_ simulator: APNsSimulator) {
+        let (url, manage, control) = (simulator.url, simulator.manageURL, simulator.controlURL)
         let key = simulator.keys.first
         // Whole paths: what reads them may run elsewhere.
         let keyFile: String? = if case .file(let path) = key?.material { Self.whole(path) } else { nil }

@@ -83,11 +83,16 @@ extension Settings {
         return files
     }
 
+    /// Host and port as in a URL.
+    public static func authority(_ host: String, _ port: Int) -> String {
+        (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
+    }
+
     private static func gateway(_ reader: inout SettingsReader) -> Gateway {
         let host = reader.host(.gatewayHost)
         let port = reader.whole(.gatewayPort)
         let reachable = ["0.0.0.0", "::", "*"].contains(host) ? "127.0.0.1" : host
-        let derived = "http://\(reachable.contains(":") ? "[\(reachable)]" : reachable):\(port)"
+        let derived = "http://" + authority(reachable, port)
         var url = reader.value(.gatewayURL, or: derived, expected: "http://host:port or https://host") { text in
             (text.hasPrefix("http://") || text.hasPrefix("https://")) && !text.contains(" ") ? text : nil
         }

@@ -91,7 +91,7 @@ import Testing
 @Suite struct HTTPClientTests {
     @Test func readsStatusHeadersAndBodyAndBoundsIt() async throws {
         try await Simulation.run { it in
-            let url = try #require(it.simulator.controlURL) + "/record"
+            let url = try #require(it.simulator.controlURL) + "/simulator/record"
             let response = try await HTTPClient().send(HTTPRequest("GET", url))
             #expect(response.status == 200)
             #expect(response.header("content-type")?.hasPrefix("application/json") == true)
@@ -104,7 +104,7 @@ import Testing
 
     @Test func aServerWithoutHTTP2IsToldApart() async throws {
         try await Simulation.run { it in
-            var request = HTTPRequest("GET", try #require(it.simulator.controlURL) + "/record")
+            var request = HTTPRequest("GET", try #require(it.simulator.controlURL) + "/simulator/record")
             request.requiresHTTP2 = true
             do {
                 _ = try await HTTPClient().send(request)

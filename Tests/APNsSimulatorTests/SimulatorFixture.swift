@@ -127,7 +127,7 @@ struct SimulatorFixture {
 
     /// The control interface.
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> (status: Int, text: String) {
-        var request = HTTPRequest(method, (try #require(simulator.controlURL)) + path)
+        var request = HTTPRequest(method, (try #require(simulator.controlURL)) + "/simulator" + path)
         request.body = body.map { .bytes(Array($0.utf8)) }
         let response = try await HTTPClient().send(request)
         return (response.status, String(decoding: response.body, as: UTF8.self))
