@@ -97,6 +97,16 @@ public struct RedisReply: Sendable {
         }
     }
 
+    /// The fields of a reply to INFO.
+    public func infoFields() throws(RedisError) -> [String: String] {
+        var fields: [String: String] = [:]
+        for line in try string().split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            fields[String(line[..<colon])] = String(line[colon...].dropFirst())
+        }
+        return fields
+    }
+
     private var slice: ArraySlice<UInt8> {
         let start = Int(node.position)
         return arena.bytes[start..<start + Int(node.count)]

@@ -19,9 +19,6 @@ extension RedisClient {
 
     /// A number of INFO, of all servers together.
     public func total(_ field: String, of section: RedisArgument) async throws -> Int {
-        try await everywhere("INFO", section).reduce(0) { sum, reply in
-            let line = try reply.string().split(whereSeparator: \.isNewline).first { $0.hasPrefix(field + ":") }
-            return sum + (line.flatMap { Int($0.dropFirst(field.count + 1)) } ?? 0)
-        }
+        try await everywhere("INFO", section).reduce(0) { try $0 + (Int($1.infoFields()[field] ?? "") ?? 0) }
     }
 }
