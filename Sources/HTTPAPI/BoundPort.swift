@@ -1,3 +1,4 @@
+import Logging
 public import ServiceLifecycle
 import Synchronization
 
@@ -5,6 +6,15 @@ import Synchronization
 public protocol ListeningService: Service {
     /// The port that is listened on; waits until there is one. Nil if it ended without binding.
     func boundPort() async -> Int?
+}
+
+extension Logger {
+    /// For Hummingbird, which tells at `info` that it begins and ends: whoever runs the service says so.
+    var quietAtInfo: Logger {
+        var logger = self
+        if logLevel == .info { logger.logLevel = .notice }
+        return logger
+    }
 }
 
 /// The port that a server listens on, once it is known.

@@ -75,7 +75,7 @@ public final class Gateway: ListeningService {
             configuration: applicationConfiguration,
             services: [ClockKeeper(time: store.time)],
             onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },
-            logger: logger)
+            logger: logger.quietAtInfo)
         try await application.run()
     }
 }

@@ -51,7 +51,7 @@ public final class Monitor: ListeningService {
                     idleTimeout: .seconds(60))),
             configuration: configuration,
             onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },
-            logger: logger)
+            logger: logger.quietAtInfo)
         try await application.run()
     }
 

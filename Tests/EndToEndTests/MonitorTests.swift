@@ -11,6 +11,10 @@ struct MonitorTests {
         let worker = try await deployment.worker("watched", ["LAMPLIGHTER_WORKER_PORT": "0"])
         defer { worker.kill() }
         let url = try await listening(worker)
+        // One line says where, and it is ours.
+        for program in [worker, deployment.gateway] {
+            #expect(!program.err.contains("Server started"), "\(program.err)")
+        }
         #expect(try await deployment.run("track", "match-1", Deployment.channel(1), Deployment.token(1)).code == 0)
         let published = try await deployment.run("publish", "match-1", "--content-state", "{}", "--wait")
         #expect(published.code == 0, "\(published.err)")
