@@ -1,5 +1,6 @@
 import ArgumentParser
 import Curl
+import Settings
 
 /// `lamplighter broadcast`: the broadcast channels that names own.
 struct BroadcastCommand: ParsableCommand {
@@ -64,18 +65,29 @@ struct BroadcastCommand: ParsableCommand {
             discussion: """
                 Examples:
                   lamplighter broadcast show match-42
-                  lamplighter broadcast show match-42 --json
+                  lamplighter broadcast show match-42 --apns --json
                 """)
 
         @OptionGroup var global: GlobalOptions
         @OptionGroup var gateway: GatewayOptions
+        @Flag(name: .long, help: "Ask APNs too whether it has the channel, with the key that is configured here.")
+        var apns = false
         @Argument(help: "Name of the activity.")
         var name: String
 
         func run() async throws {
-            let answer = try await gateway.client(global).send("GET", Self.path(name))
-            if global.json { return Terminal.print(json: answer) }
+            let settings = try global.settings(gateway.values)
+            let app = try settings.app(named: gateway.app)
+            let answer = try await gateway.client(settings, app).send("GET", Self.path(name))
             let result = try GatewayClient.decode(Answer.self, answer)
+            var found: ChannelAtAPNs?
+            if apns, let channel = result.broadcast.channel { found = try await ChannelAtAPNs(channel, app, settings) }
+            if global.json {
+                guard let found, let end = answer.lastIndex(of: UInt8(ascii: "}")) else {
+                    return Terminal.print(json: answer)
+                }
+                return Terminal.print(json: answer[..<end] + Array(#","apns":\#(found.json)}"#.utf8))
+            }
             var table = Table(.left, .left)
             table.add("name", result.name)
             table.add("channel", result.broadcast.channel ?? "none yet")
@@ -84,6 +96,7 @@ struct BroadcastCommand: ParsableCommand {
             if let created = result.broadcast.created_at { table.add("created", created) }
             if let deleted = result.broadcast.delete_at { table.add("deleted at", deleted) }
             if let error = result.broadcast.error { table.add("error", error) }
+            if let found { table.add("at APNs", found.text) }
             table.print()
         }
     }

@@ -7,9 +7,7 @@ extension DoctorChecks {
     /// Nothing but broadcast channels needs that host, so that what is wrong with it is a warning.
     func channels(_ app: AppSettings) async -> [Finding] {
         let subject = "APNs channels \(app.key)"
-        let origin = app.manageOrigin
-        // A server other than Apple's, and no management beside it: Apple's is not meant.
-        guard app[.url] == nil || app[.manageURL] != nil, let bundleID = app[.bundleID],
+        guard let origin = app.manageOrigin, let bundleID = app[.bundleID],
             var configuration = try? WorkCommand.configuration(app, settings)
         else { return [] }
         configuration.origin = origin

@@ -19,8 +19,11 @@ struct GatewayOptions: ParsableArguments {
 
     func client(_ global: GlobalOptions) throws -> GatewayClient {
         let settings = try global.settings(values)
-        let app = try settings.app(named: app)
-        return GatewayClient(url: settings.gateway.url, key: app.key.rawValue, secret: try app.required(.masterSecret))
+        return try client(settings, settings.app(named: app))
+    }
+
+    func client(_ settings: Settings, _ app: AppSettings) throws -> GatewayClient {
+        GatewayClient(url: settings.gateway.url, key: app.key.rawValue, secret: try app.required(.masterSecret))
     }
 }
 

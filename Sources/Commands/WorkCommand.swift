@@ -99,10 +99,9 @@ struct WorkCommand: AsyncParsableCommand {
     private static func broadcasts(
         _ app: AppSettings, _ configuration: APNsConfiguration, _ logger: Logger
     ) throws -> BroadcastService? {
-        // A server other than Apple's, and no management beside it: Apple's is not meant.
-        guard app[.url] == nil || app[.manageURL] != nil else { return nil }
+        guard let manageOrigin = app.manageOrigin else { return nil }
         let client = try BroadcastClient(
-            configuration: configuration, manageOrigin: app.manageOrigin, bundleID: try app.required(.bundleID),
+            configuration: configuration, manageOrigin: manageOrigin, bundleID: try app.required(.bundleID),
             logger: logger)
         return BroadcastService(
             send: { await client.sender.send($0) },

@@ -31,9 +31,11 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
         values[.environment] == "both" ? values[.sandboxURL] ?? Self.sandboxOrigin : nil
     }
 
-    /// Where broadcast channels are managed: `https://host:port`.
-    public var manageOrigin: String {
+    /// Where broadcast channels are managed: `https://host:port`. Nil with a server other than Apple's and no management beside
+    /// it: Apple's is not meant then.
+    public var manageOrigin: String? {
         if let url = values[.manageURL] { return url }
+        guard values[.url] == nil else { return nil }
         return values[.environment] == "sandbox"
             ? "https://api-manage-broadcast.sandbox.push.apple.com:2195"
             : "https://api-manage-broadcast.push.apple.com:2196"

@@ -48,6 +48,38 @@ struct BroadcastStoryTests {
         #expect(worker.err.contains("broadcasts since the start delivered=2"), "\(worker.err)")
     }
 
+    @Test("What APNs has is asked there, and a channel that is deleted is gone here and there")
+    func asked() async throws {
+        let deployment = try await Deployment.start()
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        for name in ["match-1", "match-2"] {
+            let created = try await deployment.run("broadcast", "create", name, "--storage", "newest")
+            #expect(created.code == 0, "\(created.err)")
+        }
+        func shown(_ name: String) async throws -> [String: Any] {
+            let output = try await deployment.run("broadcast", "show", name, "--apns", "--json")
+            #expect(output.code == 0, "\(output.err)")
+            return try JSONSerialization.jsonObject(with: Data(output.out.utf8)) as? [String: Any] ?? [:]
+        }
+        let first = try await shown("match-1")
+        let channel = try #require((first["broadcast"] as? [String: Any])?["channel"] as? String)
+        #expect((first["apns"] as? [String: Any])?["storage"] as? String == "newest", "\(first)")
+        let told = try await deployment.run("broadcast", "show", "match-1", "--apns")
+        #expect(told.out.contains(/storage +newest\n/) && told.out.contains(/at APNs +storage newest\n/), "\(told.out)")
+        let path = channel.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? channel
+        _ = try await deployment.call("DELETE", "\(deployment.controlURL)/simulator/channels/\(path)", user: nil)
+        let lost = try await shown("match-1")
+        let error = (lost["apns"] as? [String: Any])?["error"] as? String
+        #expect(error?.contains("ChannelNotRegistered") == true, "\(lost)")
+        #expect((lost["broadcast"] as? [String: Any])?["state"] as? String == "live", "nobody has published to it yet")
+
+        let deleted = try await deployment.run("broadcast", "delete", "match-2")
+        #expect(deleted.code == 0 && deleted.out == "match-2 has no channel any more\n", "\(deleted.out)\(deleted.err)")
+        #expect(try await deployment.run("broadcast", "show", "match-2").code == 1)
+        #expect(try await broadcasts(deployment.record())["deleted"] == 1, "the other one not by us")
+    }
+
     private func publish(_ deployment: Deployment, _ options: [String]) async throws -> Ledger {
         let program = try Program(
             [Program.path, "publish", "match-42", "--wait", "--json"] + options, directory: deployment.directory,

@@ -1,0 +1,39 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+import Settings
+
+/// What APNs itself says of a broadcast channel: whoever else has the key may have deleted it.
+enum ChannelAtAPNs {
+    case kept(BroadcastStorage)
+    case failed(ChannelError)
+
+    init(_ channel: String, _ app: AppSettings, _ settings: Settings) async throws {
+        guard let origin = app.manageOrigin else {
+            throw CommandFailure(.configuration, "apns.url is not Apple's, so apns.manage_url must be set too")
+        }
+        var configuration = try WorkCommand.configuration(app, settings)
+        configuration.origin = origin
+        let id = try BroadcastChannelID(channel)
+        let channels = try ChannelManager(configuration: configuration, bundleID: try app.required(.bundleID))
+        do throws(ChannelError) {
+            self = .kept(try await channels.read(id))
+        } catch {
+            self = .failed(error)
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .kept(let storage): "storage \(storage.rawValue)"
+        case .failed(let error): error.description
+        }
+    }
+
+    var json: String {
+        switch self {
+        case .kept(let storage): JSONText.object([("storage", JSONText.quoted(storage.rawValue))])
+        case .failed(let error): JSONText.object([("error", JSONText.quoted(error.description))])
+        }
+    }
+}
