@@ -247,4 +247,22 @@ struct ChannelKeeperTests {
             #expect(try await it.channel(name) == nil && it.atAPNs.isEmpty)
         }
     }
+
+    /// Those that others made count too; one that cannot be had is not asked for.
+    @Test func theTenThousandthIsTheLast() async throws {
+        try await Stage.run { it in
+            let others = try (10_001...19_999).map { try BroadcastChannelID("000\($0)") }
+            var service = it.service
+            service.list = { others }
+            for number in 0..<2 { try await it.want(try it.name("match-\(number)")) }
+            await it.keeper(service: service).tick()
+            #expect(it.simulator.snapshot().broadcasts.manageRequests == 1 && it.atAPNs.count == 1)
+            #expect(try await it.store.broadcasts.count(it.app) == (own: 1, foreign: 9_999))
+            let channels = [try await it.channel(it.name("match-0")), try await it.channel(it.name("match-1"))]
+            #expect(Set(channels.compactMap { $0?.state }) == [.live, .wanted])
+            let error = channels.compactMap { $0?.error }.first
+            #expect(error?.contains("400 CannotCreateChannelConfig; the app has its 10,000 channels") == true)
+            #expect(try await it.store.alarms.list([it.app]).map(\.kind) == [.broadcast])
+        }
+    }
 }

@@ -66,8 +66,11 @@ struct Stage: Sendable {
     }
 
     /// One worker's keeper, `later` than now.
-    func keeper(_ owner: String = "one", later: Duration = .zero) -> ChannelKeeper {
-        let app = WorkerApp(key: app, bundleID: Self.bundleID, transport: NoTransport(), broadcasts: service)
+    func keeper(
+        _ owner: String = "one", later: Duration = .zero, service: BroadcastService? = nil
+    ) -> ChannelKeeper {
+        let app = WorkerApp(
+            key: app, bundleID: Self.bundleID, transport: NoTransport(), broadcasts: service ?? self.service)
         var keeper = ChannelKeeper(store: store, apps: [self.app: app], owner: owner, logger: logger)
         keeper.ahead = later.milliseconds
         return keeper
