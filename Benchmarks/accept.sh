@@ -2,7 +2,8 @@
 # Publishes a second through the gateway into Redis, and how long each takes at half of that.
 #   bin/bench accept [--count N] [--runs K] [--names N] [--connections C] [--audience JSON]
 # The gateway on one core; Redis, which forces each turn to the disk, and the publishers on another. Pushes are taken up by nobody;
-# each replaces the one of its name that waits. Every row is the median of K runs, interleaved.
+# each replaces the one of its name that waits. Every row is the median of K runs, interleaved. `Redis alone`, where redis-benchmark
+# is installed, is a SET of the same body from as many connections: what Redis and its disk take a turn.
 source "$(dirname "$0")/lib/bench.sh"
 
 count=30000 runs=5 names=10000 connections=32 audience='"all"'
@@ -28,8 +29,21 @@ measured() {
     echo "$(field seconds <"$work/line") $(((after[0] - before[0]) / $2)) $(((after[1] - before[1]) / $2))" \
         "$(field p50_us <"$work/line") $(field p99_us <"$work/line") $(field max_us <"$work/line")" >>"$work/$row"
 }
+bare() {
+    local before figures
+    before=$(cpu "$pid_redis")
+    figures=$("${core1[@]}" redis-benchmark -s "$work/redis.sock" -c "$connections" -n "$count" -r "$names" --csv \
+        SET bare:__rand_int__ "$(cat "$work/body")" 2>"$work/bare.log" | tail -n 1) || fail "no redis-benchmark"
+    # The command itself, with its commas, and then: requests a second; average, least, p50, p95, p99 and longest ms.
+    tr -d '"' <<<"$figures" | awk -F , -v n="$count" -v cpu="$(($(cpu "$pid_redis") - before))" '
+        { printf "%.6f 0 %.0f %.0f %.0f %.0f\n", n / $(NF - 6), cpu / n, $(NF - 3) * 1000, $(NF - 1) * 1000, $NF * 1000 }
+    ' >>"$work/bare"
+}
+rows="full half at-2500"
+if command -v redis-benchmark >/dev/null; then rows="bare $rows"; fi
 publishes "$((count / 5 + names))" 0 # names, connections, first allocations
 for ((run = 1; run <= runs; run++)); do
+    [[ "$rows" != bare* ]] || bare
     measured full "$count" 0
     rate=$(ratio "$count" "$(column 1 "$work/full")" %.0f)
     measured half $((count / 2)) $((rate / 2))
@@ -38,11 +52,12 @@ for ((run = 1; run <= runs; run++)); do
 done
 
 printf '%-12s %12s %12s %10s %9s %9s %9s\n' load publishes/s 'gateway µs' 'Redis µs' 'p50 ms' 'p99 ms' 'max ms'
-for row in full half at-2500; do
-    sent=$count
-    [ "$row" = full ] || sent=$((count / 2))
-    printf '%-12s %12s %12s %10s %9s %9s %9s\n' "$row" "$(ratio "$sent" "$(column 1 "$work/$row")" %.0f)" \
-        "$(column 2 "$work/$row")" "$(column 3 "$work/$row")" "$(ratio "$(column 4 "$work/$row")" 1000)" \
+for row in $rows; do
+    sent=$((count / 2)) label=$row gateway=$(column 2 "$work/$row")
+    [ "$row" != full ] || sent=$count
+    [ "$row" != bare ] || { sent=$count label='Redis alone' gateway=-; }
+    printf '%-12s %12s %12s %10s %9s %9s %9s\n' "$label" "$(ratio "$sent" "$(column 1 "$work/$row")" %.0f)" \
+        "$gateway" "$(column 3 "$work/$row")" "$(ratio "$(column 4 "$work/$row")" 1000)" \
         "$(ratio "$(column 5 "$work/$row")" 1000)" "$(ratio "$(column 6 "$work/$row")" 1000)"
 done
 busy

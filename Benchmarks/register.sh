@@ -3,7 +3,8 @@
 #   bin/bench register [--count N] [--runs K] [--bulk N] [--storm RATE] [--listpack BYTES]
 # --count single registrations of a run, into a name of --bulk tokens, which are imported first: in each tenth of the import a row
 # says what an insert costs by then, and PUTs at a low rate beside it measure the longest wait. --storm: so many registrations a
-# second in bulk for 10 s. --listpack: Redis's hash-max-listpack-value (128; 64 is its default). The gateway on one core.
+# second in bulk for 10 s. --listpack: Redis's hash-max-listpack-value (128; 64 is its default). The gateway on one core. Before all
+# that a tenth as many tokens are written to Redis alone in the plainest way, one key each, and taken out again.
 source "$(dirname "$0")/lib/bench.sh"
 
 count=10000 runs=3 bulk=1000000 storm=20000 listpack=128
@@ -38,8 +39,17 @@ note() {
 
 echo "import of $bulk"
 printf '%-16s %16s %12s %10s %14s %28s\n' tokens registrations/s 'gateway µs' 'Redis µs' 'bytes a token' 'PUT beside it: p99, max ms'
-empty=$(used)
 part=$((bulk / 10))
+printf '*3\r\n$3\r\nSET\r\n$22\r\nmatch:{raw}\r\n$80\r\n{raw}{raw}{raw}{raw}{raw}\r\n' >"$work/set"
+"$work/load" --print --body "$work/set" --first 0 --count "$part" >"$work/keys"
+empty=$(used)
+clocks
+redis -n 1 --pipe <"$work/keys" >"$work/pipe.out"
+note keys "$part"
+read -r _ server rate <"$work/figures.keys"
+printf '%-16s %16s %12s %10s %14s %28s\n' 'a key for each' "$rate" - "$server" "$((($(used) - empty) / part))" -
+redis -n 1 FLUSHDB >"$work/pipe.out"
+empty=$(used)
 for ((tenth = 0; tenth < 10; tenth++)); do
     devices $((tenth * part)) "$part" >"$work/devices"
     clocks
