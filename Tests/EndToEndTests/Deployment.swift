@@ -100,6 +100,18 @@ final class Deployment: Sendable {
         return output
     }
 
+    /// Runs a command as the documentation has it.
+    func shell(_ command: String) async throws -> Program.Output {
+        let tools = URL(fileURLWithPath: Program.path).deletingLastPathComponent().path
+        let path = "\(tools):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
+        let program = try Program(
+            ["/bin/sh", "-c", command], directory: directory, environment: environment.merging(["PATH": path]) { $1 })
+        guard let output = await program.end(within: .seconds(240)) else {
+            throw NeverHappened(description: "the end of \(command)")
+        }
+        return output
+    }
+
     /// Tracks channels `0..<count` on a name in bulk; the token of each is made from its number.
     func importChannels(_ count: Int, name: String) async throws -> Program.Output {
         let lines = (0..<count).map { #"{"channel":"\#(Self.channel($0))","token":"\#(Self.token($0))"}"# + "\n" }

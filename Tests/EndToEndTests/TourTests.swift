@@ -32,12 +32,7 @@ struct TourTests {
         for step in steps {
             let command = step.command.replacing("http://127.0.0.1:8080", with: deployment.gatewayURL)
                 .replacing("http://127.0.0.1:8444", with: deployment.controlURL)
-            let tools = URL(fileURLWithPath: Program.path).deletingLastPathComponent().path
-            let path = "\(tools):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
-            let shell = try Program(
-                ["/bin/sh", "-c", command], directory: deployment.directory,
-                environment: deployment.environment.merging(["PATH": path]) { $1 })
-            let output = try #require(await shell.end(within: .seconds(120)), "\(command) goes on and on")
+            let output = try await deployment.shell(command)
             guard let shown = step.output else {
                 #expect(output.code == 0, "\(command): \(output.err)")
                 continue

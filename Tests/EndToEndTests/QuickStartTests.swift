@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What an app does that was made after docs/ios.md: bodies, schema and command are taken from that page.
+@Suite("The iOS quick start")
+struct QuickStartTests {
+    @Test(
+        "A start token, a start, the new card's token, updates by both settings, the end of following, a broadcast channel"
+    )
+    func story() async throws {
+        let page = try Self.page()
+        let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_BUDGET_HIGH_PER_HOUR_INFREQUENT": "1"])
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        // As Swift writes a UUID.
+        let channel = "6A1F2B6E-08C8-4D1E-9E6C-0A9F35C0A7D1"
+        func send(_ method: String, _ path: String, _ body: String?) async throws -> [String: Any] {
+            let answer = try await deployment.call(
+                method, "\(deployment.gatewayURL)/api/\(path)", user: "shop:shop-secret", body: body)
+            #expect((200..<300).contains(answer.status), "\(method) \(path): \(answer.text)")
+            return answer.json
+        }
+        func update(_ home: Int) async throws -> Ledger? {
+            try await deployment.post(
+                "match-42", #""all""#, #""event":"update","content_state":{"home":\#(home),"away":0,"clock":"12:00"}"#
+            ).ledger
+        }
+
+        let schema = try #require(page.firstMatch(of: /```json\n([\s\S]*?)```/).map { String($0.1) })
+        try schema.write(toFile: deployment.directory + "/match.json", atomically: true, encoding: .utf8)
+        let set = try #require(page.firstMatch(of: /`(lamplighter schema set [^`]+)`/).map { String($0.1) })
+        #expect(try await deployment.shell(set).code == 0)
+
+        let start = try Self.body(
+            page, "let update: [String: Any] = [",
+            ["type": "MatchAttributes", "hex(token)": Deployment.token(1), "Self.now": Deployment.now])
+        let batch = try #require(page.firstMatch(of: /\["(live_activities)": \[update\]\]/)).1
+        let query = try #require(page.firstMatch(of: /query: "([^"]+)"/)).1
+        _ = try await send("PUT", "channels/sdk/batch/\(channel)?\(query)", #"{"\#(batch)":[\#(start)]}"#)
+        let tagged = try await deployment.call(
+            "POST", "\(deployment.gatewayURL)/api/channels/tags",
+            body: #"{"audience":{"ios_channel":["\#(channel)"]},"add":{"device":["reds"]}}"#)
+        #expect(tagged.status == 200, "\(tagged.text)")
+        let command = try #require(
+            page.firstMatch(of: /```sh\n(lamplighter publish match-42 --event start[\s\S]*?)\n```/)
+        ).1
+        let started = try await deployment.shell(String(command) + " --wait --json")
+        #expect(
+            try Ledger(started.out.split(separator: "\n").last.map(String.init) ?? "")["delivered"] == 1,
+            "\(started.err)")
+        #expect(try await deployment.received(Deployment.token(1))["cards"] as? Int == 1)
+
+        let path = "activities/match-42/channels/\(channel)"
+        for (number, isFrequent) in [true, false].enumerated() {
+            let follow = try Self.body(
+                page, #""PUT", ["api", "activities", name, "channels", channel.uuidString],"#,
+                [
+                    "hex(token)": Deployment.token(2), "activity": "E0B2", "Self.now": Deployment.now,
+                    "frequentPushes": isFrequent,
+                ])
+            _ = try await send("PUT", path, follow)
+            let demoted = [try await update(number), try await update(number)].map { $0?["demoted"] }
+            #expect(demoted == (isFrequent ? [0, 0] : [1, 1]), "the hour's one went out before")
+        }
+        let shown = try await deployment.received(Deployment.token(2))
+        #expect(shown["accepted"] as? Int == 4 && shown["event"] as? String == "update")
+        _ = try await send("DELETE", path, nil)
+        #expect(try await update(2)?["targets"] == 0)
+
+        let device = try #require(page.firstMatch(of: /`(\{"channel": \{"device_type"[^`]*)`/)).1
+        _ = try await send("PUT", "channels/\(channel)", String(device))
+        let made = try await deployment.broadcast("PUT", "match-42", "{}")
+        let found = try await send("GET", "activities/match-42/broadcast", nil)["broadcast"] as? [String: Any]
+        #expect(found?["channel"] as? String == made.channel && made.channel != nil)
+        _ = try await deployment.shell(String(command) + " --wait")
+        let history = try await deployment.received(Deployment.token(1))["history"] as? [[String: Any]]
+        #expect(history?.last?["input_channel"] as? String == made.channel)
+        #expect(try await update(3)?.broadcast["state"] as? String == "delivered")
+    }
+
+    private static func page() throws -> String {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: root.appendingPathComponent("docs/ios.md"), encoding: .utf8)
+    }
+
+    /// The first dictionary of the page's Swift behind `mark`, as JSON; `values` are what its expressions stand for.
+    private static func body(_ page: String, _ mark: String, _ values: [String: Any]) throws -> String {
+        let rest = page[try #require(page.range(of: mark), "ios.md has no \(mark)").upperBound...]
+        let text = try #require(rest.firstMatch(of: /^\s*\[?\n([\s\S]*?)\n\s*\]/)).1
+        var members: [String] = []
+        for line in text.split(separator: "\n") where !line.contains("//") {
+            for member in line.split(separator: ", ") {
+                let parts = member.trimmingCharacters(in: CharacterSet(charactersIn: " ,")).split(
+                    separator: ": ", maxSplits: 1)
+                try #require(parts.count == 2, "\(member)")
+                var value = parts[1].replacing("[", with: "{").replacing("]", with: "}")
+                if let given = values[String(parts[1])] { value = given is String ? #""\#(given)""# : "\(given)" }
+                members.append("\(parts[0]):\(value)")
+            }
+        }
+        return "{" + members.joined(separator: ",") + "}"
+    }
+}
