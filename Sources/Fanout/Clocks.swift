@@ -26,6 +26,18 @@ final class HeldLease: SendPermission {
     var holds: Bool { isLive }
     var isLive: Bool { Clocks.sinceBoot() < validUntil.withLock { $0 } }
     func extend(askedAt: Int64) { validUntil.withLock { $0 = max($0, askedAt + duration.milliseconds) } }
+    /// The same until a time on the boot clock.
+    func permission(until time: Int64?) -> any SendPermission {
+        time.map { BriefPermission(held: self, until: $0) } ?? self
+    }
+
     /// Redis said that another has it: nothing more may be begun.
     func lose() { validUntil.withLock { $0 = .min } }
+}
+
+/// For what is judged by what Redis said a while ago.
+private struct BriefPermission: SendPermission {
+    let held: HeldLease
+    let until: Int64
+    var holds: Bool { held.isLive && Clocks.sinceBoot() < until }
 }

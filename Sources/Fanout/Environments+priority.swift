@@ -26,13 +26,13 @@ extension Environments {
     /// As `send`, some of the entries (indices) with another push than the rest: in two parts, side by side.
     func send(
         _ page: TokenPage, _ push: PreparedPush, known: Set<Int>, apart: (push: PreparedPush, entries: Set<Int>)?,
-        while held: HeldLease
+        while permission: any SendPermission
     ) async -> Delivery {
-        guard let apart, !apart.entries.isEmpty else { return await send(page, push, known: known, while: held) }
+        guard let apart, !apart.entries.isEmpty else { return await send(page, push, known: known, while: permission) }
         let (other, entries) = apart
-        if entries.count == page.count { return await send(page, other, known: known, while: held) }
-        async let most = send(page, push, known, page.entries.indices.filter { !entries.contains($0) }, held)
-        async let others = send(page, other, known, entries.sorted(), held)
+        if entries.count == page.count { return await send(page, other, known: known, while: permission) }
+        async let most = send(page, push, known, page.entries.indices.filter { !entries.contains($0) }, permission)
+        async let others = send(page, other, known, entries.sorted(), permission)
         var delivery = await most
         let rest = await others
         delivery.outcome.accepted += rest.outcome.accepted
@@ -46,11 +46,11 @@ extension Environments {
 
     /// A part of the page, with what became of it by the page's own indices.
     private func send(
-        _ page: TokenPage, _ push: PreparedPush, _ known: Set<Int>, _ indices: [Int], _ held: HeldLease
+        _ page: TokenPage, _ push: PreparedPush, _ known: Set<Int>, _ indices: [Int], _ permission: any SendPermission
     ) async -> Delivery {
         let wanted = Set(indices)
         let knownInPart = Set(indices.indices.filter { known.contains(indices[$0]) })
-        var delivery = await send(page.filtered(wanted.contains), push, known: knownInPart, while: held)
+        var delivery = await send(page.filtered(wanted.contains), push, known: knownInPart, while: permission)
         delivery.outcome.exceptions = delivery.outcome.exceptions.compactMap { exception in
             guard indices.indices.contains(exception.index) else { return nil }
             return .init(index: indices[exception.index], outcome: exception.outcome)

@@ -101,8 +101,10 @@ struct RetryRun: Sendable {
             return await settle(gone)
         }
         var isOver = false
+        var sendUntil: Int64?
         var waiting = waiting
         if record.event == .start {
+            sendUntil = sweeper.startsSentUntil
             let found = await held.whileLive(log) { [waiting] () async throws(StoreError) in
                 try await sweeper.store.sweeps.starts(lease, sweeper.store.registry, waiting, of: record)
             }
@@ -143,7 +145,7 @@ struct RetryRun: Sendable {
         let report = await sweeper.deliver(
             page, push, app, record, lease.name,
             elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }), apart: apart, deadline: deadline,
-            while: held)
+            while: held, until: sendUntil)
         if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
         if report.isUnsent {
             guard held.isLive else { return state.values.withLock { $0.isLost = true } }

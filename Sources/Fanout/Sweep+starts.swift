@@ -19,10 +19,12 @@ extension Sweep {
         // Of what may stand there only the quarantine and the other environment concern start tokens.
         let marks = try await sweeper.store.registry.marks(lease.app, starts, audience, signs, for: .start) ?? Marks()
         try await sweeper.store.quarantine.forget(lease.app, starts, marks.outdated)
+        let sendUntil = sweeper.startsSentUntil
         let standing = try await sweeper.store.sweeps.standing(
             lease.app, lease.name, sweeper.store.registry, audience, of: claim.record)
         let capable = splits ? try await sweeper.store.channels.withIOS18(lease.app, audience) : []
         var page = Page()
+        page.sendUntil = sendUntil
         var sent: [Int] = []
         for index in 0..<audience.count {
             if standing.isOver {
@@ -47,6 +49,9 @@ extension Sweep {
 }
 
 extension Sweeper {
+    /// On the boot clock, for starts that are looked at now.
+    var startsSentUntil: Int64 { Clocks.sinceBoot() + options.startHold.milliseconds }
+
     /// Start tokens that were last reported before this time (epoch ms) count as stale.
     var staleBefore: Int64 { store.time.now() - options.startTokensStaleAfter.milliseconds }
 }

@@ -30,6 +30,8 @@ struct Sweep: Sendable {
         var elsewhere: Set<Int> = []
         /// Of the tokens of a start, those whose activities are to take their updates from the name's broadcast channel.
         var onChannel: Set<Int> = []
+        /// Of a start: it may be sent until then, on the boot clock.
+        var sendUntil: Int64?
         /// Of a catch-up.
         var arrivals: [CatchUpArrival] = []
         var isEmpty: Bool {
@@ -207,7 +209,8 @@ struct Sweep: Sendable {
                 guard held.isLive else { return lose() }
                 let report = await sweeper.deliver(
                     page.tokens, push, app, claim.record, lease.name, elsewhere: page.elsewhere,
-                    apart: channelPush.map { ($0, page.onChannel) }, deadline: deadline, while: held)
+                    apart: channelPush.map { ($0, page.onChannel) }, deadline: deadline, while: held,
+                    until: page.sendUntil)
                 if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
                 if report.isUnsent {
                     guard held.isLive else { return lose() }

@@ -41,11 +41,12 @@ extension Sweeper {
     // MARK: Judging a page, for sweeps and retries alike
 
     /// Sends a page, each token to the environment where it lives, and says what became of it. Where tokens were found in
-    /// the other environment is remembered on the way. `apart`: entries (indices) that get another push than the rest.
+    /// the other environment is remembered on the way. `apart`: entries (indices) that get another push than the rest. `time`: what
+    /// has not left by then, on the boot clock, is not sent.
     func deliver(
         _ page: TokenPage, _ push: PreparedPush, _ app: WorkerApp, _ record: PushRecord, _ name: ActivityName,
         elsewhere: Set<Int>, apart: (push: PreparedPush, entries: Set<Int>)? = nil, deadline: Int64,
-        while held: HeldLease
+        while held: HeldLease, until time: Int64? = nil
     ) async -> PageReport {
         var notes: [Int: [UInt8]]?
         if record.event == .start {
@@ -53,7 +54,8 @@ extension Sweeper {
             if notes == nil { return PageReport(lost: page) }
         }
         let delivery = await app.environments.send(
-            page, push, known: elsewhere, apart: apart ?? record.lowered(page, push), while: held)
+            page, push, known: elsewhere, apart: apart ?? record.lowered(page, push),
+            while: held.permission(until: time))
         let report = PageReport(
             page, delivery.outcome, now: store.time.now(), deadline: deadline, triesOnce: record.expiry == 0,
             backoff: options.backoff, elsewhere: delivery.elsewhere,

@@ -57,5 +57,9 @@ public struct WorkerOptions: Sendable {
     /// opened after this long.
     public var startTokensStaleAfter: Duration = .seconds(48 * 3_600)
 
+    /// Starts of a page that have not left so long after it was looked up who follows, and whether the name has ended, are looked
+    /// at again. Beyond this and what is on the wire, no start goes out after the name's `end`.
+    package var startHold: Duration = .seconds(10)
+
     public init(name: String = "worker") { self.name = name }
 }

@@ -455,7 +455,7 @@ extension WorkerFixture {
             RedisCommand("XTRIM", [.string(keys.stream(app, .namesHigh)), "MAXLEN", "0"]),
             RedisCommand("DEL", [.string(keys.open)]),
         ])
-        #expect(try lost[0].integer() == 1)
+        #expect(try lost[0].integer() >= 1)
     }
 
     /// Returns when a worker has decided about everybody.

@@ -2,6 +2,8 @@ import APNsClient
 import APNsWire
 import LiveActivity
 import Store
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import Fanout
@@ -35,6 +37,26 @@ import Testing
             #expect(try await fixture.finished(try await fixture.publish(label: "next")).delivered == 1)
         }
         #expect(transport.taken(200) == ["next"])
+    }
+
+    /// Where APNs is slow, pages wait for their streams for long.
+    @Test(arguments: [false, true]) func aStartThatIsStillOnItsWayToAConnectionWhenTheNameEndsIsLookedAtAgain(
+        isRetry: Bool
+    ) async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.offer(0..<3)
+        let transport = WaitingTransport(
+            ScriptedTransport { _, attempt in isRetry && attempt == 1 ? WaitingTests.busy() : .accepted },
+            waitsWithPage: isRetry ? 1 : 0)
+        try await fixture.withWorker(transport, claimAfter: .seconds(600), startHold: .milliseconds(300)) {
+            let start = try await fixture.begin(label: "start")
+            await transport.waits.passed(1)
+            _ = try await fixture.publish(alert: false, event: .end, label: "end")
+            transport.ended.move(to: 1)
+            let ledger = try await fixture.finished(start)
+            #expect(ledger.skipped == 3 && ledger.delivered == 0 && ledger.targets == 3, "\(ledger)")
+        }
+        #expect(transport.inner.taken == [:])
     }
 
     /// Its token comes after the `end`, and before a worker has looked at it the name begins anew: the card is an old one, and its
@@ -107,5 +129,31 @@ import Testing
             #expect(try await fixture.finished(try await fixture.publish(label: "next")).delivered == 1)
         }
         #expect(transport.taken(100) == ["update", "end"] && transport.taken(101) == ["next"])
+    }
+}
+
+/// One page waits for streams until something has happened and it may not be sent any more.
+private final class WaitingTransport: PushTransport {
+    let inner: ScriptedTransport
+    let waits = Milestone("a page waits for streams")
+    let ended = Milestone("the name has ended")
+    private let waitsWithPage: Int
+    private let pages = Atomic(0)
+
+    init(_ inner: ScriptedTransport, waitsWithPage: Int) {
+        self.inner = inner
+        self.waitsWithPage = waitsWithPage
+    }
+
+    var load: Int { 0 }
+    func close() async {}
+
+    func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome {
+        if pages.wrappingAdd(1, ordering: .relaxed).oldValue == waitsWithPage {
+            waits.move(to: 1)
+            await ended.passed(1)
+            try? await eventually("the page may not be sent any more") { !permission.holds }
+        }
+        return await inner.send(page, push, while: permission)
     }
 }

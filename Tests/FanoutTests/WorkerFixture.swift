@@ -71,13 +71,14 @@ struct WorkerFixture {
     func group(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, _ name: String = "w",
         claimAfter: Duration = .seconds(3), minInterval: Duration = .zero, pageSize: Int = 1_000,
-        budget: HighBudget = HighBudget(), endAfter: Duration? = nil
+        budget: HighBudget = HighBudget(), endAfter: Duration? = nil, startHold: Duration = .seconds(10)
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.pageSize = pageSize
         options.claimAfter = claimAfter
         options.minInterval = minInterval
         options.budget = budget
+        options.startHold = startHold
         options.backoff.base = .milliseconds(20)
         options.backoff.attempts = 4
         let worker = Worker(
@@ -96,11 +97,11 @@ struct WorkerFixture {
     func withWorker<T: Sendable>(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = .seconds(3),
         minInterval: Duration = .zero, pageSize: Int = 1_000, budget: HighBudget = HighBudget(),
-        endAfter: Duration? = nil, _ body: @Sendable () async throws -> T
+        endAfter: Duration? = nil, startHold: Duration = .seconds(10), _ body: @Sendable () async throws -> T
     ) async throws -> T {
         let group = group(
             transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize,
-            budget: budget, endAfter: endAfter)
+            budget: budget, endAfter: endAfter, startHold: startHold)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {
