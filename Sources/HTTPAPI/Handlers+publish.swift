@@ -27,7 +27,7 @@ extension Handlers {
         }
         try await rememberTypes(pushes, call)
         for (position, push) in pushes.enumerated() {
-            try await accept(push, ids: ids, position: position, call)
+            try await accept(push, ids: ids, isRepeatable: key != nil, position: position, call)
         }
         let body: JSON = [
             "ok": true, "operation_id": .string(call.operation),
@@ -88,14 +88,14 @@ extension Handlers {
     }
 
     private func accept(
-        _ push: PublishBody.Push, ids: [PushID], position: Int, _ call: Call
+        _ push: PublishBody.Push, ids: [PushID], isRepeatable: Bool, position: Int, _ call: Call
     ) async throws(APIError) {
         let app = call.app.key
         do throws(APIError) {
             let acceptance = try await storing { () throws(StoreError) in
                 try await store.pushes.accept(
                     app, push.publish, id: ids[position], payload: push.payload,
-                    timestampOffset: Payload.timestampOffset, bounds: bounds)
+                    timestampOffset: Payload.timestampOffset, isRepeatable: isRepeatable, bounds: bounds)
             }
             if case .refused(let refusal) = acceptance { throw APIError(refusal) }
             metrics.published(app, outcome: "accepted")

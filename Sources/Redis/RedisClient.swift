@@ -82,7 +82,8 @@ public final class RedisClient: Sendable {
     }
 
     /// The same in steps: those before an index of `boundaries`, which ascend, have been executed when those from it on begin. One
-    /// server does that in a single round trip; a cluster takes one for each step.
+    /// server does that in a single round trip; a cluster takes one for each step, and sends nothing behind a step with an error
+    /// reply, which then stands in the place of the rest: one node may refuse what the others would build on.
     public func pipeline(
         _ commands: [RedisCommand], inStepsAt boundaries: [Int]
     ) async throws(RedisError) -> [RedisReply] {
@@ -94,6 +95,9 @@ public final class RedisClient: Sendable {
             } catch {
                 if replies.isEmpty { throw error }
                 throw .lost("a step of several: \(error.why)")
+            }
+            if let refusal = replies.first(where: { $0.error != nil }) {
+                return replies + Array(repeating: refusal, count: commands.count - replies.count)
             }
         }
         return replies

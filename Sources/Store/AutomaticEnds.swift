@@ -76,7 +76,7 @@ public struct AutomaticEnds: Sendable {
         if count.due > 0 {
             let acceptance = try await pushes.accept(
                 task.app, task.publish, id: id, payload: payload, timestampOffset: timestampOffset,
-                cutoff: task.cutoff)
+                isRepeatable: true, cutoff: task.cutoff)
             if case .refused(let refusal) = acceptance {
                 try await keep(task, for: Self.postponement)
                 return EndOutcome(verdict: .postponed(refusal), push: id, cards: count.due)

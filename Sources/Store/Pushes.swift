@@ -39,14 +39,14 @@ public struct Pushes: Sendable {
     /// gateways whose clocks differ agree; tests give `now` (epoch ms) in its place. Past `bounds` only what replaces a push
     /// that waits is accepted, since the queues do not grow by it. Throws `unreplicated` where replicas have to confirm and do
     /// not: the push stands then and may go out, and accepting the same id again asks them again. `cutoff` makes it an automatic end,
-    /// for cards that started then (epoch ms) or before.
+    /// for cards that started then (epoch ms) or before. `isRepeatable`: another process may commit the same id, now or before.
     ///
     /// Order of writes, and what a death in between leaves: the index (leads nowhere, expires), the name among the open ones
     /// (the reconciler finds nothing to do), the commit (the reconciler wakes a worker, or the name's next publish after a
     /// few seconds), the wake-up. Where queues are full the commit comes first: the name stands among the open ones already.
     public func accept(
         _ app: AppKey, _ publish: Publish, id: PushID, payload: [UInt8], timestampOffset: Int,
-        bounds: QueueBounds? = nil, cutoff: Int64? = nil, now: Int64? = nil
+        isRepeatable: Bool = false, bounds: QueueBounds? = nil, cutoff: Int64? = nil, now: Int64? = nil
     ) async throws(StoreError) -> Acceptance {
         let route = WorkQueue.route(app, publish.name)
         let marks = [
@@ -76,14 +76,15 @@ public struct Pushes: Sendable {
             marks + [commit(isFull: false)] + (guess ? [entry] : []) + measured.flatMap { keys.depth($0) },
             inStepsAt: [marks.count, marks.count + 1])
         bounds?.note(measured, replies.suffix(measured.count * Keyspace.depthCommands))
-        // A wake-up that Redis refused is the reconciler's; without the index nobody could ask for the push.
-        if let error = replies[0].error ?? replies[2].error {
-            await forget(id)
+        // A wake-up that Redis refused is the reconciler's, who finds the name among the open ones; without the index nobody could
+        // ask for the push.
+        if let error = replies.prefix(marks.count + 1).lazy.compactMap(\.error).first {
+            if !isRepeatable { await forget(id) }
             throw .redis(error)
         }
         let (acceptance, wake) = try Self.acceptance(id, replies[2], full: .name)
         wakes.learn(route, needed: wake == .first)
-        if case .refused = acceptance { await forget(id) }
+        if case .refused = acceptance, !isRepeatable { await forget(id) }
         if wake != .no, !guess { _ = try? await redis.replies([entry]) }
         if case .accepted = acceptance { try await confirm(app, publish, id) }
         return acceptance
@@ -106,7 +107,7 @@ public struct Pushes: Sendable {
         return bounds.full(for: app)
     }
 
-    /// The index of a push that was not committed; left behind it would expire.
+    /// The index of a push that was not committed. One that somebody else may commit keeps it: it is theirs as well, and expires.
     private func forget(_ id: PushID) async {
         _ = try? await redis.replies([RedisCommand("DEL", [.string(keys.index(id))])])
     }

@@ -82,7 +82,8 @@ extension Schedules {
         let lateness = now - schedule.due
         if lateness > Self.punctual, publish.timestamp == nil { publish.timestamp = Int(schedule.due / 1_000) }
         let acceptance = try await pushes.accept(
-            app, publish, id: id, payload: schedule.payload, timestampOffset: schedule.timestampOffset, now: now)
+            app, publish, id: id, payload: schedule.payload, timestampOffset: schedule.timestampOffset,
+            isRepeatable: true, now: now)
         guard case .refused(let refusal) = acceptance else {
             return try await close(app, id, .sent, now: now, lateness: lateness)
         }

@@ -104,8 +104,10 @@ struct Judge: Sendable {
     private func judgeOrder(_ id: TokenID, _ history: [Request], after: Int, _ tally: inout Tally) {
         var newest = Int.min
         var hasEnded = false
-        for request in history where request.reached {
-            guard let number = request.order else { continue }
+        for request in history {
+            // Sent once more, since its worker had died, and answered with a 410 of before the registration: by rule it stays.
+            if request.isEnd, request.status == 410, id.fate.mayOutliveItsEnd { hasEnded = false }
+            guard request.reached, let number = request.order else { continue }
             let wasOnTheWire = interruptions.contains { $0.ports.contains(request.port) && $0.at <= request.at }
             let finding: Finding? = number < newest ? .backwards : hasEnded && number > newest ? .afterEnd : nil
             if let finding {

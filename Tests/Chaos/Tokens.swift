@@ -19,6 +19,14 @@ enum Fate: Sendable, Hashable {
         }
     }
 
+    /// Its 410s may be of before its registration.
+    var mayOutliveItsEnd: Bool {
+        switch self {
+        case .doubted, .dying: true
+        case .living, .unregistered, .badDeviceToken, .expired: false
+        }
+    }
+
     init?(byte: UInt8) {
         switch byte {
         case 0x11: self = .living

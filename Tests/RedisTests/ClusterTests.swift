@@ -224,6 +224,24 @@ import Testing
         await redis.close()
     }
 
+    @Test func aStepThatIsRefusedIsTheLast() async throws {
+        let cluster = try await ClusterServers.start()
+        let redis = RedisClient(url: cluster.url, logger: quiet)
+        let replies = try await redis.pipeline(
+            [
+                RedisCommand("SET", ["a", "word"]), RedisCommand("INCR", ["a"]), RedisCommand("INCR", ["b"]),
+                RedisCommand("INCR", ["c"]),
+            ], inStepsAt: [1, 2])
+        #expect(replies[0].error == nil)
+        #expect(replies[1].error != nil && replies[2].error == replies[1].error && replies[3].error == replies[1].error)
+        #expect(
+            try await redis.pipeline([RedisCommand("EXISTS", ["b"]), RedisCommand("EXISTS", ["c"])]).allSatisfy {
+                try $0.integer() == 0
+            })
+        await redis.close()
+        cluster.stop()
+    }
+
     @Test func everyNodeIsReachedThroughTLS() async throws {
         let authority = try TestAuthority()
         let cluster = try await ClusterServers.start(authority)

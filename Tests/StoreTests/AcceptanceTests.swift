@@ -1,4 +1,6 @@
 import LiveActivity
+import Redis
+import TestSupport
 import Testing
 
 @testable import Store
@@ -28,6 +30,16 @@ import Testing
         #expect(
             try await fixture.publish("match-1")
                 == .accepted(fixture.lastID("match-1"), sequence: 2, timestamp: 1_795_000_000))
+    }
+
+    @Test func aRepetitionThatFailsLeavesTheFirstToBeAskedFor() async throws {
+        let fixture = try await PushFixture.start()
+        let id = PushID.random()
+        _ = try await fixture.publish("match-1", id: id, isRepeatable: true)
+        try await fixture.store.redis.everywhere("CONFIG", "SET", "maxmemory", "1")
+        await #expect(throws: StoreError.self) { try await fixture.publish("match-1", id: id, isRepeatable: true) }
+        try await fixture.store.redis.everywhere("CONFIG", "SET", "maxmemory", "0")
+        #expect(try await fixture.ledger(id).state == .queued)
     }
 
     @Test func timestampsNeverGoBackOnTheirOwn() async throws {

@@ -25,14 +25,15 @@ struct PushFixture {
 
     func publish(
         _ name: String, event: ActivityEvent = .update, audience: Audience = .all, alert: Bool = false,
-        priority: PushPriority = .high, timestamp: Int? = nil, id: PushID = .random(), now: Int64 = 1_795_000_000_000
+        priority: PushPriority = .high, timestamp: Int? = nil, id: PushID = .random(), isRepeatable: Bool = false,
+        now: Int64 = 1_795_000_000_000
     ) async throws -> Acceptance {
         let publish = Publish(
             name: try ActivityName(name), event: event, audience: audience, priority: priority, timestamp: timestamp,
             alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil)
         return try await store.pushes.accept(
             app, publish, id: id, payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20,
-            now: now)
+            isRepeatable: isRepeatable, now: now)
     }
 
     func accepted(

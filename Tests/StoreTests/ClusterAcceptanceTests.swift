@@ -1,0 +1,52 @@
+import LiveActivity
+import Logging
+import Redis
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// A publish lies on the nodes of its id, of the streams and of its name; any of them may refuse while the others do not.
+@Suite struct ClusterAcceptanceTests {
+    @Test func whatOneNodeRefusesIsCommittedOnNone() async throws {
+        let cluster = try await ClusterServers.start()
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: logger)
+        let store = Store(redis: redis)
+        let app = try AppKey("shop")
+        // One node for each part.
+        let streams = try await cluster.primary(of: "{q}")
+        var name = try ActivityName("match")
+        while try await cluster.primary(of: store.keys.tag(app, name)) === streams {
+            name = try ActivityName("match-\(UInt16.random(in: 0...999))")
+        }
+        let names = try await cluster.primary(of: store.keys.name(store.keys.tag(app, name)))
+        func freshID() async throws -> PushID {
+            while true {
+                let id = PushID.random()
+                let node = try await cluster.primary(of: store.keys.index(id))
+                if node !== streams, node !== names { return id }
+            }
+        }
+        func accept(_ id: PushID) async throws {
+            _ = try await store.pushes.accept(
+                app, Publish(name: name, event: .update, audience: .all, alert: RawJSON(checked: "{}")), id: id,
+                payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20)
+        }
+        let ids = [try await freshID(), try await freshID(), try await freshID(), try await freshID()]
+        let indices = try await cluster.primary(of: store.keys.index(ids[0]))
+        for (id, node) in zip(ids, [streams, names, indices]) {
+            let client = cluster.client(of: node)
+            try await client.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))
+            await #expect(throws: StoreError.self) { try await accept(id) }
+            try await client.send(RedisCommand("CONFIG", ["SET", "maxmemory", "0"]))
+        }
+        // Whoever got no 202 may publish anew: there is the one push that did.
+        try await accept(ids[3])
+        let unswept = RedisCommand("ZRANGE", [.string(store.keys.unswept(store.keys.tag(app, name))), "0", "-1"])
+        let waiting = try await redis.send(unswept).array()
+        #expect(try waiting.map { try $0.string() } == [ids[3].description])
+        await redis.close()
+        cluster.stop()
+    }
+}
