@@ -241,6 +241,28 @@ import Testing
         #expect(end.late == 1 && end.delivered == 1)
     }
 
+    /// The device had no answer, or its token rotated, before the end came to it.
+    @Test func aCardOfBeforeTheEndOpensNothingByRegisteringOnceMore() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = (0..<3).map { _ in ChannelID.random() }
+        for (number, channel) in channels[0...1].enumerated() {
+            try await fixture.expect([channel], startedBy: 0)
+            if number == 0 { try await fixture.follow(channel, 0, wants: false, activity: "first") }
+        }
+        let end = try await fixture.publish(event: .end, label: "end")
+        let ledger = try #require(try await fixture.store.pushes.ledger(fixture.app, end))
+        try await fixture.isLater(than: ledger.createdAt + 1)
+        try await fixture.follow(channels[0], 100, wants: false, activity: "first")
+        for number in [1, 1, 101] { try await fixture.follow(channels[1], number, wants: false, activity: "second") }
+        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.ended == true)
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) { _ = try await fixture.finished(end) }
+        #expect(transport.taken == [100: ["end"], 101: ["end"]])
+        // A card of its own does, whose device does not know yet that the one before is over.
+        try await fixture.follow(channels[2], 2, wants: false, activity: "third")
+        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.ended == false)
+    }
+
     @Test func anEndForSomeIsForTheirStartedCardsThoughTheNameWentOn() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()

@@ -2,6 +2,7 @@ import LiveActivity
 import Redis
 import Store
 import StrictJSON
+import Synchronization
 import TestSupport
 import Testing
 
@@ -137,9 +138,13 @@ import Testing
                 RedisCommand(
                     "EVAL", ["for i = 1, 20000 do redis.call('SET', KEYS[1] .. i, 1) end", "1", "filler"]))
             gateway.server.signal(SIGKILL)
-            async let restarted: Void = gateway.server.restart()
+            let isUp = Mutex(false)
+            async let restarted: Void = {
+                defer { isUp.withLock { $0 = true } }
+                try await gateway.server.restart()
+            }()
             var words = ""
-            for _ in 0..<400 where !words.contains("loading") {
+            while !words.contains("loading"), !isUp.withLock({ $0 }) {
                 let reply = try await gateway.publish(publishText())
                 #expect(reply.status == 503 || reply.status == 202)
                 words = reply.status == 503 ? try reply.string("error") : ""

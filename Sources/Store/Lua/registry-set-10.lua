@@ -97,8 +97,8 @@ local added = redis.call('HSET', KEYS[2], ARGV[2], record)
 renew(KEYS[1], KEYS[2], ARGV[5])
 if awaited then redis.call('HDEL', KEYS[9], ARGV[2]) end
 -- An end that was accepted since its start is its own, however early or late it comes: it opens no name. One from before the
--- start was out before that was sent.
-if meta[1] and (tonumber(meta[1]) or 0) < tonumber(ARGV[4]) and not start then
+-- start was out before that was sent. Nor does a card that was there before the end: it repeats its call, or its token rotates.
+if isNewCard and meta[1] and (tonumber(meta[1]) or 0) < tonumber(ARGV[4]) and not start then
     redis.call('HDEL', KEYS[3], 'ended')
 end
 if begins and meta[3] and tonumber(meta[3]) < tonumber(ARGV[4]) and not start then
