@@ -94,7 +94,7 @@ struct Run: Sendable {
         let starter = Activity.forCensus(plan, gateways, pushes, clock, found)
         let census = Census(
             activities: activities, starter: starter, startTokens: startTokens, gateways: gateways, pushes: pushes,
-            before: record, deaths: disturber.deaths,
+            before: record, deaths: disturber.deaths, interruptions: disturber.interruptions,
             controlURL: fleet.controlURL, found: found)
         try await census.take { progress.phase($0) }
         progress.phase("shutting down")
