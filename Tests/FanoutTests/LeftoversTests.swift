@@ -89,10 +89,12 @@ import Testing
         let root = "ll:b:{shop:match-1}"
         let id = try await fixture.publish()
         try await fixture.store.redis.send(.init("HSET", [.string(root), "n", "garbage"]))
+        let epoch = RedisCommand("HGET", [.string("ll:w:{shop:match-1}:\(id)"), "0/1:e"])
         try await fixture.withWorker(ScriptedTransport()) {
+            try await eventually("it is begun") { try await !fixture.store.redis.send(epoch).isNil }
             try await Task.sleep(for: .seconds(2))
         }
-        let tasks = try await fixture.store.redis.send(.init("HGET", ["ll:w:{shop:match-1}:\(id)", "0/1:e"])).integer()
+        let tasks = try await fixture.store.redis.send(epoch).integer()
         #expect(tasks <= 5, "not at full speed: begun \(tasks) times")
         try await fixture.store.redis.send(.init("HDEL", [.string(root), "n"]))
         let ledger = try await fixture.withWorker(ScriptedTransport()) { try await fixture.finished(id) }
