@@ -25,12 +25,11 @@ final class HeldLease: SendPermission {
     /// What is still to leave a lane when the lease is over belongs to whoever takes it over.
     var holds: Bool { isLive }
     var isLive: Bool { Clocks.sinceBoot() < validUntil.withLock { $0 } }
-    func extend(askedAt: Int64) { validUntil.withLock { $0 = max($0, askedAt + duration.milliseconds) } }
-    /// The same until a time on the boot clock.
+    /// While it is live, and until a time on the boot clock.
     func permission(until time: Int64?) -> any SendPermission {
         time.map { BriefPermission(held: self, until: $0) } ?? self
     }
-
+    func extend(askedAt: Int64) { validUntil.withLock { $0 = max($0, askedAt + duration.milliseconds) } }
     /// Redis said that another has it: nothing more may be begun.
     func lose() { validUntil.withLock { $0 = .min } }
 }

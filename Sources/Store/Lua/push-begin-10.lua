@@ -77,7 +77,7 @@ if not active then
         for i = 1, #states, 2 do
             if states[i] == '*' then
                 forAll = states[i + 1]
-            elseif string.byte(states[i]) ~= 33 then
+            elseif string.sub(states[i], 1, 1) ~= '!' then
                 forAll = ''
                 break
             end
@@ -100,7 +100,7 @@ if not active then
         local states = redis.call('HGETALL', KEYS[10])
         local oldest, least, count = nil, math.huge, 0
         for i = 1, #states, 2 do
-            local isEnd = string.byte(states[i]) == 33
+            local isEnd = string.sub(states[i], 1, 1) == '!'
             if field == '*' and (update[5] == 'end' or not isEnd) then
                 redis.call('HDEL', KEYS[10], states[i])
             elseif states[i] ~= '*' and states[i] ~= field then
