@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LiveActivity
 
 /// The options of `publish` as Airship's request. JSON of the publisher is passed on byte for byte.
 struct PublishBody {
@@ -51,12 +52,12 @@ struct PublishBody {
             guard isJSON(text) else { throw ValidationError("--audience is not valid JSON") }
             return text
         }
-        let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
-        if parts.count == 2 {
+        let parts = text.parts(between: UInt8(ascii: ":"), atMost: 2)
+        if parts.count == 2, !parts[1].isEmpty {
             switch parts[0] {
             case "tag":
-                let halves = parts[1].split(separator: "/", maxSplits: 1).map(String.init)
-                if halves.count == 2 {
+                let halves = parts[1].parts(between: UInt8(ascii: "/"), atMost: 2)
+                if halves.count == 2, !halves.contains(where: \.isEmpty) {
                     return JSONText.object([
                         ("tag", JSONText.quoted(halves[1])), ("group", JSONText.quoted(halves[0])),
                     ])

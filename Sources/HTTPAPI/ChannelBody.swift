@@ -20,7 +20,7 @@ enum ChannelBody {
         // Without `set_tags` the list is for information, as Airship has it.
         if let set = channel["set_tags"], try set.bool() {
             let tags = try channel["tags"].map { value throws(JSONError) in try strings(value) }
-            registration.tags.set[Audience.deviceGroup] = tags ?? []
+            registration.tags.set[ExactText(Audience.deviceGroup)] = tags ?? []
         } else if let tags = channel["tags"], tags.kind != .null {
             _ = try strings(tags)
         }
@@ -98,22 +98,22 @@ enum ChannelBody {
         guard try value.string() == "ios" else { throw value.error("must be `ios`: Lamplighter serves iOS only") }
     }
 
-    private static func groups(_ value: JSONValue) throws(JSONError) -> [String: Set<String>] {
-        var groups: [String: Set<String>] = [:]
+    private static func groups(_ value: JSONValue) throws(JSONError) -> [ExactText: Set<ExactText>] {
+        var groups: [ExactText: Set<ExactText>] = [:]
         for (group, tags) in try value.object().members {
             do throws(IdentifierError) {
                 try checkText(group, what: "group", maximumBytes: AudienceBody.maximumTextBytes)
             } catch {
                 throw tags.keyError("must be \(error.rule)")
             }
-            groups[group] = try strings(tags)
+            groups[ExactText(group)] = try strings(tags)
         }
         return groups
     }
 
-    private static func strings(_ value: JSONValue) throws(JSONError) -> Set<String> {
-        var strings: Set<String> = []
-        for value in try value.array() { strings.insert(try AudienceBody.text(value, "tag")) }
+    private static func strings(_ value: JSONValue) throws(JSONError) -> Set<ExactText> {
+        var strings: Set<ExactText> = []
+        for value in try value.array() { strings.insert(ExactText(try AudienceBody.text(value, "tag"))) }
         return strings
     }
 }

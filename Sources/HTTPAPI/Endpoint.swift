@@ -1,3 +1,5 @@
+import LiveActivity
+
 /// What a call does; one handler each.
 enum Operation: Sendable, Hashable, CaseIterable {
     case publish, validate, pushLedger, cancelPush
@@ -114,7 +116,8 @@ enum RouteMatch: Sendable {
 
     /// `path` as it came, still percent-encoded, so that a name may hold `%2F`. One slash at the end is allowed.
     init(method: String, path: Substring) {
-        var parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        // By bytes: a path may hold UTF-8 that is not percent-encoded.
+        var parts = path.parts(between: UInt8(ascii: "/"))
         guard parts.first?.isEmpty == true else {
             self = .notFound
             return

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
+import LiveActivity
 import NIOCore
 
 extension HTTPServerBuilder {
@@ -24,7 +25,7 @@ extension Request {
         guard headers[.expect]?.lowercased() == "100-continue" else { return false }
         let announced = headers[.contentLength].flatMap { Int($0) } ?? 0
         let path = head.path ?? ""
-        let match = RouteMatch(method: method.rawValue, path: path[..<(path.firstIndex(of: "?") ?? path.endIndex)])
+        let match = RouteMatch(method: method.rawValue, path: path.cut(at: UInt8(ascii: "?"))?.head[...] ?? path[...])
         let isStreamed = match.endpoint.map { [.bulkTrack, .bulkStartTokens].contains($0.operation) } ?? false
         return announced <= maximumBodyBytes || isStreamed
     }

@@ -104,10 +104,10 @@ struct GatewayResponder: HTTPResponder {
         let query: [String: String]?
 
         init(_ request: Request) {
-            let text = (request.head.path ?? "/")[...]
-            let mark = text.firstIndex(of: "?") ?? text.endIndex
-            match = RouteMatch(method: request.method.rawValue, path: text[..<mark])
-            query = PercentEncoding.query(text[mark...].dropFirst())
+            let text = request.head.path ?? "/"
+            let parts = text.cut(at: UInt8(ascii: "?"))
+            match = RouteMatch(method: request.method.rawValue, path: (parts?.head ?? text)[...])
+            query = PercentEncoding.query((parts?.tail ?? "")[...])
         }
     }
 }

@@ -63,7 +63,7 @@ extension Handlers {
             )
         }
         let after = call.query["after"]
-        let page = all.filter { entry in after.map { entry.name.rawValue > $0 } ?? true }.prefix(limit)
+        let page = all.filter { entry in after.map { entry.name.exact > ExactText($0) } ?? true }.prefix(limit)
         var body: JSON = [
             "ok": true, "channels": .integer(all.count), "foreign": .integer(foreign),
             "limit": .integer(Self.maximumBroadcasts),

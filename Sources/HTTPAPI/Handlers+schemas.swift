@@ -24,12 +24,13 @@ extension Handlers {
         let remembered = try await storing { () throws(StoreError) in
             names.isEmpty ? [] : try await store.schemas.types(app, names)
         }
-        var types: [ActivityName: String] = [:]
-        for (name, type) in zip(names, remembered) { types[name] = type }
+        var types: [ActivityName: ExactText] = [:]
+        for (name, type) in zip(names, remembered) { types[name] = type.map { ExactText($0) } }
         var warnings: [String] = []
         for push in pushes {
             let name = push.publish.name
-            guard let type = push.publish.attributesType ?? types[name] ?? page.type(for: name) else { continue }
+            let started = push.publish.attributesType.map { ExactText($0) }
+            guard let type = started ?? types[name] ?? page.type(for: name) else { continue }
             if page.unreadable.contains(type) {
                 warnings.append(
                     "the schema of \(type) is not one that this gateway's version knows: it was not compared")
@@ -41,7 +42,7 @@ extension Handlers {
         return warnings
     }
 
-    private static func check(_ value: JSONValue?, _ schema: JSONSchema?, _ type: String) throws(APIError) {
+    private static func check(_ value: JSONValue?, _ schema: JSONSchema?, _ type: ExactText) throws(APIError) {
         guard let value, let offence = schema?.firstOffence(in: value) else { return }
         throw APIError(
             JSONError(
@@ -77,7 +78,7 @@ extension Handlers {
         let schemas = set.documents.sorted { $0.key < $1.key }.map { type, bytes -> JSON in
             let body = try? JSONDocument(bytes).root.object()
             return [
-                "attributes_type": .string(type), "content_state": .bool(body?["content_state"] != nil),
+                "attributes_type": .string("\(type)"), "content_state": .bool(body?["content_state"] != nil),
                 "attributes": .bool(body?["attributes"] != nil),
                 "names": body?["names"].map { .raw(Array($0.raw)) } ?? [],
             ]
@@ -110,9 +111,9 @@ extension Handlers {
         }
         schemas.forget(app)
         let page = try await storing { () throws(StoreError) in try await schemas.page(app) }
-        for (other, its) in page.types where other != type {
+        for (other, its) in page.types where other != ExactText(type) {
             guard let name = document.names.first(where: its.names.contains) else { continue }
-            throw APIError(409, "names: \(JSON.string(name).text) belongs to the schema of \(other).")
+            throw APIError(409, "names: \(JSON.string("\(name)").text) belongs to the schema of \(other).")
         }
         let hasRoom = try await storing { () throws(StoreError) in
             try await store.schemas.set(app, type: type, document: Array(root.raw))

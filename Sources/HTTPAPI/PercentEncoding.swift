@@ -24,8 +24,8 @@ enum PercentEncoding {
     /// Names and values of a query string; nil if one cannot be decoded. The first of equal names counts.
     static func query(_ text: Substring) -> [String: String]? {
         var values: [String: String] = [:]
-        for pair in text.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for pair in text.parts(between: UInt8(ascii: "&")) where !pair.isEmpty {
+            let parts = pair.parts(between: UInt8(ascii: "="), atMost: 2)
             guard let name = decode(parts[0], plusIsSpace: true),
                 let value = decode(parts.count > 1 ? parts[1] : "", plusIsSpace: true)
             else { return nil }

@@ -49,7 +49,7 @@ enum PublishBody {
         try deviceTypes(body.required("device_types"))
         let notification = try body.required("notification").object()
         for (key, value) in notification.members where key != "ios" {
-            guard notificationKeys.contains(key) || key.hasPrefix("open::") else {
+            guard notificationKeys.contains(key) || key.rest(behind: "open::") != nil else {
                 try notification.refuseUnknownKeys(known: ["ios"] + notificationKeys)
                 continue
             }
@@ -113,7 +113,7 @@ enum PublishBody {
             for entry in try value.array() {
                 let text = try entry.string()
                 found = found || text == "ios" || text == "all"
-                guard platforms.contains(text) || text == "all" || text.hasPrefix("open::") else {
+                guard platforms.contains(text) || text == "all" || text.rest(behind: "open::") != nil else {
                     let nearest = platforms.nearest(to: text).map { "; did you mean `\($0)`?" } ?? ""
                     throw entry.error("is not a known device type\(nearest)")
                 }

@@ -8,12 +8,12 @@ import Synchronization
 final class SchemaBook: Sendable {
     struct Page: Sendable {
         var version: Int
-        var types: [String: SchemaDocument] = [:]
+        var types: [ExactText: SchemaDocument] = [:]
         /// Written by a newer version of Lamplighter, whose keywords this one does not know.
-        var unreadable: Set<String> = []
+        var unreadable: Set<ExactText> = []
 
         /// The type whose names fit best: a whole name before a beginning, a longer beginning before a shorter one.
-        func type(for name: ActivityName) -> String? {
+        func type(for name: ActivityName) -> ExactText? {
             let fits = types.compactMap { type, document in document.fit(name).map { (type: type, fit: $0) } }
             return fits.max { ($0.fit, $1.type) < ($1.fit, $0.type) }?.type
         }

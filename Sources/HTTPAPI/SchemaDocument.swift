@@ -7,11 +7,12 @@ import StrictJSON
 struct SchemaDocument: Sendable {
     static let maximumBytes = 64 << 10
     static let maximumNames = 100
+    private static let star = UInt8(ascii: "*")
 
     var contentState: JSONSchema?
     var attributes: JSONSchema?
     /// Names, or beginnings of names that end in `*`.
-    var names: [String] = []
+    var names: [ExactText] = []
 
     init(_ value: JSONValue) throws(JSONError) {
         let body = try value.object()
@@ -29,24 +30,25 @@ struct SchemaDocument: Sendable {
         for value in values {
             let text = try value.string()
             if text == "*" {
-                names.append(text)
+                names.append(ExactText(text))
                 continue
             }
-            guard !text.dropLast().contains("*") else { throw value.error("may have a * at its end only") }
-            _ = try identifier(value) { text throws(IdentifierError) in
-                try ActivityName(text.hasSuffix("*") ? String(text.dropLast()) : text)
+            let stars = text.parts(between: Self.star)
+            guard stars.count == 1 || stars.count == 2 && stars[1].isEmpty else {
+                throw value.error("may have a * at its end only")
             }
-            names.append(text)
+            _ = try identifier(value) { _ throws(IdentifierError) in try ActivityName(stars[0]) }
+            names.append(ExactText(text))
         }
     }
 
     /// How well a name fits one of the document's: the length of what fits, more for the whole name; nil if it does not.
     func fit(_ name: ActivityName) -> Int? {
         names.compactMap { pattern in
-            if pattern.hasSuffix("*") {
-                return name.rawValue.hasPrefix(pattern.dropLast()) ? pattern.utf8.count - 1 : nil
+            if let beginning = pattern.description.cut(at: Self.star)?.head {
+                return name.rawValue.rest(behind: beginning) == nil ? nil : beginning.utf8.count
             }
-            return pattern == name.rawValue ? ActivityName.maximumBytes + 1 : nil
+            return pattern == name.exact ? ActivityName.maximumBytes + 1 : nil
         }.max()
     }
 }

@@ -48,7 +48,7 @@ struct SchemaCheck {
         let object = try value.object()
         for key in node.required where object[key] == nil { throw object.missing(key) }
         for (key, member) in object.members {
-            if let property = node.properties.first(where: { $0.key == key }) {
+            if let property = node.properties.first(where: { $0.key.utf8.elementsEqual(key.utf8) }) {
                 try check(member, against: property.schema)
                 continue
             }

@@ -94,6 +94,9 @@ public struct ActivityName: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { rawValue }
 
+    /// For an order by bytes, as Redis has it.
+    public var exact: ExactText { ExactText(rawValue) }
+
     /// By bytes, as the keys in Redis are told apart.
     public static func == (one: ActivityName, other: ActivityName) -> Bool {
         haveSameBytes(one.rawValue, other.rawValue)
@@ -103,18 +106,19 @@ public struct ActivityName: Hashable, Sendable, CustomStringConvertible {
 extension ActivityName {
     /// Where the push-to-start tokens of an attributes type are registered: a place like a name's, under a name that no
     /// activity can have, since it begins with a control character.
-    public init(startTokensOf attributesType: String) { rawValue = "\u{1}" + attributesType }
+    public init(startTokensOf attributesType: String) { rawValue = Self.startTokensPrefix + attributesType }
+
+    private static let startTokensPrefix = "\u{1}"
 
     /// The attributes type whose start tokens are registered here; nil for an activity's name.
-    public var startTokensType: String? { rawValue.utf8.first == 1 ? String(rawValue.dropFirst()) : nil }
+    public var startTokensType: String? { rawValue.rest(behind: Self.startTokensPrefix) }
 
     /// Reads `rawValue` of either kind.
     public init(stored text: String) throws(IdentifierError) {
-        guard text.utf8.first == 1 else {
+        guard let type = text.rest(behind: Self.startTokensPrefix) else {
             try self.init(text)
             return
         }
-        let type = String(text.dropFirst())
         try checkAttributesType(type)
         self.init(startTokensOf: type)
     }
@@ -201,11 +205,6 @@ public func checkText(_ text: String, what: String, maximumBytes: Int) throws(Id
     guard !text.isEmpty, text.utf8.count <= maximumBytes, clean else {
         throw IdentifierError(what: what, rule: "1 to \(maximumBytes) bytes of text without control characters")
     }
-}
-
-/// Whether two texts are the same UTF-8. Swift's own `==` also holds for canonically equivalent ones.
-func haveSameBytes(_ one: String, _ other: String) -> Bool {
-    one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
 }
 
 extension UInt8 {

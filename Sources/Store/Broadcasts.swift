@@ -91,7 +91,7 @@ public struct Broadcasts: Sendable {
             guard let id = try? BroadcastChannelID(id), let name = try? ActivityName(name) else { return nil }
             return (name: name, id: id)
         }
-        .sorted { ($0.name.rawValue, $0.id.rawValue) < ($1.name.rawValue, $1.id.rawValue) }
+        .sorted { ($0.name.exact, $0.id.rawValue) < ($1.name.exact, $1.id.rawValue) }
     }
 
     /// Work on a name's channel is due at `at` (epoch ms): sooner or later than it stood.

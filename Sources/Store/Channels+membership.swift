@@ -18,10 +18,10 @@ enum ChannelOperation: Sendable, Hashable {
 
     static func list(_ change: TagChange) -> [ChannelOperation] {
         change.set.map { group, tags in
-            .set(prefix: "t:\(Keyspace.escapedPart(group)):", tags.map { .tag($0, group: group) })
+            .set(prefix: "t:\(Keyspace.escapedPart("\(group)")):", tags.map { .tag("\($0)", group: "\(group)") })
         }
-            + change.add.flatMap { group, tags in tags.map { .add(.tag($0, group: group)) } }
-            + change.remove.flatMap { group, tags in tags.map { .remove(.tag($0, group: group)) } }
+            + change.add.flatMap { group, tags in tags.map { .add(.tag("\($0)", group: "\(group)")) } }
+            + change.remove.flatMap { group, tags in tags.map { .remove(.tag("\($0)", group: "\(group)")) } }
     }
 
     var arguments: [RedisArgument] {
@@ -37,8 +37,8 @@ enum ChannelOperation: Sendable, Hashable {
 extension Keyspace {
     /// The key of the set that a field of a channel's record stands for; nil for another field.
     func members(_ app: AppKey, field: String) -> String? {
-        guard field.hasPrefix("t:") || field.hasPrefix("u:") else { return nil }
-        return "\(prefix):\(field.prefix(1)):{\(app):\(field.dropFirst(2))}"
+        guard let parts = field.cut(at: UInt8(ascii: ":")), ["t", "u"].contains(parts.head) else { return nil }
+        return "\(prefix):\(parts.head):{\(app):\(parts.tail)}"
     }
 }
 

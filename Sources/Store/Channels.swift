@@ -3,10 +3,10 @@ import Redis
 
 /// Tags by group; Airship's ungrouped tags are group `device`. `set` is applied first, then `add`, then `remove`.
 public struct TagChange: Sendable, Hashable {
-    public var add: [String: Set<String>] = [:]
-    public var remove: [String: Set<String>] = [:]
+    public var add: [ExactText: Set<ExactText>] = [:]
+    public var remove: [ExactText: Set<ExactText>] = [:]
     /// Replaces the whole group.
-    public var set: [String: Set<String>] = [:]
+    public var set: [ExactText: Set<ExactText>] = [:]
     public init() {}
 }
 

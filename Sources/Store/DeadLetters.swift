@@ -137,8 +137,8 @@ public struct DeadLetters: Sendable {
             let fields = try StoredHash(replies[0])
             if fields.isEmpty { return nil }
             var reasons: [String: Int] = [:]
-            for (field, value) in fields.pairs where field.hasPrefix("r:") {
-                reasons[String(field.dropFirst(2))] = Int(value)
+            for (field, value) in fields.pairs {
+                if let reason = field.rest(behind: "r:") { reasons[reason] = Int(value) }
             }
             return DeadLetter(
                 push: push, name: name, at: Int64(fields.number("at") ?? 0), stopped: fields.text("stop"),
@@ -150,8 +150,9 @@ public struct DeadLetters: Sendable {
     static func member(_ push: PushID, _ name: ActivityName) -> String { "\(push) \(name)" }
 
     static func pushAndName(_ member: String) -> (PushID, ActivityName)? {
-        let parts = member.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, let push = PushID(parts[0]), let name = try? ActivityName(parts[1]) else { return nil }
+        guard let parts = member.cut(at: UInt8(ascii: " ")), let push = PushID(parts.head),
+            let name = try? ActivityName(parts.tail)
+        else { return nil }
         return (push, name)
     }
 }

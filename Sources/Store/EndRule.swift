@@ -52,10 +52,9 @@ public struct EndTask: Sendable, Hashable {
 
     /// `<cutoff> <name>`; the name comes last, since it may hold anything.
     init?(app: AppKey, member: String) {
-        let parts = member.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let cutoff = Int64(parts[0]), let name = try? ActivityName(String(parts[1])) else {
-            return nil
-        }
+        guard let parts = member.cut(at: UInt8(ascii: " ")), let cutoff = Int64(parts.head),
+            let name = try? ActivityName(parts.tail)
+        else { return nil }
         self.init(app: app, name: name, cutoff: cutoff)
     }
 

@@ -25,7 +25,6 @@ extension Keyspace {
 
     /// One of several parts that colons separate.
     static func escapedPart(_ text: String) -> String {
-        let escaped = escaped(text)
-        return escaped.utf8.contains(UInt8(ascii: ":")) ? escaped.replacing(":", with: "%3A") : escaped
+        escaped(text).percentEncoded { $0 == UInt8(ascii: ":") }
     }
 }

@@ -14,8 +14,7 @@ public struct Keyspace: Sendable {
     }
 
     static func escaped(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 == 0x7B || $0 == 0x7D || $0 == 0x25 }) else { return text }
-        return text.replacing("%", with: "%25").replacing("{", with: "%7B").replacing("}", with: "%7D")
+        text.percentEncoded { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") || $0 == UInt8(ascii: "%") }
     }
 
     /// Name meta: `seq` `ts` `last` `ended` `active` `catch` `arrivals` `cut` `woken` `paced`.

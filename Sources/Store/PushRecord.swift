@@ -108,8 +108,8 @@ extension Ledger {
                 status: fields.number("bc:status"), reason: fields.text("bc:reason").flatMap { $0.isEmpty ? nil : $0 },
                 attempts: fields.number("bc:tries") ?? 0)
         }
-        for (field, value) in fields.pairs where field.hasPrefix("e:") {
-            errors[String(field.dropFirst(2))] = Int(value)
+        for (field, value) in fields.pairs {
+            if let reason = field.rest(behind: "e:") { errors[reason] = Int(value) }
         }
         if let stopped = fields.text("stopped"), errors[stopped] == nil { errors[stopped] = 1 }
     }

@@ -6,7 +6,7 @@ public struct SchemaSet: Sendable, Hashable {
     /// Grows with each change.
     public var version: Int
     /// Documents as they were put, by attributes type.
-    public var documents: [String: [UInt8]]
+    public var documents: [ExactText: [UInt8]]
 }
 
 /// Schemas of attributes types, and which name is of which type.
@@ -29,8 +29,8 @@ public struct Schemas: Sendable {
         try redisErrors { () throws(RedisError) in
             for index in stride(from: 0, to: items.count - 1, by: 2) {
                 let field = try items[index].string()
-                if field.hasPrefix(Self.typePrefix) {
-                    set.documents[String(field.dropFirst(Self.typePrefix.count))] = Array(try items[index + 1].bytes())
+                if let type = field.rest(behind: Self.typePrefix) {
+                    set.documents[ExactText(type)] = Array(try items[index + 1].bytes())
                 } else if field == "version" {
                     set.version = try items[index + 1].integer()
                 }

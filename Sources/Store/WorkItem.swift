@@ -123,7 +123,7 @@ extension WorkItem {
     var member: String { "\(app) \(priority.rawValue) \(push) \(part.text) \(name)" }
 
     init?(member: String) {
-        let parts = member.split(separator: " ", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
+        let parts = member.parts(between: UInt8(ascii: " "), atMost: 5)
         guard parts.count == 5, let app = try? AppKey(parts[0]),
             let priority = Int(parts[1]).flatMap(PushPriority.init(rawValue:)), let push = PushID(parts[2]),
             let part = Part(text: parts[3]), let name = try? ActivityName(parts[4])

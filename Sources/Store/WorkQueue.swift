@@ -56,10 +56,9 @@ public struct WorkQueue: Sendable {
     static func route(_ app: AppKey, _ name: ActivityName) -> String { "\(app) \(name)" }
 
     static func appAndName(_ route: String) -> (AppKey, ActivityName)? {
-        let parts = route.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, let app = try? AppKey(parts[0]), let name = try? ActivityName(parts[1]) else {
-            return nil
-        }
+        guard let parts = route.cut(at: UInt8(ascii: " ")), let app = try? AppKey(parts.head),
+            let name = try? ActivityName(parts.tail)
+        else { return nil }
         return (app, name)
     }
 

@@ -114,7 +114,7 @@ public struct JSONObject: Sendable {
     public let value: JSONValue
     public let members: [(key: String, value: JSONValue)]
 
-    public subscript(_ key: String) -> JSONValue? { members.first { $0.key == key }?.value }
+    public subscript(_ key: String) -> JSONValue? { members.first { $0.key.utf8.elementsEqual(key.utf8) }?.value }
 
     /// The path that a member of this key has or would have.
     public func path(_ key: String) -> String { JSONPath.join(value.path, key) }

@@ -231,6 +231,6 @@ private func every(_ step: Int, of ids: [ChannelID]) -> [ChannelID] {
 
 private func adding(_ tag: String, _ group: String) -> TagChange {
     var change = TagChange()
-    change.add = [group: [tag]]
+    change.add = [ExactText(group): [ExactText(tag)]]
     return change
 }

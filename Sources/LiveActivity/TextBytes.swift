@@ -1,0 +1,62 @@
+// Names, tags, groups and users are UTF-8 bytes to Lamplighter. Swift's `split`, `hasPrefix`, `replacing` and `==` work on Characters:
+// a combining mark behind a separator becomes one Character with it, and texts that Unicode calls equivalent are equal. What is
+// taken apart, escaped or compared as a part of a key goes through these instead. The separators are ASCII, so every cut is valid.
+
+extension StringProtocol {
+    /// The text before and behind the first `separator` byte (ASCII). Nil: there is none.
+    public func cut(at separator: UInt8) -> (head: String, tail: String)? {
+        guard let index = utf8.firstIndex(of: separator) else { return nil }
+        return (
+            String(decoding: utf8[..<index], as: UTF8.self),
+            String(decoding: utf8[utf8.index(after: index)...], as: UTF8.self)
+        )
+    }
+
+    /// The parts between `separator` bytes (ASCII), empty ones too; at most `count`, the last of which keeps its separators.
+    public func parts(between separator: UInt8, atMost count: Int = .max) -> [String] {
+        utf8.split(separator: separator, maxSplits: count - 1, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// What stands behind `prefix`; nil if the bytes of the text do not begin with it.
+    public func rest(behind prefix: some StringProtocol) -> String? {
+        guard utf8.starts(with: prefix.utf8) else { return nil }
+        return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+    }
+
+    /// The text with each of some ASCII bytes written as `%XX`.
+    public func percentEncoded(_ isEncoded: (UInt8) -> Bool) -> String {
+        guard utf8.contains(where: isEncoded) else { return String(self) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(utf8.count + 8)
+        for byte in utf8 {
+            if isEncoded(byte) {
+                bytes += Array("%\(Hex.encode([byte]).uppercased())".utf8)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// A text that equals another one, and sorts, by its bytes: a key of dictionaries and sets.
+public struct ExactText: Hashable, Comparable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    public let description: String
+
+    public init(_ text: String) { description = text }
+    public init(stringLiteral text: String) { description = text }
+
+    public static func == (one: ExactText, other: ExactText) -> Bool {
+        haveSameBytes(one.description, other.description)
+    }
+
+    public static func < (one: ExactText, other: ExactText) -> Bool {
+        one.description.utf8.lexicographicallyPrecedes(other.description.utf8)
+    }
+}
+
+/// Whether two texts are the same UTF-8. Swift's own `==` also holds for canonically equivalent ones.
+public func haveSameBytes(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
+    one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
+}

@@ -1,0 +1,24 @@
+import LiveActivity
+import Testing
+
+@Suite struct TextBytesTests {
+    @Test func `a text is cut at the byte, whatever stands behind it`() {
+        for rest in ["", "x", "\u{301}x", "\u{200D}", "\u{FE0F}", " two  spaces", "\u{1F3FD}"] {
+            #expect("shop \(rest)".cut(at: 0x20).map { [$0.head, $0.tail] } == ["shop", rest])
+            #expect("a b \(rest)".parts(between: 0x20, atMost: 3) == ["a", "b", rest])
+            #expect("t:\(rest)".rest(behind: "t:").map { Array($0.utf8) } == Array(rest.utf8))
+            let escaped = "{\(rest)%".percentEncoded { $0 == 0x7B || $0 == 0x25 }
+            #expect(Array(escaped.utf8) == Array("%7B\(rest)%25".utf8))
+        }
+        #expect("none".cut(at: 0x20) == nil && "none".rest(behind: "t:") == nil)
+        #expect("".parts(between: 0x20) == [""])
+    }
+
+    @Test func `texts that Unicode calls equivalent are two keys, in the order of their bytes`() {
+        let (composed, decomposed): (ExactText, ExactText) = ("\u{E9}", "e\u{301}")
+        #expect(composed.description == decomposed.description && composed != decomposed)
+        #expect(Set([composed, decomposed, "\u{E9}"]).count == 2)
+        #expect(decomposed < composed && !(composed < decomposed))
+        #expect([ExactText("\u{212A}"), "K"].sorted() == ["K", "\u{212A}"])
+    }
+}
