@@ -132,14 +132,10 @@ extension RejectionReason.Known {
 }
 
 extension RejectionReason {
-    /// The verdict on an answer. APNs's status decides where the reason is unknown, and where a body's reason does not
-    /// belong to its status (a proxy's page, say): nothing is pruned on such a word.
+    /// The verdict on an answer. A reason counts only with its own status. Any other answer may be an intermediary's, about one
+    /// request of many: it prunes nothing and stops no push, the token is tried again. A 403 speaks of the credentials.
     public func verdict(status: Int) -> Verdict {
         if case .known(let known) = self, known.status == status { return known.verdict }
-        return switch status {
-        case 403: .haltApp
-        case 429, 500...599, 400, 410: .retry
-        default: .stopPush
-        }
+        return status == 403 ? .haltApp : .retry
     }
 }

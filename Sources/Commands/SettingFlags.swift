@@ -60,6 +60,8 @@ struct WorkerFlags: ParsableArguments {
     var claimAfter: String?
     @Option(name: .customLong(SettingKey.workerMaxClaims.flagName), help: ArgumentHelp(.workerMaxClaims))
     var maxClaims: String?
+    @Option(name: .customLong(SettingKey.workerMaxAttempts.flagName), help: ArgumentHelp(.workerMaxAttempts))
+    var maxAttempts: String?
     @Option(name: .customLong(SettingKey.workerDrainTimeout.flagName), help: ArgumentHelp(.workerDrainTimeout))
     var drainTimeout: String?
     @Option(name: .customLong(SettingKey.workerRequestTimeout.flagName), help: ArgumentHelp(.workerRequestTimeout))
@@ -75,6 +77,7 @@ struct WorkerFlags: ParsableArguments {
         [
             .workerTransport: transport, .workerLanes: lanes, .workerStreams: streams, .workerPage: page,
             .workerConcurrency: concurrency, .workerClaimAfter: claimAfter, .workerMaxClaims: maxClaims,
+            .workerMaxAttempts: maxAttempts,
             .workerDrainTimeout: drainTimeout, .workerRequestTimeout: requestTimeout,
             .workerName: name, .workerHost: host, .workerPort: port,
         ]

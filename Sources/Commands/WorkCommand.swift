@@ -84,6 +84,7 @@ struct WorkCommand: AsyncParsableCommand {
         options.concurrency = settings.worker.concurrency
         options.claimAfter = settings.worker.claimAfter
         options.maxClaims = settings.worker.maxClaims
+        options.backoff.attempts = settings.worker.maxAttempts == 0 ? nil : settings.worker.maxAttempts
         options.channelLife = settings.broadcastDeleteAfter
         options.startTokensStaleAfter = settings.startTokensStaleAfter
         options.drainTimeout = settings.worker.drainTimeout

@@ -63,11 +63,13 @@ struct PageReport {
             let entry = page.entries[exception.index]
             let attempts = Int(entry.attempt) + 1
             let isElsewhere = elsewhere.contains(exception.index)
-            func again(attempts: Int, after delay: Duration) -> Decision {
+            func again(attempts: Int, after delay: Duration, retryAfter: Int? = nil) -> Decision {
                 let isSpent = attempts > Int(entry.attempt)
-                if isSpent, triesOnce || attempts >= backoff.attempts { return .failed }
-                let due = now + delay.milliseconds
-                return due > deadline ? .expired : .retry(due: due, attempts: attempts)
+                if isSpent, triesOnce || backoff.attempts.map({ attempts >= $0 }) ?? false { return .failed }
+                guard let due = Backoff.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline) else {
+                    return .expired
+                }
+                return .retry(due: due, attempts: min(attempts, Backoff.mostCounted))
             }
             let decision: Decision
             var reason = ""
@@ -127,7 +129,8 @@ struct PageReport {
                     decision = again(
                         attempts: attempts,
                         after: backoff.delay(
-                            afterAttempts: attempts, fraction: random(), retryAfter: rejection.retryAfter))
+                            afterAttempts: attempts, fraction: random(), retryAfter: rejection.retryAfter),
+                        retryAfter: rejection.retryAfter)
                 }
             }
             if decision == .delivered { continue }

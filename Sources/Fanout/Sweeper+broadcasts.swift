@@ -79,8 +79,8 @@ extension Sweeper {
                     requestID: record.id),
                 payload: record.payload))
         let report = BroadcastReport(
-            outcome, attempts: task.attempts + 1, now: store.time.now(), triesOnce: record.expiry == 0,
-            backoff: options.backoff, fraction: .random(in: 0..<1))
+            outcome, attempts: task.attempts + 1, now: store.time.now(), deadline: deadline,
+            triesOnce: record.expiry == 0, backoff: options.backoff, fraction: .random(in: 0..<1))
         if let alarm = report.alarm {
             log.error("a broadcast is refused", metadata: ["reason": "\(alarm)"])
             try? await store.alarms.raise(
@@ -105,19 +105,21 @@ struct BroadcastReport: Hashable {
     /// For an operator.
     var alarm: String?
 
-    /// `attempts` with this one; `now` in epoch milliseconds.
+    /// `attempts` with this one; `now` and `deadline` in epoch milliseconds.
     init(
-        _ outcome: PushOutcome, attempts: Int, now: Int64, triesOnce: Bool, backoff: Backoff, fraction: Double
+        _ outcome: PushOutcome, attempts: Int, now: Int64, deadline: Int64, triesOnce: Bool, backoff: Backoff,
+        fraction: Double
     ) {
         func again(_ status: Int?, _ reason: String, retryAfter: Int? = nil, mayRepeat: Bool = false)
             -> BroadcastSettlement
         {
-            guard !triesOnce, attempts < backoff.attempts else {
-                return BroadcastSettlement(.failed, status: status, reason: reason, mayRepeat: mayRepeat)
+            var outcome = BroadcastSettlement.Outcome.failed
+            if !triesOnce, backoff.attempts.map({ attempts < $0 }) ?? true {
+                let delay = backoff.delay(afterAttempts: attempts, fraction: fraction, retryAfter: retryAfter)
+                let due = Backoff.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
+                outcome = due.map { .again(due: $0) } ?? .expired
             }
-            let delay = backoff.delay(afterAttempts: attempts, fraction: fraction, retryAfter: retryAfter)
-            return BroadcastSettlement(
-                .again(due: now + delay.milliseconds), status: status, reason: reason, mayRepeat: mayRepeat)
+            return BroadcastSettlement(outcome, status: status, reason: reason, mayRepeat: mayRepeat)
         }
         switch outcome {
         case .accepted: settlement = BroadcastSettlement(.delivered, status: 200)

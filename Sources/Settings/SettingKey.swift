@@ -89,6 +89,9 @@ extension SettingKey {
     public static let workerMaxClaims = SettingKey(
         "worker.max_claims", .whole(1...1_000), "8",
         "workers that may die or sleep over a task in a row before it is given up (PoisonTask)")
+    public static let workerMaxAttempts = SettingKey(
+        "worker.max_attempts", .whole(0...10_000), "0",
+        "attempts of one token before it becomes a dead letter; 0 = until the push expires")
     public static let workerDrainTimeout = SettingKey(
         "worker.drain_timeout", .seconds(1...3_600), "25s", "how long SIGTERM waits for pages in flight")
     public static let workerRequestTimeout = SettingKey(
@@ -151,7 +154,7 @@ extension SettingKey {
         gatewayHost, gatewayPort, gatewayURL, gatewayMaxBody, gatewayMaxConcurrency, gatewayMaxQueue,
         gatewayMaxQueueTotal,
         workerTransport, workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerMaxClaims,
-        workerDrainTimeout,
+        workerMaxAttempts, workerDrainTimeout,
         workerRequestTimeout, workerName, workerHost, workerPort,
         guardShare, guardAnswers, guardWindow,
         defaultsStaleAfter, defaultsEndAfter, defaultsCatchUp, budgetHighPerHour, budgetHighPerHourInfrequent,

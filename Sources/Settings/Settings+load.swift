@@ -112,7 +112,7 @@ extension Settings {
             transport: Worker.Transport(rawValue: reader.choice(.workerTransport)) ?? .libcurl,
             lanes: reader.whole(.workerLanes), streams: reader.whole(.workerStreams), page: reader.whole(.workerPage),
             concurrency: reader.whole(.workerConcurrency), claimAfter: reader.duration(.workerClaimAfter),
-            maxClaims: reader.whole(.workerMaxClaims),
+            maxClaims: reader.whole(.workerMaxClaims), maxAttempts: reader.whole(.workerMaxAttempts),
             drainTimeout: reader.duration(.workerDrainTimeout), requestTimeout: reader.duration(.workerRequestTimeout),
             name: name, host: reader.host(.workerHost),
             port: reader.text(.workerPort) == nil ? nil : reader.whole(.workerPort))

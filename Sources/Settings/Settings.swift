@@ -29,6 +29,8 @@ public struct Settings: Sendable {
         public var claimAfter: Duration
         /// Workers that may die or sleep over a task in a row, without progress, before it is given up.
         public var maxClaims: Int
+        /// Of one token; 0 = until the push expires.
+        public var maxAttempts: Int
         public var drainTimeout: Duration
         public var requestTimeout: Duration
         /// Nil: host name and process id.

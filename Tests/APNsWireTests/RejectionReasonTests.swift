@@ -86,11 +86,26 @@ import Testing
         #expect(reason.verdict(status: 429) == .retry)
         #expect(reason.verdict(status: 500) == .retry)
         #expect(reason.verdict(status: 599) == .retry)
-        #expect(reason.verdict(status: 413) == .stopPush)
-        #expect(reason.verdict(status: 404) == .stopPush)
-        #expect(reason.verdict(status: 302) == .stopPush)
         // Case matters: a table entry is what APNs writes.
         #expect(RejectionReason(wire: "baddevicetoken", status: 400) == .other("baddevicetoken"))
+    }
+
+    /// An intermediary answers so, for one request of many.
+    @Test(arguments: [301, 302, 404, 405, 408, 413, 418, 421, 451, 600, 999])
+    func aStatusWithoutAReasonThatFitsStopsNoPush(status: Int) {
+        #expect(RejectionReason(wire: "", status: status).verdict(status: status) == .retry)
+        #expect(RejectionReason(wire: "SomethingNew", status: status).verdict(status: status) == .retry)
+        #expect(RejectionReason(wire: "BadTopic", status: status).verdict(status: status) == .retry)
+    }
+
+    @Test func onlyAKnownReasonWithItsOwnStatusStopsAPush() {
+        let wrong = RejectionReason.Known.allCases.flatMap { known in
+            (300...599).filter { status in
+                let stops = RejectionReason.known(known).verdict(status: status) == .stopPush
+                return stops != (known.verdict == .stopPush && status == known.status)
+            }.map { "\(known) \($0)" }
+        }
+        #expect(wrong.isEmpty)
     }
 
     @Test func anAnswerWithoutAReasonIsNamedByItsStatus() {

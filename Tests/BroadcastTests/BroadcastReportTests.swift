@@ -14,9 +14,12 @@ import Testing
             once: once)
     }
 
-    private func report(_ outcome: PushOutcome, attempts: Int = 1, once: Bool = false) -> BroadcastReport {
+    private func report(
+        _ outcome: PushOutcome, attempts: Int = 1, deadline: Int64 = 30_000_000, once: Bool = false
+    ) -> BroadcastReport {
         BroadcastReport(
-            outcome, attempts: attempts, now: 1_000_000, triesOnce: once, backoff: Backoff(), fraction: 0.5)
+            outcome, attempts: attempts, now: 1_000_000, deadline: deadline, triesOnce: once, backoff: .ofPushes,
+            fraction: 0.5)
     }
 
     @Test func whatPassesIsTriedAgain() {
@@ -31,8 +34,11 @@ import Testing
         #expect(lost.alarm == nil && !lost.isChannelGone)
     }
 
-    @Test func whatIsTriedOftenEnoughFails() {
-        #expect(report(429, .tooManyRequests, attempts: 10).settlement.outcome == .failed)
+    @Test func itIsTriedUntilItExpires() {
+        #expect(report(429, .tooManyRequests, attempts: 900).settlement.outcome == .again(due: 1_150_000))
+        let busy = PushOutcome.rejected(Rejection(status: 503, reason: .known(.serviceUnavailable)))
+        #expect(report(busy, attempts: 8, deadline: 1_020_000).settlement.outcome == .again(due: 1_018_000))
+        #expect(report(busy, attempts: 8, deadline: 1_000_100).settlement.outcome == .expired)
         #expect(report(429, .tooManyRequests, once: true).settlement.outcome == .failed)
     }
 

@@ -18,7 +18,7 @@ import Testing
         page.append(channel: [1], token: [2], registeredAt: Self.now - 60_000, attempt: attempts)
         return PageReport(
             page, PageOutcome(exceptions: [.init(index: 0, outcome: outcome)]), now: Self.now, deadline: deadline,
-            triesOnce: triesOnce, backoff: Backoff(), rest: { _ in .seconds(15) }, random: { 0.5 })
+            triesOnce: triesOnce, backoff: .ofPushes, rest: { _ in .seconds(15) }, random: { 0.5 })
     }
 
     func decision(_ status: Int, _ reason: String, timestamp: Int64? = nil, retryAfter: Int? = nil) -> PageReport
@@ -68,7 +68,7 @@ import Testing
         let refused = PushOutcome.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken)))
         let report = PageReport(
             page, PageOutcome(accepted: 1, exceptions: [.init(index: 1, outcome: refused)]), now: 0, deadline: 60_000,
-            triesOnce: false, backoff: Backoff(), rest: { _ in .seconds(1) }, random: { 0.5 })
+            triesOnce: false, backoff: .ofPushes, rest: { _ in .seconds(1) }, random: { 0.5 })
         #expect(!report.isUnsent && report.halt?.cause == .credentials && report.delivered == 1)
     }
 
@@ -84,7 +84,7 @@ import Testing
         let failed = PushOutcome.unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false))
         let report = PageReport(
             page, PageOutcome(accepted: 1, exceptions: [.init(index: 1, outcome: failed)]), now: 0, deadline: 60_000,
-            triesOnce: false, backoff: Backoff(), rest: { _ in .seconds(1) }, random: { 0.5 })
+            triesOnce: false, backoff: .ofPushes, rest: { _ in .seconds(1) }, random: { 0.5 })
         #expect(report.halt == nil && !report.isUnsent)
         #expect(report.exceptions.map(\.decision) == [.retry(due: 1_500, attempts: 0)])
     }
@@ -94,20 +94,58 @@ import Testing
         #expect(decision(503, "ServiceUnavailable", retryAfter: 7) == .retry(due: Self.now + 7_500, attempts: 1))
         let third = report(.rejected(Rejection(status: 500, reason: .known(.internalServerError))), attempts: 3)
         #expect(third.exceptions.first?.decision == .retry(due: Self.now + 4_000, attempts: 4))
-        let last = report(.rejected(Rejection(status: 500, reason: .known(.internalServerError))), attempts: 9)
-        #expect(last.exceptions.first?.decision == .failed)
+    }
+
+    @Test func retriesGoOnUntilThePushExpires() {
+        let broken = PushOutcome.rejected(Rejection(status: 500, reason: .known(.internalServerError)))
+        #expect(
+            report(broken, attempts: 10).exceptions.first?.decision == .retry(due: Self.now + 150_000, attempts: 11))
+        #expect(
+            report(broken, attempts: 900).exceptions.first?.decision == .retry(due: Self.now + 150_000, attempts: 901))
+        // The line of a waiting channel has room for so many.
+        #expect(
+            report(broken, attempts: 60_000).exceptions.first?.decision
+                == .retry(due: Self.now + 150_000, attempts: 10_000))
+    }
+
+    @Test func theLastAttemptIsShortlyBeforeTheDeadline() {
+        let busy = PushOutcome.rejected(Rejection(status: 503, reason: .known(.serviceUnavailable)))
+        func due(_ left: Int64) -> PageReport.Decision? {
+            report(busy, attempts: 8, deadline: Self.now + left).exceptions.first?.decision
+        }
+        #expect(due(20_000) == .retry(due: Self.now + 18_000, attempts: 9))
+        #expect(due(1_600) == .retry(due: Self.now + 1_400, attempts: 9))
+        // Attempts do not go on and on before the deadline.
+        #expect(due(159) == .expired)
+        #expect(due(0) == .expired)
+        let other = PushOutcome.rejected(Rejection(status: 404, reason: .other("HTTP404")))
+        #expect(
+            report(other, attempts: 8, deadline: Self.now + 20_000).exceptions.first?.decision
+                == .retry(due: Self.now + 18_000, attempts: 9))
+    }
+
+    @Test func aRetryAfterIsKeptToUpToTheDeadline() {
+        func due(_ seconds: Int, _ left: Int64) -> PageReport.Decision? {
+            let busy = Rejection(status: 503, reason: .known(.serviceUnavailable), retryAfter: seconds)
+            return report(.rejected(busy), deadline: Self.now + left).exceptions.first?.decision
+        }
+        // Not before it, though the jitter behind it would be too late.
+        #expect(due(7, 7_400) == .retry(due: Self.now + 7_000, attempts: 1))
+        #expect(due(5, 5_600) == .retry(due: Self.now + 5_500, attempts: 1))
+        // Beyond the deadline: it waits, and is given up when the deadline comes.
+        #expect(due(30, 20_000) == .retry(due: Self.now + 20_000, attempts: 1))
     }
 
     @Test func anUnknownFateMayBeADuplicateOnlyWhenItIsSentAgain() {
         let lost = PushOutcome.unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true))
         #expect(report(lost).duplicatesPossible == 1)
-        #expect(report(lost, attempts: 9).duplicatesPossible == 0)
+        #expect(report(lost, triesOnce: true).duplicatesPossible == 0)
         #expect(report(.unanswered(NoAnswer(.connectionLost, mayHaveBeenDelivered: false))).duplicatesPossible == 0)
     }
 
     @Test func nothingIsTriedPastItsDeadlineAndAPushWithExpiryZeroOnce() {
         let busy = PushOutcome.rejected(Rejection(status: 503, reason: .known(.serviceUnavailable)))
-        #expect(report(busy, deadline: Self.now + 499).exceptions.first?.decision == .expired)
+        #expect(report(busy, deadline: Self.now).exceptions.first?.decision == .expired)
         #expect(report(busy, triesOnce: true).exceptions.first?.decision == .failed)
     }
 
@@ -123,7 +161,7 @@ import Testing
     @Test func anIndexOutsideThePageIsNotTrusted() {
         let outcome = PageOutcome(accepted: 1, exceptions: [.init(index: 7, outcome: .accepted)])
         let report = PageReport(
-            TokenPage(), outcome, now: 0, deadline: 1, triesOnce: false, backoff: Backoff(), rest: { _ in .zero },
+            TokenPage(), outcome, now: 0, deadline: 1, triesOnce: false, backoff: .ofPushes, rest: { _ in .zero },
             random: { 0 })
         #expect(report.exceptions.isEmpty)
     }
@@ -131,12 +169,15 @@ import Testing
 
 @Suite struct BackoffTests {
     @Test func delaysDoubleUpToTheCapWithFullJitter() {
-        let backoff = Backoff()
+        let backoff = Backoff.ofPushes
         #expect(
             (1...8).map { backoff.delay(afterAttempts: $0, fraction: 1) }
                 == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
+        // An outage that lasts is asked about less often.
+        #expect(backoff.delay(afterAttempts: 10, fraction: 1) == .seconds(60))
+        #expect(backoff.delay(afterAttempts: 11, fraction: 1) == .seconds(300))
         #expect(backoff.delay(afterAttempts: 5, fraction: 0) == .zero)
-        #expect(backoff.delay(afterAttempts: 1_000, fraction: 0.5) == .seconds(30))
+        #expect(backoff.delay(afterAttempts: 1_000, fraction: 0.5) == .seconds(150))
         #expect(backoff.delay(afterAttempts: 1, fraction: 0, retryAfter: 1_000_000) == .seconds(3_600))
         #expect(backoff.delay(afterAttempts: 1, fraction: 0, retryAfter: -5) == .zero)
     }

@@ -112,6 +112,23 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(ledger.errors == ["TooManyRequests": 40, "ServiceUnavailable": 20, "Timeout": 5])
     }
 
+    @Test func oneOddAnswerStopsNoPush() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<300)
+        let odd = [301, 404, 408, 421, 999]
+        let transport = ScriptedTransport { token, attempt in
+            let number = WorkerFixture.number(token)
+            guard number < odd.count, attempt == 1 else { return .accepted }
+            return .rejected(
+                Rejection(status: odd[number], reason: RejectionReason(wire: "", status: odd[number])))
+        }
+        let ledger = try await fixture.withWorker(transport, claimAfter: .seconds(60), pageSize: 10) {
+            try await fixture.finished(try await fixture.publish())
+        }
+        #expect(ledger.state == .done && ledger.delivered == 300 && ledger.retries == odd.count, "\(ledger)")
+        #expect(ledger.errors == Dictionary(uniqueKeysWithValues: odd.map { ("HTTP\($0)", 1) }))
+    }
+
     @Test func aBadPayloadStopsThePushEarlyAndTheNameGoesOn() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<6_000)

@@ -49,6 +49,7 @@ struct LayerTests {
         #expect(settings.gateway.maximumBody == 1 << 20)
         #expect(settings.worker.claimAfter == .seconds(10))
         #expect(settings.worker.maxClaims == 8)
+        #expect(settings.worker.maxAttempts == 0)
         #expect(settings.worker.drainTimeout == .seconds(25))
         #expect(settings.worker.requestTimeout == .seconds(10))
         #expect(settings.log.level == "info" && !settings.log.isJSON)
