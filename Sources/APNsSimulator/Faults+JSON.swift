@@ -28,6 +28,7 @@ extension Faults: Decodable {
         case deadReasons = "dead_reasons"
         case deadSince = "dead_since_ms"
         case deadTokens = "dead_tokens"
+        case refusedTokens = "refused_tokens"
         case rejections
         case retryAfter = "retry_after_s"
         case rejectAll = "reject_all"
@@ -68,6 +69,7 @@ extension Faults: Decodable {
         try read(&deadReasons, .deadReasons)
         deadSince = try values.decodeIfPresent(Int.self, forKey: .deadSince)
         try read(&deadTokens, .deadTokens)
+        try read(&refusedTokens, .refusedTokens)
         try read(&rejections, .rejections)
         retryAfter = try values.decodeIfPresent(Int.self, forKey: .retryAfter)
         rejectAll = try values.decodeIfPresent(String.self, forKey: .rejectAll)

@@ -11,6 +11,8 @@ public struct Faults: Sendable, Hashable, Encodable {
     public var deadSince: Int?
     /// Dead whatever the share says; the first match counts.
     public var deadTokens: [DeadToken] = []
+    /// Tokens whose requests get one reason, before anything is asked about the token's life; the first match counts.
+    public var refusedTokens: [RefusedToken] = []
 
     // Requests
     /// Reason → share of requests that get it, such as `TooManyRequests`, `InternalServerError`, `ServiceUnavailable`.
@@ -85,6 +87,18 @@ public struct DeadToken: Sendable, Hashable, Encodable {
         self.prefix = prefix
         self.reason = reason
         self.since = since
+    }
+}
+
+public struct RefusedToken: Sendable, Hashable, Codable {
+    /// Lowercase hex that the token begins with: whole, or any part of it.
+    public var prefix: String
+    /// Any reason, such as `TopicDisallowed` or `ServiceUnavailable`.
+    public var reason: String
+
+    public init(prefix: String, reason: String) {
+        self.prefix = prefix
+        self.reason = reason
     }
 }
 

@@ -364,6 +364,14 @@ struct Judge: Sendable {
     // MARK: Faults
 
     private func fate(of token: [UInt8], hash: UInt64, attempt: Int, now: Int) -> Judgement {
+        if !faults.refusedTokens.isEmpty {
+            let hex = Hexadecimal.encode(token)
+            if let refused = faults.refusedTokens.first(where: { hex.hasPrefix($0.prefix) }),
+                let reason = Reason(rawValue: refused.reason)
+            {
+                return .rejected(reason, timestamp: deadline(reason, now))
+            }
+        }
         if !faults.deadTokens.isEmpty {
             let hex = Hexadecimal.encode(token)
             if let dead = faults.deadTokens.first(where: { hex.hasPrefix($0.prefix) }) {

@@ -29,6 +29,8 @@ struct Recorder: Sendable {
         var ended = false
         /// Index into `payloads` of what the device shows; -1: nothing yet.
         var shown: Int32 = -1
+        /// The same of the state alone: an `end` without one leaves the card as it was.
+        var state: Int32 = -1
         /// Of a push-to-start token: collapse ids of the starts that reached it, each once; starts without one.
         var startIDs: [String] = []
         var uncollapsed: Int32 = 0
@@ -160,6 +162,7 @@ struct Recorder: Sendable {
             }
             token.ended = false
             token.shown = entry.payload
+            token.state = entry.payload
             return change
         }
         token.isUpdateToken = true
@@ -177,6 +180,7 @@ struct Recorder: Sendable {
             token.droppedByDevice += 1
         } else {
             token.shown = entry.payload
+            if payload.contentState != nil { token.state = entry.payload }
             token.ended = payload.event == .end
         }
         return change
@@ -229,7 +233,8 @@ struct Recorder: Sendable {
             let payload = payloads[Int(record.shown)]
             report.timestamp = payload.timestamp
             report.event = payload.event?.rawValue
-            report.contentState = payload.contentState.map { String(decoding: $0, as: UTF8.self) }
+            let state = record.state >= 0 ? payloads[Int(record.state)].contentState : nil
+            report.contentState = state.map { String(decoding: $0, as: UTF8.self) }
             report.alert = payload.alert.map { String(decoding: $0, as: UTF8.self) }
             report.dismissalDate = payload.dismissalDate
         }
@@ -240,7 +245,7 @@ struct Recorder: Sendable {
                 reason: entry.judgement.reason, id: entry.id.text,
                 timestamp: payload.timestamp, event: payload.event?.rawValue, payload: payload.number,
                 reached: entry.reached, order: payload.order, port: Int(entry.port), collapseID: entry.collapseID,
-                inputChannel: payload.inputChannel)
+                inputChannel: payload.inputChannel, dismissalDate: payload.dismissalDate)
         }
         return report
     }

@@ -58,16 +58,16 @@ extension Faults {
         try need(
             deadReasons.values.contains { $0 > 0 }, "dead_reasons", "names no reason; leave it out for Unregistered")
         for (index, token) in deadTokens.enumerated() {
-            let isHex =
-                !token.prefix.isEmpty
-                && token.prefix.utf8.allSatisfy { Hexadecimal.nibble($0) != nil && !(65...70).contains($0) }
-            try need(isHex, "dead_tokens[\(index)].prefix", "is not lowercase hex")
+            try need(Self.isHex(token.prefix), "dead_tokens[\(index)].prefix", "is not lowercase hex")
             if let reason = token.reason { try need(dead.contains(reason), "dead_tokens[\(index)].reason", deadText) }
         }
         for (index, prefix) in stallTokens.enumerated() {
-            let isHex =
-                !prefix.isEmpty && prefix.utf8.allSatisfy { Hexadecimal.nibble($0) != nil && !(65...70).contains($0) }
-            try need(isHex, "stall_tokens[\(index)]", "is not lowercase hex")
+            try need(Self.isHex(prefix), "stall_tokens[\(index)]", "is not lowercase hex")
+        }
+        for (index, token) in refusedTokens.enumerated() {
+            try need(Self.isHex(token.prefix), "refused_tokens[\(index)].prefix", "is not lowercase hex")
+            let isKnown = Reason(rawValue: token.reason) != nil
+            try need(isKnown, "refused_tokens[\(index)].reason", Self.unknown(token.reason))
         }
         if let slowEvery { try need(slowEvery >= 1, "slow_every", "\(slowEvery) is not 1 or more") }
         let times = [
@@ -92,6 +92,10 @@ extension Faults {
                 change.afterRequests >= 1, "settings[\(index)].after_requests",
                 "\(change.afterRequests) is not 1 or more")
         }
+    }
+
+    private static func isHex(_ prefix: String) -> Bool {
+        !prefix.isEmpty && prefix.utf8.allSatisfy { Hexadecimal.nibble($0) != nil && !(65...70).contains($0) }
     }
 
     private static func unknown(_ name: String) -> String {

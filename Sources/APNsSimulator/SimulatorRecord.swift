@@ -92,7 +92,8 @@ public struct TokenReport: Sendable, Hashable {
     public var backwards: Int?
     /// Activities that starts made of it, those of one `apns-collapse-id` counted once; nil: none.
     public var cards: Int?
-    /// What the device shows: the timestamp (epoch seconds), event and state of the newest push that it took.
+    /// What the device shows: the timestamp (epoch seconds) and event of the newest push that it took, and the newest state,
+    /// which an `end` without one leaves as it was.
     public var timestamp: Int?
     public var event: String?
     /// Raw JSON, as sent.
@@ -125,6 +126,8 @@ public struct TokenReport: Sendable, Hashable {
         public var collapseID: String?
         /// Of a start.
         public var inputChannel: String?
+        /// Epoch seconds.
+        public var dismissalDate: Int?
 
         enum CodingKeys: String, CodingKey {
             case status, reason, timestamp, event, payload, reached, order, port
@@ -133,6 +136,7 @@ public struct TokenReport: Sendable, Hashable {
             case id = "apns_id"
             case collapseID = "collapse_id"
             case inputChannel = "input_channel"
+            case dismissalDate = "dismissal_date"
         }
     }
 

@@ -96,6 +96,7 @@ struct ControlTests {
         faults.deadShare = 0.05
         faults.deadReasons = ["Unregistered": 9, "BadDeviceToken": 1]
         faults.deadTokens = [DeadToken(prefix: "ab", reason: "ExpiredToken", since: 5)]
+        faults.refusedTokens = [RefusedToken(prefix: "cd", reason: "TopicDisallowed")]
         faults.rejections = ["TooManyRequests": 0.1]
         faults.broadcastRejections = ["TooManyRequests": 1]
         faults.manageRejections = ["FeatureNotEnabled": 1]

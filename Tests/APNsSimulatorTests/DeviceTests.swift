@@ -44,6 +44,19 @@ struct DeviceTests {
         }
     }
 
+    @Test func `an end without a state leaves the card as it was`() async throws {
+        try await SimulatorFixture.run { fixture async throws in
+            let update = SimulatorFixture.update(1_763_700_001, state: #"{"n":7}"#)
+            #expect(try await fixture.push(token, payload: update).status == 200)
+            let end = #"{"aps":{"timestamp":1763700002,"event":"end","dismissal-date":1763700009}}"#
+            #expect(try await fixture.push(token, payload: end).status == 200)
+            let report = try #require(fixture.simulator.token(token))
+            #expect(report.event == "end" && report.timestamp == 1_763_700_002)
+            #expect(report.contentState == #"{"n":7}"#)
+            #expect(report.history.map(\.dismissalDate) == [nil, 1_763_700_009])
+        }
+    }
+
     @Test func theSamePayloadTwiceIsADuplicate() async throws {
         try await SimulatorFixture.run { fixture async throws in
             for state in [1, 2, 1, 1] {

@@ -54,6 +54,17 @@ struct FaultTests {
         }
     }
 
+    @Test func `one reason for tokens of a prefix, and they are not called dead`() async throws {
+        try await SimulatorFixture.run({
+            $0.faults.refusedTokens = [RefusedToken(prefix: "0000000000000001", reason: "TopicDisallowed")]
+        }) { fixture async throws in
+            let refused = try await fixture.push(SimulatorFixture.token(1))
+            #expect(refused.status == 400 && refused.reason == "TopicDisallowed" && refused.timestamp == nil)
+            #expect(try await fixture.push(SimulatorFixture.token(2)).status == 200)
+            #expect(fixture.simulator.token(SimulatorFixture.token(1))?.deadAnswers == 0)
+        }
+    }
+
     @Test func whatIsBusySaysWhenToComeBack() async throws {
         try await SimulatorFixture.run({ $0.faults.retryAfter = 17 }) { fixture async throws in
             for (reason, seconds) in [
