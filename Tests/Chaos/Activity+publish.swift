@@ -1,7 +1,19 @@
 import Foundation
 
 extension Activity {
-    func publish(_ publish: Publish) async throws {
+    func publish(_ planned: Planned<Publish>) async throws {
+        let publish = planned.what
+        switch publish.act {
+        case .plain: _ = try await publishPlain(publish)
+        case .cancelled(let after): try await publishCancelled(publish, after: after)
+        case .scheduled(let entries): try await schedule(entries, publish, planned.seed)
+        case .refused(let refusal): try await publishRefused(publish, refusal, planned.seed)
+        case .expiring(let seconds): try await publishExpiring(publish, seconds)
+        }
+    }
+
+    /// Nil: it was refused.
+    func publishPlain(_ publish: Publish) async throws -> Accepted? {
         if publish.isStart { try await prepareStart(publish.audience) }
         let key = number + 1
         let answer = try await send(
@@ -9,10 +21,10 @@ extension Activity {
             hasAlert: publish.hasAlert, mayBeReplaced: publish.mayBeReplaced)
         guard let answer else {
             found.note(.refused, "\(plan.name): publish \(key) was refused although the name is open")
-            return
+            return nil
         }
         if publish.isStart { begun(key, answer.id) }
-        guard publish.isRepeated else { return }
+        guard publish.isRepeated else { return answer }
         let again = try await gateways.call(
             "POST", "/api/push", answer.body, headers: [("Idempotency-Key", answer.key)])
         let id = (again.json["push_ids"] as? [String])?.first
@@ -20,29 +32,27 @@ extension Activity {
             found.note(
                 .keys, "\(plan.name): publish \(key) was \(answer.id), repeated \(again.status) \(id ?? again.text)")
         }
+        return answer
     }
 
     struct Accepted: Sendable {
         var id: String
+        var number: Int
         var key: String
         var body: String
     }
 
     /// Nil: refused with 409, and so not published.
     func send(
-        event: String, audience: Audience, priority: Int = 10, hasAlert: Bool = false, mayBeReplaced: Bool = true
+        event: String, audience: Audience, priority: Int = 10, hasAlert: Bool = false, mayBeReplaced: Bool = true,
+        expiry: Int? = nil, hasState: Bool = true
     ) async throws -> Accepted? {
         number += 1
         let mine = number
-        let alert = hasAlert ? #","alert":{"title":"Chaos","body":"\#(mine)"}"# : ""
-        let options = mayBeReplaced ? "" : #","options":{"conflate":false}"#
-        let start =
-            event == "start" ? #","attributes_type":"\#(Plan.attributesType)","attributes":{"n":\#(plan.index)}"# : ""
-        let body =
-            #"{"audience":\#(json(audience)),"device_types":["ios"],"notification":{"ios":{"live_activity":{"#
-            + #""name":"\#(plan.name)","event":"\#(event)","priority":\#(priority),"#
-            + #""content_state":{"n":\#(mine),"push":"\#(plan.name)/\#(mine)"}\#(alert)\#(start)}}}\#(options)}"#
-        let key = "\(run.seed)/\(plan.name)/\(mine)"
+        let body = object(
+            mine, event: event, audience: audience, priority: priority, hasAlert: hasAlert,
+            mayBeReplaced: mayBeReplaced, expiry: expiry, hasState: hasState)
+        let key = "\(run.seed)/\(plan.index)/\(mine)"
         let asked = Clock.epoch
         let answer = try await gateways.call("POST", "/api/push", body, headers: [("Idempotency-Key", key)])
         if answer.status == 409 { return nil }
@@ -53,8 +63,34 @@ extension Activity {
         pushes.add(
             Push(
                 id: id, name: plan.index, number: mine, isEnd: event == "end", isStart: event == "start",
-                audience: audience, asked: asked, underWay: asked))
-        return Accepted(id: id, key: key, body: body)
+                audience: audience, asked: asked, underWay: asked, expires: expiry != nil))
+        return Accepted(id: id, number: mine, key: key, body: body)
+    }
+
+    /// An `end` without a state tells its number by when its card goes away, in seconds above this.
+    static let dismissal = 2_000_000_000
+
+    /// The push object of a publish.
+    func object(
+        _ number: Int, event: String, audience: Audience, priority: Int = 10, hasAlert: Bool = false,
+        mayBeReplaced: Bool = true, expiry: Int? = nil, hasState: Bool = true
+    ) -> String {
+        var members = [#""name":"\#(plan.name)""#, #""event":"\#(event)""#, #""priority":\#(priority)"#]
+        members.append(
+            hasState
+                ? #""content_state":{"n":\#(number),"push":"\#(plan.index)/\#(number)"}"#
+                : #""dismissal_date":\#(Self.dismissal + number)"#)
+        if hasAlert { members.append(#""alert":{"title":"Chaos","body":"\#(number)"}"#) }
+        if event == "start" {
+            members.append(#""attributes_type":"\#(Plan.attributesType)","attributes":{"n":\#(plan.index)}"#)
+        }
+        var options: [String] = []
+        if !mayBeReplaced { options.append(#""conflate":false"#) }
+        if let expiry { options.append(#""expiry":\#(expiry)"#) }
+        return
+            #"{"audience":\#(json(audience)),"device_types":["ios"],"notification":{"ios":{"live_activity":{"#
+            + members.joined(separator: ",") + "}}}"
+            + (options.isEmpty ? "" : #","options":{\#(options.joined(separator: ","))}"#) + "}"
     }
 
     private func json(_ audience: Audience) -> String {
@@ -69,43 +105,11 @@ extension Activity {
         }
     }
 
-    /// Nothing else happens to the name meanwhile.
-    func end(_ planned: Planned<End>) async throws {
-        let end = planned.what
-        let audience = end.audience
-        if plan.isStarted { try await overtakeStarts(waits: end.waits) }
-        guard let accepted = try await send(event: "end", audience: audience) else {
-            found.note(.refused, "\(plan.name): the end was refused although the name is open")
-            return
-        }
-        let ended = number
-        ends.append((ended, audience, Clock.epoch))
-        for place in places.indices where places[place].state == .following && covers(audience, place) {
-            self.ended.append((token(place), ended, places[place].after))
-            places[place].state = .ended(ended)
-        }
-        guard audience == .all else { return }
-        isEnded = true
-        if end.isTested, try await send(event: "update", audience: .all) != nil {
-            found.note(.endIgnored, "\(plan.name): update \(number) was taken after the end \(ended)")
-        }
-        var random = SeededRandom(planned.seed)
-        switch end.reopens {
-        case .never: return
-        case .others where places.contains { $0.state == .out }:
-            try await register(pick(max(1, plan.initial / 10), .out, &random), at: planned.at, &random)
-        case .others, .same:
-            // Not before it has arrived: a device begins anew only when its activity is over.
-            try await waitForEnd(of: accepted.id)
-            let places = places.indices.filter { self.places[$0].state == .ended(ended) }
-            try await register(places, at: planned.at, &random)
-        }
-        isEnded = places.allSatisfy { $0.state != .following }
-    }
-
-    func waitForEnd(of push: String) async throws {
+    /// Until the push is over and its ledger final.
+    @discardableResult
+    func over(_ push: String) async throws -> Ledger {
         for _ in 0..<600 {
-            if try await pushes.look(push)?.isFinal == true { return }
+            if let ledger = try await pushes.look(push), ledger.isOver { return ledger }
             try await Task.sleep(for: .milliseconds(200))
         }
         throw ChaosFailure("the push \(push) was not over after two minutes")

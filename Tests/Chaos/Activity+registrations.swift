@@ -56,7 +56,7 @@ extension Activity {
         } else {
             let lines = chosen.map { #"{"channel":"\#(channel($0))",\#(body($0))}"# + "\n" }.joined()
             let answer = try await gateways.call(
-                "POST", "/api/activities/\(plan.name)/channels", lines,
+                "POST", "\(plan.path)/channels", lines,
                 timeout: .seconds(chosen.count > 2_000 ? 60 : 10))
             if answer.status != 200 || answer.json["rejected_count"] as? Int != 0 {
                 found.note(.refused, "\(plan.name): \(chosen.count) registrations: \(answer.status) \(answer.text)")
@@ -70,8 +70,7 @@ extension Activity {
 
     /// Gateways know Redis's clock to some milliseconds, and no device changes its mind within them.
     private func pause(_ chosen: [Int]) async throws {
-        let last = chosen.map { places[$0].last }.max() ?? 0
-        let left = last + 250 - Clock.epoch
+        let left = chosen.map { places[$0].last + 250 - now($0) }.max() ?? 0
         if left > 0 { try await Task.sleep(for: .milliseconds(left)) }
     }
 
@@ -82,7 +81,7 @@ extension Activity {
 
     private func put(_ place: Int) async throws {
         let answer = try await gateways.call(
-            "PUT", "/api/activities/\(plan.name)/channels/\(channel(place))", "{\(body(place))}")
+            "PUT", "\(plan.path)/channels/\(channel(place))", "{\(body(place))}")
         // A repeated call finds what the first one stored.
         let isStored = answer.json["result"] as? String == "stored" || answer.attempts > 1
         if answer.status != 200 || !isStored {
@@ -103,7 +102,7 @@ extension Activity {
             answer = try await gateways.call(
                 "PUT", "/api/channels/sdk/batch/\(channel(place))?platform=ios", #"{"live_activities":[\#(update)]}"#)
         } else {
-            answer = try await gateways.call("DELETE", "/api/activities/\(plan.name)/channels/\(channel(place))")
+            answer = try await gateways.call("DELETE", "\(plan.path)/channels/\(channel(place))")
         }
         if answer.status != 200 && answer.status != 204 {
             found.note(.refused, "\(plan.name): removal of place \(place): \(answer.status) \(answer.text)")
@@ -117,7 +116,7 @@ extension Activity {
         let body =
             #"{"token":"\#(Tokens.hex(old.id))","registered_at_ms":\#(old.registered),"#
             + #""activity_id":"g\#(old.id.generation)"}"#
-        let path = "/api/activities/\(plan.name)/channels/\(channel(Int(old.id.place)))"
+        let path = "\(plan.path)/channels/\(channel(Int(old.id.place)))"
         let answer = try await gateways.call("PUT", path, body)
         if answer.status != 200 || answer.json["result"] as? String != "stale" {
             found.note(

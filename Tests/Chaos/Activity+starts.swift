@@ -45,6 +45,7 @@ extension Activity {
             case .ended: places[place].fate == .living
             // Its removal may be under way.
             case .out, .retired: places[place].answered < .max
+            case .unclear: false
             }
         }
         starts[index].id = id
@@ -58,7 +59,7 @@ extension Activity {
     func overtakeStarts(waits: Bool) async throws {
         for index in starts.indices where !starts[index].isOvertaken {
             guard let id = starts[index].id else { continue }
-            if waits { try await waitForEnd(of: id) }
+            if waits { try await over(id) }
             starts[index].isOvertaken = try await pushes.look(id)?.isFinal != true
         }
     }
@@ -69,8 +70,8 @@ extension Activity {
         places[place].after = after
         for index in starts.indices where starts[index].number > start { starts[index].expected.remove(place) }
         guard let end = ends.first(where: { $0.number > start }) else { return }
+        ended.append(Ended(id: token(place), place: place, was: places[place], number: end.number))
         places[place].state = .ended(end.number)
-        ended.append((token(place), end.number, after))
     }
 
     /// A name of its own, which starts everybody who has a start token.

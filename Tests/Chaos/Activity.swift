@@ -9,6 +9,8 @@ actor Activity {
         case following
         /// By the push of this number.
         case ended(Int)
+        /// The `end` of this number either is its own, or it follows on.
+        case unclear(Int)
         /// Removed without a time of its own: such a call may arrive late, so the channel never follows again.
         case retired
     }
@@ -26,6 +28,10 @@ actor Activity {
         var after = 0
         /// Number of the start that its card began with: what was published since then is its own.
         var startedBy: Int?
+
+        var isUnclear: Bool {
+            if case .unclear = state { true } else { false }
+        }
     }
 
     /// A token that does not count any more.
@@ -34,6 +40,16 @@ actor Activity {
         var registered: Int64
         /// Epoch ms when that was answered.
         var gone: Int64
+    }
+
+    /// A token that was following when an `end` for it was accepted.
+    struct Ended: Sendable {
+        var id: TokenID
+        var place: Int
+        /// As it was then.
+        var was: Place
+        /// Of the end.
+        var number: Int
     }
 
     let plan: NamePlan
@@ -45,12 +61,16 @@ actor Activity {
     let startTokens: StartTokens?
     var places: [Place]
     var former: [Former] = []
-    /// Tokens that were following when an `end` for them was accepted, its number, and that of the end before they came.
-    var ended: [(id: TokenID, number: Int, after: Int)] = []
+    var ended: [Ended] = []
     /// The counter of the last publish.
     var number = 0
     var ends: [(number: Int, audience: Audience, answered: Int64)] = []
     var isEnded = false
+
+    /// Pushes that were stopped, and that expired.
+    var stopped = 0
+    var expired = 0
+    private(set) var disturber: Disturber?
 
     // Of a name that is begun by pushes.
     /// Starts as they were asked for, accepted or not yet.
@@ -82,9 +102,10 @@ actor Activity {
         try await register(Array(0..<plan.initial), at: 0, &random)
     }
 
-    /// - Parameter controlURL: the simulator's, from which devices learn of their starts.
-    func live(_ controlURL: String) async {
-        async let answered: Void = answerAll(controlURL)
+    /// - Parameter disturber: for what APNs does to this name alone, and from where devices learn of their starts.
+    func live(_ disturber: Disturber) async {
+        self.disturber = disturber
+        async let answered: Void = answerAll(disturber.controlURL)
         await liveStages()
         await answered
     }
@@ -103,7 +124,7 @@ actor Activity {
     private func publishAll(_ stage: Stage) async {
         for planned in stage.publishes {
             await clock.sleep(until: planned.at)
-            await decided("publish") { try await self.publish(planned.what) }
+            await decided("publish") { try await self.publish(planned) }
         }
     }
 
@@ -124,10 +145,15 @@ actor Activity {
         TokenID(name: UInt16(plan.index), place: UInt32(number), generation: place.generation, fate: place.fate)
     }
 
-    /// Epoch ms, never the same twice for a channel: what happens to it has an order.
+    /// Epoch ms by the device's clock, never the same twice for a channel: what happens to it has an order.
     func time(_ place: Int) -> Int64 {
-        places[place].last = max(places[place].last + 1, Clock.epoch)
+        places[place].last = max(places[place].last + 1, now(place))
         return places[place].last
+    }
+
+    func now(_ place: Int) -> Int64 {
+        let isSlow = run.actions.contains(.clocks) && !plan.isStarted && (plan.first + place) % 16 == 7
+        return Clock.epoch - (isSlow ? 180_000 : 0)
     }
 
     func lastEnd(_ place: Int) -> Int { ends.last { covers($0.audience, place) }?.number ?? 0 }

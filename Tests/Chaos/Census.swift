@@ -78,7 +78,7 @@ struct Census: Sendable {
         }
         for (id, received) in record.tokens where Int(id.name) == activity.plan.index {
             let place = places[Int(id.place)]
-            if place.generation == id.generation, mayOutliveItsEnd(place) { continue }
+            if place.generation == id.generation, place.isUnclear || mayOutliveItsEnd(place) { continue }
             if place.state != .following || place.generation != id.generation {
                 let state = "\(place.state), generation \(place.generation)"
                 found.note(.revived, "\(words(id)) got the census (\(received.accepted)), but its place is \(state)")
@@ -122,10 +122,9 @@ struct Census: Sendable {
 
     /// Nobody follows a name that ended, except those whom the end could not reach.
     private func judgeEnded(_ activity: Activity) async throws {
-        let path = "/api/activities/\(activity.plan.name)"
-        let answer = try await gateways.call("GET", path, timeout: .seconds(20))
+        let answer = try await gateways.call("GET", activity.plan.path, timeout: .seconds(20))
         let tokens = answer.json["tokens"] as? Int ?? 0
-        let unreached = await activity.places.count { mayOutliveItsEnd($0) }
+        let unreached = await activity.places.count { $0.isUnclear || mayOutliveItsEnd($0) }
         if tokens > unreached {
             found.note(.revived, "\(activity.plan.name) ended, and \(tokens) tokens follow it, not \(unreached)")
         }

@@ -28,6 +28,12 @@ struct Chaos: AsyncParsableCommand {
             chaos --redis cluster --seed 7.
             """)
     var redis = RedisServers.Kind.plain
+    @Option(
+        help: """
+            What happens besides updates, ends, starts and registrations: all, none, usual, or a list of \
+            \(Action.allCases.map(\.rawValue).joined(separator: ", ")).
+            """)
+    var actions = "usual"
     @Flag(help: "Print the outcome as one JSON object.")
     var json = false
     @Flag(help: "Print what the seed leads to, and do nothing.")
@@ -37,12 +43,15 @@ struct Chaos: AsyncParsableCommand {
 
     func validate() throws {
         guard (0.05...600).contains(minutes) else { throw ValidationError("--minutes is 0.05 to 600") }
+        guard Action.parse(actions) != nil else { throw ValidationError("--actions: see --help") }
         guard (1...1_000_000).contains(largest) else { throw ValidationError("--largest is 1 to 1000000") }
     }
 
     func run() async throws {
         let seed = seed ?? UInt64.random(in: 1...999_999)
-        let plan = Plan(seed: seed, milliseconds: Int(minutes * 60_000), largest: largest, redis: redis)
+        let plan = Plan(
+            seed: seed, milliseconds: Int(minutes * 60_000), largest: largest, redis: redis,
+            actions: Action.parse(actions) ?? [])
         if self.plan { return print(plan.lines.joined(separator: "\n")) }
         // Short, because a unix socket's path is at most 107 bytes.
         let directory = "/tmp/lamplighter-chaos-\(seed)-\(getpid())"
@@ -89,6 +98,7 @@ struct Chaos: AsyncParsableCommand {
 
     private func again(_ seed: UInt64) -> String {
         "--redis \(redis.rawValue) --seed \(seed) --minutes \(minutes) --largest \(largest) --transport \(transport.rawValue)"
+            + (actions == "usual" ? "" : " --actions \(actions)")
     }
 
     private func complain(_ text: String) {

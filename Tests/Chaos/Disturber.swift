@@ -23,7 +23,21 @@ final class Disturber: Sendable {
         /// When a suspended process went on, epoch ms.
         var wakes: [(role: Role, at: Int64)] = []
         var weather: Weather?
+        /// By name: the tokens, by what they begin with, and the reason.
+        var refusals: [Int: (prefix: String, reason: String)] = [:]
+        /// Changes of what APNs does.
+        var changes = 0
         var busy: Set<Role> = []
+
+        /// As the simulator reads them.
+        var faults: String {
+            let refused = refusals.values.map { #"{"prefix":"\#($0.prefix)","reason":"\#($0.reason)"}"# }
+            let faults = [
+                Tokens.deadTokens(since: deaths, doubted: weather?.doubts == true), weather?.faults ?? "",
+                refused.isEmpty ? "" : #""refused_tokens":[\#(refused.joined(separator: ","))]"#,
+            ]
+            return "{" + faults.filter { !$0.isEmpty }.joined(separator: ",") + "}"
+        }
     }
 
     private let fleet: Fleet
@@ -51,7 +65,7 @@ final class Disturber: Sendable {
             for (cohort, at) in plan.deaths.enumerated() {
                 group.addTask {
                     await self.log.clock.sleep(until: at)
-                    self.state.withLock { $0.deaths.append(Clock.epoch) }
+                    self.change { $0.deaths.append(Clock.epoch) }
                     self.log.note("cohort \(cohort) dies")
                     await self.applyWeather()
                 }
@@ -70,7 +84,7 @@ final class Disturber: Sendable {
     // MARK: APNs
 
     func change(_ weather: Weather?) async {
-        state.withLock { state in
+        change { state in
             state.weather = weather
             if weather != nil { state.counts["APNs faults", default: 0] += 1 }
         }
@@ -78,21 +92,52 @@ final class Disturber: Sendable {
         await applyWeather()
     }
 
-    /// The simulator may stand still: its faults are set as soon as it answers.
+    private func change(_ body: (inout State) -> Void) {
+        state.withLock { state in
+            body(&state)
+            state.changes += 1
+        }
+    }
+
+    /// The simulator may stand still: its faults are set as soon as it answers. Calls may overtake each other: one that finds
+    /// that something changed meanwhile is repeated.
     private func applyWeather() async {
         for _ in 0..<100 {
-            let (weather, deaths) = state.withLock { ($0.weather, $0.deaths) }
-            let faults = [Tokens.deadTokens(since: deaths, doubted: weather?.doubts == true), weather?.faults ?? ""]
-            let body = "{" + faults.filter { !$0.isEmpty }.joined(separator: ",") + "}"
+            let (faults, changes) = state.withLock { ($0.faults, $0.changes) }
             let request = HTTPRequest(
-                "POST", fleet.controlURL + "/faults", body: .bytes(Array(body.utf8)), timeout: .seconds(2))
+                "POST", fleet.controlURL + "/faults", body: .bytes(Array(faults.utf8)), timeout: .seconds(2))
             if let answer = try? await HTTPClient().send(request) {
-                if answer.status == 200 { return }
+                if answer.status == 200, state.withLock({ $0.changes }) == changes { return }
+                if answer.status == 200 { continue }
                 log.note("the simulator refused faults: \(String(decoding: answer.body, as: UTF8.self))")
                 return
             }
             try? await Task.sleep(for: .milliseconds(100))
         }
+    }
+
+    /// Until `serve`, tokens of that name that begin so get that reason.
+    func refuse(_ name: Int, _ prefix: String, _ reason: String) async {
+        log.note("APNs refuses tokens \(prefix)… with \(reason)")
+        change { $0.refusals[name] = (prefix, reason) }
+        await applyWeather()
+    }
+
+    func serve(_ name: Int) async {
+        change { $0.refusals[name] = nil }
+        await applyWeather()
+        log.note("APNs takes the tokens of chaos-\(name) again")
+    }
+
+    var controlURL: String { fleet.controlURL }
+
+    /// Requests of a token so far; nil: the simulator does not answer.
+    func history(_ token: TokenID) async -> [Request]? {
+        for _ in 0..<5 {
+            if let history = try? await Record.history(fleet.controlURL, token) { return history }
+            try? await Task.sleep(for: .milliseconds(500))
+        }
+        return nil
     }
 
     // MARK: Processes

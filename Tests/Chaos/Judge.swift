@@ -21,55 +21,14 @@ struct Judge: Sendable {
         for activity in activities {
             let pushes = byName[activity.plan.index] ?? []
             try await judgeStates(activity, pushes)
+            tally.stopped += await activity.stopped
+            tally.expired += await activity.expired
             try await judgeFormer(activity, pushes)
         }
         try await judgeOrder(&tally)
         try await judgeStarts(&tally)
         judgeLedgers(&tally)
         return tally
-    }
-
-    // MARK: What devices show
-
-    private func judgeStates(_ activity: Activity, _ pushes: [Push]) async throws {
-        let places = await activity.places
-        for index in places.indices where places[index].state == .following && places[index].fate == .living {
-            let place = places[index]
-            let id = activity.token(index, place)
-            let received = record.tokens[id]
-            if judgeNew(id, after: place.after) { continue }
-            for push in pushes.reversed() {
-                // What came between a start and its card's token is brought to that.
-                let isOwed = place.answered < push.underWay || place.startedBy.map { push.number > $0 } ?? false
-                guard push.number > place.after, !push.isEnd, !push.isStart, isOwed,
-                    activity.covers(push.audience, index)
-                else { continue }
-                if (received?.shown ?? 0) < push.number {
-                    try await explain(
-                        .lost, id,
-                        "\(describe(id)) shows \(received?.shown.map(String.init) ?? "nothing"), not \(push.number):"
-                            + " registered \(place.registered), answered \(place.answered), published \(push.asked)",
-                        push)
-                }
-                break
-            }
-        }
-        for (id, number, after) in await activity.ended where id.fate == .living {
-            if judgeNew(id, after: after) { continue }
-            let received = record.tokens[id]
-            if received?.isEnd == true, let shown = received?.shown, shown >= number { continue }
-            try await explain(
-                .endLost, id,
-                "\(describe(id)) shows \(received?.shown.map(String.init) ?? "nothing"), not the end \(number)",
-                pushes.first { $0.number == number })
-        }
-    }
-
-    /// Whether an end of before its registration ended it.
-    private func judgeNew(_ id: TokenID, after: Int) -> Bool {
-        guard let received = record.tokens[id], received.isEndedAnew(after: after) else { return false }
-        found.note(.endedAnew, "\(describe(id)) registered after end \(after) and got end \(received.shown ?? 0)")
-        return true
     }
 
     /// A push that was published after a token was gone must not reach it.
@@ -94,9 +53,11 @@ struct Judge: Sendable {
         }.map(\.key)
         if suspicious.isEmpty { return }
         let histories = try await Record.histories(controlURL, Set(suspicious))
+        let unordered = Set(pushes.filter { $0.fate == .unordered }.map { [$0.name, $0.number] })
         for id in suspicious {
             let after = await activities[Int(id.name)].bornAfter(id)
-            judgeOrder(id, histories[id] ?? [], after: after, &tally)
+            let history = (histories[id] ?? []).filter { !unordered.contains([Int(id.name), $0.order ?? 0]) }
+            judgeOrder(id, history, after: after, &tally)
         }
     }
 
@@ -129,40 +90,6 @@ struct Judge: Sendable {
         return recent.map { ", \(at - $0.at) ms after \($0.role) woke" } ?? ""
     }
 
-    // MARK: Ledgers and duplicates
-
-    private func judgeLedgers(_ tally: inout Tally) {
-        for push in pushes {
-            guard let ledger = push.ledger else {
-                found.note(.ledgers, "\(push.title) \(push.id) has no ledger")
-                continue
-            }
-            for part in Ledger.parts + ["retries", "duplicates_possible", "targets"] {
-                tally.ledger[part, default: 0] += ledger[part]
-            }
-            tally.states[ledger.state, default: 0] += 1
-            let isWhole = ledger.isFinal && ledger.isExpanded && ledger.addsUp && ledger["pending"] == 0
-            if !isWhole || ledger.state == "failed" {
-                found.note(.ledgers, "\(push.title): \(ledger.text)")
-            }
-        }
-        // Each page that was open when its owner died, lost its lease or its connection may go out once more. A node of a cluster
-        // counts like the one Redis: its names' leases may lapse, and where it holds the streams, or every node is needed, those
-        // of all. Nothing else is granted: what a node has answered is in its file, and it comes back with it.
-        let losses = interruptions.filter(\.losesWork).reduce(0) { sum, interruption in
-            switch interruption.role {
-            case .worker: sum + 1
-            case .redis, .node, .simulator: sum + Plan.workers
-            case .gateway: sum
-            }
-        }
-        tally.losses = losses
-        tally.duplicatesAllowed = losses * Tally.openAtOnce(plan) + tally.ledger["duplicates_possible", default: 0]
-        if tally.duplicates > tally.duplicatesAllowed {
-            found.note(.duplicates, "\(tally.duplicates), at most \(tally.duplicatesAllowed) are explained")
-        }
-    }
-
     // MARK: Words
 
     func describe(_ id: TokenID) -> String {
@@ -172,7 +99,7 @@ struct Judge: Sendable {
         return "\(words) (\(id.fate), \(Tokens.hex(id).prefix(18))…)"
     }
 
-    private func explain(_ finding: Finding, _ id: TokenID, _ text: String, _ push: Push?) async throws {
+    func explain(_ finding: Finding, _ id: TokenID, _ text: String, _ push: Push?) async throws {
         var words = text
         if found.count(finding) < Self.explained {
             let history = record.tokens[id] == nil ? [] : try await Record.history(controlURL, id)

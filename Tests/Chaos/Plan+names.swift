@@ -6,10 +6,11 @@ extension Plan {
     static let nodes = 3
 
     /// - Parameter largest: tokens of the largest activity; the others go down from there to one.
-    init(seed: UInt64, milliseconds: Int, largest: Int, redis: RedisServers.Kind) {
+    init(seed: UInt64, milliseconds: Int, largest: Int, redis: RedisServers.Kind, actions: Set<Action>) {
         self.seed = seed
         self.milliseconds = milliseconds
         self.redis = redis
+        self.actions = actions
         var coverage = SeededRandom(seed, "coverage")
         needsEveryNode = coverage.chance(0.5)
         let channels = largest + largest / 4 + 64
@@ -24,10 +25,11 @@ extension Plan {
             names.append(name)
         }
         names += Self.startedNames(from: names.count, milliseconds, largest, seed)
-        self.names = names
+        self.names = []
         deaths = (0..<Self.cohorts).map { milliseconds * (2 * $0 + 1) / (2 * Self.cohorts + 1) }
         disturbances = Self.disturbances(milliseconds, seed, redis)
         weather = Self.weather(milliseconds, seed)
+        self.names = names.map(withActs)
     }
 
     private static func sizes(_ largest: Int) -> [Int] {
@@ -37,7 +39,7 @@ extension Plan {
     }
 
     /// Mean milliseconds between publishes: a sweep of a large name takes its time, and newer updates replace each other.
-    private static func interval(_ size: Int) -> Int {
+    static func interval(_ size: Int) -> Int {
         switch size {
         case ..<10: 1_200
         case ..<100: 2_000

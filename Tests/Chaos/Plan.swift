@@ -3,6 +3,7 @@ struct Plan: Sendable {
     var seed: UInt64
     var milliseconds: Int
     var redis: RedisServers.Kind
+    var actions: Set<Action>
     /// Of a cluster: while one node is gone, the others serve nothing, or what is theirs.
     var needsEveryNode: Bool
     var channels: Int
@@ -29,8 +30,34 @@ struct NamePlan: Sendable {
     var stages: [Stage]
     /// Begun by pushes: nobody follows before a start came.
     var isStarted = false
+    var hasOddName = false
 
-    var name: String { "chaos-\(index)" }
+    var name: String {
+        guard hasOddName else { return "chaos-\(index)" }
+        // The first two differ by bytes alone; keys are made of names, and parts of keys are told apart by colons and braces.
+        switch index {
+        case 1: return "chaos-caf\u{e9}"
+        case 2: return "chaos-cafe\u{301}"
+        default:
+            let (before, after) = Self.odd[index % Self.odd.count]
+            return before + "chaos-\(index)" + after
+        }
+    }
+    private static let odd = [
+        ("\u{301}", ""), ("", ""), ("{", "}%7B"), ("\u{200d}", ":\u{fe0f}"), ("}{%", " {q}"), ("\u{1f3fd}", " \u{e33}"),
+    ]
+    private static let unreserved = Set("abcdefghijklmnopqrstuvwxyz0123456789-".utf8)
+
+    /// Of its calls.
+    var path: String {
+        "/api/activities/"
+            + name.utf8.map { byte in
+                Self.unreserved.contains(byte)
+                    ? String(UnicodeScalar(byte))
+                    : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }.joined()
+    }
+
     /// A number of a push tells its name: start tokens get those of several.
     var numbersFrom: Int { isStarted ? index * 1_000_000 : 0 }
 
@@ -46,12 +73,13 @@ struct Stage: Sendable {
 
 struct Publish: Sendable {
     var audience: Audience
-    var priority: Int
-    var hasAlert: Bool
-    var mayBeReplaced: Bool
+    var priority = 10
+    var hasAlert = false
+    var mayBeReplaced = true
     /// Sent once more after its 202, with the same key.
-    var isRepeated: Bool
+    var isRepeated = false
     var isStart = false
+    var act = Act.plain
 }
 
 enum Audience: Sendable, Hashable {
@@ -75,6 +103,15 @@ struct End: Sendable {
     var reopens: Reopening
     /// Of a name that is begun by pushes: not before its starts are over, so that it overtakes none.
     var waits = false
+    var isStateless = false
+    /// An update for all is accepted right before it.
+    var followsUpdate = false
+    /// Another one follows at once: it is taken while tokens follow.
+    var isRepeated = false
+    /// So many channels register while it is accepted.
+    var crossing = 0
+    /// It is cancelled so many milliseconds after its 202: the name goes on, unless it was over before.
+    var cancelledAfter: Int?
 
     enum Reopening: Sendable { case never, others, same }
 }
@@ -117,9 +154,11 @@ struct Weather: Sendable {
 }
 
 extension Plan {
+    private var actionsLine: String { "actions: " + Action.text(actions) }
+
     /// One line for each thing that is to happen, in order.
     var lines: [String] {
-        var lines: [(at: Int, text: String)] = []
+        var lines: [(at: Int, text: String)] = [(0, actionsLine)]
         if redis.isCluster {
             lines.append((0, "a cluster " + (needsEveryNode ? "that needs every node" : "whose nodes serve alone")))
         }

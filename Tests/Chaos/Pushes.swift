@@ -15,6 +15,27 @@ struct Push: Sendable {
     /// The last time, epoch ms, at which its sweep was certainly not over: who followed before then must be reached.
     var underWay: Int64
     var ledger: Ledger?
+    /// It may be tried for some seconds only.
+    var expires = false
+    var fate = Fate.kept
+
+    enum Fate: Sendable {
+        case kept
+        /// By its publisher, before it was over or afterwards.
+        case cancelled
+        /// A schedule, before its time: nothing of it is sent.
+        case deleted
+        /// A schedule that was made after the time of another, so that nobody knows which comes first.
+        case unordered
+        /// Stopped, and dropped by an operator.
+        case dropped
+    }
+
+    /// Whether cards show it at the end, or something newer.
+    var isOwed: Bool {
+        guard fate == .kept, !isEnd, !isStart else { return false }
+        return !expires || ledger.map { $0["expired"] == 0 && $0.state != "expired" } ?? true
+    }
 
     var title: String { "chaos-\(name)/\(number)" }
 }
@@ -37,6 +58,8 @@ struct Ledger: Sendable {
     }
 
     subscript(count: String) -> Int { counts[count] ?? 0 }
+    /// A cancelled one may be final before its sweep has noticed.
+    var isOver: Bool { isFinal && isExpanded && self["pending"] == 0 }
     var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
     var addsUp: Bool { self["targets"] == Self.parts.reduce(0) { $0 + self[$1] } }
 }
@@ -60,9 +83,12 @@ final class Pushes: Sendable {
         )
     }
 
+    func mark(_ id: String, _ fate: Push.Fate) { pushes.withLock { $0[id]?.fate = fate } }
+    func find(_ id: String) -> Push? { pushes.withLock { $0[id] } }
+
     var all: [Push] { pushes.withLock { Array($0.values) } }
     var count: Int { pushes.withLock { $0.count } }
-    var open: [Push] { pushes.withLock { $0.values.filter { $0.ledger?.isFinal != true } } }
+    var open: [Push] { pushes.withLock { $0.values.filter { $0.ledger?.isOver != true } } }
 
     /// Asks for one ledger.
     func look(_ id: String) async throws -> Ledger? {

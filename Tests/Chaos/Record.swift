@@ -13,8 +13,10 @@ struct Received: Sendable {
     /// What the device shows.
     var isEnd = false
     var shown: Int?
+    /// Number of the `end` that it shows.
+    var end: Int?
 
-    func isEndedAnew(after end: Int) -> Bool { isEnd && (shown ?? .max) <= end }
+    func isEndedAnew(after number: Int) -> Bool { isEnd && (end ?? .max) <= number }
 }
 
 /// The simulator's record: the judge's only witness.
@@ -86,6 +88,9 @@ struct Record: Sendable {
         received.deadAnswers = Self.number(#""dead_answers":"#, line) ?? 0
         received.isEnd = Self.find(#""event":"end""#, line) != nil
         received.shown = Self.number(#""content_state":{"n":"#, line)
+        if received.isEnd {
+            received.end = Self.number(#""dismissal_date":"#, line).map { $0 - Activity.dismissal } ?? received.shown
+        }
         tokens[id] = received
     }
 

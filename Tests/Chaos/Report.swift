@@ -18,6 +18,8 @@ struct Report: Sendable {
             ("starts that had to come", tally.startsExpected),
             ("started channels with a token at the end", tally.startsTold),
             ("starts in hand when the end came", tally.startsInHand),
+            ("pushes stopped by APNs, then retried or dropped", tally.stopped),
+            ("pushes that expired while APNs was away", tally.expired),
             ("late on the wire, of the killed and suspended", tally.late),
             ("workers that lost their work", tally.losses),
         ]

@@ -21,7 +21,8 @@ struct Request: Sendable {
         return (json["history"] as? [[String: Any]] ?? []).map { request in
             Request(
                 at: Int64(request["at_ms"] as? Int ?? 0), status: request["status"] as? Int,
-                reached: request["reached"] as? Bool ?? false, order: request["order"] as? Int,
+                reached: request["reached"] as? Bool ?? false,
+                order: request["order"] as? Int ?? (request["dismissal_date"] as? Int).map { $0 - Activity.dismissal },
                 isEnd: request["event"] as? String == "end", port: request["port"] as? Int ?? 0,
                 collapseID: request["collapse_id"] as? String)
         }

@@ -57,7 +57,7 @@ struct Run: Sendable {
             watching.addTask { await show(pushes, log) }
             async let disturbed: Void = disturber.run(plan)
             await withDiscardingTaskGroup { group in
-                for activity in activities { group.addTask { await activity.live(fleet.controlURL) } }
+                for activity in activities { group.addTask { await activity.live(disturber) } }
             }
             await disturbed
             log.announce("all is well again")
@@ -97,6 +97,8 @@ struct Run: Sendable {
             before: record, deaths: disturber.deaths, interruptions: disturber.interruptions,
             controlURL: fleet.controlURL, found: found)
         try await census.take { progress.phase($0) }
+        progress.phase("what is left at rest")
+        try await AtRest(redis: fleet.redis, found: found).judge(within: .seconds(20))
         progress.phase("shutting down")
         await fleet.shutDown(found)
         progress.clear()

@@ -21,6 +21,9 @@ struct Tally: Sendable {
     var startsExpected = 0
     var startsTold = 0
     var startsInHand = 0
+    /// Pushes that APNs stopped, and pushes that expired while it was away.
+    var stopped = 0
+    var expired = 0
     /// All ledgers together.
     var ledger: [String: Int] = [:]
     var states: [String: Int] = [:]

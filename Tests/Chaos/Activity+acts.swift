@@ -1,0 +1,103 @@
+import Curl
+import Foundation
+
+/// What else becomes of a publish than to be sent.
+extension Activity {
+    /// The update behind it makes up for those whom it did not reach.
+    func publishCancelled(_ publish: Publish, after: Int) async throws {
+        guard let accepted = try await publishPlain(publish) else { return }
+        try await cancel(accepted, after: after)
+        _ = try await publishPlain(Publish(audience: .all))
+    }
+
+    /// Stopped by APNs, and taken up again or dropped once APNs takes it.
+    func publishRefused(_ publish: Publish, _ refusal: Refusal, _ seed: UInt64) async throws {
+        // No earlier push is stopped by it.
+        for push in pushes.open where push.name == plan.index { try await over(push.id) }
+        await disturber?.refuse(
+            plan.index, Refusal.prefix(name: plan.index, places: refusal.places), refusal.reason)
+        var everyone = publish
+        everyone.audience = .all
+        let accepted = try await publishPlain(everyone)
+        let ledger = try await accepted.map(\.id).asyncMap(over)
+        await disturber?.serve(plan.index)
+        guard let accepted, let ledger, ledger.state == "failed" else { return }
+        stopped += 1
+        let path = "/api/dead/\(accepted.id)"
+        if refusal.isDropped {
+            pushes.mark(accepted.id, .dropped)
+            let answer = try await gateways.call("DELETE", path)
+            if answer.status != 204 && answer.attempts == 1 {
+                found.note(.deadLetters, "\(plan.name): dropping \(accepted.number): \(answer.status) \(answer.text)")
+            }
+            _ = try await publishPlain(Publish(audience: .all))
+            return
+        }
+        let answer = try await gateways.call("POST", path + "/retry", timeout: .seconds(10))
+        // A repeated call finds that the first one was heard.
+        if answer.status != 200 && answer.attempts == 1 {
+            found.note(
+                .deadLetters,
+                "\(plan.name): retrying \(accepted.number): \(answer.status) \(answer.text)\n    was: \(ledger.text)")
+        }
+        let end = try await over(accepted.id)
+        if end.state == "done" { try await judgeRetried(accepted, seed) }
+    }
+
+    private static let looked = 40
+
+    /// Nothing newer was published: who followed before it has that very push.
+    private func judgeRetried(_ push: Accepted, _ seed: UInt64) async throws {
+        guard let asked = pushes.find(push.id)?.asked, let disturber else { return }
+        var random = SeededRandom(seed, "looked at")
+        let following = places.indices.filter {
+            places[$0].state == .following && places[$0].fate == .living && places[$0].answered < asked
+        }
+        for place in following.shuffled(using: &random).prefix(Self.looked) {
+            let id = token(place)
+            guard let history = await disturber.history(id), token(place) == id else { continue }
+            if !history.contains(where: { $0.reached && $0.order == push.number }) {
+                found.note(
+                    .deadLetters,
+                    "\(plan.name) place \(place) did not get \(push.number), which was retried\n    "
+                        + "\(Request.words(history))\n    ledger: \(pushes.find(push.id)?.ledger?.text ?? "none")")
+            }
+        }
+    }
+
+    /// While APNs is away an update is accepted, then one that expires before APNs is back: the first is what cards show.
+    func publishExpiring(_ publish: Publish, _ seconds: Int) async throws {
+        await disturber?.refuse(plan.index, Refusal.prefix(name: plan.index, places: nil), "ServiceUnavailable")
+        _ = try await publishPlain(Publish(audience: .all))
+        let accepted = try await send(event: "update", audience: .all, expiry: seconds)
+        let ledger = try await accepted.map(\.id).asyncMap(over)
+        await disturber?.serve(plan.index)
+        guard let accepted, let ledger else { return }
+        guard ledger["expired"] > 0 || ledger.state == "expired" else {
+            let asked = pushes.find(accepted.id)?.asked ?? 0
+            if places.contains(where: { $0.state == .following && $0.fate == .living && $0.answered < asked }) {
+                found.note(
+                    .deadLetters, "\(plan.name): \(accepted.number) reached nobody and did not expire: \(ledger.text)")
+            }
+            return
+        }
+        expired += 1
+        let letter = try await gateways.call("GET", "/api/dead/\(accepted.id)")
+        if letter.status != 200 {
+            found.note(
+                .deadLetters, "\(plan.name): \(accepted.number) expired without a dead letter: \(ledger.text)")
+        }
+        let retry = try await gateways.call("POST", "/api/dead/\(accepted.id)/retry")
+        if retry.status != 409 {
+            found.note(
+                .deadLetters, "\(plan.name): \(accepted.number) expired, and its retry was answered \(retry.status)")
+        }
+    }
+}
+
+extension Optional {
+    fileprivate func asyncMap<Result>(_ body: (Wrapped) async throws -> Result) async rethrows -> Result? {
+        guard let self else { return nil }
+        return try await body(self)
+    }
+}

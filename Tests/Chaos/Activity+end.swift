@@ -1,0 +1,107 @@
+import Foundation
+
+extension Activity {
+    /// Nothing else happens to the name meanwhile, but for the channels that cross it.
+    func end(_ planned: Planned<End>) async throws {
+        let end = planned.what
+        let audience = end.audience
+        var random = SeededRandom(planned.seed)
+        if plan.isStarted { try await overtakeStarts(waits: end.waits) }
+        if end.followsUpdate { _ = try await publishPlain(Publish(audience: .all)) }
+        let crossing = pick(end.crossing, .following, &random) + pick(end.crossing, .out, &random)
+        let crossed = random
+        async let registered: Void = registerBeside(crossing, at: planned.at, crossed)
+        let accepted = try await send(event: "end", audience: audience, hasState: !end.isStateless)
+        try await registered
+        guard let accepted else {
+            found.note(.refused, "\(plan.name): the end was refused although the name is open")
+            return
+        }
+        // Of these nobody knows whether they came before the end.
+        for place in crossing where places[place].state == .following {
+            places[place].state = .unclear(accepted.number)
+        }
+        if let after = end.cancelledAfter, try await cancelEnd(accepted, audience, after) { return }
+        ends.append((accepted.number, audience, Clock.epoch))
+        for place in places.indices where covers(audience, place) { noteEnded(place, by: accepted.number) }
+        guard audience == .all else { return }
+        isEnded = true
+        if end.isRepeated { try await endAgain(accepted.number) }
+        if end.isTested, try await send(event: "update", audience: .all) != nil {
+            found.note(.endIgnored, "\(plan.name): update \(number) was taken after the end \(accepted.number)")
+        }
+        switch end.reopens {
+        case .never: break
+        case .others where places.contains { $0.state == .out }:
+            try await register(pick(max(1, plan.initial / 10), .out, &random), at: planned.at, &random)
+        case .others, .same:
+            // Not before it has arrived: a device begins anew only when its activity is over.
+            try await over(accepted.id)
+            let places = places.indices.filter {
+                [.ended(accepted.number), .unclear(accepted.number)].contains(self.places[$0].state)
+            }
+            try await register(places, at: planned.at, &random)
+        }
+        isEnded = places.allSatisfy { $0.state != .following }
+    }
+
+    private func noteEnded(_ place: Int, by end: Int) {
+        let number: Int
+        switch places[place].state {
+        case .following: number = end
+        // Either the end that it crossed, or this one.
+        case .unclear(let crossed) where crossed != end: number = crossed
+        case .out, .ended, .retired, .unclear: return
+        }
+        ended.append(Ended(id: token(place), place: place, was: places[place], number: number))
+        places[place].state = .ended(end)
+    }
+
+    private func registerBeside(_ chosen: [Int], at: Int, _ random: SeededRandom) async throws {
+        var random = random
+        try await register(chosen, at: at, &random)
+    }
+
+    /// Taken while tokens follow; refused only when none do.
+    private func endAgain(_ first: Int) async throws {
+        if try await send(event: "end", audience: .all) != nil {
+            ends.append((number, .all, Clock.epoch))
+            return
+        }
+        let answer = try await gateways.call("GET", plan.path, timeout: .seconds(20))
+        // Nobody begins to follow meanwhile.
+        let tokens = answer.json["tokens"] as? Int ?? 0
+        if tokens > 0 {
+            found.note(.endIgnored, "\(plan.name): an end after \(first) was refused, and \(tokens) follow")
+        }
+    }
+
+    /// Whether it was cancelled: nobody, or nobody knows who, got it.
+    private func cancelEnd(_ end: Accepted, _ audience: Audience, _ after: Int) async throws -> Bool {
+        try await cancel(end, after: after)
+        let ledger = try await over(end.id)
+        guard ledger.state == "cancelled" else { return false }
+        if ledger["targets"] > 0 {
+            for place in places.indices where places[place].state == .following && covers(audience, place) {
+                places[place].state = .unclear(end.number)
+            }
+        }
+        // Somebody has to be there for certain.
+        if !places.contains(where: { $0.state == .following }) {
+            var random = SeededRandom(run.seed, "after the cancelled end \(plan.index)/\(end.number)")
+            let out = pick(max(1, plan.initial / 10), .out, &random)
+            let unclear = places.indices.filter { places[$0].state == .unclear(end.number) }
+            try await register(out.isEmpty ? unclear : out, at: clock.now, &random)
+        }
+        return true
+    }
+
+    func cancel(_ push: Accepted, after: Int) async throws {
+        try? await Task.sleep(for: .milliseconds(after))
+        let answer = try await gateways.call("DELETE", "/api/push/\(push.id)")
+        pushes.mark(push.id, .cancelled)
+        if answer.status != 200 {
+            found.note(.refused, "\(plan.name): cancelling \(push.number): \(answer.status) \(answer.text)")
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+
+/// Updates that wait for their times. Until all of them are sent nothing else is published under the name, so that the order of
+/// their times is the order of their numbers.
+extension Activity {
+    private struct Made {
+        var id: String
+        var number: Int
+        var due: Int64
+        var change: Scheduled.Change
+    }
+
+    func schedule(_ entries: [Scheduled], _ publish: Publish, _ seed: UInt64) async throws {
+        var random = SeededRandom(seed, "schedules")
+        let first = Clock.epoch + Int64(random.number(3_000...6_000))
+        let numbered = entries.map { entry in
+            number += 1
+            return Made(id: "", number: number, due: first + Int64(entry.delay), change: entry.change)
+        }
+        var made: [Made] = []
+        if random.chance(0.5) {
+            made = try await make(numbered.shuffled(using: &random), publish)
+        } else {
+            for entry in numbered.shuffled(using: &random) { made += try await make([entry], publish) }
+        }
+        made.sort { $0.number < $1.number }
+        for entry in made {
+            if case .replaced = entry.change { try await replace(entry, publish) }
+            if case .deleted = entry.change { try await delete(entry) }
+        }
+        // The order of their times is that of what is there when they come.
+        let isOrdered = Clock.epoch < first
+        for entry in made {
+            guard case .deletedLate(let by) = entry.change else { continue }
+            let left = entry.due + Int64(by) - Clock.epoch
+            if left > 0 { try await Task.sleep(for: .milliseconds(left)) }
+            try await delete(entry)
+        }
+        for entry in made where pushes.find(entry.id)?.fate == .kept {
+            try await sent(entry)
+            if !isOrdered { pushes.mark(entry.id, .unordered) }
+        }
+        if !isOrdered { _ = try await publishPlain(Publish(audience: .all)) }
+    }
+
+    /// Those that are to change get a time that they never reach.
+    private func make(_ entries: [Made], _ publish: Publish) async throws -> [Made] {
+        let bodies = entries.map { entry in
+            switch entry.change {
+            case .replaced, .deleted: body(-entry.number, due: entry.due + 300_000, publish)
+            case .none, .deletedLate: body(entry.number, due: entry.due, publish)
+            }
+        }
+        let key = "\(run.seed)/\(plan.index)/schedule/\(entries[0].number)"
+        let answer = try await gateways.call(
+            "POST", "/api/schedules", "[" + bodies.joined(separator: ",") + "]", headers: [("Idempotency-Key", key)])
+        let ids = answer.json["schedule_ids"] as? [String] ?? []
+        guard answer.status == 201, ids.count == entries.count else {
+            found.note(.schedules, "\(plan.name): \(entries.count) schedules: \(answer.status) \(answer.text)")
+            throw ChaosFailure("schedules were answered \(answer.status)")
+        }
+        return zip(ids, entries).map { id, entry in
+            var entry = entry
+            entry.id = id
+            // Accepted at its time: who follows before that is to be reached.
+            pushes.add(
+                Push(
+                    id: id, name: plan.index, number: entry.number, isEnd: false, audience: publish.audience,
+                    asked: entry.due, underWay: entry.due))
+            return entry
+        }
+    }
+
+    private func body(_ number: Int, due: Int64, _ publish: Publish) -> String {
+        let time = Date(timeIntervalSince1970: Double(due) / 1_000)
+            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        let push = object(
+            number, event: "update", audience: publish.audience, priority: publish.priority, hasAlert: publish.hasAlert,
+            mayBeReplaced: publish.mayBeReplaced)
+        return #"{"name":"\#(number)","schedule":{"scheduled_time":"\#(time)"},"push":\#(push)}"#
+    }
+
+    private func replace(_ entry: Made, _ publish: Publish) async throws {
+        // Its time may be gone by up to a minute.
+        let answer = try await gateways.call(
+            "PUT", "/api/schedules/\(entry.id)", body(entry.number, due: entry.due, publish))
+        // A repeated call may find it sent.
+        if answer.status != 200 && answer.attempts == 1 {
+            found.note(.schedules, "\(plan.name): replacing \(entry.number): \(answer.status) \(answer.text)")
+        }
+    }
+
+    private func delete(_ entry: Made) async throws {
+        let answer = try await gateways.call("DELETE", "/api/schedules/\(entry.id)")
+        if answer.status == 204 {
+            pushes.mark(entry.id, .deleted)
+        } else if answer.status != 409 {
+            found.note(.schedules, "\(plan.name): deleting \(entry.number): \(answer.status) \(answer.text)")
+        }
+    }
+
+    private func sent(_ entry: Made) async throws {
+        for _ in 0..<600 {
+            let answer = try await gateways.call("GET", "/api/schedules/\(entry.id)")
+            let state = answer.json["state"] as? String
+            if state == "sent" { return }
+            if state != "scheduled" {
+                found.note(.schedules, "\(plan.name): \(entry.number) is \(state ?? "gone"): \(answer.text)")
+                pushes.mark(entry.id, .deleted)
+                return
+            }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        throw ChaosFailure("the schedule \(entry.id) was not sent for two minutes")
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import TestSupport
+
+/// What Redis holds once everything is over: streams and timers are empty, nobody waits, and what is kept without end is on a list.
+struct AtRest: Sendable {
+    let redis: RedisServers
+    let found: Findings
+
+    /// Kinds of keys without a TTL: what devices and operators have said, and what all workers share.
+    private static let permanent: Set<String> = [
+        "meta", "schemas", "names", "c", "t", "u", "{q}", "d", "xn", "alarm", "bcn", "bcf", "bct", "bcl",
+    ]
+    /// Kinds that are there only while pushes are: unswept ones, their tasks, waiting channels, a catch-up, removals.
+    private static let passing: Set<String> = ["q", "w", "h", "r", "k", "o"]
+    /// The reconciler forgets a name some 40 s after its last commit.
+    private static let forgetting: Int64 = 90_000
+
+    /// A name's key: kind, TTL (-1: none), entries of a stream or timer; of `open` the time of its oldest entry.
+    private static let script = """
+        local cursor, lines = '0', {}
+        repeat
+            local page = redis.call('SCAN', cursor, 'COUNT', 1000)
+            cursor = page[1]
+            for _, key in ipairs(page[2]) do
+                local kind = redis.call('TYPE', key).ok
+                local size = 0
+                if string.find(key, '{q}', 1, true) then
+                    if kind == 'stream' then size = redis.call('XLEN', key) end
+                    if kind == 'zset' then size = redis.call('ZCARD', key) end
+                    if string.sub(key, -9) == ':{q}:open' then
+                        size = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or 0
+                    end
+                end
+                lines[#lines + 1] = redis.call('PTTL', key) .. ' ' .. size .. ' ' .. key
+            end
+        until cursor == '0'
+        return lines
+        """
+
+    func judge(within limit: Duration) async throws {
+        let end = ContinuousClock.now + limit
+        while true {
+            let wrong = try await look()
+            if wrong.isEmpty { return }
+            if ContinuousClock.now > end {
+                for text in wrong { found.note(.atRest, text) }
+                return
+            }
+            try await Task.sleep(for: .milliseconds(500))
+        }
+    }
+
+    private func look() async throws -> [String] {
+        var wrong: [String] = []
+        for role in redis.roles {
+            guard let socket = redis.socket(role) else { continue }
+            let answer = try await ChildProcess.run(["redis-cli", "-s", socket, "--raw", "EVAL", Self.script, "0"])
+            guard answer.code == 0 else { throw ChaosFailure("\(role) does not say its keys: \(answer.out)") }
+            wrong += answer.out.split(separator: "\n").compactMap { Self.wrong($0) }
+        }
+        return wrong
+    }
+
+    private static func wrong(_ line: Substring) -> String? {
+        let parts = line.split(separator: " ", maxSplits: 2)
+        guard parts.count == 3, let life = Int64(parts[0]), let size = Int64(parts[1].prefix { $0 != "." }) else {
+            return line.isEmpty ? nil : "unreadable: \(line)"
+        }
+        let key = parts[2]
+        // `ll:KIND:…`; names hold any byte, so that only the beginning is looked at.
+        let kind = key.utf8.dropFirst(3).prefix { $0 != UInt8(ascii: ":") }
+        let word = String(Substring(kind))
+        if passing.contains(word) { return "\(key) is there" }
+        if life == -1, !permanent.contains(word) { return "\(key) has no TTL" }
+        guard word == "{q}", size > 0 else { return nil }
+        if key.hasSuffix(":open") {
+            return Clock.epoch - size > forgetting ? "\(key) has an entry of \(Clock.epoch - size) ms ago" : nil
+        }
+        return "\(key) has \(size) entries"
+    }
+}

@@ -1,0 +1,49 @@
+/// What our own ledgers say, beside what devices got.
+extension Judge {
+    func judgeLedgers(_ tally: inout Tally) {
+        for push in pushes {
+            guard let ledger = push.ledger else {
+                found.note(.ledgers, "\(push.title) \(push.id) has no ledger")
+                continue
+            }
+            for part in Ledger.parts + ["retries", "duplicates_possible", "targets"] {
+                tally.ledger[part, default: 0] += ledger[part]
+            }
+            tally.states[ledger.state, default: 0] += 1
+            if let wrong = wrong(push, ledger) { found.note(.ledgers, "\(push.title): \(wrong): \(ledger.text)") }
+        }
+        judgeDuplicates(&tally)
+    }
+
+    private func wrong(_ push: Push, _ ledger: Ledger) -> String? {
+        guard ledger.isFinal, ledger.isExpanded else { return "not final" }
+        guard ledger.addsUp, ledger["pending"] == 0 else { return "does not add up" }
+        if push.fate == .deleted {
+            return ledger.state == "cancelled" && ledger["targets"] == 0 ? nil : "a schedule that was deleted"
+        }
+        switch ledger.state {
+        case "failed" where push.fate != .dropped: return "failed"
+        case "cancelled" where push.fate != .cancelled: return "nobody cancelled it"
+        case "expired" where !push.expires: return "it has no expiry"
+        default: return ledger["expired"] > 0 && !push.expires ? "it has no expiry" : nil
+        }
+    }
+
+    /// Each page that was open when its owner died, lost its lease or its connection may go out once more. A node of a cluster
+    /// counts like the one Redis: its names' leases may lapse, and where it holds the streams, or every node is needed, those
+    /// of all. Nothing else is granted: what a node has answered is in its file, and it comes back with it.
+    private func judgeDuplicates(_ tally: inout Tally) {
+        let losses = interruptions.filter(\.losesWork).reduce(0) { sum, interruption in
+            switch interruption.role {
+            case .worker: sum + 1
+            case .redis, .node, .simulator: sum + Plan.workers
+            case .gateway: sum
+            }
+        }
+        tally.losses = losses
+        tally.duplicatesAllowed = losses * Tally.openAtOnce(plan) + tally.ledger["duplicates_possible", default: 0]
+        if tally.duplicates > tally.duplicatesAllowed {
+            found.note(.duplicates, "\(tally.duplicates), at most \(tally.duplicatesAllowed) are explained")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+
+/// What devices show at the end.
+extension Judge {
+    func judgeStates(_ activity: Activity, _ pushes: [Push]) async throws {
+        let places = await activity.places
+        for index in places.indices where places[index].fate == .living {
+            let place = places[index]
+            let id = activity.token(index, place)
+            switch place.state {
+            case .following:
+                if judgeNew(id, after: place.after) { continue }
+                if !activity.plan.isStarted, let end = record.tokens[id]?.end {
+                    try await explain(
+                        .endedAnew, id, "\(describe(id)) follows, and got end \(end), which was not for it",
+                        pushes.first { $0.number == end })
+                    continue
+                }
+            // The end that it crossed may be its own.
+            case .unclear(let end): if let shown = record.tokens[id]?.end, shown >= end { continue }
+            case .out, .ended, .retired: continue
+            }
+            try await judgeShown(activity, index, place, pushes)
+        }
+        for ended in await activity.ended where ended.id.fate == .living {
+            if judgeNew(ended.id, after: ended.was.after) { continue }
+            let received = record.tokens[ended.id]
+            if let end = received?.end, end >= ended.number {
+                try await judgeShown(activity, ended.place, ended.was, pushes, before: ended.number)
+                continue
+            }
+            try await explain(
+                .endLost, ended.id,
+                "\(describe(ended.id)) shows \(words(received)), not the end \(ended.number)",
+                pushes.first { $0.number == ended.number })
+        }
+    }
+
+    /// The newest push that it is owed, or a newer one. `before`: the number of an end, which may have no state of its own.
+    private func judgeShown(
+        _ activity: Activity, _ index: Int, _ place: Activity.Place, _ pushes: [Push], before: Int = .max
+    ) async throws {
+        let owed = pushes.last { push in
+            // What came between a start and its card's token is brought to that.
+            let isInTime = place.answered < push.underWay || place.startedBy.map { push.number > $0 } ?? false
+            return push.number < before && push.number > place.after && push.isOwed && isInTime
+                && activity.covers(push.audience, index)
+        }
+        let id = activity.token(index, place)
+        let received = record.tokens[id]
+        guard let owed, (received?.shown ?? 0) < owed.number else { return }
+        try await explain(
+            .lost, id,
+            "\(describe(id)) shows \(words(received)), not \(owed.number):"
+                + " registered \(place.registered), answered \(place.answered), published \(owed.asked)",
+            owed)
+    }
+
+    private func words(_ received: Received?) -> String {
+        let shown = received?.shown.map(String.init) ?? "nothing"
+        return received?.end.map { "\(shown) with the end \($0)" } ?? shown
+    }
+
+    /// Whether an end of before its registration ended it.
+    private func judgeNew(_ id: TokenID, after: Int) -> Bool {
+        guard let received = record.tokens[id], received.isEndedAnew(after: after) else { return false }
+        found.note(.endedAnew, "\(describe(id)) registered after end \(after) and got end \(received.end ?? 0)")
+        return true
+    }
+}

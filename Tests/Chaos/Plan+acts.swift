@@ -1,0 +1,100 @@
+/// The actions of a plan. Each has a generator of its own, so that a seed without it is otherwise the same.
+extension Plan {
+    /// Acts that wait for something are not begun in the last seconds, so that a run ends soon after its plan.
+    private static let last = 12_000
+
+    func withActs(_ name: NamePlan) -> NamePlan {
+        var name = name
+        name.hasOddName = actions.contains(.names)
+        if name.isStarted { return name }
+        name.stages = name.stages.flatMap { split($0, name) }
+        for index in name.stages.indices {
+            for place in name.stages[index].publishes.indices {
+                let planned = name.stages[index].publishes[place]
+                name.stages[index].publishes[place].what.act = act(planned, name)
+            }
+            if let end = name.stages[index].end, end.what.cancelledAfter == nil {
+                name.stages[index].end?.what = varied(end)
+            }
+        }
+        return name
+    }
+
+    private func act(_ planned: Planned<Publish>, _ name: NamePlan) -> Act {
+        // About two of a kind in a minute, whatever the name's size.
+        let share = min(0.15, Double(Self.interval(name.initial)) / 30_000)
+        for action in [Action.schedules, .refusals, .expiries, .cancels] where actions.contains(action) {
+            var random = SeededRandom(planned.seed, action.rawValue)
+            guard random.chance(share) else { continue }
+            switch action {
+            case .cancels: return .cancelled(after: random.chance(0.3) ? 0 : random.number(1...400))
+            case _ where planned.at > milliseconds - Self.last: continue
+            case .schedules: return .scheduled(Self.schedules(&random))
+            case .refusals: return .refused(Self.refusal(name, &random))
+            case .expiries: return .expiring(seconds: random.number(2...4))
+            default: continue
+            }
+        }
+        return .plain
+    }
+
+    private static func schedules(_ random: inout SeededRandom) -> [Scheduled] {
+        var delay = 0
+        return (0..<random.number(2...5)).map { _ in
+            let change: Scheduled.Change = random.pick([
+                (6, .none), (2, .replaced), (1, .deleted), (1, .deletedLate(by: random.number(-300...300))),
+            ])
+            // Often several are due at one look of a worker.
+            defer { delay += random.chance(0.6) ? random.number(1...60) : random.number(60...900) }
+            return Scheduled(delay: delay, change: change)
+        }
+    }
+
+    private static func refusal(_ name: NamePlan, _ random: inout SeededRandom) -> Refusal {
+        let places: Int? = random.pick([(2, nil), (1, 16), (name.initial > 256 ? 2 : 0, 256)])
+        return Refusal(
+            reason: random.pick([(3, "TopicDisallowed"), (1, "BadTopic"), (1, "PayloadTooLarge")]), places: places,
+            isDropped: random.chance(0.25))
+    }
+
+    /// Ends of other kinds, of the same times and audiences.
+    private func varied(_ planned: Planned<End>) -> End {
+        var end = planned.what
+        if actions.contains(.ends) {
+            var random = SeededRandom(planned.seed, Action.ends.rawValue)
+            end.isStateless = random.chance(0.4)
+            end.followsUpdate = random.chance(0.5)
+            end.isRepeated = end.audience == .all && random.chance(0.4)
+        }
+        if actions.contains(.crossings), end.audience == .all {
+            var random = SeededRandom(planned.seed, Action.crossings.rawValue)
+            if random.chance(0.5) {
+                end.crossing = random.number(1...3)
+                // Whoever crosses may have opened the name: somebody else does for certain.
+                if end.reopens == .never { end.reopens = .others }
+                end.isTested = false
+            }
+        }
+        return end
+    }
+
+    /// Now and then two stages in place of one, with an end between them that is cancelled.
+    private func split(_ stage: Stage, _ name: NamePlan) -> [Stage] {
+        guard actions.contains(.cancelledEnds), stage.publishes.count >= 4 else { return [stage] }
+        var random = SeededRandom(stage.publishes[0].seed, Action.cancelledEnds.rawValue)
+        guard random.chance(0.5) else { return [stage] }
+        let at = stage.publishes[random.number(1...stage.publishes.count - 1)].at
+        let isForAll = name.initial <= 10 || random.chance(0.7)
+        var end = End(audience: isForAll ? .all : .tagA, isTested: false, reopens: .same)
+        end.cancelledAfter = random.chance(0.7) ? 0 : random.number(1...200)
+        end.followsUpdate = random.chance(0.5)
+        var first = Stage()
+        var second = stage
+        first.publishes = stage.publishes.filter { $0.at < at }
+        first.registrations = stage.registrations.filter { $0.at < at }
+        first.end = Planned(at: at, seed: random.next(), what: end)
+        second.publishes.removeAll { $0.at < at }
+        second.registrations.removeAll { $0.at < at }
+        return [first, second]
+    }
+}
