@@ -27,12 +27,16 @@ final class SchemaBook: Sendable {
     static let freshness: Duration = .seconds(1)
 
     private let schemas: Schemas
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let entries = Mutex<[AppKey: Entry]>([:])
 
-    init(_ schemas: Schemas) { self.schemas = schemas }
+    init(_ schemas: Schemas, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+        self.schemas = schemas
+        self.now = now
+    }
 
     func page(_ app: AppKey) async throws(StoreError) -> Page {
-        let asked = ContinuousClock.now
+        let asked = now()
         let known = entries.withLock { $0[app] }
         if let known, known.asked + Self.freshness > asked { return known.page }
         let version = try await schemas.version(app)

@@ -36,7 +36,8 @@ extension TransportTests {
                 try await it.wait { $0.requests > 0 }
                 let start = ContinuousClock.now
                 await it.transport.close()
-                #expect(ContinuousClock.now - start < .seconds(4))
+                // It might wait for ever; a busy machine may take its time.
+                #expect(ContinuousClock.now - start < .seconds(60))
                 #expect(await outcome.count == 10)
             }
         }
@@ -53,15 +54,23 @@ extension TransportTests {
 
         @Test(arguments: TransportKind.allCases)
         func manyTransportsComeAndGoWithoutLeavingThreadsOrDescriptors(_ kind: TransportKind) async throws {
-            try await Simulation.run(kind) { it in
-                let before = openDescriptors()
-                for number in 0..<20 {
-                    let transport = try kind.make(configuration: it.client, logger: it.logger)
-                    #expect(await transport.send(Simulation.page(number..<number + 5), Simulation.push()).accepted == 5)
-                    await transport.close()
+            // In a process of its own: beside it, other tests open and close descriptors by the thousand.
+            await #expect(processExitsWith: .success) { [kind] in
+                try await Simulation.run(kind) { it in
+                    func comeAndGo(_ number: Int) async throws {
+                        let transport = try kind.make(configuration: it.client, logger: it.logger)
+                        let page = Simulation.page(number * 5..<number * 5 + 5)
+                        #expect(await transport.send(page, Simulation.push()).accepted == 5)
+                        await transport.close()
+                    }
+                    // What the first one opens for the whole process stays.
+                    try await comeAndGo(0)
+                    try await it.wait { $0.openConnections == 0 }
+                    let before = openDescriptors()
+                    for number in 1...20 { try await comeAndGo(number) }
+                    try await it.wait { $0.openConnections == 0 }
+                    #expect(openDescriptors() < before + 10, "a leak of one a transport would be 20")
                 }
-                // Other tests open descriptors meanwhile: a leak of one or more per transport would show all the same.
-                #expect(openDescriptors() < before + 200)
             }
         }
     }

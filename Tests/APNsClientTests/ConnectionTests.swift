@@ -166,7 +166,8 @@ extension TransportTests {
                 _ = await it.send(0..<60)
                 let start = ContinuousClock.now
                 try await expectRecovery(it)
-                #expect(ContinuousClock.now - start < .seconds(8))
+                // One deadline after another would cost two seconds for each of the hundred.
+                #expect(ContinuousClock.now - start < .seconds(60))
             }
         }
 

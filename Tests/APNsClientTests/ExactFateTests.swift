@@ -24,7 +24,7 @@ extension TransportTests {
         @Test func aSilentStreamTimesOutAloneAndTheConnectionStays() async throws {
             try await Simulation.run(.nghttp2) { _ in
             } client: { client in
-                client.requestTimeout = .seconds(1)
+                client.requestTimeout = .seconds(5)
             } _: { it in
                 #expect(await it.send(0..<50) == PageOutcome(accepted: 50))
                 var faults = Faults()

@@ -60,7 +60,7 @@ extension TransportTests {
             try await Simulation.run(kind) { server in
                 server.faults.silence = silence
             } client: { client in
-                client.requestTimeout = .milliseconds(500)
+                client.requestTimeout = .seconds(2)
             } _: { it in
                 let outcome = await it.send(0..<10)
                 #expect(outcome.count == 10 && outcome.accepted == 0)
@@ -112,7 +112,7 @@ extension TransportTests {
             try await Simulation.run(kind) { server in
                 server.faults.stallTokens = [Hex.encode(Simulation.token(7))]
             } client: { client in
-                client.requestTimeout = .seconds(2)
+                client.requestTimeout = .seconds(5)
             } _: { it in
                 let isOver = Atomic(false)
                 async let silent = {
@@ -138,9 +138,9 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func aSlowConnectionTakesNoWorkFromTheOthers(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
-                // Of three connections the first is slow; it answers after more than a second, the others at once.
+                // Of three connections the first is slow; it answers after six seconds, the others at once.
                 server.faults.slowEvery = 3
-                server.faults.slowLatency = 1_500
+                server.faults.slowLatency = 6_000
                 server.streams = 100
             } client: { client in
                 client.lanes = 3

@@ -3,7 +3,7 @@ import Logging
 import Testing
 
 /// The implementations of `PushTransport`. Each one is a case here and goes through every test of `TransportTests`.
-enum TransportKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+enum TransportKind: String, CaseIterable, Codable, Sendable, CustomTestStringConvertible {
     case libcurl
     case nghttp2
 

@@ -42,14 +42,14 @@ extension SimulatorFixture {
 
     func broadcast(
         _ headers: [(String, String)], payload: String = update(1_763_700_000), method: String = "POST",
-        path: String = broadcastPath, authorization: String? = nil, timeout: Duration = .seconds(20)
+        path: String = broadcastPath, authorization: String? = nil, timeout: Duration = .seconds(120)
     ) async throws -> ChannelReply {
         try await send(method, simulator.url + path, authorization, headers, payload, timeout: timeout)
     }
 
     private func send(
         _ method: String, _ url: String, _ authorization: String?, _ headers: [(String, String)], _ body: String?,
-        timeout: Duration = .seconds(20)
+        timeout: Duration = .seconds(120)
     ) async throws -> ChannelReply {
         var request = HTTPRequest(method, url)
         let authorization = authorization ?? "bearer \(providerToken)"

@@ -101,7 +101,7 @@ struct SimulatorFixture {
     /// One push on a connection of its own, through libcurl.
     func push(
         _ token: String = token(1), payload: String = update(1_763_700_000), method: String = "POST",
-        path: String? = nil, headers: [(String, String)]? = nil, timeout: Duration = .seconds(20)
+        path: String? = nil, headers: [(String, String)]? = nil, timeout: Duration = .seconds(120)
     ) async throws -> Answer {
         var request = HTTPRequest(method, simulator.url + (path ?? "/3/device/\(token)"))
         request.headers = headers ?? self.headers()
@@ -129,6 +129,7 @@ struct SimulatorFixture {
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> (status: Int, text: String) {
         var request = HTTPRequest(method, (try #require(simulator.controlURL)) + "/simulator" + path)
         request.body = body.map { .bytes(Array($0.utf8)) }
+        request.timeout = .seconds(120)
         let response = try await HTTPClient().send(request)
         return (response.status, String(decoding: response.body, as: UTF8.self))
     }

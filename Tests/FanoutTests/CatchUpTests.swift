@@ -81,7 +81,7 @@ import Testing
         let isBusy = Atomic(true)
         let transport = ScriptedTransport(byLabel: { token, label, _ in
             label == "alert" && WorkerFixture.number(token) % 100 == 0 && isBusy.load(ordering: .relaxed)
-                ? WaitingTests.busy(retryAfter: 4) : .accepted
+                ? WaitingTests.busy(retryAfter: 600) : .accepted
         })
         try await fixture.withWorker(transport) {
             let alert = try await fixture.publish(label: "alert")
@@ -93,6 +93,7 @@ import Testing
             transport.letGo()
             try await fixture.swept(update)
             isBusy.store(false, ordering: .relaxed)
+            try await fixture.retryNow()
             for id in [alert, update] {
                 let ledger = try await fixture.finished(id)
                 #expect(ledger.delivered == 3 && ledger.pending == 0)

@@ -118,8 +118,8 @@ import Testing
         let word = Word { _ in .accepted }
         word.becomes { number in
             switch number {
-            // Far away: they still stand in line when the push is stopped, and when it is retried.
-            case 0..<10: .rejected(Rejection(status: 429, reason: .known(.tooManyRequests), retryAfter: 2))
+            // Far away: they still wait when the push is stopped, and when it is retried.
+            case 0..<10: .rejected(Rejection(status: 429, reason: .known(.tooManyRequests), retryAfter: 600))
             case 10..<20: .rejected(Rejection(status: 400, reason: .known(.payloadEmpty)))
             default: .accepted
             }
@@ -131,6 +131,7 @@ import Testing
             word.becomes { _ in .accepted }
             let retry = try await fixture.store.deadLetters.retry(fixture.app, id)
             #expect(retry == .taken(tokens: 20, isResumed: true))
+            try await fixture.retryNow()
             let ledger = try await fixture.finished(id)
             #expect(ledger.state == .done && ledger.delivered == 40 && ledger.failed == 0, "\(ledger)")
         }

@@ -34,7 +34,7 @@ import Testing
         let isBusy = Atomic(true)
         let transport = ScriptedTransport(byLabel: { token, label, _ in
             WorkerFixture.number(token) == 2 && label == "end" && isBusy.load(ordering: .relaxed)
-                ? WaitingTests.busy(retryAfter: 1) : .accepted
+                ? WaitingTests.busy(retryAfter: 600) : .accepted
         })
         // No worker runs yet: its sweep comes after what registers here.
         let end = try await fixture.publish(event: .end, label: "end")
@@ -49,6 +49,7 @@ import Testing
             try await fixture.untrack(channels[2])
             try await fixture.track(channels[2], 202)
             isBusy.store(false, ordering: .relaxed)
+            try await fixture.retryNow()
             return [
                 try await fixture.finished(end),
                 try await fixture.finished(try await fixture.publish(alert: false, label: "update")),
@@ -98,7 +99,7 @@ import Testing
         let isBusy = Atomic(true)
         let transport = ScriptedTransport(byLabel: { token, label, _ in
             WorkerFixture.number(token) == 0 && label == "alert" && isBusy.load(ordering: .relaxed)
-                ? WaitingTests.busy(retryAfter: 1) : .accepted
+                ? WaitingTests.busy(retryAfter: 600) : .accepted
         })
         let ledgers = try await fixture.withWorker(transport) {
             var ids = [try await fixture.publish(label: "alert")]
@@ -108,6 +109,7 @@ import Testing
             ids.append(try await fixture.publish(alert: false, label: "update"))
             try await fixture.swept(ids[2])
             isBusy.store(false, ordering: .relaxed)
+            try await fixture.retryNow()
             ids.append(try await fixture.publish(label: "later"))
             var ledgers: [Ledger] = []
             for id in ids { ledgers.append(try await fixture.finished(id)) }

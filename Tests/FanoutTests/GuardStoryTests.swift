@@ -136,6 +136,7 @@ import Testing
         let reader = fixture.store.reader()
         _ = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         reader.close()
+        try await fixture.ageEntries(.namesHigh)
         let claim = try await fixture.claimed(id, lease: .seconds(1))
         var page = Settlement(range: claim.lease.bounds)
         page.targets = 300

@@ -71,7 +71,7 @@ import Testing
         let transport = ScriptedTransport()
         transport.hold()
         let id = try await fixture.publish()
-        let ledger = try await fixture.withWorker(transport, pageSize: 200) {
+        let ledger = try await fixture.withWorker(transport, claimAfter: .seconds(10), pageSize: 200) {
             await transport.holding(pages: 4)
             let other = try await fixture.robbed(id)
             transport.letGo()

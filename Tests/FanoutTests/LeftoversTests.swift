@@ -78,6 +78,7 @@ import Testing
         let (read, _) = try await reader.read(.shardsLow, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         #expect(read.count == 1)
         reader.close()
+        try await fixture.ageEntries(.shardsLow)
         let ledger = try await fixture.withWorker(transport) { try await fixture.finished(id) }
         #expect(ledger.state == .done && ledger.delivered == 4_000)
     }
@@ -90,14 +91,18 @@ import Testing
         let id = try await fixture.publish()
         try await fixture.store.redis.send(.init("HSET", [.string(root), "n", "garbage"]))
         let epoch = RedisCommand("HGET", [.string("ll:w:{shop:match-1}:\(id)"), "0/1:e"])
-        try await fixture.withWorker(ScriptedTransport()) {
+        // The second worker has to claim what the first one leaves.
+        let claimAfter = Duration.seconds(3)
+        try await fixture.withWorker(ScriptedTransport(), claimAfter: claimAfter) {
             try await eventually("it is begun") { try await !fixture.store.redis.send(epoch).isNil }
             try await Task.sleep(for: .seconds(2))
         }
         let tasks = try await fixture.store.redis.send(epoch).integer()
         #expect(tasks <= 5, "not at full speed: begun \(tasks) times")
         try await fixture.store.redis.send(.init("HDEL", [.string(root), "n"]))
-        let ledger = try await fixture.withWorker(ScriptedTransport()) { try await fixture.finished(id) }
+        let ledger = try await fixture.withWorker(ScriptedTransport(), claimAfter: claimAfter) {
+            try await fixture.finished(id)
+        }
         #expect(ledger.delivered == 5)
     }
 
@@ -120,14 +125,20 @@ import Testing
         let reader = fixture.store.reader()
         _ = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         reader.close()
+        try await fixture.ageEntries(.namesHigh)
         let transport = ScriptedTransport()
         transport.hold()
-        let group = fixture.group(transport)
+        let group = fixture.group(transport, claimAfter: .seconds(3))
         async let running: Void = group.run()
         await transport.holding(pages: 1)
         await group.triggerGracefulShutdown()
-        // Longer than the lease, which is one second here.
-        try await Task.sleep(for: .seconds(2))
+        let deadline = RedisCommand("HGET", [.string("ll:w:{shop:match-1}:\(id)"), "0/1:d"])
+        let first = try await fixture.store.redis.send(deadline).integer()
+        try await eventually("the first lease is over, and was renewed") {
+            let now = fixture.store.time.now()
+            let renewed = try await fixture.store.redis.send(deadline).integer()
+            return now > first && renewed > now
+        }
         transport.letGo()
         try await running
         let ledger = try #require(try await fixture.store.pushes.ledger(fixture.app, id))

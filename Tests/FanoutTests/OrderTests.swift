@@ -17,7 +17,7 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func perTokenInOrderAndToTheLastState() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport(pause: .milliseconds(60), byLabel: Self.answer)
-        let groups = (0..<2).map { fixture.group(transport, "w\($0)", claimAfter: .seconds(2)) }
+        let groups = (0..<2).map { fixture.group(transport, "w\($0)", claimAfter: .seconds(10)) }
         let crowd = Crowd(fixture)
         try await crowd.gather([1_500, 60, 20, 3])
         let finals = try await withThrowingTaskGroup(of: Void.self) { tasks in

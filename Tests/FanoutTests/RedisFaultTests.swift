@@ -13,6 +13,9 @@ import Testing
         case outOfMemory, becomesReplica, forgetsScripts, killsConnections, standsStill, loadsForLong
     }
 
+    /// Longer than a busy machine keeps a worker from renewing it.
+    fileprivate static let lease = Duration.seconds(10)
+
     @Test(.timeLimit(.minutes(5)), arguments: Fault.allCases)
     func aSweepOutlivesIt(fault: Fault) async throws {
         // A cluster makes its replicas itself.
@@ -23,7 +26,7 @@ import Testing
         try await fixture.track(0..<3_000)
         let transport = ScriptedTransport()
         transport.hold()
-        let ledger = try await fixture.withWorker(transport) {
+        let ledger = try await fixture.withWorker(transport, claimAfter: Self.lease) {
             let id = try await fixture.publish()
             await transport.holding(pages: 1)
             try await fixture.strike(fault) {
@@ -73,8 +76,8 @@ extension WorkerFixture {
         case .standsStill:
             server.signal(SIGSTOP)
             try await body()
-            // Longer than the leases, which are a second here.
-            try await Task.sleep(for: .milliseconds(1_500))
+            // Nothing but time ends a lease.
+            try await Task.sleep(for: RedisFaultTests.lease + .seconds(1))
             server.signal(SIGCONT)
         case .loadsForLong:
             server.signal(SIGKILL)

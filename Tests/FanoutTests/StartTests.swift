@@ -131,7 +131,7 @@ import Testing
         let channels = try await fixture.offer(0..<4)
         let isBusy = Atomic(true)
         let transport = ScriptedTransport { _, _ in
-            isBusy.load(ordering: .relaxed) ? WaitingTests.busy(retryAfter: 1) : .accepted
+            isBusy.load(ordering: .relaxed) ? WaitingTests.busy(retryAfter: 600) : .accepted
         }
         let ledger = try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
             let id = try await fixture.begin()
@@ -143,6 +143,7 @@ import Testing
                 fixture.app, ActivityName(startTokensOf: Self.type),
                 [Removal(channel: channels[2], removedAt: nowMilliseconds())])
             isBusy.store(false, ordering: .relaxed)
+            try await fixture.retryNow()
             return try await fixture.finished(id)
         }
         #expect(ledger.targets == 4 && ledger.delivered == 2 && ledger.skipped == 2 && ledger.retries == 4)
@@ -153,11 +154,14 @@ import Testing
     @Test func aTokenToldDuringTheRetryDoesNotRepeatTheStart() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<1)
-        let transport = ScriptedTransport { _, attempt in attempt == 1 ? WaitingTests.busy() : .accepted }
+        let transport = ScriptedTransport { _, attempt in
+            attempt == 1 ? WaitingTests.busy(retryAfter: 600) : .accepted
+        }
         let ledger = try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
             let id = try await fixture.begin()
-            await transport.answered(1)
+            try await fixture.swept(id)
             transport.hold()
+            try await fixture.retryNow()
             await transport.holding(pages: 1)
             try await fixture.track(channels[0], 100)
             transport.letGo()
@@ -196,7 +200,7 @@ import Testing
         let transport = ScriptedTransport()
         let isBusy = Atomic(false)
         let waiting = ScriptedTransport { _, _ in
-            isBusy.load(ordering: .relaxed) ? WaitingTests.busy(retryAfter: 1) : .accepted
+            isBusy.load(ordering: .relaxed) ? WaitingTests.busy(retryAfter: 600) : .accepted
         }
         try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
             let first = try await fixture.finished(start)
@@ -214,6 +218,7 @@ import Testing
             try await fixture.swept(late)
             _ = try await fixture.publish(event: .end, label: "end")
             isBusy.store(false, ordering: .relaxed)
+            try await fixture.retryNow()
             #expect(try await fixture.finished(late).skipped == 3)
         }
         #expect(waiting.taken == [0: ["again"], 1: ["again"], 2: ["again"]])
@@ -336,7 +341,7 @@ import Testing
         settlement.count(.delivered, page.count)
         _ = try await fixture.store.sweeps.settle(claim.lease, for: .milliseconds(1), settlement)
         let transport = ScriptedTransport()
-        let ledger = try await fixture.withWorker(transport, claimAfter: .seconds(1), pageSize: 100) {
+        let ledger = try await fixture.withWorker(transport, claimAfter: .seconds(60), pageSize: 100) {
             try await fixture.finished(id)
         }
         #expect(ledger.targets == 500 && ledger.delivered == 500)

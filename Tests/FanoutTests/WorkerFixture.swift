@@ -70,12 +70,14 @@ struct WorkerFixture {
 
     func group(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, _ name: String = "w",
-        claimAfter: Duration = .seconds(3), minInterval: Duration = .zero, pageSize: Int = 1_000,
-        budget: HighBudget = HighBudget(), endAfter: Duration? = nil, startHold: Duration = .seconds(10)
+        claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
+        concurrency: Int = 48, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
+        startHold: Duration = .seconds(10)
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
         options.pageSize = pageSize
         options.claimAfter = claimAfter
+        options.concurrency = concurrency
         options.minInterval = minInterval
         options.budget = budget
         options.startHold = startHold
@@ -92,16 +94,19 @@ struct WorkerFixture {
         return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: Self.logger))
     }
 
-    /// Runs a worker while `body` lasts, then stops it gracefully. With a short `claimAfter` a busy machine loses leases, and
-    /// sends pages twice.
+    /// Leases last longer than a busy machine keeps a worker from its turn: a worker that loses one sends pages twice. Only a
+    /// test of what a dead worker leaves behind sets a shorter one, or calls `ageEntries`.
+    static let patience = Duration.seconds(30)
+
+    /// Runs a worker while `body` lasts, then stops it gracefully.
     func withWorker<T: Sendable>(
-        _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = .seconds(3),
-        minInterval: Duration = .zero, pageSize: Int = 1_000, budget: HighBudget = HighBudget(),
+        _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = Self.patience,
+        minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
         endAfter: Duration? = nil, startHold: Duration = .seconds(10), _ body: @Sendable () async throws -> T
     ) async throws -> T {
         let group = group(
             transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize,
-            budget: budget, endAfter: endAfter, startHold: startHold)
+            concurrency: concurrency, budget: budget, endAfter: endAfter, startHold: startHold)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {

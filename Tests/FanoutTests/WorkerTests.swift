@@ -38,9 +38,17 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<8_000)
         let (first, second) = (ScriptedTransport(), ScriptedTransport())
-        let ledger = try await fixture.withWorker(first) {
-            try await fixture.withWorker(second) {
-                try await fixture.finished(try await fixture.publish())
+        first.hold()
+        second.hold()
+        // Each has places for a part of the shards, and gets no further while its pages are held.
+        let ledger = try await fixture.withWorker(first, concurrency: 1) {
+            try await fixture.withWorker(second, concurrency: 1) {
+                let id = try await fixture.publish()
+                await first.holding(pages: 1)
+                await second.holding(pages: 1)
+                first.letGo()
+                second.letGo()
+                return try await fixture.finished(id)
             }
         }
         #expect(ledger.state == .done && ledger.targets == 8_000 && ledger.delivered == 8_000)
@@ -203,8 +211,11 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
             fixture.app, fixture.name, hint: id, owner: "dead", lease: .seconds(1))
         #expect(begun.isClaimed)
         reader.close()
+        // Longer than the dead one's lease, and than a busy machine keeps the living one from renewing its own.
         let transport = ScriptedTransport()
-        let ledger = try await fixture.withWorker(transport) { try await fixture.finished(id) }
+        let ledger = try await fixture.withWorker(transport, claimAfter: .seconds(10)) {
+            try await fixture.finished(id)
+        }
         #expect(ledger.delivered == 300 && transport.total == 300)
     }
 
@@ -212,7 +223,8 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3_000)
         let transport = ScriptedTransport()
-        let ledger = try await fixture.withWorker(transport) {
+        // The kill may take an entry with it that was on its way to the worker: it is claimed.
+        let ledger = try await fixture.withWorker(transport, claimAfter: .seconds(3)) {
             let id = try await fixture.publish()
             await transport.answered(1)
             fixture.server.signal(SIGKILL)

@@ -31,8 +31,12 @@ struct GatewayFixture: Sendable {
     }
 
     /// Starts everything, runs `body`, stops everything.
+    /// - Parameters:
+    ///   - extra: further options of redis-server.
+    ///   - patience: how long the gateway waits for Redis. A busy machine must not look like a Redis that is away; a test
+    ///     of a Redis that is silent sets a short one.
     static func run(
-        redis extra: [String] = [], replicas: ReplicaPolicy? = nil,
+        redis extra: [String] = [], replicas: ReplicaPolicy? = nil, patience: Duration = .seconds(60),
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (GatewayFixture) async throws -> Void
     ) async throws {
@@ -41,8 +45,8 @@ struct GatewayFixture: Sendable {
         let log = LogLines()
         let logger = Logger(label: "test") { _ in LogLines.Handler(lines: log) }
         var options = RedisOptions()
-        options.connectTimeout = .milliseconds(500)
-        options.commandTimeout = .milliseconds(1_500)
+        options.connectTimeout = patience
+        options.commandTimeout = patience
         let client = RedisClient(
             url: server.url, scripts: Store.scripts, options: options,
             logger: Logger(label: "redis") { _ in SwiftLogNoOpLogHandler() })
@@ -80,7 +84,8 @@ struct GatewayFixture: Sendable {
         var headers = headers + [("Content-Type", "application/json")]
         if let user { headers.append(("Authorization", "Basic " + Base64.encode(user.utf8))) }
         let request = HTTPRequest(
-            method, "http://127.0.0.1:\(port)\(path)", headers: headers, body: body.map { .bytes(Array($0.utf8)) })
+            method, "http://127.0.0.1:\(port)\(path)", headers: headers, body: body.map { .bytes(Array($0.utf8)) },
+            timeout: .seconds(120))
         return Reply(try await HTTPClient().send(request))
     }
 

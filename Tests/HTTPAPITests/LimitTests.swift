@@ -1,5 +1,6 @@
 import LiveActivity
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -14,9 +15,12 @@ import Testing
             let silent = try Socket(port: gateway.port)
             let half = try Socket(port: gateway.port)
             half.send("GET /healthz HTTP/1.1\r\nHost:")
-            let used = try Socket(port: gateway.port)
-            used.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-            #expect(await used.readToEnd().hasPrefix("HTTP/1.1 200 OK"))
+            // On a busy machine a connection may be closed before its request is there.
+            try await eventually("a connection is closed after its answer") {
+                let used = try Socket(port: gateway.port)
+                used.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                return await used.readToEnd().hasPrefix("HTTP/1.1 200 OK")
+            }
             #expect(await silent.readToEnd() == "")
             // Whatever the server says to half a request, it ends it.
             _ = await half.readToEnd()

@@ -133,7 +133,7 @@ import Testing
                         "Basic " + Base64.encode("\(GatewayFixture.key):\(GatewayFixture.masterSecret)".utf8)
                     ),
                     ("Expect", ""),
-                ], body: body)
+                ], body: body, timeout: .seconds(120))
             let reply = Reply(try await HTTPClient().send(request))
             #expect(reply.status == 200)
             #expect(

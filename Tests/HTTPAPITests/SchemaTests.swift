@@ -2,6 +2,7 @@ import LiveActivity
 import Redis
 import Store
 import StrictJSON
+import Synchronization
 import Testing
 
 @testable import HTTPAPI
@@ -75,12 +76,20 @@ import Testing
     @Test func `another gateway's change is seen, and one from a newer version is not compared`() async throws {
         try await GatewayFixture.run { gateway in
             let (store, app) = (gateway.store, try gateway.app)
-            let book = SchemaBook(store.schemas)
+            let start = ContinuousClock.now
+            let passed = Mutex(Duration.zero)
+            let book = SchemaBook(store.schemas, now: { start + passed.withLock { $0 } })
             #expect(try await book.page(app).types.isEmpty)
             _ = try await store.schemas.set(app, type: "Match", document: Array(match.utf8))
+            passed.withLock { $0 = .milliseconds(999) }
             #expect(try await book.page(app).types.isEmpty, "for a second")
-            book.forget(app)
+            passed.withLock { $0 = .seconds(1) }
             #expect(try await book.page(app).type(for: try ActivityName("match-7")) == "Match")
+            _ = try await store.schemas.set(
+                app, type: "Match", document: Array(#"{"content_state":true,"names":["cup-*"]}"#.utf8))
+            #expect(try await book.page(app).type(for: try ActivityName("match-7")) == "Match")
+            book.forget(app)
+            #expect(try await book.page(app).type(for: try ActivityName("match-7")) == nil, "its own change, at once")
             _ = try await store.schemas.set(
                 app, type: "New", document: Array(#"{"content_state":{"pattern":"x"},"names":["n"]}"#.utf8))
             try await store.schemas.describe(app, try ActivityName("new-1"), type: "New")

@@ -2,7 +2,7 @@
     import Glibc
 #endif
 
-/// A blocking TCP connection to loopback; reads run on threads of their own and give up after ten seconds.
+/// A blocking TCP connection to loopback; reads run on threads of their own and give up after two minutes.
 final class Socket: Sendable {
     struct Failure: Error {}
 
@@ -11,7 +11,7 @@ final class Socket: Sendable {
     /// `receiveBuffer`: bytes that the kernel keeps unread; 0 = as it likes.
     init(port: Int, receiveBuffer: Int32 = 0) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var limit = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         if receiveBuffer > 0 {
             var size = receiveBuffer
@@ -51,13 +51,13 @@ final class Socket: Sendable {
         }
     }
 
-    /// Waits, without reading, until the peer has closed; false after 30 seconds.
+    /// Waits, without reading, until the peer has closed; false after two minutes.
     func closedByPeer() async -> Bool {
         let descriptor = self.descriptor
         return await withCheckedContinuation { continuation in
             Reading {
                 var state = pollfd(fd: descriptor, events: 0x2000 /* POLLRDHUP */, revents: 0)
-                continuation.resume(returning: poll(&state, 1, 30_000) == 1)
+                continuation.resume(returning: poll(&state, 1, 120_000) == 1)
             }.start()
         }
     }

@@ -22,7 +22,7 @@ import Testing
 
     @Test func aBlockedReadWakesWhenAnEntryComes() async throws {
         // Longer than the command timeout: the wait is added to it.
-        let (server, redis, connection) = try await start(.impatient)
+        let (server, redis, connection) = try await start(.impatientForReplies)
         async let reply = connection.send(Self.read, blockingFor: .seconds(20))
         try await untilBlocked(redis)
         try await Task.sleep(for: .milliseconds(500))

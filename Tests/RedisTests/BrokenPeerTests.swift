@@ -7,7 +7,7 @@ import Testing
     /// What comes of one command against a peer that answers `answer`.
     private func outcome(
         _ answer: String?, after: FakeServer.After = .hold, greeting: String = FakeServer.greeting,
-        options: RedisOptions = .impatient
+        options: RedisOptions = .patient
     ) async throws -> RedisError? {
         let server = try FakeServer(greeting: greeting, answer: answer, after: after)
         defer { server.stop() }
@@ -38,9 +38,7 @@ import Testing
 
     @Test func aStringThatNeverEndsIsCutOff() async throws {
         let flood = FakeServer.After.flood([UInt8](repeating: 0x41, count: 1 << 20))
-        var options = RedisOptions()
-        options.commandTimeout = .seconds(60)
-        let error = try await outcome("$99999999999\r\n", after: flood, options: options)
+        let error = try await outcome("$99999999999\r\n", after: flood)
         guard case .unexpectedReply = error else {
             Issue.record("\(error as Any)")
             return
@@ -50,7 +48,7 @@ import Testing
     @Test(arguments: ["$99999999999\r\n", "$5\r\nab", "*3\r\n:1\r\n", "+OK"])
     func aReplyThatStopsHalfWayIsLost(answer: String) async throws {
         for after in [FakeServer.After.hold, .close] {
-            guard case .lost = try await outcome(answer, after: after) else {
+            guard case .lost = try await outcome(answer, after: after, options: .impatientForReplies) else {
                 Issue.record("\(answer)")
                 continue
             }
@@ -60,7 +58,7 @@ import Testing
     @Test func moreRepliesThanAskedForCloseTheConnection() async throws {
         let server = try FakeServer(answer: "+OK\r\n+OK\r\n")
         defer { server.stop() }
-        let redis = RedisClient(url: try server.url, connections: 1, options: .impatient, logger: quiet)
+        let redis = RedisClient(url: try server.url, connections: 1, options: .patient, logger: quiet)
         // The first reply is good; the second belongs to nobody, and must not become the answer to the next command.
         #expect(try await redis.send(RedisCommand("PING")).string() == "OK")
         #expect(try await redis.send(RedisCommand("PING")).string() == "OK")
@@ -78,7 +76,7 @@ import Testing
     }
 
     @Test func aSilentServerIsUnreachableInTime() async throws {
-        let error = try await outcome(nil, greeting: "")
+        let error = try await outcome(nil, greeting: "", options: .impatient)
         guard case .unreachable(let why) = error else {
             Issue.record("\(error as Any)")
             return

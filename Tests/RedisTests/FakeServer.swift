@@ -63,7 +63,23 @@ final class FakeServer: Sendable {
 }
 
 extension RedisOptions {
-    /// For tests that wait for a timeout.
+    /// For tests that wait for a reply that does not come. The connection itself is made, however busy the machine is.
+    static var impatientForReplies: RedisOptions {
+        var options = RedisOptions()
+        options.connectTimeout = .seconds(60)
+        options.commandTimeout = .milliseconds(300)
+        return options
+    }
+
+    /// No step takes too long for these.
+    static var patient: RedisOptions {
+        var options = RedisOptions()
+        options.connectTimeout = .seconds(60)
+        options.commandTimeout = .seconds(60)
+        return options
+    }
+
+    /// For tests of a server that is silent from the beginning. On a busy machine a server that is well may miss these times too.
     static var impatient: RedisOptions {
         var options = RedisOptions()
         options.connectTimeout = .milliseconds(300)

@@ -60,7 +60,7 @@ import Testing
     @Test func aServerThatStopsAnsweringTimesOutAndIsUsedAgain() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, connections: 1, options: .impatient, logger: quiet)
-        try await redis.ping()
+        try await eventually { try await redis.answers }
         server.signal(SIGSTOP)
         let error = await #expect(throws: RedisError.self) { try await redis.send(RedisCommand("SET", ["k", "v"])) }
         guard case .lost(let why) = error else {

@@ -32,29 +32,34 @@ public final class ClusterServers: Sendable {
     ) async throws -> ClusterServers {
         var servers: [RedisServer] = []
         for _ in 0..<(replicated ? 2 * primaries : primaries) {
-            servers.append(try await node(append: append))
+            servers.append(try await node(append: append, nodeTimeout: replicated ? 3_000 : 15_000))
         }
         let cluster = ClusterServers(servers, primaries: primaries)
         try await cluster.form()
         return cluster
     }
 
-    /// A server that is a node, which the others give up after a second and not after 15. Of its two ports one may be taken
-    /// by somebody else at this very moment; then it gets others.
-    static func node(append: Bool = false, extra: [String] = []) async throws -> RedisServer {
+    /// A server that is a node. Of its two ports one may be taken by somebody else at this very moment; then it gets others.
+    /// `nodeTimeout`: after so many milliseconds of silence the others give it up. On a busy machine a short one makes them
+    /// give up a node that is well; only where a replica is to take over is it worth that.
+    static func node(
+        append: Bool = false, nodeTimeout: Int = 15_000, extra: [String] = []
+    ) async throws -> RedisServer {
         for _ in 0..<4 {
             do {
-                return try await RedisServer.start(append: append, tcp: true, extra: try arguments() + extra)
+                return try await RedisServer.start(
+                    append: append, tcp: true, extra: try arguments(nodeTimeout: nodeTimeout) + extra)
             } catch RedisServerError.failed {}
         }
-        return try await RedisServer.start(append: append, tcp: true, extra: try arguments() + extra)
+        return try await RedisServer.start(
+            append: append, tcp: true, extra: try arguments(nodeTimeout: nodeTimeout) + extra)
     }
 
     /// What makes a server a node, with a port of its own for its talk with the others.
-    public static func arguments() throws -> [String] {
+    public static func arguments(nodeTimeout: Int = 1_000) throws -> [String] {
         [
             "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", "\(try freePort())",
-            "--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0",
+            "--cluster-node-timeout", "\(nodeTimeout)", "--cluster-replica-validity-factor", "0",
             "--repl-diskless-sync-delay", "0",
         ]
     }

@@ -1,0 +1,34 @@
+import LiveActivity
+import Redis
+import Testing
+
+@testable import Store
+
+/// Times that pass because a test says so.
+extension WorkerFixture {
+    /// An hour has passed since a worker that is dead read its entries: the next worker claims them as it starts.
+    func ageEntries(_ stream: WorkStream) async throws {
+        let key = RedisArgument.string(store.registry.keys.stream(app, stream))
+        let group = RedisArgument.string(WorkQueue.group)
+        let pending = try await store.redis.send(RedisCommand("XPENDING", [key, group, "-", "+", "100"])).array()
+        #expect(!pending.isEmpty, "nobody has read an entry")
+        for entry in pending {
+            let (id, consumer) = (try entry[0].string(), try entry[1].string())
+            try await store.redis.send(
+                RedisCommand(
+                    "XCLAIM", [key, group, .string(consumer), "0", .string(id), "IDLE", "3600000", "JUSTID"]))
+        }
+    }
+
+    /// The attempts of the name's waiting channels are due now, whatever time APNs named. Until a test calls this, a
+    /// `Retry-After` of minutes keeps them waiting, however slow the machine is.
+    func retryNow() async throws {
+        let line = RedisArgument.string("ll:r:{\(app):\(name)}")
+        let channels = try await store.redis.send(RedisCommand("ZRANGE", [line, "0", "-1"])).array()
+        #expect(!channels.isEmpty, "no channel waits")
+        for channel in channels {
+            try await store.redis.send(RedisCommand("ZADD", [line, "XX", "1", .bytes(try channel.bytes())]))
+        }
+        try await store.queue.schedule(.retries(app, name, .high), due: nowMilliseconds())
+    }
+}
