@@ -14,6 +14,8 @@ struct Liveness: Sendable, Hashable {
     let timeout: Int64
     private(set) var lastHeard: Int64
     private(set) var pingedAt: Int64?
+    /// `retire` was said: requests in flight have their own deadlines, and nothing else is left to do.
+    private var isGivenUp = false
 
     init(timeout: Int64, now: Int64) {
         self.timeout = timeout
@@ -33,13 +35,18 @@ struct Liveness: Sendable, Hashable {
 
     /// When there is something to do next if nothing comes before. `isWaiting`: requests are in flight.
     func next(isWaiting: Bool) -> Int64 {
+        // A time that has passed would keep the lane awake.
+        if isGivenUp { return .max }
         if let pingedAt { return pingedAt + patience(isWaiting) }
         return lastHeard + (isWaiting ? patience(true) : Self.quietMilliseconds)
     }
 
     mutating func action(now: Int64, isWaiting: Bool) -> Action? {
         guard now >= next(isWaiting: isWaiting) else { return nil }
-        guard pingedAt == nil else { return .retire }
+        guard pingedAt == nil else {
+            isGivenUp = true
+            return .retire
+        }
         pingedAt = now
         return .ping
     }

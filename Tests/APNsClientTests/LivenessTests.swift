@@ -51,6 +51,17 @@ import Testing
         #expect(liveness.next(isWaiting: true) == 202_500)
     }
 
+    /// A lane sleeps until the next time that something is due: what is always due would keep it awake.
+    @Test func `a connection that was given up costs its lane no more turns`() {
+        var (now, turns): (Int64, Int) = (1_000, 0)
+        while now < 21_000, turns < 1_000 {
+            turns += 1
+            now = max(now, min(21_000, liveness.next(isWaiting: true)))
+            _ = liveness.action(now: now, isWaiting: true)
+        }
+        #expect(turns == 3, "the PING, the end of its patience, the end of the requests")
+    }
+
     @Test func aRequestDoesNotExcuseAPingWithoutAnAnswer() {
         let due = 1_000 + Liveness.quietMilliseconds
         #expect(liveness.action(now: due, isWaiting: false) == .ping)
