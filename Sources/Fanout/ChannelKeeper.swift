@@ -25,20 +25,21 @@ struct ChannelKeeper: Sendable {
     /// Epoch milliseconds.
     func clock() -> Int64 { store.time.now() + ahead }
 
-    /// One turn: what is due now. Errors of Redis end it; what was due still is.
-    func tick() async {
+    /// One turn for an app: what is due now. Errors of Redis end it; what was due still is.
+    func tick(_ key: AppKey) async {
+        guard let app = apps[key] else { return }
         do throws(StoreError) {
-            var due: [AppKey: [ActivityName]] = [:]
-            for (app, name) in try await store.broadcasts.due(now: clock(), limit: Self.turn) {
-                due[app, default: []].append(name)
+            let (names, dropped) = try await store.broadcasts.due(key, now: clock(), limit: Self.turn)
+            if dropped > 0 {
+                logger.error(
+                    "names that no version writes are dropped from the timer of broadcast channels",
+                    metadata: ["app": "\(key)", "names": "\(dropped)"])
             }
-            for (key, names) in due {
-                guard let app = apps[key] else { continue }
-                if let channels = app.broadcasts {
-                    try await work(Turn(keeper: self, app: app.key, channels: channels), names)
-                } else {
-                    try await decline(app.key, names)
-                }
+            if names.isEmpty { return }
+            if let channels = app.broadcasts {
+                try await work(Turn(keeper: self, app: key, channels: channels), names)
+            } else {
+                try await decline(key, names)
             }
         } catch {
             logger.debug("channels: Redis is away: \(error)")
@@ -69,7 +70,17 @@ struct ChannelKeeper: Sendable {
             guard try await store.broadcasts.renew(lease, for: Self.lease) else { return }
             let until = clock() + Self.lease.milliseconds
             try await store.broadcasts.take(turn.app, name, until: until)
-            switch try await turn.attend(name, lease, &known) {
+            let outcome: Turn.Outcome
+            do throws(StoreError) {
+                outcome = try await turn.attend(name, lease, &known)
+            } catch {
+                if error.isPassing { throw error }
+                // A record that cannot be read must not keep the names behind it waiting.
+                logger.error("a name's broadcast channel: \(error)", metadata: turn.metadata)
+                try await store.broadcasts.take(turn.app, name, until: clock() + Self.restAfterRefusal.milliseconds)
+                continue
+            }
+            switch outcome {
             case .done: try await store.broadcasts.done(turn.app, name, takenUntil: until)
             case .later(let at): try await store.broadcasts.take(turn.app, name, until: at)
             case .failed(let error): try await note(error, turn, name)

@@ -180,11 +180,10 @@ struct Sweeper: Sendable {
         try await store.queue.schedule(.retries(app, name, priority), due: due)
     }
 
-    /// Shards of the active push that no stream and no worker holds any more; only an emptied stream can have lost them.
+    /// Shards of the active push that no stream, no timer and no worker holds any more: their entries were lost.
     private func putBackShards(_ item: WorkItem, _ push: PushID) async throws(StoreError) {
-        guard try await store.queue.depth([item.app]).allSatisfy({ $0.shardTasks == 0 }) else { return }
-        let lost = try await store.sweeps.unfinishedShards(item.app, item.name, push)
-        try await store.queue.add(
-            lost.map { WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: $0) })
+        let shards = try await store.sweeps.unfinishedShards(item.app, item.name, push)
+            .map { WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: $0) }
+        try await store.queue.add(try await store.queue.withoutEntry(shards))
     }
 }

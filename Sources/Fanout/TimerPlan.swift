@@ -1,15 +1,16 @@
+import LiveActivity
 import Store
 
 /// What a worker does by the timers in Redis, and how long it may sleep: no clock and no I/O in it. All times are epoch
 /// milliseconds of Redis's clock.
 struct TimerPlan: Sendable {
-    enum Chore: CaseIterable, Sendable {
+    enum Chore: Hashable, Sendable {
         /// Retries, rests and pauses that are over go back to their streams.
         case tasks
         /// Schedules become pushes.
         case schedules
-        /// Broadcast channels are made and deleted.
-        case channels
+        /// Broadcast channels of an app are made and deleted. A chore for each app: APNs may be slow to answer one of them.
+        case channels(AppKey)
         /// Cards that are old enough are ended.
         case ends
 
@@ -36,8 +37,7 @@ struct TimerPlan: Sendable {
     mutating func look(_ next: NextDue?, now: Int64) -> (begin: [Chore], wake: Int64) {
         var begin: [Chore] = []
         var wake = now + Self.longestSleep
-        for chore in Chore.allCases where !running.contains(chore) {
-            guard let due = next?[chore] else { continue }
+        for (chore, due) in next?.chores ?? [] where !running.contains(chore) {
             let at = max(due, notBefore[chore] ?? .min)
             if at <= now {
                 running.insert(chore)
@@ -56,12 +56,9 @@ struct TimerPlan: Sendable {
 }
 
 extension NextDue {
-    subscript(_ chore: TimerPlan.Chore) -> Int64? {
-        switch chore {
-        case .tasks: task
-        case .schedules: schedule
-        case .channels: channel
-        case .ends: end
-        }
+    /// What waits, and until when.
+    fileprivate var chores: [(TimerPlan.Chore, due: Int64)] {
+        let single: [(TimerPlan.Chore, Int64?)] = [(.tasks, task), (.schedules, schedule), (.ends, end)]
+        return single.compactMap { chore, due in due.map { (chore, $0) } } + channels.map { (.channels($0), $1) }
     }
 }

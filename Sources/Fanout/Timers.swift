@@ -38,9 +38,13 @@ struct Timers: Sendable {
                 await every(.seconds(10)) {
                     await quietly { () async throws(StoreError) in
                         let now = store.time.now()
-                        let woken = try await store.queue.reconcile(before: now - 30_000, now: now, limit: 1_000)
-                        if woken > 0 {
-                            logger.info("names that had waited were woken", metadata: ["names": "\(woken)"])
+                        let found = try await store.queue.reconcile(apps, before: now - 30_000, now: now, limit: 256)
+                        if found.woken > 0 {
+                            logger.info("names that had waited were woken", metadata: ["names": "\(found.woken)"])
+                        }
+                        if found.dropped > 0 {
+                            logger.error(
+                                "names that no version writes are dropped", metadata: ["names": "\(found.dropped)"])
                         }
                     }
                 }
@@ -112,7 +116,7 @@ struct Timers: Sendable {
                 _ = try await store.queue.moveDue(apps, now: store.time.now(), limit: 256)
             }
         case .schedules: await ScheduleTimer(store: store, apps: apps, logger: logger).run()
-        case .channels: await channels.tick()
+        case .channels(let app): await channels.tick(app)
         case .ends: await ends.run()
         }
     }

@@ -73,7 +73,8 @@ public final class RedisClient: Sendable {
     /// All commands in one round trip on one connection; error replies stay in their place. In a cluster one round trip with
     /// each node, all at once: commands with one key, or with keys that stay together, run in their order, others in none.
     ///
-    /// A script that the server has lost (SCRIPT FLUSH, restart) is loaded and its command alone repeated, after the rest.
+    /// A script that the server has lost (SCRIPT FLUSH, restart) is loaded and its command alone repeated, after the rest. Where
+    /// the order matters, the pipeline runs in steps.
     public func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
         switch servers {
         case .one(let node): try await node.pipeline(commands)
@@ -83,11 +84,16 @@ public final class RedisClient: Sendable {
 
     /// The same in steps: those before an index of `boundaries`, which ascend, have been executed when those from it on begin. One
     /// server does that in a single round trip; a cluster takes one for each step, and sends nothing behind a step with an error
-    /// reply, which then stands in the place of the rest: one node may refuse what the others would build on.
+    /// reply, which then stands in the place of the rest: one node may refuse what the others would build on. One server that has
+    /// lost a script executes the steps behind it twice, the second time in order: they must bear that.
     public func pipeline(
         _ commands: [RedisCommand], inStepsAt boundaries: [Int]
     ) async throws(RedisError) -> [RedisReply] {
-        guard case .cluster(let cluster) = servers else { return try await pipeline(commands) }
+        let cluster: RedisCluster
+        switch servers {
+        case .one(let node): return try await node.pipeline(commands, inStepsAt: boundaries)
+        case .cluster(let servers): cluster = servers
+        }
         var replies: [RedisReply] = []
         for end in boundaries + [commands.count] where end > replies.count {
             do throws(RedisError) {

@@ -22,8 +22,11 @@ final class RedisNode: Sendable {
 
     /// All commands in one round trip on one connection; error replies stay in their place.
     ///
-    /// A script that the server has lost (SCRIPT FLUSH, restart) is loaded and its command alone repeated, after the rest.
-    func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
+    /// A script that the server has lost (SCRIPT FLUSH, restart) is loaded and its command repeated, after the rest of its step.
+    /// The commands of later steps, which were executed before it, are repeated behind it.
+    func pipeline(
+        _ commands: [RedisCommand], inStepsAt boundaries: [Int] = []
+    ) async throws(RedisError) -> [RedisReply] {
         guard !commands.isEmpty else { return [] }
         var bytes: [UInt8] = []
         if commands.count == 1 {
@@ -34,14 +37,25 @@ final class RedisNode: Sendable {
         }
         var replies = try await leastLoaded.exchange(bytes, replies: commands.count).replies(commands.count)
         let forgotten = commands.indices.filter { commands[$0].script != nil && replies[$0].isMissingScript }
-        guard !forgotten.isEmpty else { return replies }
-        bytes = forgotten.flatMap { index in
-            (commands[index].script?.script.loadCommand.encoded ?? []) + commands[index].encoded
+        guard let first = forgotten.first else { return replies }
+        let laterSteps = (boundaries.first { $0 > first } ?? commands.count)..<commands.count
+        bytes = []
+        var count = 0
+        for index in forgotten.filter({ !laterSteps.contains($0) }) + laterSteps {
+            // Loaded each time: another connection may have flushed them again.
+            if let script = commands[index].script?.script {
+                bytes += script.loadCommand.encoded
+                count += 1
+            }
+            bytes += commands[index].encoded
+            count += 1
         }
-        let repeated = try await leastLoaded.exchange(bytes, replies: 2 * forgotten.count).replies(2 * forgotten.count)
-        for (position, index) in forgotten.enumerated() {
+        var repeated = try await leastLoaded.exchange(bytes, replies: count).replies(count)[...]
+        for index in forgotten.filter({ !laterSteps.contains($0) }) + laterSteps {
             // A script that does not compile says so in the reply to SCRIPT LOAD.
-            replies[index] = repeated[2 * position].error == nil ? repeated[2 * position + 1] : repeated[2 * position]
+            let loading = commands[index].script == nil ? nil : repeated.removeFirst()
+            let reply = repeated.removeFirst()
+            replies[index] = loading?.error == nil ? reply : loading ?? reply
         }
         return replies
     }

@@ -42,16 +42,18 @@ extension Broadcasts {
         case wanted
     }
 
-    /// Names with work that is due, at most `limit`. They stay in the set.
-    public func due(now: Int64, limit: Int) async throws(StoreError) -> [(app: AppKey, name: ActivityName)] {
+    /// An app's names with work that is due, at most `limit`. They stay in the set. Entries that no version writes are removed, so
+    /// that they do not keep the others waiting; `dropped` counts them.
+    public func due(
+        _ app: AppKey, now: Int64, limit: Int
+    ) async throws(StoreError) -> (names: [ActivityName], dropped: Int) {
+        let timers = RedisArgument.string(keys.broadcastTimers(app))
         let reply = try await redis.run([
-            RedisCommand(
-                "ZRANGEBYSCORE", [.string(keys.broadcastTimers), "-inf", .int(now), "LIMIT", "0", .int(limit)])
+            RedisCommand("ZRANGEBYSCORE", [timers, "-inf", .int(now), "LIMIT", "0", .int(limit)])
         ])[0]
-        let routes = try redisErrors { () throws(RedisError) in
-            try reply.array().map { (route) throws(RedisError) in try route.string() }
-        }
-        return routes.compactMap { WorkQueue.appAndName($0).map { (app: $0.0, name: $0.1) } }
+        let (names, unreadable) = try redisErrors { () throws(RedisError) in try reply.names() }
+        if !unreadable.isEmpty { _ = try await redis.run([RedisCommand("ZREM", [timers] + unreadable)]) }
+        return (names, unreadable.count)
     }
 
     /// Puts the work on a name off to `at`; returns what `done` must be told. The record is read after this: who changes it
@@ -64,8 +66,8 @@ extension Broadcasts {
     public func done(_ app: AppKey, _ name: ActivityName, takenUntil at: Int64) async throws(StoreError) {
         _ = try await redis.run([
             RedisCommand(
-                Lua.queueForget, keys: [.string(keys.broadcastTimers)],
-                arguments: [.string(WorkQueue.route(app, name)), .string("\(at)")])
+                Lua.queueForget, keys: [.string(keys.broadcastTimers(app))],
+                arguments: [.string(name.rawValue), .string("\(at)")])
         ])
     }
 

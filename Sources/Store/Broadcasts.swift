@@ -97,7 +97,7 @@ public struct Broadcasts: Sendable {
     /// Work on a name's channel is due at `at` (epoch ms): sooner or later than it stood.
     func wake(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
         _ = try await redis.run([
-            RedisCommand("ZADD", [.string(keys.broadcastTimers), .int(at), .string(WorkQueue.route(app, name))])
+            RedisCommand("ZADD", [.string(keys.broadcastTimers(app)), .int(at), .string(name.rawValue)])
         ])
     }
 }

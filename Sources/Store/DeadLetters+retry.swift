@@ -19,7 +19,7 @@ extension DeadLetters {
         let now = clock()
         let retries = WorkItem.retries(app, name, record.priority)
         _ = try await redis.run([
-            RedisCommand("ZADD", [.string(keys.open), .int(now), .string(WorkQueue.route(app, name))])
+            RedisCommand("ZADD", [.string(keys.open(app)), .int(now), .string(name.rawValue)])
         ])
         try await queue.schedule(retries, due: now + 30_000)
         let answer = try await redis.run([

@@ -13,6 +13,6 @@ extension Keyspace {
     func broadcastForeign(_ app: AppKey) -> String { "\(prefix):bcf:{\(app)}" }
     /// How many of the app's broadcasts went how.
     func broadcastCounts(_ app: AppKey) -> String { "\(prefix):bct:{\(app)}" }
-    /// Names whose channel is to be made or deleted, by time (ms).
-    var broadcastTimers: String { "\(prefix):{q}:bc" }
+    /// An app's names whose channel is to be made or deleted, by time (ms).
+    func broadcastTimers(_ app: AppKey) -> String { "\(prefix):{q}:\(app):bc" }
 }

@@ -74,6 +74,6 @@ public struct Keyspace: Sendable {
     func endsAfter(_ app: AppKey) -> String { "\(prefix):{q}:\(app):end:after" }
     /// One schedule.
     func schedule(_ app: AppKey, _ id: PushID) -> String { "\(prefix):at:{\(app):\(id)}" }
-    /// Names with committed work, by the time of the last commit: what the reconciler looks through.
-    var open: String { "\(prefix):{q}:open" }
+    /// An app's names with committed work, by the time of the last commit or look: what the reconciler looks through.
+    func open(_ app: AppKey) -> String { "\(prefix):{q}:\(app):open" }
 }

@@ -37,6 +37,7 @@ enum Lua {
     static let broadcastTake = sharing("broadcast-take-3", PackageResources.broadcast_take_3_lua)
     static let broadcastSettle = sharing("broadcast-settle-3", PackageResources.broadcast_settle_3_lua)
     static let broadcastForeign = script("broadcast-foreign-2", PackageResources.broadcast_foreign_2_lua)
+    static let queueLook = script("queue-look-1", PackageResources.queue_look_1_lua)
     static let queueForget = script("queue-forget-1", PackageResources.queue_forget_1_lua)
     static let scheduleCreate = script("schedule-create-1", PackageResources.schedule_create_1_lua)
     static let scheduleQueue = script("schedule-queue-1", PackageResources.schedule_queue_1_lua)
@@ -69,6 +70,7 @@ enum Lua {
         owedStrike,
         queueDue,
         queueForget,
+        queueLook,
         deadRetry,
         guardCount,
         quarantineForget,

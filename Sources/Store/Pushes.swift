@@ -51,7 +51,8 @@ public struct Pushes: Sendable {
         let route = WorkQueue.route(app, publish.name)
         let marks = [
             RedisCommand("SET", [.string(keys.index(id)), .string(route), "PX", .int(Self.retention.milliseconds)]),
-            RedisCommand("ZADD", [.string(keys.open), .int(now ?? time.now()), .string(route)]),
+            RedisCommand(
+                "ZADD", [.string(keys.open(app)), .int(now ?? time.now()), .string(publish.name.rawValue)]),
         ]
         let entry = WorkQueue.add(
             keys, WorkItem(app: app, name: publish.name, push: id, priority: publish.priority, part: .name))
@@ -96,7 +97,7 @@ public struct Pushes: Sendable {
             elsewhere: [
                 ReplicaWait.proof(keys.index(id), life: Self.retention.milliseconds),
                 // The reconciler looks at the name a millisecond later.
-                ReplicaWait.proof(keys.open, member: WorkQueue.route(app, publish.name), shift: 1),
+                ReplicaWait.proof(keys.open(app), member: publish.name.rawValue, shift: 1),
             ])
     }
 

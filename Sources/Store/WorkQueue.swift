@@ -17,15 +17,17 @@ public struct NextDue: Sendable, Hashable {
     /// Work that was put off: it goes back to its stream.
     public var task: Int64?
     public var schedule: Int64?
-    /// A broadcast channel that is to be made or deleted.
-    public var channel: Int64?
+    /// By app, a broadcast channel that is to be made or deleted.
+    public var channels: [AppKey: Int64]
     /// A name of whose cards some are to be ended by themselves.
     public var end: Int64?
 
-    public init(task: Int64? = nil, schedule: Int64? = nil, channel: Int64? = nil, end: Int64? = nil) {
+    public init(
+        task: Int64? = nil, schedule: Int64? = nil, channels: [AppKey: Int64] = [:], end: Int64? = nil
+    ) {
         self.task = task
         self.schedule = schedule
-        self.channel = channel
+        self.channels = channels
         self.end = end
     }
 }

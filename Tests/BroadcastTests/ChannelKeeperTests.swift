@@ -2,6 +2,7 @@ import APNsClient
 import APNsSimulator
 import APNsWire
 import LiveActivity
+import Redis
 import Store
 import Testing
 
@@ -15,7 +16,7 @@ struct ChannelKeeperTests {
             let name = try it.name()
             let asked = try await it.store.broadcasts.want(it.app, name, .newest, now: it.now)
             #expect(asked == BroadcastChannel(state: .wanted, storage: .newest))
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             let channel = try #require(try await it.channel(name))
             #expect(channel.state == .live && channel.storage == .newest && channel.createdAt != nil)
             #expect(it.atAPNs == [channel.id?.rawValue])
@@ -27,9 +28,28 @@ struct ChannelKeeperTests {
             // Asked for again, also with another storage, it stays; nothing is left to do.
             let again = try await it.store.broadcasts.want(it.app, name, .none, now: it.now)
             #expect(again == channel)
-            await it.keeper(later: .seconds(600)).tick()
+            await it.keeper(later: .seconds(600)).tick(it.app)
             #expect(it.simulator.snapshot().broadcasts.created == 1)
-            #expect(try await it.store.broadcasts.due(now: .max, limit: 10).isEmpty)
+            #expect(try await it.store.broadcasts.due(it.app, now: .max, limit: 10).names.isEmpty)
+        }
+    }
+
+    /// More names than one turn takes, all due earlier: of an app that this worker does not serve, and what nobody can read.
+    @Test func `names that cannot be served keep no other from its channel`() async throws {
+        try await Stage.run { it in
+            let other = try AppKey("other")
+            for number in 0..<2 * ChannelKeeper.turn {
+                _ = try await it.store.broadcasts.want(other, try it.name("theirs-\(number)"), .none, now: 1)
+            }
+            let name = try it.name("\u{301}match")
+            let unreadable = (0..<2 * ChannelKeeper.turn).flatMap { ["1", RedisArgument.bytes([0xFF, UInt8($0)])] }
+            try await it.store.redis.send(RedisCommand("ZADD", ["ll:{q}:app:bc"] + unreadable))
+            let broken = try it.name("broken")
+            _ = try await it.store.broadcasts.want(it.app, broken, .none, now: 2)
+            try await it.store.redis.send(RedisCommand("HSET", ["ll:bc:{app:broken}", "state", "?"]))
+            try await it.want(name)
+            for _ in 0..<3 { await it.keeper().tick(it.app) }
+            #expect(try await it.channel(name)?.state == .live)
         }
     }
 
@@ -39,7 +59,7 @@ struct ChannelKeeperTests {
             for number in 0..<20 { try await it.want(try it.name("match-\(number)")) }
             for _ in 0..<50 where it.atAPNs.count < 20 {
                 await withDiscardingTaskGroup { group in
-                    for worker in ["one", "two", "three"] { group.addTask { await it.keeper(worker).tick() } }
+                    for worker in ["one", "two", "three"] { group.addTask { await it.keeper(worker).tick(it.app) } }
                 }
             }
             #expect(it.simulator.snapshot().broadcasts.created == 20)
@@ -53,10 +73,10 @@ struct ChannelKeeperTests {
             let (name, other) = (try it.name(), try it.name("match-43"))
             try await it.want(name)
             try await it.want(other)
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             #expect(try await it.store.broadcasts.discard(it.app, name, now: it.now))
             #expect(try await it.channel(name)?.state == .deleting)
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             #expect(try await it.channel(name) == nil)
             #expect(it.atAPNs == [try await it.channel(other)?.id?.rawValue])
             #expect(try await it.store.broadcasts.count(it.app).own == 1)
@@ -65,9 +85,9 @@ struct ChannelKeeperTests {
             // Given up before it was made.
             try await it.want(name)
             #expect(try await it.store.broadcasts.discard(it.app, name, now: it.now))
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             #expect(it.simulator.snapshot().broadcasts.created == 2)
-            #expect(try await it.store.broadcasts.due(now: .max, limit: 10).isEmpty)
+            #expect(try await it.store.broadcasts.due(it.app, now: .max, limit: 10).names.isEmpty)
         }
     }
 
@@ -83,7 +103,7 @@ struct ChannelKeeperTests {
             #expect(waiting.state == .wanted && waiting.error?.contains("could not be asked to make a channel") == true)
             #expect(it.atAPNs.count == 2)
 
-            await it.keeper("two", later: .seconds(600)).tick()
+            await it.keeper("two", later: .seconds(600)).tick(it.app)
             let channel = try #require(try await it.channel(name))
             #expect(channel.state == .live && channel.error == nil)
             #expect(Set(it.atAPNs) == [foreign.rawValue, channel.id?.rawValue])
@@ -103,7 +123,7 @@ struct ChannelKeeperTests {
             return try await create(storage)
         }
         let app = WorkerApp(key: it.app, bundleID: Stage.bundleID, transport: NoTransport(), broadcasts: service)
-        await ChannelKeeper(store: it.store, apps: [it.app: app], owner: "one", logger: it.logger).tick()
+        await ChannelKeeper(store: it.store, apps: [it.app: app], owner: "one", logger: it.logger).tick(it.app)
     }
 
     /// Killed between noting the channel and giving it to its name.
@@ -117,7 +137,7 @@ struct ChannelKeeperTests {
             let id = try await it.manager.create(.none)
             #expect(try await it.store.broadcasts.made(lease, name, id, for: .zero))
 
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             #expect(try await it.channel(name)?.id == id)
             #expect(it.atAPNs == [id.rawValue])
 
@@ -136,7 +156,7 @@ struct ChannelKeeperTests {
             #expect(try await it.store.broadcasts.intend(lease, name, for: .zero))
             #expect(try await it.store.broadcasts.made(lease, name, try await it.manager.create(.none), for: .zero))
             try await it.want(other)
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             #expect(it.atAPNs == [try await it.channel(other)?.id?.rawValue])
             #expect(try await it.store.broadcasts.count(it.app).own == 1)
         }
@@ -158,11 +178,11 @@ struct ChannelKeeperTests {
         try await Stage.run { it in
             let name = try it.name()
             try await it.want(name)
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             let id = try #require(try await it.channel(name)?.id)
             try await end(it, name)
             try await it.store.broadcasts.retire(it.app, name, at: it.now + 60_000)
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             #expect(try await it.channel(name)?.deleteAt != nil && it.atAPNs == [id.rawValue])
 
             // A device follows: the name goes on.
@@ -170,7 +190,7 @@ struct ChannelKeeperTests {
                 channel: try ChannelID("c1"), token: try PushToken(hex: String(repeating: "ab", count: 32)),
                 registeredAt: it.now)
             _ = try await it.store.registry.track(it.app, name, [registration])
-            await it.keeper(later: .seconds(61)).tick()
+            await it.keeper(later: .seconds(61)).tick(it.app)
             #expect(
                 try await it.channel(name)
                     == BroadcastChannel(
@@ -178,7 +198,7 @@ struct ChannelKeeperTests {
 
             try await end(it, name)
             try await it.store.broadcasts.retire(it.app, name, at: it.now + 60_000)
-            await it.keeper(later: .seconds(61)).tick()
+            await it.keeper(later: .seconds(61)).tick(it.app)
             #expect(try await it.channel(name) == nil && it.atAPNs.isEmpty)
         }
     }
@@ -200,13 +220,13 @@ struct ChannelKeeperTests {
         try await Stage.run { it in
             let name = try it.name()
             try await it.want(name, .newest)
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             let first = try #require(try await it.channel(name)?.id)
             #expect(it.simulator.deleteChannel(first.rawValue))
             #expect(try await it.store.broadcasts.gone(it.app, name, first, now: it.now) == .wanted)
             // Told twice, by two broadcasts.
             #expect(try await it.store.broadcasts.gone(it.app, name, first, now: it.now) == .notThisNames)
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             let second = try #require(try await it.channel(name))
             #expect(second.state == .live && second.storage == .newest && second.id != first)
             #expect(it.atAPNs == [second.id?.rawValue])
@@ -218,32 +238,32 @@ struct ChannelKeeperTests {
             let name = try it.name()
             try await it.want(name)
             try it.set { $0.manageRejections = ["FeatureNotEnabled": 1] }
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             #expect(try await it.channel(name)?.error?.contains("FeatureNotEnabled; switch on") == true)
             #expect(try await it.store.alarms.list([it.app]).map(\.kind) == [.broadcast])
             // It rests for minutes …
-            await it.keeper(later: .seconds(60)).tick()
+            await it.keeper(later: .seconds(60)).tick(it.app)
             #expect(it.simulator.snapshot().broadcasts.manageRequests == 1)
             // … unless it is asked for again.
             try it.set { _ in }
             try await it.want(name)
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             #expect(try await it.channel(name)?.state == .live)
             #expect(try await it.store.alarms.list([it.app]).isEmpty)
 
             let full = try it.name("match-43")
             try await it.want(full)
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             #expect(try await it.channel(full)?.error?.contains("CannotCreateChannelConfig") == true)
             // A creation that was refused leaves nothing to look into.
             #expect(try await it.store.broadcasts.claim(it.app, owner: "x", for: .zero)?.unfinished == nil)
 
             try it.set { $0.manageRejections = ["ServiceUnavailable": 1] }
             #expect(try await it.store.broadcasts.discard(it.app, name, now: it.now))
-            await it.keeper().tick()
+            await it.keeper().tick(it.app)
             #expect(try await it.channel(name)?.state == .deleting)
             try it.set { _ in }
-            await it.keeper(later: .seconds(60)).tick()
+            await it.keeper(later: .seconds(60)).tick(it.app)
             #expect(try await it.channel(name) == nil && it.atAPNs.isEmpty)
         }
     }
@@ -255,7 +275,7 @@ struct ChannelKeeperTests {
             var service = it.service
             service.list = { others }
             for number in 0..<2 { try await it.want(try it.name("match-\(number)")) }
-            await it.keeper(service: service).tick()
+            await it.keeper(service: service).tick(it.app)
             #expect(it.simulator.snapshot().broadcasts.manageRequests == 1 && it.atAPNs.count == 1)
             #expect(try await it.store.broadcasts.count(it.app) == (own: 1, foreign: 9_999))
             let channels = [try await it.channel(it.name("match-0")), try await it.channel(it.name("match-1"))]

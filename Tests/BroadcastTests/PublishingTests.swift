@@ -53,7 +53,7 @@ struct PublishingTests {
 
     private func liveChannel(_ it: Stage, _ storage: BroadcastStorage = .none) async throws -> BroadcastChannelID {
         try await it.want(try it.name(), storage)
-        await it.keeper().tick()
+        await it.keeper().tick(it.app)
         return try #require(try await it.channel(try it.name())?.id)
     }
 
@@ -102,7 +102,7 @@ struct PublishingTests {
                 // The channel is deleted some time after the end.
                 let state = try #require(try await it.channel(try it.name()))
                 #expect(state.state == .live && state.deleteAt ?? 0 > it.now + 3_000_000)
-                await it.keeper(later: .seconds(3_601)).tick()
+                await it.keeper(later: .seconds(3_601)).tick(it.app)
                 #expect(it.atAPNs.isEmpty)
             }
         }

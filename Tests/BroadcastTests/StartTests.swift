@@ -53,7 +53,7 @@ import Testing
                     stage.app, ActivityName(startTokensOf: "Match"), [registration])
             }
             try await stage.want(name)
-            await stage.keeper().tick()
+            await stage.keeper().tick(stage.app)
             let owned = try #require(try await stage.channel(name)?.id)
             try await stage.working {
                 #expect(try await delivered(stage, name) == 4)

@@ -475,7 +475,7 @@ extension WorkerFixture {
         let keys = store.registry.keys
         let lost = try await store.redis.pipeline([
             RedisCommand("XTRIM", [.string(keys.stream(app, .namesHigh)), "MAXLEN", "0"]),
-            RedisCommand("DEL", [.string(keys.open)]),
+            RedisCommand("DEL", [.string(keys.open(app))]),
         ])
         #expect(try lost[0].integer() >= 1)
     }

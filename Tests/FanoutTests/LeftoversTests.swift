@@ -83,6 +83,39 @@ import Testing
         #expect(ledger.state == .done && ledger.delivered == 4_000)
     }
 
+    /// As after a failover that lost writes to the streams.
+    @Test func `shards whose entries were lost are put back while another push has entries`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<4_000)
+        try await fixture.store.queue.prepare([fixture.app])
+        let id = try await fixture.publish()
+        let (begun, _) = try await fixture.store.sweeps.begin(
+            fixture.app, fixture.name, hint: id, owner: "dead", lease: .seconds(1))
+        guard case .plan(_, let shards) = begun else { throw WorkerFixtureError(description: "\(begun)") }
+        func shard(_ index: Int, _ name: ActivityName, _ push: PushID) -> WorkItem {
+            WorkItem(
+                app: fixture.app, name: name, push: push, priority: .high, part: .shard(index: index, count: shards))
+        }
+        // Its first shard has an entry, the others have none; and another push has one that stays in a worker's hand.
+        let other = shard(1, try ActivityName("match-2"), .random())
+        try await fixture.store.queue.add([other, shard(0, fixture.name, id)])
+        try await fixture.store.sweeps.markPlanned(fixture.app, fixture.name, id)
+        let reader = fixture.store.reader()
+        let (read, _) = try await reader.read(
+            .shardsHigh, [fixture.app], consumer: "busy", count: 1, block: .seconds(1))
+        #expect(read.map(\.item) == [other])
+        reader.close()
+        let lost = try await fixture.store.sweeps.unfinishedShards(fixture.app, fixture.name, id)
+        #expect(lost.count == shards)
+        try await fixture.store.queue.add([
+            WorkItem(app: fixture.app, name: fixture.name, push: id, priority: .high, part: .reconcile)
+        ])
+        let ledger = try await fixture.withWorker(ScriptedTransport(), claimAfter: .seconds(600)) {
+            try await fixture.finished(id)
+        }
+        #expect(ledger.state == .done && ledger.delivered == 4_000)
+    }
+
     /// The limit is the test of its end: it does not repeat for ever what cannot succeed.
     @Test(.timeLimit(.minutes(5))) func aRegistryThatCannotBeReadHoldsNeitherAWorkerNorItsEnd() async throws {
         let fixture = try await WorkerFixture.start()

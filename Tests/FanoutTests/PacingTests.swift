@@ -46,8 +46,8 @@ import Testing
         let id = try await fixture.publish(alert: false)
         try await fixture.store.redis.send(RedisCommand("DEL", ["ll:{q}:shop:10", "ll:{q}:shop:due"]))
         let later = nowMilliseconds() + 60_000
-        let woken = try await fixture.store.queue.reconcile(before: later, now: later, limit: 10)
-        #expect(woken == 1)
+        let woken = try await fixture.store.queue.reconcile([fixture.app], before: later, now: later, limit: 10)
+        #expect(woken == Reconciliation(woken: 1))
         let ledger = try await fixture.withWorker(ScriptedTransport()) { try await fixture.finished(id) }
         #expect(ledger.delivered == 3)
     }

@@ -1,3 +1,4 @@
+import LiveActivity
 import Store
 import Testing
 
@@ -5,9 +6,11 @@ import Testing
 
 /// What a worker begins by the timers in Redis, and when it looks again.
 @Suite struct TimerPlanTests {
+    private let app = try! AppKey("shop")
+
     @Test func whatIsDueIsBegunOnceAndTheNextTimerEndsTheSleep() {
         var plan = TimerPlan()
-        let next = NextDue(task: 1_000, schedule: 1_200, channel: 90_000)
+        let next = NextDue(task: 1_000, schedule: 1_200, channels: [app: 90_000])
         let (begin, wake) = plan.look(next, now: 1_000)
         #expect(begin == [.tasks])
         #expect(wake == 1_200)
@@ -20,9 +23,16 @@ import Testing
         #expect(third == [.tasks], "another worker may have had it in hand, and died")
     }
 
+    @Test func `an app whose channels take long holds up no other's`() throws {
+        let other = try AppKey("other")
+        var plan = TimerPlan()
+        #expect(plan.look(NextDue(channels: [app: 5]), now: 10).begin == [.channels(app)])
+        #expect(plan.look(NextDue(channels: [app: 5, other: 7]), now: 10).begin == [.channels(other)])
+    }
+
     @Test func whatOthersPutInIsFoundWithinASecond() {
         var plan = TimerPlan()
-        for next in [nil, NextDue(), NextDue(task: .max, schedule: 99_000_000, channel: 5_000)] {
+        for next in [nil, NextDue(), NextDue(task: .max, schedule: 99_000_000, channels: [app: 5_000])] {
             let (begin, wake) = plan.look(next, now: 1_000)
             #expect(begin.isEmpty)
             #expect(wake > 1_000 && wake + TimerPlan.stagger < 2_000)
@@ -34,7 +44,7 @@ import Testing
         var turns: [TimerPlan.Chore: Int] = [:]
         var now: Int64 = 0
         while now < 10_000 {
-            let (begin, wake) = plan.look(NextDue(task: 0, schedule: 0, channel: 0, end: 0), now: now)
+            let (begin, wake) = plan.look(NextDue(task: 0, schedule: 0, channels: [app: 0], end: 0), now: now)
             for chore in begin {
                 turns[chore, default: 0] += 1
                 plan.ended(chore, now: now)
@@ -45,6 +55,6 @@ import Testing
         #expect(turns[.tasks] ?? 0 <= 2_000)
         #expect((39...40).contains(turns[.schedules] ?? 0))
         #expect((39...40).contains(turns[.ends] ?? 0))
-        #expect((19...20).contains(turns[.channels] ?? 0))
+        #expect((19...20).contains(turns[.channels(app)] ?? 0))
     }
 }

@@ -42,6 +42,27 @@ import Testing
         await redis.close()
     }
 
+    @Test func `a script that was lost stays before the commands of the next step`() async throws {
+        let server = try await RedisServer.start()
+        let redis = RedisClient(url: server.url, logger: quiet)
+        let push = RedisScript(name: "push", source: "return redis.call('RPUSH', KEYS[1], ARGV[1])")
+        func log(_ text: RedisArgument) -> RedisCommand { RedisCommand("RPUSH", ["log", text]) }
+        // Known to the server, and then lost.
+        for isLost in [true, false, true] {
+            try await redis.send(RedisCommand("DEL", ["log"]))
+            if isLost { try await redis.send(RedisCommand("SCRIPT", ["FLUSH"])) }
+            let replies = try await redis.pipeline(
+                [log("mark"), RedisCommand(push, keys: ["log"], arguments: ["commit"]), log("beside"), log("wake")],
+                inStepsAt: [1, 3])
+            #expect(replies.allSatisfy { $0.error == nil })
+            let lines = try await redis.send(RedisCommand("LRANGE", ["log", "0", "-1"])).array()
+            let texts = try lines.map { try $0.string() }
+            #expect(texts.first == "mark" && texts.last == "wake", "\(texts)")
+            #expect(texts.dropLast().contains("commit") && texts.count { $0 == "commit" } == 1)
+        }
+        await redis.close()
+    }
+
     @Test func aScriptThatDoesNotCompileSaysSo() async throws {
         let server = try await RedisServer.start()
         let broken = RedisScript(name: "broken", source: "return (")

@@ -64,8 +64,11 @@ import Testing
         let keys = fixture.store.keys
         let broken = RedisArgument.string(keys.unswept(keys.tag(fixture.app, try ActivityName("broken"))))
         try await fixture.store.redis.send(RedisCommand("SET", [broken, "not a set"]))
-        #expect(try await fixture.store.queue.reconcile(before: 10_000, now: 20_000, limit: 10) == 1)
-        #expect(
-            try await fixture.store.queue.reconcile(before: 10_000, now: 20_000, limit: 10) == 0, "it waits its turn")
+        let open = RedisArgument.string(keys.open(fixture.app))
+        try await fixture.store.redis.send(RedisCommand("ZADD", [open, "1", .bytes([0xFF]), "1", "\u{7}"]))
+        let first = try await fixture.store.queue.reconcile([fixture.app], before: 10_000, now: 20_000, limit: 3)
+        #expect(first == Reconciliation(woken: 1, dropped: 2))
+        let again = try await fixture.store.queue.reconcile([fixture.app], before: 10_000, now: 20_000, limit: 3)
+        #expect(again == Reconciliation(), "it waits its turn")
     }
 }

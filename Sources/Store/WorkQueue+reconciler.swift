@@ -1,0 +1,202 @@
+public import LiveActivity
+import Redis
+
+/// What a look at names that may have lost their stream entry came to.
+public struct Reconciliation: Sendable, Hashable {
+    /// Names for which a worker was woken.
+    public var woken = 0
+    /// Entries that no version of Lamplighter writes.
+    public var dropped = 0
+
+    public init(woken: Int = 0, dropped: Int = 0) {
+        self.woken = woken
+        self.dropped = dropped
+    }
+}
+
+/// The reconciler: finds committed work whose wake-up was lost. Each app has its own set of names, and a worker looks through
+/// those of the apps that it serves.
+extension WorkQueue {
+    /// Batches of one call and app. More names wait for the next call.
+    private static let mostBatches = 400
+
+    /// Looks after names that were published to before `before` (epoch ms) and may have lost their stream entry: wakes a
+    /// worker for each that still has work, forgets the others. Goes on batch by batch while most of what it finds is
+    /// forgotten, so that it keeps up with any number of names. A name is looked at by one worker, and by the next one
+    /// after 30 s if it stays.
+    public func reconcile(
+        _ apps: [AppKey], before: Int64, now: Int64, limit: Int
+    ) async throws(StoreError) -> Reconciliation {
+        var sum = Reconciliation()
+        for app in apps {
+            var woken = 0
+            for _ in 0..<Self.mostBatches {
+                // Half a millisecond more than any publish writes: what is published to meanwhile is not forgotten.
+                let score = RedisArgument.string("\(now).5")
+                let reply = try await redis.run([
+                    RedisCommand(
+                        Lua.queueLook, keys: [.string(keys.open(app))], arguments: [.int(before), score, .int(limit)])
+                ])[0]
+                let (names, unreadable) = try redisErrors { () throws(RedisError) in try reply.names() }
+                if !unreadable.isEmpty {
+                    _ = try await redis.run([RedisCommand("ZREM", [.string(keys.open(app))] + unreadable)])
+                    sum.dropped += unreadable.count
+                }
+                woken += try await wake(app, names, score)
+                if names.count + unreadable.count < limit || woken >= 4 * limit { break }
+            }
+            sum.woken += woken
+        }
+        return sum
+    }
+
+    /// Returns for how many of the names a worker was woken.
+    private func wake(_ app: AppKey, _ names: [ActivityName], _ score: RedisArgument) async throws(StoreError) -> Int {
+        var actions: [RedisCommand] = []
+        var woken = 0
+        for (name, work) in zip(names, try await work(app, names)) {
+            // A name whose keys cannot be read must not keep those behind it asleep.
+            guard let work else { continue }
+            if let (push, priority) = work.first {
+                let item = WorkItem(app: app, name: name, push: push, priority: priority, part: .reconcile)
+                actions.append(Self.add(keys, item))
+                woken += 1
+            } else if work.isOver {
+                actions.append(
+                    RedisCommand(
+                        Lua.queueForget, keys: [.string(keys.open(app))], arguments: [.string(name.rawValue), score]))
+            }
+            // Channels or broadcasts wait, and whoever put them in line may have died before the timer was set.
+            for (item, due) in work.timers(app, name) {
+                actions.append(Self.putOff(keys, item, due: due))
+                bell.ring(due)
+            }
+        }
+        if !actions.isEmpty { _ = try await redis.run(actions) }
+        return woken
+    }
+
+    /// What is left to do under a name.
+    fileprivate struct OpenWork {
+        var first: (push: PushID, priority: PushPriority)?
+        /// When the first waiting channel is due, epoch ms; 0 when removals are owed.
+        var due: Int64?
+        var hasBroadcasts = false
+        var hasLate = false
+
+        var isOver: Bool { first == nil && due == nil && !hasBroadcasts && !hasLate }
+
+        /// Behind a push that is not swept the rest is seen to by its sweep.
+        func timers(_ app: AppKey, _ name: ActivityName) -> [(WorkItem, due: Int64)] {
+            if first != nil { return [] }
+            return (due.map { [(.retries(app, name, .high), $0)] } ?? [])
+                + (hasBroadcasts ? [(.broadcast(app, name, .high), 0)] : []) + (hasLate ? [(.late(app, name), 0)] : [])
+        }
+    }
+
+    /// In two round trips for all names; nil for a name whose keys cannot be read.
+    private func work(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [OpenWork?] {
+        if names.isEmpty { return [] }
+        let tags = names.map { keys.tag(app, $0) }
+        let replies = try await redis.replies(
+            tags.flatMap { tag in
+                [
+                    RedisCommand("ZRANGE", [.string(keys.unswept(tag)), "0", "0"]),
+                    RedisCommand("ZRANGE", [.string(keys.retries(tag)), "0", "0", "WITHSCORES"]),
+                    RedisCommand("EXISTS", [.string(keys.owed(tag))]),
+                    RedisCommand("EXISTS", [.string(keys.broadcastLine(tag))]),
+                    RedisCommand("EXISTS", [.string(keys.late(tag))]),
+                ]
+            })
+        var found: [OpenWork?] = []
+        for start in stride(from: 0, to: replies.count, by: 5) {
+            let answers = replies[start..<start + 5]
+            if let error = answers.lazy.compactMap(\.error).first(where: \.isRetriable) { throw .redis(error) }
+            found.append(try? OpenWork(reading: Array(answers)))
+        }
+        let pushes = found.indices.filter { found[$0]?.first != nil }
+        let priorities = try await redis.replies(
+            pushes.compactMap { index in
+                found[index]?.first.map { RedisCommand("HGET", [.string(keys.push(tags[index], $0.push)), "prio"]) }
+            })
+        for (index, reply) in zip(pushes, priorities) {
+            if let number = try? reply.integer(), let priority = PushPriority(rawValue: number) {
+                found[index]?.first?.priority = priority
+            }
+        }
+        return found
+    }
+
+    /// Entries of a stream that `withoutEntry` looks through, and of one round trip.
+    private static let (mostEntries, entriesOfStep) = (8_000, 400)
+
+    /// Of tasks of one stream, those that have no entry there and do not wait in the timer. None if the stream is too long to
+    /// be looked through: its workers have more to do than to look for lost entries, and it is shorter later.
+    public func withoutEntry(_ tasks: [WorkItem]) async throws(StoreError) -> [WorkItem] {
+        guard let first = tasks.first else { return [] }
+        let due = RedisArgument.string(keys.due(first.app))
+        let scores = try await redis.run(tasks.map { RedisCommand("ZSCORE", [due, .string($0.member)]) })
+        var missing = Set(zip(tasks, scores).filter { $0.1.isNil }.map(\.0))
+        var position = "-"
+        for _ in 0..<Self.mostEntries / Self.entriesOfStep where !missing.isEmpty {
+            let reply = try await redis.run([
+                RedisCommand(
+                    "XRANGE",
+                    [
+                        .string(keys.stream(first.app, first.stream)), .string(position), "+", "COUNT",
+                        .int(Self.entriesOfStep),
+                    ])
+            ])[0]
+            let (last, found) = try redisErrors { () throws(RedisError) in
+                let items = try reply.array()
+                let found = items.compactMap { item in
+                    (try? StoredHash(item[1])).flatMap { WorkItem(app: first.app, priority: first.priority, $0) }
+                }
+                return (items.count < Self.entriesOfStep ? nil : try items.last?[0].string(), found)
+            }
+            missing.subtract(found)
+            guard let last else { return tasks.filter(missing.contains) }
+            position = "(" + last
+        }
+        return []
+    }
+
+    /// The push of a name that is swept, or will be next.
+    public func firstUnswept(
+        _ app: AppKey, _ name: ActivityName
+    ) async throws(StoreError) -> (push: PushID, priority: PushPriority)? {
+        let tag = keys.tag(app, name)
+        let first = try await redis.run([RedisCommand("ZRANGE", [.string(keys.unswept(tag)), "0", "0"])])[0]
+        guard let text = try redisErrors({ () throws(RedisError) in try first.array().first?.string() }),
+            let push = PushID(text)
+        else { return nil }
+        let priority = try await redis.run([RedisCommand("HGET", [.string(keys.push(tag, push)), "prio"])])[0]
+        let number = try redisErrors { () throws(RedisError) in priority.isNil ? nil : Int(try priority.string()) }
+        return (push, number.flatMap(PushPriority.init(rawValue:)) ?? .high)
+    }
+}
+
+extension WorkQueue.OpenWork {
+    fileprivate init(reading replies: [RedisReply]) throws(RedisError) {
+        if let text = try replies[0].array().first?.string(), let push = PushID(text) { first = (push, .high) }
+        due = replies[1].count == 2 ? try replies[1][1].optionalTime() : nil
+        if try replies[2].integer() == 1 { due = 0 }
+        hasBroadcasts = try replies[3].integer() == 1
+        hasLate = try replies[4].integer() == 1
+    }
+}
+
+extension RedisReply {
+    /// The names of an array, and what is none.
+    func names() throws(RedisError) -> (names: [ActivityName], unreadable: [RedisArgument]) {
+        var (names, unreadable): ([ActivityName], [RedisArgument]) = ([], [])
+        for item in try array() {
+            if let text = try? item.string(), let name = try? ActivityName(text) {
+                names.append(name)
+            } else {
+                unreadable.append(.bytes(Array(try item.bytes())))
+            }
+        }
+        return (names, unreadable)
+    }
+}
