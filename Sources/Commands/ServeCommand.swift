@@ -55,7 +55,9 @@ struct ServeCommand: AsyncParsableCommand {
         let replicas =
             settings.waitReplicas == 0
             ? nil : ReplicaPolicy(replicas: settings.waitReplicas, timeout: settings.waitTimeout)
-        let store = Store(redis: client, prefix: settings.redisPrefix, replicas: replicas)
+        let store = Store(
+            redis: client, prefix: settings.redisPrefix, replicas: replicas,
+            channelLife: settings.channelsExpireAfter)
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)

@@ -90,9 +90,10 @@ struct WorkCommand: AsyncParsableCommand {
         options.drainTimeout = settings.worker.drainTimeout
         options.budget = HighBudget(
             perHour: settings.budget.highPerHour, perHourInfrequent: settings.budget.highPerHourInfrequent)
-        let seconds = settings.pruneGuard.window.components.seconds
+        func minutes(_ time: Duration) -> Int { Int((time.components.seconds + 59) / 60) }
         options.pruneGuard = PruneGuard(
-            share: settings.pruneGuard.share, answers: settings.pruneGuard.answers, window: Int((seconds + 59) / 60))
+            share: settings.pruneGuard.share, answers: settings.pruneGuard.answers,
+            window: minutes(settings.pruneGuard.window), memory: minutes(settings.pruneGuard.memory))
         options.minInterval = settings.pacingMinInterval
         return options
     }

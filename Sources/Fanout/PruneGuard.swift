@@ -9,19 +9,32 @@ public struct PruneGuard: Sendable, Hashable {
     public var answers: Int
     /// Minutes over which an app's answers are counted.
     public var window: Int
+    /// Minutes over which the last `answers` of an app are counted where its window has fewer: tokens may be called wrong
+    /// slowly, a few a minute.
+    public var memory: Int
 
-    public init(share: Double = 0.5, answers: Int = 200, window: Int = 10) {
+    public init(share: Double = 0.5, answers: Int = 200, window: Int = 10, memory: Int = 1_440) {
         self.share = share
         self.answers = answers
         self.window = window
+        self.memory = memory
     }
+
+    var span: AnswerSpan { AnswerSpan(window: window, memory: memory, least: answers) }
 
     /// What the counts come from, in the words of an alarm.
     public enum Scope: Sendable, Hashable {
         case push
         case app
+        case lately
 
-        func text(_ window: Int) -> String { self == .push ? "of a push" : "of this app in \(window) min" }
+        func text(_ window: Int) -> String {
+            switch self {
+            case .push: "of a push"
+            case .app: "of this app in \(window) min"
+            case .lately: "of this app lately"
+            }
+        }
     }
 
     /// What is done about tokens that APNs calls dead.
@@ -37,10 +50,12 @@ public struct PruneGuard: Sendable, Hashable {
         }
     }
 
-    /// The verdict on dead tokens among the answers to a push so far, and to its app over the window.
-    public func verdict(push: AnswerCounts, app: AnswerCounts) -> Verdict {
+    /// The verdict on dead tokens among the answers to a push so far, to its app over the window, and to its app lately.
+    public func verdict(
+        push: AnswerCounts, app: AnswerCounts, lately: AnswerCounts = AnswerCounts()
+    ) -> Verdict {
         var verdict = Verdict()
-        for (scope, counts) in [(Scope.push, push), (.app, app)] where counts.answers >= answers {
+        for (scope, counts) in [(Scope.push, push), (.app, app), (.lately, lately)] where counts.answers >= answers {
             func isUnusual(_ number: Int) -> Bool { number > 0 && Double(number) >= share * Double(counts.answers) }
             func text(_ what: String, _ number: Int) -> String {
                 "\(number) of \(counts.answers) answers \(scope.text(window)) \(what)"

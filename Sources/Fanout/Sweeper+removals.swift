@@ -65,17 +65,18 @@ extension Sweeper {
         let pushes = Array(Set(dead.map(\.push)))
         let now = store.time.now()
         let seen = answers.take(app, now: now, window: options.pruneGuard.window)
-        let counts: (app: AnswerCounts, pushes: [PushID: AnswerCounts])
+        let counts: AnswerSums
         do throws(StoreError) {
             counts = try await store.answers.add(
-                app, seen, window: options.pruneGuard.window, pushes: pushes, of: name)
+                app, seen, over: options.pruneGuard.span, pushes: pushes, of: name)
         } catch {
             answers.putBack(app, seen, now: now)
             throw error
         }
         var distrusted: Set<PushID> = []
         for push in pushes {
-            let verdict = options.pruneGuard.verdict(push: counts.pushes[push] ?? AnswerCounts(), app: counts.app)
+            let verdict = options.pruneGuard.verdict(
+                push: counts.pushes[push] ?? AnswerCounts(), app: counts.app, lately: counts.lately)
             if let reason = verdict.quarantine, dead.contains(where: { $0.push == push && $0.prune.isDisputable }) {
                 distrusted.insert(push)
                 await ring(app, .pruneGuard, reason)

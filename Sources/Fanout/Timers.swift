@@ -51,6 +51,12 @@ struct Timers: Sendable {
             }
             group.addTask { await every(.seconds(30)) { await tellAnswers() } }
             group.addTask {
+                var tidying = Tidying(store)
+                await every(.seconds(10)) {
+                    for app in apps { await quietly { () async throws(StoreError) in try await tidying.run(app) } }
+                }
+            }
+            group.addTask {
                 await every(.seconds(600)) {
                     await quietly { () async throws(StoreError) in
                         try await store.queue.forgetDeadWorkers(apps, silence: .seconds(3_600))
@@ -152,7 +158,7 @@ struct Timers: Sendable {
             let seen = answers.take(app, now: now, window: options.pruneGuard.window)
             if seen.isEmpty { continue }
             do throws(StoreError) {
-                _ = try await store.answers.add(app, seen, window: options.pruneGuard.window)
+                _ = try await store.answers.add(app, seen, over: options.pruneGuard.span)
             } catch {
                 answers.putBack(app, seen, now: now)
             }

@@ -112,6 +112,10 @@ extension SettingKey {
     public static let guardWindow = SettingKey(
         "guard.window", .seconds(60...7_200), "10m", "time over which an app's answers are counted, in whole minutes")
 
+    public static let guardMemory = SettingKey(
+        "guard.memory", .seconds(60...604_800), "24h",
+        "time over which an app's last answers are counted where guard.window holds fewer than guard.answers")
+
     public static let defaultsStaleAfter = SettingKey(
         "defaults.stale_after", .seconds(0...28_800), "0",
         "time to the stale_date of updates that give none; 0 = none; an app may have its own")
@@ -142,6 +146,10 @@ extension SettingKey {
         "broadcast.delete_after", .seconds(0...604_800), "1h",
         "time from a name's end to the deletion of its broadcast channel")
 
+    public static let channelsExpireAfter = SettingKey(
+        "channels.expire_after", .seconds(0...315_360_000), "8760h",
+        "time after which a channel that was not seen is forgotten, with its tags and named user; 0 = never")
+
     public static let logLevel = SettingKey(
         "log.level", .choice(["trace", "debug", "info", "notice", "warning", "error", "critical"]), "info",
         "least severe message that is logged")
@@ -156,10 +164,10 @@ extension SettingKey {
         workerTransport, workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerMaxClaims,
         workerMaxAttempts, workerDrainTimeout,
         workerRequestTimeout, workerName, workerHost, workerPort,
-        guardShare, guardAnswers, guardWindow,
+        guardShare, guardAnswers, guardWindow, guardMemory,
         defaultsStaleAfter, defaultsEndAfter, defaultsCatchUp, budgetHighPerHour, budgetHighPerHourInfrequent,
         pacingMinInterval,
-        broadcastDeleteAfter, startTokensStaleAfter,
+        broadcastDeleteAfter, startTokensStaleAfter, channelsExpireAfter,
         logLevel, logFormat,
     ]
 }

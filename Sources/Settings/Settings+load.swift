@@ -20,7 +20,7 @@ extension Settings {
         let connections = reader.whole(.redisConnections)
         let pruneGuard = Guard(
             share: reader.share(.guardShare), answers: reader.whole(.guardAnswers),
-            window: reader.duration(.guardWindow))
+            window: reader.duration(.guardWindow), memory: reader.duration(.guardMemory))
         let budget = Budget(
             highPerHour: reader.whole(.budgetHighPerHour),
             highPerHourInfrequent: reader.whole(.budgetHighPerHourInfrequent))
@@ -29,6 +29,7 @@ extension Settings {
         let catchUp = reader.choice(.defaultsCatchUp) == "true"
         let deleteAfter = reader.duration(.broadcastDeleteAfter)
         let startTokensStaleAfter = reader.duration(.startTokensStaleAfter)
+        let channelsExpireAfter = reader.duration(.channelsExpireAfter)
         let pacing = reader.duration(.pacingMinInterval)
         let log = Log(level: reader.choice(.logLevel), isJSON: reader.choice(.logFormat) == "json")
         var apps = AppsReader(input: input, file: file)
@@ -41,6 +42,7 @@ extension Settings {
             worker: worker, pruneGuard: pruneGuard, budget: budget, staleAfter: staleAfter, endAfter: endAfter,
             catchUp: catchUp,
             pacingMinInterval: pacing, broadcastDeleteAfter: deleteAfter, startTokensStaleAfter: startTokensStaleAfter,
+            channelsExpireAfter: channelsExpireAfter,
             log: log,
             apps: found,
             warnings: unknownVariables(input.environment) + apps.warnings, file: input.file?.path)

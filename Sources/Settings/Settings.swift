@@ -45,6 +45,7 @@ public struct Settings: Sendable {
         public var share: Double
         public var answers: Int
         public var window: Duration
+        public var memory: Duration
     }
 
     /// Updates of a name an hour at priority 10; 0 = any number.
@@ -82,6 +83,8 @@ public struct Settings: Sendable {
     public var broadcastDeleteAfter: Duration
     /// A start token that was last reported longer ago counts as stale.
     public var startTokensStaleAfter: Duration
+    /// 0 = never.
+    public var channelsExpireAfter: Duration
     public var log: Log
     public var apps: [AppSettings]
     /// What was ignored and why; to be logged once at start.

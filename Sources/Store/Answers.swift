@@ -22,6 +22,30 @@ public struct AnswerCounts: Sendable, Hashable {
     }
 }
 
+/// Which of an app's answers are counted together.
+public struct AnswerSpan: Sendable, Hashable {
+    /// The last so many minutes.
+    public var window: Int
+    /// Where they hold fewer answers than `least`: the last `least` answers, of so many minutes at most.
+    public var memory: Int
+    public var least: Int
+
+    public init(window: Int, memory: Int, least: Int) {
+        self.window = window
+        self.memory = memory
+        self.least = least
+    }
+}
+
+/// What the fleet has counted.
+public struct AnswerSums: Sendable, Hashable {
+    /// Of the app, over the window.
+    public var app = AnswerCounts()
+    /// Of the app, the last answers: the window's where those are enough.
+    public var lately = AnswerCounts()
+    public var pushes: [PushID: AnswerCounts] = [:]
+}
+
 /// The answers to each app's pushes over the last minutes, counted by the whole fleet.
 public struct Answers: Sendable {
     /// Of a ledger: what says whether a token is alive.
@@ -32,35 +56,39 @@ public struct Answers: Sendable {
     let redis: RedisClient
     let keys: Keyspace
 
-    /// Adds what a worker has counted, by age in minutes, and gives the fleet's sum over the last `window` minutes, together
-    /// with the answers to `pushes` of a name so far: one round trip. Repeated after a lost answer it counts twice, which makes the guard wary a little earlier.
+    /// Adds what a worker has counted, by age in minutes, and gives the fleet's sums over `span`, together with the answers to
+    /// `pushes` of a name so far: one round trip. Repeated after a lost answer it counts twice, which makes the guard wary a
+    /// little earlier.
     public func add(
-        _ app: AppKey, _ counted: [(age: Int, counts: AnswerCounts)], window: Int,
+        _ app: AppKey, _ counted: [(age: Int, counts: AnswerCounts)], over span: AnswerSpan,
         pushes: [PushID] = [], of name: ActivityName? = nil
-    ) async throws(StoreError) -> (app: AnswerCounts, pushes: [PushID: AnswerCounts]) {
+    ) async throws(StoreError) -> AnswerSums {
         let arguments = counted.flatMap { age, counts -> [RedisArgument] in
             [.int(age), .int(counts.answers), .int(counts.dead), .int(counts.gone)]
         }
         let count = RedisCommand(
-            Lua.guardCount, keys: [.string(keys.answers(app))], arguments: [.int(max(1, window))] + arguments)
+            Lua.guardCount, keys: [.string(keys.answers(app))],
+            arguments: [.int(max(1, span.window)), .int(span.memory), .int(span.least)] + arguments)
         let ledgers = name.map { name in
             pushes.map { RedisCommand("HMGET", [.string(keys.push(keys.tag(app, name), $0))] + Self.fields) }
         }
         let replies = try await redis.run([count] + (ledgers ?? []))
         return try redisErrors { () throws(RedisError) in
-            let sum = AnswerCounts(
-                answers: try replies[0][0].integer(), dead: try replies[0][1].integer(),
-                gone: try replies[0][2].integer())
-            var byPush: [PushID: AnswerCounts] = [:]
+            func counts(from index: Int) throws(RedisError) -> AnswerCounts {
+                AnswerCounts(
+                    answers: try replies[0][index].integer(), dead: try replies[0][index + 1].integer(),
+                    gone: try replies[0][index + 2].integer())
+            }
+            var sums = AnswerSums(app: try counts(from: 0), lately: try counts(from: 3))
             for (push, reply) in zip(pushes, replies.dropFirst()) {
                 let numbers = try reply.array().map { (field) throws(RedisError) in
                     field.isNil ? 0 : Int(try field.string()) ?? 0
                 }
                 guard numbers.count == Self.fields.count else { throw .unexpectedReply("HMGET of another length") }
-                byPush[push] = AnswerCounts(
+                sums.pushes[push] = AnswerCounts(
                     answers: numbers.reduce(0, +), dead: numbers[1] + numbers[2], gone: numbers[3] + numbers[4])
             }
-            return (sum, byPush)
+            return sums
         }
     }
 }

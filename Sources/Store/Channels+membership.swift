@@ -52,6 +52,8 @@ extension Channels {
 
     /// Channels of one round trip.
     private static let batch = 500
+    /// For how long a writer may be between its mark and its change of the sets: longer than any command waits for its answer.
+    static let crossing: Duration = .seconds(60)
     /// Rounds against other writers of the same channel; what is left undone then is marked, and done by the next change.
     private static let rounds = 16
 
@@ -69,19 +71,21 @@ extension Channels {
                 .map { Work(channel: $0, operations: arguments) }
             for _ in 0..<Self.rounds where !open.isEmpty {
                 open = try await mark(app, open)
+                let sets = Set(open.flatMap(\.fields).map { ExactText($0) })
                 open = try await confirm(app, open)
+                if let set = sets.randomElement() { await tidy(app, set.description) }
             }
         }
     }
 
     /// Marks the records and changes the sets; gives those that were changed.
     private func mark(_ app: AppKey, _ open: [Work]) async throws(StoreError) -> [Work] {
-        let now = RedisArgument.int(clock())
+        let times: [RedisArgument] = [.int(clock()), .int(life.milliseconds), .int(Self.crossing.milliseconds)]
         let replies = try await pipeline(
             open.map { work in
                 RedisCommand(
                     Lua.channelMark, keys: [.string(keys.channel(app, work.channel))],
-                    arguments: [now] + work.operations)
+                    arguments: times + work.operations)
             })
         // By the keys' bytes: as strings, tags that Unicode sees as the same text would be one.
         var joins: [[UInt8]: [RedisArgument]] = [:]
@@ -107,7 +111,7 @@ extension Channels {
             if !work.fields.isEmpty { pending.append(work) }
         }
         let changes =
-            joins.map { RedisCommand("SADD", [.bytes($0.key)] + $0.value) }
+            joins.flatMap { [RedisCommand("SADD", [.bytes($0.key)] + $0.value), expiry(ofSet: .bytes($0.key))] }
             + leaves.map { RedisCommand("SREM", [.bytes($0.key)] + $0.value) }
         if !changes.isEmpty {
             for reply in try await pipeline(changes) {
@@ -117,6 +121,14 @@ extension Channels {
         return pending
     }
 
+    /// A set outlives the records of all that are in it: each of them has renewed it within a quarter of its life before it was
+    /// last seen.
+    private func expiry(ofSet key: RedisArgument) -> RedisCommand {
+        life > .zero
+            ? RedisCommand("PEXPIRE", [key, .int((life + life / 4 + .seconds(86_400)).milliseconds)])
+            : RedisCommand("PERSIST", [key])
+    }
+
     /// Gives those whose record was changed meanwhile, to be brought to it again.
     private func confirm(_ app: AppKey, _ pending: [Work]) async throws(StoreError) -> [Work] {
         guard !pending.isEmpty else { return [] }
@@ -124,7 +136,7 @@ extension Channels {
             pending.map { work in
                 RedisCommand(
                     Lua.channelConfirm, keys: [.string(keys.channel(app, work.channel))],
-                    arguments: [.int(work.version)] + work.fields.map { .string($0) })
+                    arguments: [.int(work.version), .int(clock())] + work.fields.map { .string($0) })
             })
         var again: [Work] = []
         for (work, reply) in zip(pending, replies)

@@ -19,10 +19,16 @@ public struct Channels: Sendable {
     let keys: Keyspace
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
+    /// For how long a channel that is not seen is kept; zero: for ever.
+    let life: Duration
 
-    init(redis: RedisClient, keys: Keyspace, clock: @escaping @Sendable () -> Int64 = wallClock) {
+    init(
+        redis: RedisClient, keys: Keyspace, life: Duration = .zero,
+        clock: @escaping @Sendable () -> Int64 = wallClock
+    ) {
         self.redis = redis
         self.keys = keys
+        self.life = life
         self.clock = clock
     }
 

@@ -65,6 +65,20 @@ public struct DeadLetters: Sendable {
         return try redisErrors { () throws(RedisError) in try reply.integer() }
     }
 
+    /// Removes entries that are older than a dead letter is kept, at most `limit`; returns how many.
+    public func tidy(_ app: AppKey, limit: Int) async throws(StoreError) -> Int {
+        let index = RedisArgument.string(keys.deadIndex(app))
+        let old = try await redis.run([
+            RedisCommand(
+                "ZRANGEBYSCORE", [index, "-inf", .int(clock() - Self.life.milliseconds), "LIMIT", "0", .int(limit)])
+        ])[0]
+        let members = try redisErrors { () throws(RedisError) in
+            try old.array().map { (member) throws(RedisError) in RedisArgument.bytes(Array(try member.bytes())) }
+        }
+        if !members.isEmpty { _ = try await redis.run([RedisCommand("ZREM", [index] + members)]) }
+        return members.count
+    }
+
     /// The latest first, at most `limit`, those after `after` if it is given and still there.
     public func list(_ app: AppKey, after: PushID?, limit: Int) async throws(StoreError) -> [DeadLetter] {
         let index = RedisArgument.string(keys.deadIndex(app))
@@ -73,9 +87,7 @@ public struct DeadLetters: Sendable {
             let rank = try await redis.run([RedisCommand("ZREVRANK", [index, .string(Self.member(after, name))])])[0]
             position = try redisErrors { () throws(RedisError) in rank.isNil ? 0 : try rank.integer() + 1 }
         }
-        _ = try await redis.run([
-            RedisCommand("ZREMRANGEBYSCORE", [index, "-inf", .int(clock() - Self.life.milliseconds)])
-        ])
+        _ = try await tidy(app, limit: 500)
         var found: [DeadLetter] = []
         while found.count < limit {
             let wanted = min(limit - found.count, 200)

@@ -121,6 +121,13 @@ extension Registry {
         return found
     }
 
+    /// Takes those of the names out of the index of which nothing exists, and gives them.
+    func forgetGone(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [ActivityName] {
+        let gone = try await zip(names, alive(app, names)).filter { $0.1 == 0 }.map(\.0)
+        try await forget(app, gone)
+        return gone
+    }
+
     /// 1 to be listed, 0 nothing of it exists, 2 tombstones only.
     private func alive(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [Int] {
         guard !names.isEmpty else { return [] }

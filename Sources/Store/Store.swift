@@ -25,15 +25,20 @@ public struct Store: Sendable {
     let keys: Keyspace
 
     /// Connects with the first command. `replicas`: what acceptance waits for; nil = for the primary alone.
-    public init(redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil) {
-        self.init(redis: redis, prefix: prefix, replicas: replicas, clock: nil)
+    /// `channelLife`: for how long a channel that is not seen is kept; zero: for ever.
+    public init(
+        redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
+        channelLife: Duration = .zero
+    ) {
+        self.init(redis: redis, prefix: prefix, replicas: replicas, channelLife: channelLife, clock: nil)
     }
 
     /// `machine` is the machine's own clock; `clock` gives epoch milliseconds in place of Redis's time, and registrations'
     /// life is judged by it.
     init(
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
-        machine: @escaping @Sendable () -> Int64 = wallClock, clock: (@Sendable () -> Int64)?
+        channelLife: Duration = .zero, machine: @escaping @Sendable () -> Int64 = wallClock,
+        clock: (@Sendable () -> Int64)?
     ) {
         self.redis = redis
         let time = ServerTime(redis: redis, machine: machine)
@@ -41,7 +46,7 @@ public struct Store: Sendable {
         let clock = clock ?? time.now
         keys = Keyspace(prefix: prefix)
         registry = Registry(redis: redis, keys: keys, clock: clock)
-        channels = Channels(redis: redis, keys: keys, clock: clock)
+        channels = Channels(redis: redis, keys: keys, life: channelLife, clock: clock)
         let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }
         pushes = Pushes(redis: redis, keys: keys, time: time, replicas: replicaWait)
         schemas = Schemas(redis: redis, keys: keys)

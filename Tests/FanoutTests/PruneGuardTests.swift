@@ -30,6 +30,13 @@ import Testing
         #expect(tripped.quarantine?.contains("210 of 400 answers of this app in 10 min") == true)
     }
 
+    @Test func `an app's last answers count where its minutes hold too few`() {
+        let few = AnswerCounts(answers: 190, dead: 190)
+        #expect(judge.verdict(push: AnswerCounts(), app: few) == PruneGuard.Verdict())
+        let slow = judge.verdict(push: AnswerCounts(), app: few, lately: AnswerCounts(answers: 380, dead: 300))
+        #expect(slow.quarantine?.contains("300 of 380 answers of this app lately") == true)
+    }
+
     @Test func aPushIsJudgedByItselfHoweverWellTheOthersDo() {
         let tripped = verdict(
             push: AnswerCounts(answers: 300, dead: 300), app: AnswerCounts(answers: 1_000_000, dead: 300))

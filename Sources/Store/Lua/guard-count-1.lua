@@ -1,26 +1,50 @@
--- Adds to an app's answers of the last minutes and says what they come to.
--- KEYS[1] g (hash: minute since 1970 ‖ ':a' answers, ':d' dead by a 400, ':g' dead by a 410)
--- ARGV[1] minutes that count, this one included; then for each minute: its age in minutes, answers, dead, gone
--- Returns {answers, dead, gone} of the minutes that count.
+-- Adds to an app's answers and says what they come to: over the last minutes, and over the last so many answers.
+-- KEYS[1] g (hash: minute since 1970 ‖ ':a' answers, ':d' dead by a 400, ':g' dead by a 410; older ones in tens of minutes, 't' before)
+-- ARGV[1] minutes that count, this one included  [2] minutes for which older answers are kept  [3] so many answers
+-- then for each minute: its age in minutes, answers, dead, gone
+-- Returns {answers, dead, gone} of the minutes that count, and of them with as much before as makes up ARGV[3] answers.
 -- Called again after a lost answer it counts twice: the guard is then wary a little earlier.
 local time = redis.call('TIME')
 local now = math.floor(time[1] / 60)
-local window = tonumber(ARGV[1])
-for i = 2, #ARGV, 4 do
+local window, kept = tonumber(ARGV[1]), tonumber(ARGV[2])
+local kinds = {':a', ':d', ':g'}
+for i = 4, #ARGV, 4 do
     local minute = string.format('%.0f', now - ARGV[i])
-    for j, kind in ipairs({':a', ':d', ':g'}) do
+    for j, kind in ipairs(kinds) do
         if ARGV[i + j] ~= '0' then redis.call('HINCRBY', KEYS[1], minute .. kind, ARGV[i + j]) end
     end
 end
-local sums = {a = 0, d = 0, g = 0}
+local sums, tens, order = {[':a'] = 0, [':d'] = 0, [':g'] = 0}, {}, {}
 local counts = redis.call('HGETALL', KEYS[1])
 for i = 1, #counts, 2 do
-    local minute, kind = string.match(counts[i], '^(%d+):([adg])$')
-    if not minute or tonumber(minute) <= now - window then
-        redis.call('HDEL', KEYS[1], counts[i])
+    local field, number = counts[i], tonumber(counts[i + 1]) or 0
+    local older, at, kind = string.match(field, '^(t?)(%d+)(:[adg])$')
+    at = tonumber(at)
+    if at and older == '' and at > now - window then
+        sums[kind] = sums[kind] + number
     else
-        sums[kind] = sums[kind] + (tonumber(counts[i + 1]) or 0)
+        local ten = at and (older == 't' and at or math.floor(at / 10))
+        if not ten or ten * 10 <= now - kept then
+            redis.call('HDEL', KEYS[1], field)
+        else
+            if older == '' then
+                redis.call('HINCRBY', KEYS[1], string.format('t%.0f%s', ten, kind), number)
+                redis.call('HDEL', KEYS[1], field)
+            end
+            if not tens[ten] then
+                tens[ten] = {[':a'] = 0, [':d'] = 0, [':g'] = 0}
+                order[#order + 1] = ten
+            end
+            tens[ten][kind] = tens[ten][kind] + number
+        end
     end
 end
-redis.call('PEXPIRE', KEYS[1], (window + 1) * 60000)
-return {sums.a, sums.d, sums.g}
+redis.call('PEXPIRE', KEYS[1], (math.max(window, kept) + 10) * 60000)
+local answer = {sums[':a'], sums[':d'], sums[':g']}
+table.sort(order, function(one, other) return one > other end)
+for _, ten in ipairs(order) do
+    if sums[':a'] >= tonumber(ARGV[3]) then break end
+    for _, kind in ipairs(kinds) do sums[kind] = sums[kind] + tens[ten][kind] end
+end
+for _, kind in ipairs(kinds) do answer[#answer + 1] = sums[kind] end
+return answer

@@ -28,7 +28,7 @@ local record = redis.call('HGETALL', KEYS[3])
 if #record == 0 then
     redis.call('ZREM', KEYS[2], id)
     redis.call('HDEL', KEYS[1], 'active', 'catch')
-    redis.call('DEL', KEYS[6])
+    redis.call('UNLINK', KEYS[6])
     return {'gone', redis.call('ZCARD', KEYS[2])}
 end
 local event = redis.call('HGET', KEYS[3], 'event')
@@ -67,7 +67,7 @@ if not active then
     -- Not behind a start: whoever gets an update token meanwhile has its card.
     redis.call('HSET', KEYS[1], 'active', id, 'begun', update[1], 'begun_id', id)
     if event == 'start' then redis.call('HDEL', KEYS[1], 'catch') else redis.call('HSET', KEYS[1], 'catch', ARGV[9]) end
-    redis.call('DEL', KEYS[6])
+    redis.call('UNLINK', KEYS[6])
     redis.call('HSET', KEYS[3], 'state', 'sending')
     if automatic then
         -- What its cards show in the end is settled here, for all shards and retries: what one update told all of them last, so

@@ -67,7 +67,7 @@ end
 -- Written anew rather than deleted from: a hash that outgrew the compact encoding returns to it only so, and the count
 -- stays the root's first field, where it is found at once.
 local ttl = redis.call('PTTL', KEYS[3])
-redis.call('DEL', KEYS[3], KEYS[4])
+redis.call('UNLINK', KEYS[3], KEYS[4])
 redis.call('HSET', KEYS[1], 'n', ARGV[2])
 in_parts('HSET', KEYS[3], stay)
 in_parts('HSET', KEYS[4], move)

@@ -16,7 +16,7 @@ local function finish(p, w, now)
         push[1] = push[4] and push[4] == push[3] and 'expired' or 'done'
         redis.call('HSET', p, 'state', push[1], 'finished', now)
     end
-    redis.call('DEL', w)
+    redis.call('UNLINK', w)
     return push[1]
 end
 

@@ -159,7 +159,7 @@ end
 if redis.call('HGET', w, 'left') == '0' and redis.call('HGET', p, 'expanded') ~= '1' then
     if stopped or redis.call('EXISTS', k) == 0 then
         redis.call('HSET', p, 'expanded', 1)
-        redis.call('DEL', k)
+        redis.call('UNLINK', k)
         redis.call('ZREM', q, id)
         if redis.call('HGET', n, 'active') == id then redis.call('HDEL', n, 'active', 'catch') end
         finished = 1

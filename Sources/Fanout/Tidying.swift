@@ -1,0 +1,25 @@
+import LiveActivity
+import Store
+
+/// Takes out of an app's lists what is gone, a little at a time, so that no list grows for ever. Every worker does so; whatever
+/// is left undone is found again.
+struct Tidying: Sendable {
+    /// Entries of one step, and steps of one turn while most of what they find is gone.
+    private static let (step, steps) = (500, 20)
+
+    let store: Store
+    /// Where the last look at each app's names ended.
+    private var cursors: [AppKey: [UInt8]] = [:]
+
+    init(_ store: Store) { self.store = store }
+
+    /// One turn for an app.
+    mutating func run(_ app: AppKey) async throws(StoreError) {
+        for _ in 0..<Self.steps {
+            let (next, removed) = try await store.registry.tidyNames(app, after: cursors[app], limit: Self.step)
+            cursors[app] = next
+            if next == nil || removed < Self.step / 2 { break }
+        }
+        for _ in 0..<Self.steps where try await store.deadLetters.tidy(app, limit: Self.step) < Self.step { break }
+    }
+}

@@ -1,0 +1,51 @@
+import LiveActivity
+import Redis
+
+extension Channels {
+    /// Members of a set that are looked at when somebody joins or leaves it.
+    private static let sample = 16
+
+    /// Looks at a few members of a set, any of them, and removes those whose record does not show it: the records of channels that
+    /// were not seen for long have expired. Each change of the set pays for a few, so what is gone is at most a part of the set.
+    /// `field` names the set as in a record. Whatever fails is done with the next change.
+    func tidy(_ app: AppKey, _ field: String) async {
+        do throws(StoreError) {
+            guard let set = keys.members(app, field: field).map(RedisArgument.string) else { return }
+            let reply = try await redis.run([RedisCommand("SRANDMEMBER", [set, .int(Self.sample)])])[0]
+            let members = try redisErrors { () throws(RedisError) in
+                try reply.array().map { (member) throws(RedisError) in Array(try member.bytes()) }
+            }
+            let channels = members.compactMap { ChannelID(stored: $0) }
+            let gone = try await without(app, field, channels)
+            let unreadable = members.filter { ChannelID(stored: $0) == nil }.map(RedisArgument.bytes)
+            if gone.isEmpty, unreadable.isEmpty { return }
+            _ = try await redis.run([RedisCommand("SREM", [set] + gone.map { .bytes($0.stored) } + unreadable)])
+            // Who joined in between was removed: its mark is seen here, or its change of the set comes behind the removal.
+            let stillGone = Set(try await without(app, field, gone))
+            let back = gone.filter { !stillGone.contains($0) }
+            if back.isEmpty { return }
+            _ = try await redis.run(
+                back.map { again in
+                    RedisCommand("SADD", [set, .bytes(again.stored)])
+                })
+            // And who left again while it was put back.
+            let left = try await without(app, field, back)
+            if !left.isEmpty { _ = try await redis.run([RedisCommand("SREM", [set] + left.map { .bytes($0.stored) })]) }
+        } catch {}
+    }
+
+    /// Those whose record does not have the field.
+    private func without(
+        _ app: AppKey, _ field: String, _ channels: [ChannelID]
+    ) async throws(StoreError) -> [ChannelID] {
+        if channels.isEmpty { return [] }
+        let replies = try await redis.run(
+            channels.map { RedisCommand("HEXISTS", [.string(keys.channel(app, $0)), .string(field)]) })
+        var found: [ChannelID] = []
+        for (channel, reply) in zip(channels, replies) {
+            let hasField = try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+            if !hasField { found.append(channel) }
+        }
+        return found
+    }
+}

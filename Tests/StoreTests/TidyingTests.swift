@@ -1,0 +1,49 @@
+import LiveActivity
+import Redis
+import Testing
+
+@testable import Store
+
+/// No list grows for ever: what it lists leaves it without anybody asking for the list.
+@Suite struct TidyingTests {
+    @Test func `names of which nothing exists leave the list`() async throws {
+        try await RegistryFixture.run { fixture in
+            let index = RedisArgument.string(fixture.keys.names(fixture.app))
+            for number in 0..<50 { _ = try await fixture.command("ZADD", index, "0", "gone-\(number)") }
+            _ = try await fixture.command("ZADD", index, "0", .bytes([0xFF]))
+            let registration = Registration(
+                channel: .random(), token: .test(1), registeredAt: fixture.time.now)
+            let living = try ["\u{301}a", "h", "z"].map { try ActivityName($0) }
+            for name in living { _ = try await fixture.registry.track(fixture.app, name, [registration]) }
+
+            var cursor: [UInt8]?
+            var removed = 0
+            // It begins anywhere, and goes on to the end: twice around is all of it, some times more whatever the beginning.
+            for _ in 0..<200 {
+                let step = try await fixture.registry.tidyNames(fixture.app, after: cursor, limit: 7)
+                cursor = step.next
+                removed += step.removed
+            }
+            let left = try await fixture.command("ZRANGE", index, "0", "-1").array()
+            #expect(Set(try left.map { try $0.string() }) == Set(living.map(\.rawValue)))
+            #expect(removed == 51)
+            let other = try AppKey("other")
+            #expect(try await fixture.registry.tidyNames(other, after: nil, limit: 7) == (nil, 0))
+        }
+    }
+
+    @Test func `dead letters leave their list after their week`() async throws {
+        let fixture = try await PushFixture.start()
+        let store = fixture.store
+        let now: Int64 = 1_795_000_002_000
+        let index = RedisArgument.string(store.keys.deadIndex(fixture.app))
+        for number in 0..<12 {
+            let age = number < 10 ? DeadLetters.life.milliseconds + 1_000 : 1_000
+            let member = DeadLetters.member(.random(), try ActivityName("match-\(number)"))
+            try await store.redis.send(RedisCommand("ZADD", [index, .int(now - age), .string(member)]))
+        }
+        #expect(try await store.deadLetters.tidy(fixture.app, limit: 7) == 7)
+        #expect(try await store.deadLetters.tidy(fixture.app, limit: 7) == 3)
+        #expect(try await store.redis.send(RedisCommand("ZCARD", [index])).integer() == 2)
+    }
+}
