@@ -27,7 +27,7 @@ struct AtRest: Sendable {
                 if string.find(key, '{q}', 1, true) then
                     if kind == 'stream' then size = redis.call('XLEN', key) end
                     if kind == 'zset' then size = redis.call('ZCARD', key) end
-                    if string.sub(key, -9) == ':{q}:open' then
+                    if string.find(key, ':{q}:.*:open$') then
                         size = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or 0
                     end
                 end
