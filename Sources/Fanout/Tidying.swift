@@ -18,7 +18,7 @@ struct Tidying: Sendable {
         for _ in 0..<Self.steps {
             let (next, removed) = try await store.registry.tidyNames(app, after: cursors[app], limit: Self.step)
             cursors[app] = next
-            if next == nil || removed < Self.step / 2 { break }
+            if removed == 0 || removed < Self.step / 2 && !next.isEmpty { break }
         }
         for _ in 0..<Self.steps where try await store.deadLetters.tidy(app, limit: Self.step) < Self.step { break }
     }

@@ -4,8 +4,8 @@ import Redis
 /// share is put before those that use it.
 enum Lua {
     static let registrySet = ofRegistry("registry-set-10", late + PackageResources.registry_set_10_lua)
-    static let registryRemove = ofRegistry("registry-remove-2", PackageResources.registry_remove_2_lua)
-    static let registryPrune = ofRegistry("registry-prune-2", PackageResources.registry_prune_2_lua)
+    static let registryRemove = ofRegistry("registry-remove-3", PackageResources.registry_remove_3_lua)
+    static let registryPrune = ofRegistry("registry-prune-3", PackageResources.registry_prune_3_lua)
     static let registrySplit = script("registry-split-4", PackageResources.registry_split_4_lua)
     static let registryAlive = script("registry-alive-2", PackageResources.registry_alive_2_lua)
     static let channelMark = script("channel-mark-1", PackageResources.channel_mark_1_lua)

@@ -45,7 +45,7 @@ extension Registry {
                 .string(keys.name(place.tag)), .string(keys.waiting(place.tag)), .string(keys.catchUp(place.tag)),
                 .string(keys.newFollowers(place.tag)), .string(keys.states(place.tag)), .string(keys.late(place.tag)),
                 .string(keys.awaited(place.tag)), .string(keys.retries(place.tag)),
-            ] : []
+            ] : [.string(keys.newFollowers(place.tag))]
         // What the script has to be told of the `end` that it asked for.
         var endings: [Int: [RedisArgument]] = [:]
         var start = 0
@@ -111,6 +111,7 @@ extension Registry {
     ) async throws(StoreError) -> [Int] {
         var answers = [Int](repeating: 0, count: changes.count)
         let root = RedisArgument.string(keys.root(place.tag))
+        let more = RedisArgument.string(keys.newFollowers(place.tag))
         for start in stride(from: 0, to: changes.count, by: 2 * BucketChange.batch) {
             let end = min(start + 2 * BucketChange.batch, changes.count)
             try await underTheCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
@@ -119,7 +120,7 @@ extension Registry {
                 let replies = try await pipeline(
                     buckets.map { bucket, indices in
                         RedisCommand(
-                            script, keys: [root, .string(keys.bucket(place.tag, bucket))],
+                            script, keys: [root, .string(keys.bucket(place.tag, bucket)), more],
                             arguments: [.string(count.stored)]
                                 + indices.flatMap { [.bytes(changes[$0].channel)] + changes[$0].arguments })
                     })

@@ -155,4 +155,23 @@ import Testing
         if parts.count == 3 { headers.append(("X-UA-Channel-ID", parts[0])) }
         return headers
     }
+
+    /// The mark takes the space before it into its Character, where a name is read back from a route.
+    @Test func `pushes for a name that begins with a combining mark are found again`() async throws {
+        try await GatewayFixture.run { gateway in
+            let token = String(repeating: "ab", count: 80)
+            let tracked = try await gateway.send(
+                "PUT", "/api/activities/%CC%81x/channels/d", #"{"token":"\#(token)"}"#)
+            #expect(tracked.status == 200)
+            for number in 1...3 {
+                let activity = #"{"name":"\u0301x","event":"update","content_state":{"i":\#(number)}}"#
+                let reply = try await gateway.publish(
+                    #"{"audience":"all","device_types":["ios"],"notification":{"ios":{"live_activity":\#(activity)}}}"#)
+                #expect(reply.status == 202)
+                let id = try reply.object.required("push_ids").array()[0].string()
+                let ledger = try await gateway.send("GET", "/api/push/\(id)")
+                #expect(try ledger.status == 200 && ledger.string("name") == "\u{301}x")
+            }
+        }
+    }
 }

@@ -31,6 +31,20 @@ import Testing
         #expect(parameters == ["name": "a/b é+", "channel": "c%"])
     }
 
+    @Test func `a slash is one whatever stands behind it`() {
+        for name in ["\u{301}x", "%CC%81x"] {
+            guard
+                case .found(let endpoint, let parameters) = RouteMatch(
+                    method: "GET", path: "/api/activities/\(name)"[...])
+            else {
+                Issue.record("not found")
+                continue
+            }
+            #expect(endpoint.operation == .activity && parameters["name"].map { Array($0.utf8) } == [0xCC, 0x81, 0x78])
+        }
+        #expect(PercentEncoding.query("after=\u{301}x&\u{301}=\u{301}")?["after"] == "\u{301}x")
+    }
+
     @Test func `tells apart wrong paths, wrong methods and broken escapes`() {
         for path in [
             "", "/", "api/push", "//api/push", "/api//push", "/api/push//", "/api", "/api/push/a/b", "/API/push",

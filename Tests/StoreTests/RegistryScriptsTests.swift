@@ -46,10 +46,10 @@ import Testing
                     [channel, value, 1, 1_000, 128]
                 ),
                 (
-                    Lua.registryRemove, [root, bucket],
+                    Lua.registryRemove, [root, bucket, "ll:y:{app:match-42}"],
                     [channel, .bytes(record(1, 1, rest: [0, 0, 0, 0, 0])), 1_000, 128]
                 ),
-                (Lua.registryPrune, [root, bucket], [channel, "t", "", "0"]),
+                (Lua.registryPrune, [root, bucket, "ll:y:{app:match-42}"], [channel, "t", "", "0"]),
                 (
                     Lua.registrySplit, [root, bucket, root, "ll:b:{app:match-42}:2"],
                     ["3:x", 2, 4, "key", 128, 0, 0, 0]

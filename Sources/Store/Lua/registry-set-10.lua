@@ -105,6 +105,11 @@ if begins and meta[3] and tonumber(meta[3]) < tonumber(ARGV[4]) and not start th
     local now = redis.call('TIME')
     redis.call('ZADD', KEYS[6], string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)), ARGV[2])
     redis.call('PEXPIRE', KEYS[6], ARGV[5])
+    -- A card lives no longer than its bucket: those that began before leave as others come.
+    local over = string.format('%.0f', now[1] * 1000 - ARGV[5])
+    for _, channel in ipairs(redis.call('ZRANGEBYSCORE', KEYS[6], '-inf', over, 'LIMIT', 0, 16)) do
+        redis.call('ZREM', KEYS[6], channel)
+    end
 end
 local wakes = 0
 local function wake()

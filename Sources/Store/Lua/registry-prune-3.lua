@@ -1,7 +1,7 @@
 -- Takes dead tokens out of one bucket, each if its channel still has that very token. Repeatable: the tombstone answers for it.
 -- Records and tombstones: Store/RegistryRecord.swift.
 --
--- KEYS[1] root of the name, KEYS[2] the channel's bucket, as in registry-set
+-- KEYS[1] root of the name, KEYS[2] the channel's bucket, KEYS[3] who began to follow after an `end`, as KEYS[6] in registry-set
 -- ARGV[1] the count the bucket was computed from, then fours:
 --   channel, stored form
 --   the dead token
@@ -40,6 +40,7 @@ local function prune(channel, token, since, ended)
         end
         redis.call('HSET', KEYS[2], channel,
             '\5' .. time_bytes(since or registered) .. '\0' .. token_hash(token) .. string.sub(old, 2, 6))
+        redis.call('ZREM', KEYS[3], channel)
         return '1'
     end
     if bit.band(flags, 4) ~= 0 and #old == 15 then

@@ -1,7 +1,7 @@
 -- Notes that a channel no longer follows the name: its record becomes a tombstone, which keeps registrations from before
 -- the removal out when they arrive late. Records and tombstones: Store/RegistryRecord.swift.
 --
--- KEYS[1] root of the name, KEYS[2] the channel's bucket, as in registry-set
+-- KEYS[1] root of the name, KEYS[2] the channel's bucket, KEYS[3] who began to follow after an `end`, as KEYS[6] in registry-set
 -- ARGV[1] the count the bucket was computed from
 -- ARGV[2] channel, stored form
 -- ARGV[3] tombstone with the time of the removal and the hash of the activity's id (zeros = any), floor 0
@@ -59,6 +59,7 @@ elseif old and bit.band(flags, 1) == 1 and #old == 15 then
 end
 
 local added = redis.call('HSET', KEYS[2], ARGV[2], value)
+if answer == 1 then redis.call('ZREM', KEYS[3], ARGV[2]) end
 renew(KEYS[1], KEYS[2], ARGV[4])
 if added == 1 and redis.call('HLEN', KEYS[2]) > tonumber(ARGV[5]) then return 2 end
 return answer

@@ -1,0 +1,28 @@
+import LiveActivity
+import Redis
+import Store
+import TestSupport
+import Testing
+
+/// A worker takes out of the lists what is gone, without anybody asking for them.
+@Suite struct WorkerTidyingTests {
+    @Test func `names and dead letters that are gone leave their lists while a worker runs`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<1)
+        #expect(channels.count == 1)
+        let (names, dead): (RedisArgument, RedisArgument) = ("ll:names:{shop}", "ll:d:{shop}")
+        for number in 0..<1_200 {
+            try await fixture.store.redis.send(RedisCommand("ZADD", [names, "0", "gone-\(number)"]))
+        }
+        try await fixture.store.redis.send(RedisCommand("ZADD", [dead, "1000", "\(PushID.random()) match-1"]))
+        try await fixture.withWorker(ScriptedTransport()) {
+            // It begins anywhere in the list, and comes around again in ten seconds.
+            try await eventually("nothing that is gone is listed", within: .seconds(120)) {
+                let replies = try await fixture.store.redis.pipeline([
+                    RedisCommand("ZRANGE", [names, "0", "-1"]), RedisCommand("ZCARD", [dead]),
+                ])
+                return try replies[0].array().map { try $0.string() } == ["match-1"] && replies[1].integer() == 0
+            }
+        }
+    }
+}
