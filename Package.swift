@@ -168,6 +168,9 @@ let package = Package(
             dependencies: [
                 "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "NGHTTP2", "OpenSSL", "TestSupport",
                 crypto, logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             // For the shared libraries too, so that a test can move a name to another address.
             linkerSettings: [

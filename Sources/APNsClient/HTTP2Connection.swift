@@ -39,6 +39,8 @@ final class HTTP2Connection {
     var isReadable = true
     /// Since when the socket takes nothing of what waits to be written; nil while it does.
     private(set) var blockedSince: Int64?
+    /// The log has a line on its closed window.
+    var hasToldOfWindow = false
     /// What is written waits for more, to leave in few large segments.
     private var isCorked = false
 

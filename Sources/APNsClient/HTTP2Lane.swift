@@ -112,6 +112,7 @@ final class HTTP2Lane {
             case .answered(let status): answered(request, ended, status, connection)
             case .unprocessed: unprocessed(request, connection)
             case .unconnected(let cause), .unknown(let cause):
+                if ended.end == .late, connection.session.hasUnsentBody(ended.slot) { tellOfWindow(connection) }
                 desk.unanswered(request, cause, mayHaveBeenDelivered: true)
                 // One silent stream among others that are answered is no fault of the connection.
                 if ended.end == .late, now - connection.lastAnswer >= timeout / 2 { leaveSilent(connection) }
@@ -138,6 +139,15 @@ final class HTTP2Lane {
                 "reason": "\(rejection.reason.wire)", "apns_id": "\(connection.session.apnsID(ended.slot) ?? "")",
             ])
         if desk.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
+    }
+
+    /// Once for each connection: its requests end with a timeout that says nothing of the cause.
+    private func tellOfWindow(_ connection: HTTP2Connection) {
+        guard !connection.hasToldOfWindow else { return }
+        connection.hasToldOfWindow = true
+        settings.logger.warning(
+            "APNs takes no bodies of requests: its flow-control window stays closed",
+            metadata: ["origin": "\(settings.origin)", "in_flight": "\(connection.inFlight)"])
     }
 
     private func unprocessed(_ request: HTTP2Request, _ connection: HTTP2Connection) {

@@ -41,6 +41,11 @@ public final class MultiplexedConnection {
     /// Requests without an end after the last `perform`: the streams in use then, once the connection stands.
     public private(set) var running = 0
     private var lastCode = CURLE_OK
+    /// What transfers and sockets have reported, ever, and what of it there was at the last `poll`.
+    private var events = 0
+    private var eventsAtPoll = 0
+    /// Calls of `poll` in a row without anything reported in between.
+    private var idlePolls = 0
     /// Scratch of `poll`.
     private var waits: [curl_waitfd] = []
 
@@ -112,6 +117,7 @@ public final class MultiplexedConnection {
             let transfer = Unmanaged<PreparedTransfer>.fromOpaque(context).takeUnretainedValue()
             let result = transfer.result(code)
             lastCode = code
+            events += 1
             curl_multi_remove_handle(multi, handle)
             inFlight -= 1
             if transfer.starts > 0 { streamsInUse -= 1 }
@@ -142,10 +148,19 @@ public final class MultiplexedConnection {
         if isCorked { setCork(false) }
     }
 
+    /// So many polls without an event are a loop that waits for nothing.
+    private static let mostIdlePolls = 8
+    private static let idleMilliseconds: Int32 = 20
+
     /// Blocks until a socket of this connection or one of `others` is ready, libcurl's own timer is due, or
     /// `milliseconds` have passed.
     public func poll(others: [Int32], milliseconds: Int32) {
         preconditionOnThread()
+        idlePolls = events == eventsAtPoll ? idlePolls + 1 : 0
+        eventsAtPoll = events
+        guard idlePolls <= Self.mostIdlePolls else {
+            return waitForInput(others, min(milliseconds, Self.idleMilliseconds))
+        }
         waits.removeAll(keepingCapacity: true)
         for descriptor in others {
             waits.append(curl_waitfd(fd: descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0))
@@ -153,6 +168,14 @@ public final class MultiplexedConnection {
         waits.withUnsafeMutableBufferPointer {
             _ = curl_multi_poll(multi, $0.baseAddress, UInt32($0.count), milliseconds, nil)
         }
+    }
+
+    /// libcurl wants to write to a socket that takes bytes, as long as the server's flow control or its limit of streams
+    /// holds a request back (7.88.1: http2's `want_write`). Its own poll would return at once until that request's deadline,
+    /// so only what comes in ends this wait. libcurl's timers wait for it, some milliseconds.
+    private func waitForInput(_ others: [Int32], _ milliseconds: Int32) {
+        var descriptors = (sockets + others).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        Glibc.poll(&descriptors, nfds_t(descriptors.count), milliseconds)
     }
 
     /// Open sockets, for another connection's `poll`.
@@ -166,6 +189,7 @@ public final class MultiplexedConnection {
     // MARK: What the transfers' callbacks report
 
     func didStart(isFirst: Bool) {
+        events += 1
         startedRequests += 1
         if isFirst { streamsInUse += 1 }
     }
@@ -176,11 +200,13 @@ public final class MultiplexedConnection {
         // A peer that is gone shows as an error when nothing of ours is acknowledged for as long as a request may take.
         setOption(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: endpoint.requestTimeoutMilliseconds))
         sockets.append(socket)
+        events += 1
         return socket
     }
 
     func closeSocket(_ socket: curl_socket_t) {
         sockets.removeAll { $0 == socket }
+        events += 1
         close(socket)
     }
 

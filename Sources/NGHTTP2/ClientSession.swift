@@ -139,6 +139,13 @@ public final class ClientSession {
         return read(UnsafeRawBufferPointer(start: stream.pointee.answer, count: stream.pointee.answerCount))
     }
 
+    /// Whether a part of the body of a request that has ended was never written: the server's flow control held it back.
+    public func hasUnsentBody(_ slot: Int) -> Bool {
+        let stream = state.pointee.streams + slot
+        guard let template = stream.pointee.template else { return false }
+        return stream.pointee.bodySent < template._withUnsafeGuaranteedRef { $0.bodyCount }
+    }
+
     /// `retry-after` of an answer other than 200, in seconds.
     public func retryAfter(_ slot: Int) -> Int? {
         let seconds = state.pointee.streams[slot].retryAfter

@@ -94,7 +94,9 @@ extension TLSServer {
     /// Whom the certificate must be for.
     func expectHost(_ ssl: OpaquePointer) throws(TLSError) {
         guard let rules = SSL_get0_param(ssl) else { throw .setup(openSSLWords()) }
-        X509_VERIFY_PARAM_set_hostflags(rules, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        // A common name is no host name: OpenSSL would look at it where a certificate names no host.
+        X509_VERIFY_PARAM_set_hostflags(
+            rules, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
         if X509_VERIFY_PARAM_set1_ip_asc(rules, host) == 1 { return }
         ERR_clear_error()
         guard X509_VERIFY_PARAM_set1_host(rules, host, host.utf8.count) == 1,

@@ -47,9 +47,11 @@ public final class TestAuthority: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
-    /// Files called `name`; those of the same name are replaced. `host`: a name, or 127.0.0.1; `life`: hours from now.
+    /// Files called `name`; those of the same name are replaced. `host`: a name, or 127.0.0.1; without one the certificate has
+    /// its common name only. `life`: hours from now.
     public func issue(
-        _ name: String, host: [String] = ["localhost", "127.0.0.1"], life: Double = 24
+        _ name: String, host: [String] = ["localhost", "127.0.0.1"], commonName: String = "lamplighter test",
+        life: Double = 24
     ) throws -> Identity {
         let own = P256.Signing.PrivateKey()
         let names = host.map { name in
@@ -60,13 +62,13 @@ public final class TestAuthority: Sendable {
             version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(own.publicKey),
             notValidBefore: Date(timeIntervalSinceNow: -24 * Self.hour),
             notValidAfter: Date(timeIntervalSinceNow: life * Self.hour),
-            issuer: certificate.subject, subject: try DistinguishedName { CommonName("lamplighter test") },
+            issuer: certificate.subject, subject: try DistinguishedName { CommonName(commonName) },
             signatureAlgorithm: .ecdsaWithSHA256,
             extensions: try Certificate.Extensions {
                 Critical(BasicConstraints.notCertificateAuthority)
                 Critical(KeyUsage(digitalSignature: true))
                 try ExtendedKeyUsage([.serverAuth, .clientAuth])
-                SubjectAlternativeNames(names)
+                if !names.isEmpty { SubjectAlternativeNames(names) }
             },
             issuerPrivateKey: .init(key))
         let identity = Identity(self, name)

@@ -1,0 +1,168 @@
+import APNsClient
+import Crypto
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+import TestSupport
+
+/// An HTTP/2 server that says what a test tells it to, frame by frame, also what no good server says. It reads just enough
+/// to know when a request is whole.
+final class FrameServer: Sendable {
+    struct Script: Sendable {
+        /// Identifiers and values of its SETTINGS.
+        var settings: [(id: UInt16, value: UInt32)] = [(3, 100)]
+        /// Its SETTINGS come with the first whole request, before the answer. Otherwise they come first of all.
+        var settingsWithFirstRequest = false
+        /// The frames that answer a whole request.
+        var answer: @Sendable (_ stream: UInt32) -> [UInt8] = { FrameServer.answer($0, status: 200) }
+    }
+
+    let port: Int
+    let caFile: String
+    private let authority: TestAuthority
+    private let listener: any Channel
+    private let requestCount: Atomics
+
+    final class Atomics: Sendable {
+        let requests = Atomic(0)
+        let connections = Atomic(0)
+    }
+
+    /// Requests that have come whole.
+    var requests: Int { requestCount.requests.load(ordering: .relaxed) }
+    var connections: Int { requestCount.connections.load(ordering: .relaxed) }
+
+    /// `names`: what its certificate is for, beside the common name `commonName`.
+    static func start(
+        _ script: Script = Script(), names: [String] = ["localhost", "127.0.0.1"], commonName: String = "test"
+    ) async throws -> FrameServer {
+        let authority = try TestAuthority()
+        let identity = try authority.issue("frames", host: names, commonName: commonName)
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificateFile).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.keyFile, format: .pem)))
+        tls.applicationProtocols = ["h2"]
+        let context = try NIOSSLContext(configuration: tls)
+        let counts = Atomics()
+        let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandlers([
+                        NIOSSLServerHandler(context: context), FrameScriptHandler(script, counts),
+                    ])
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        return FrameServer(listener, authority, counts)
+    }
+
+    private init(_ listener: any Channel, _ authority: TestAuthority, _ counts: Atomics) {
+        self.listener = listener
+        self.authority = authority
+        requestCount = counts
+        port = listener.localAddress?.port ?? 0
+        caFile = authority.caFile
+    }
+
+    func stop() async { try? await listener.close() }
+
+    /// Where a transport sends; the key is a new one, which this server does not look at.
+    func client(host: String = "127.0.0.1", timeout: Duration = .seconds(60)) -> APNsConfiguration {
+        APNsConfiguration(
+            origin: "https://\(host):\(port)", teamID: "TEAM123456", keyID: "KEY1234567",
+            keyPEM: Array(P256.Signing.PrivateKey().pemRepresentation.utf8), caFile: caFile, requestTimeout: timeout)
+    }
+
+    // MARK: Frames
+
+    static func frame(_ type: UInt8, flags: UInt8 = 0, stream: UInt32, _ payload: [UInt8] = []) -> [UInt8] {
+        let count = UInt32(payload.count)
+        return [UInt8(truncatingIfNeeded: count >> 16), UInt8(truncatingIfNeeded: count >> 8)]
+            + [UInt8(truncatingIfNeeded: count), type, flags] + bytes(stream) + payload
+    }
+
+    /// HEADERS and DATA. No field's name or value is longer than 126 bytes: each length is one byte.
+    static func answer(
+        _ stream: UInt32, status: Int, fields: [(String, String)] = [], body: String = ""
+    ) -> [UInt8] {
+        var block: [UInt8] = [0x08, 3] + Array("\(status)".utf8)
+        for (name, value) in fields {
+            block += [0x00, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
+        }
+        let head = frame(1, flags: body.isEmpty ? 0x05 : 0x04, stream: stream, block)
+        return body.isEmpty ? head : head + frame(0, flags: 0x01, stream: stream, Array(body.utf8))
+    }
+
+    static func bytes(_ word: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
+}
+
+private final class FrameScriptHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let script: FrameServer.Script
+    private let counts: FrameServer.Atomics
+    private var input = ByteBuffer()
+    private var hasPreface = false
+    private var hasSaidSettings = false
+
+    init(_ script: FrameServer.Script, _ counts: FrameServer.Atomics) {
+        self.script = script
+        self.counts = counts
+    }
+
+    func channelActive(context: ChannelHandlerContext) { counts.connections.add(1, ordering: .relaxed) }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        input.writeBuffer(&bytes)
+        var output: [UInt8] = []
+        if !hasPreface {
+            guard input.readBytes(length: 24) != nil else { return }
+            hasPreface = true
+            if !script.settingsWithFirstRequest { output += settings() }
+        }
+        while let header = input.getBytes(at: input.readerIndex, length: 9) {
+            let length = Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2])
+            guard input.readableBytes >= 9 + length else { break }
+            input.moveReaderIndex(forwardBy: 9)
+            let payload = input.readBytes(length: length) ?? []
+            let stream = header[5..<9].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            output += reply(header[3], flags: header[4], stream, payload)
+        }
+        guard !output.isEmpty else { return }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: output)), promise: nil)
+    }
+
+    private func settings() -> [UInt8] {
+        hasSaidSettings = true
+        let payload = script.settings.flatMap {
+            [UInt8(truncatingIfNeeded: $0.id >> 8), UInt8(truncatingIfNeeded: $0.id)] + FrameServer.bytes($0.value)
+        }
+        return FrameServer.frame(4, stream: 0, payload)
+    }
+
+    private func reply(_ type: UInt8, flags: UInt8, _ stream: UInt32, _ payload: [UInt8]) -> [UInt8] {
+        let isAcknowledgement = flags & 1 != 0
+        switch type {
+        case 4 where !isAcknowledgement: return hasSaidSettings ? FrameServer.frame(4, flags: 1, stream: 0) : []
+        case 6 where !isAcknowledgement: return FrameServer.frame(6, flags: 1, stream: 0, payload)
+        case 0, 1:
+            var output: [UInt8] = []
+            // The connection's window is never what stops a request.
+            if type == 0, !payload.isEmpty {
+                output += FrameServer.frame(8, stream: 0, FrameServer.bytes(UInt32(payload.count)))
+            }
+            // END_STREAM
+            guard flags & 1 != 0 else { return output }
+            counts.requests.add(1, ordering: .relaxed)
+            if !hasSaidSettings { output = settings() + FrameServer.frame(4, flags: 1, stream: 0) + output }
+            return output + script.answer(stream)
+        default: return []
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

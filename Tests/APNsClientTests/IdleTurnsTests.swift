@@ -1,0 +1,46 @@
+import Curl
+import Testing
+
+/// How often a libcurl lane wakes up while a server holds its request back.
+@Suite struct IdleTurnsTests {
+    /// Turns of a lane's loop until its second request has ended, and how each ended. The first one leaves before the server's
+    /// SETTINGS are there.
+    private static func turns(_ endpoint: Endpoint) throws -> (turns: Int, ends: [TransferFault?]) {
+        let connection = try MultiplexedConnection(endpoint)
+        let headers = try HeaderList([(name: "apns-topic", value: "x")])
+        let body = SharedBody([UInt8](repeating: 0x20, count: 400))
+        var ends: [TransferFault?] = []
+        var turns = 0
+        for _ in 0..<2 {
+            let transfer = try connection.nextTransfer()
+            try transfer.prepare(path: "/3/device/00", headers: headers, body: body)
+            try connection.start(transfer)
+            let before = ends.count
+            while turns < 10_000 {
+                turns += 1
+                connection.perform()
+                if let (_, result) = connection.nextFinished() { ends.append(result.fault) }
+                connection.uncork()
+                if ends.count > before { break }
+                connection.poll(others: [], milliseconds: 60_000)
+            }
+        }
+        return (turns, ends)
+    }
+
+    /// INITIAL_WINDOW_SIZE 0. A slow machine only turns less often.
+    @Test func `a server that takes no bodies costs a turn now and then`() async throws {
+        let server = try await FrameServer.start(FrameServer.Script(settings: [(4, 0)]))
+        let endpoint = Endpoint(
+            origin: "https://127.0.0.1:\(server.port)", caFile: server.caFile, requestTimeoutMilliseconds: 2_000)
+        let (turns, ends) = try await withCheckedThrowingContinuation { continuation in
+            let isStarted = NamedThread.start("turns") {
+                continuation.resume(with: Result { try Self.turns(endpoint) })
+            }
+            if !isStarted { continuation.resume(returning: (0, [])) }
+        }
+        #expect(ends == [nil, .timeout])
+        #expect(turns < 400, "fifty a second are plenty")
+        await server.stop()
+    }
+}

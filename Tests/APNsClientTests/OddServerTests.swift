@@ -1,0 +1,105 @@
+import APNsClient
+import APNsWire
+import Logging
+import Synchronization
+import Testing
+
+extension TransportTests {
+    /// Servers that are within HTTP/2's rules, and not as APNs is.
+    @Suite struct OddServerTests {
+        private func send(
+            _ kind: TransportKind, _ script: FrameServer.Script, _ numbers: Range<Int>,
+            timeout: Duration = .seconds(60), log: LogMessages = LogMessages()
+        ) async throws -> (outcome: PageOutcome, server: FrameServer) {
+            let server = try await FrameServer.start(script)
+            let logger = Logger(label: "test") { _ in log }
+            let transport = try kind.make(configuration: server.client(timeout: timeout), logger: logger)
+            let outcome = await transport.send(Simulation.page(numbers), Simulation.push())
+            await transport.close()
+            await server.stop()
+            return (outcome, server)
+        }
+
+        /// RFC 9525: a host's name stands among the certificate's alternative names. libcurl 7.88 offers no way to insist on it.
+        @Test(arguments: ["localhost", "127.0.0.1"])
+        func `a certificate with a common name only is not trusted over nghttp2`(_ host: String) async throws {
+            let server = try await FrameServer.start(names: [], commonName: host)
+            var logger = Logger(label: "test")
+            logger.logLevel = .error
+            let transport = try TransportKind.nghttp2.make(configuration: server.client(host: host), logger: logger)
+            let outcome = await transport.send(Simulation.page(0..<3), Simulation.push())
+            await transport.close()
+            await server.stop()
+            #expect(outcome.kinds == [.unanswered(NoAnswer(.tls, mayHaveBeenDelivered: false)): 3])
+            #expect(server.requests == 0)
+        }
+
+        enum Length: String, CaseIterable, Sendable {
+            case fields, body
+        }
+
+        /// As a middlebox answers: with an error page, or with a field for each of its features.
+        @Test(arguments: TransportKind.allCases, Length.allCases)
+        func `a long answer is an answer`(_ kind: TransportKind, _ length: Length) async throws {
+            let reason = #"{"reason":"BadDeviceToken""#
+            var script = FrameServer.Script()
+            switch length {
+            case .fields:
+                let fields = (0..<200).map { ("x-feature-\($0)", "of a middlebox") }
+                script.answer = { FrameServer.answer($0, status: 400, fields: fields, body: reason + "}") }
+            case .body:
+                let padding = String(repeating: " ", count: 3_000)
+                script.answer = { FrameServer.answer($0, status: 400, body: reason + padding + "}") }
+            }
+            // The deadline is what a lost answer is seen by.
+            let (outcome, server) = try await send(kind, script, 0..<20, timeout: .seconds(10))
+            let rejection = PushOutcome.rejected(Rejection(status: 400, reason: .known(.badDeviceToken)))
+            #expect(outcome.kinds == [rejection: 20])
+            #expect(server.requests == 20 && server.connections == 1)
+        }
+
+        @Test(arguments: TransportKind.allCases)
+        func `settings that come with the first request cost nothing`(_ kind: TransportKind) async throws {
+            var script = FrameServer.Script()
+            script.settingsWithFirstRequest = true
+            let (outcome, server) = try await send(kind, script, 0..<300)
+            #expect(outcome == PageOutcome(accepted: 300))
+            #expect(server.requests == 300 && server.connections == 1)
+        }
+
+        /// The first request may leave before the SETTINGS are there.
+        @Test(arguments: TransportKind.allCases)
+        func `a window that stays closed ends with the deadline`(_ kind: TransportKind) async throws {
+            var script = FrameServer.Script()
+            script.settings = [(3, 100), (4, 0)]
+            let log = LogMessages()
+            let (outcome, server) = try await send(kind, script, 0..<10, timeout: .seconds(2), log: log)
+            #expect(outcome.count == 10 && outcome.accepted <= 1)
+            #expect(server.requests == outcome.accepted)
+            // libcurl does not tell.
+            guard kind == .nghttp2 else { return }
+            #expect(log.all.contains { $0.contains("its flow-control window stays closed") }, "\(log.all)")
+        }
+    }
+}
+
+/// What a logger wrote.
+private struct LogMessages: LogHandler {
+    private final class Lines: Sendable {
+        let all = Mutex<[String]>([])
+    }
+
+    private let lines = Lines()
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .warning
+    var metadataProvider: Logger.MetadataProvider?
+
+    var all: [String] { lines.all.withLock { $0 } }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { lines.all.withLock { $0.append("\(event.message)") } }
+}
