@@ -19,7 +19,10 @@ public final class RequestTemplate {
         guard others.allSatisfy({ Self.isSafe(name: $0.name, value: $0.value) }),
             Self.isSafe(name: "host", value: authority)
         else { return nil }
-        let all = [(":method", "POST"), (":scheme", "https"), (":authority", authority), (":path", "")] + others
+        // Some proxies answer 411 to a request that does not tell its length.
+        let length = ("content-length", "\(source.count)")
+        let all =
+            [(":method", "POST"), (":scheme", "https"), (":authority", authority), (":path", ""), length] + others
         text = .allocate(capacity: all.reduce(1) { $0 + $1.0.utf8.count + $1.1.utf8.count })
         fields = .allocate(capacity: all.count)
         count = all.count
