@@ -41,6 +41,16 @@ struct CredentialStoryTests {
         }
     }
 
+    @Test("No variable of the environment makes it write the keys of its TLS sessions")
+    func sessionKeys() async throws {
+        let deployment = try await Deployment.start()
+        let before = try await number(deployment, "connections")
+        let file = deployment.directory + "/keys.log"
+        _ = try await deployment.run("doctor", environment: ["SSLKEYLOGFILE": file])
+        #expect(try await number(deployment, "connections") > before, "it has spoken TLS")
+        #expect(!FileManager.default.fileExists(atPath: file))
+    }
+
     @Test("Refused credentials halt the app's sends, keep its work, and show everywhere; a probe that passes ends it")
     func refused() async throws {
         let deployment = try await Deployment.start()
