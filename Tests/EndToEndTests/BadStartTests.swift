@@ -89,7 +89,7 @@ struct BadStartTests {
         let program = try Program(
             [Program.path] + given.arguments, directory: directory,
             environment: Self.app.merging(given.environment) { _, own in own })
-        let output = try #require(await program.end(within: .seconds(30)), "it still runs")
+        let output = try #require(await program.end(within: .seconds(120)), "it still runs")
         #expect(output.code == given.code, "\(output.out)\(output.err)")
         #expect((output.out + output.err).contains(given.words), "\(output.out)\(output.err)")
         #expect(!(output.out + output.err).contains("shop-master"))

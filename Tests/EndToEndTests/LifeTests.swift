@@ -40,7 +40,7 @@ struct LifeTests {
         let token = Deployment.token(1)
         #expect(try await deployment.run("track", "match-1", Deployment.channel(1), token).code == 0)
         let soon = try await schedule(deployment, at: "+1h", #"{"home":0}"#)
-        let never = try await schedule(deployment, at: "+60", #"{"home":9}"#)
+        let never = try await schedule(deployment, at: "+2h", #"{"home":9}"#)
         #expect(try await schedule(deployment, at: "+2", #"{"home":1}"#, ["--replace", soon]) == soon)
         let listed = try await deployment.run("schedule", "list")
         #expect(listed.out.split(separator: "\n").map { String($0.prefix(36)) } == [soon, never], "\(listed.out)")
