@@ -1,5 +1,6 @@
 import ArgumentParser
 import HTTPAPI
+import LiveActivity
 import Logging
 import Metrics
 import PrometheusText
@@ -37,6 +38,8 @@ struct ServeCommand: AsyncParsableCommand {
                 bundleID: try app.required(.bundleID))
             served.staleAfter = settings.staleAfter(app).map { Int($0 / .seconds(1)) }
             served.endAfter = settings.endAfter(app)
+            let lives = settings.lives(app)
+            served.lives = [.start: lives.start, .update: lives.update, .end: lives.end]
             served.catchesUp = settings.catchUp(app)
             return served
         }

@@ -18,7 +18,9 @@ struct RetryRun: Sendable {
     private let state = Progress()
 
     private final class Progress: Sendable {
-        struct Values { var inHand: Set<[UInt8]> = []; var rest: Duration?; var isLost = false }
+        struct Values {
+            var inHand: Set<[UInt8]> = []; var rest: Duration?; var isLost = false; var expired: [PushID: Int] = [:]
+        }
         let values = Mutex(Values())
         var goesOn: Bool { values.withLock { !$0.isLost && $0.rest == nil } }
     }
@@ -67,6 +69,9 @@ struct RetryRun: Sendable {
             }
             try due.get()
         }
+        for (push, channels) in state.values.withLock({ $0.expired }) {
+            await sweeper.tellExpired(lease.app, push, channels, log)
+        }
         return state.values.withLock { !$0.isLost }
     }
 
@@ -95,8 +100,7 @@ struct RetryRun: Sendable {
             for channel in waiting { gone.finish(channel, as: .failed, reason: "PoisonTask", isGivenUp: true) }
             return await settle(gone)
         }
-        let deadline = record.deadline(defaultLife: sweeper.options.defaultLife)
-        if sweeper.store.time.now() >= deadline {
+        if sweeper.store.time.now() >= record.deadline {
             for channel in waiting { gone.finish(channel, as: .expired) }
             return await settle(gone)
         }
@@ -144,8 +148,8 @@ struct RetryRun: Sendable {
         guard mayGoOn else { return }
         let report = await sweeper.deliver(
             page, push, app, record, lease.name,
-            elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }), apart: apart, deadline: deadline,
-            while: held, until: sendUntil)
+            elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }), apart: apart,
+            deadline: record.deadline, while: held, until: sendUntil)
         if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
         if report.isUnsent {
             guard held.isLive else { return state.values.withLock { $0.isLost = true } }
@@ -168,6 +172,7 @@ struct RetryRun: Sendable {
         }
         guard case .ok = settled else { return state.values.withLock { $0.isLost = true } }
         sweeper.meters.settled(lease.app, settlement)
+        state.values.withLock { $0.expired.merge(settlement.expired) { $0 + $1 } }
         let applied: Void? = await held.whileLive(log) { () async throws(StoreError) in
             try await sweeper.apply(settlement.owed, lease.app, lease.name)
         }

@@ -52,7 +52,9 @@ struct Sweep: Sendable {
 
     /// What the pages of one sweep tell each other.
     private final class Progress: Sendable {
-        struct Values { var leftovers: Leftovers?; var isOver = false; var isLost = false; var rest: Duration? }
+        struct Values {
+            var leftovers: Leftovers?; var isOver = false; var isLost = false; var rest: Duration?; var expired = 0
+        }
         let values = Mutex(Values())
         var goesOn: Bool { values.withLock { $0.leftovers == nil && !$0.isOver && !$0.isLost && $0.rest == nil } }
     }
@@ -65,7 +67,7 @@ struct Sweep: Sendable {
         self.log = log
         push = claim.record.prepared(bundleID: app.bundleID, claim.lease.name)
         channelPush = claim.record.onChannel(push)
-        deadline = claim.record.deadline(defaultLife: sweeper.options.defaultLife)
+        deadline = claim.record.deadline
     }
 
     var lease: Lease { claim.lease }
@@ -91,7 +93,10 @@ struct Sweep: Sendable {
             // Failed or cancelled: nobody reads the rest, and the name is free for its next push.
             if state.values.withLock({ $0.isOver && $0.leftovers == nil }) { await close() }
         }
-        let (leftovers, isLost, rest) = state.values.withLock { ($0.leftovers, $0.isLost, $0.rest) }
+        let (leftovers, isLost, rest, expired) = state.values.withLock {
+            ($0.leftovers, $0.isLost, $0.rest, $0.expired)
+        }
+        if expired > 0 { await sweeper.tellExpired(lease.app, lease.push, expired, log) }
         if isLost { return .lost }
         if let leftovers { return .finished(leftovers) }
         if let rest { return .interrupted(rest: rest) }
@@ -251,6 +256,7 @@ struct Sweep: Sendable {
         case .ok(let pushState, let isFinished, let leftovers):
             sweeper.meters.settled(lease.app, settlement)
             state.values.withLock { values in
+                values.expired += settlement.expired
                 if isFinished {
                     values.leftovers = leftovers
                 } else if pushState.isFinal {

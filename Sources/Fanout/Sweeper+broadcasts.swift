@@ -55,6 +55,7 @@ extension Sweeper {
         }
         guard settled == true else { return false }
         meters.broadcast(app, [settlement.event: 1])
+        if settlement.outcome == .expired { await tellExpired(app, task.record.id, nil, log) }
         return true
     }
 
@@ -62,8 +63,7 @@ extension Sweeper {
         _ task: BroadcastTask, _ log: Logger
     ) async -> (settlement: BroadcastSettlement, isChannelGone: Bool) {
         let record = task.record
-        let deadline = record.deadline(defaultLife: options.defaultLife)
-        guard store.time.now() < deadline else { return (BroadcastSettlement(.expired), false) }
+        guard store.time.now() < record.deadline else { return (BroadcastSettlement(.expired), false) }
         guard let app = apps[task.lease.app], let service = app.broadcasts else {
             // Another worker may be configured better.
             return (BroadcastSettlement(.again(due: store.time.now() + 5_000), reason: "NoBroadcastService"), false)

@@ -152,9 +152,7 @@ extension LateFollower {
         }
         // What ended before it began to follow is not its own, unless it was started before that.
         if record.event == .end, !wasStarted { return .drop }
-        var deadline = record.createdAt + LateFollowers.life.milliseconds
-        if let expiry = record.expiry, expiry > 0 { deadline = min(deadline, Int64(expiry) * 1_000) }
-        if let staleDate = record.staleDate { deadline = min(deadline, Int64(staleDate) * 1_000) }
-        return now < deadline ? .put(record.id, sequence: record.sequence) : .drop
+        return now < min(record.deadline, record.createdAt + LateFollowers.life.milliseconds)
+            ? .put(record.id, sequence: record.sequence) : .drop
     }
 }

@@ -98,6 +98,14 @@ extension Sweeper {
         try? await store.alarms.raise(Alarm(app: app, kind: kind, reason: reason, since: store.time.now()))
     }
 
+    /// Tells an operator that something of a push expired unsent: a line in the log for each push, and an alarm.
+    /// - Parameter tokens: how many; nil: its broadcast.
+    func tellExpired(_ app: AppKey, _ push: PushID, _ tokens: Int?, _ log: Logger) async {
+        let what: Logger.MetadataValue = tokens.map { "\($0)" } ?? "broadcast"
+        log.error("a push expired before it was sent to all", metadata: ["push": "\(push)", "tokens": what])
+        await ring(app, .expired, "pushes expired before they were sent to all; see `lamplighter dead list`")
+    }
+
     private static func outcome(_ prune: Prune, _ result: PruneResult) -> SettledField {
         if prune.hasEnded { return .delivered }
         return switch result {
@@ -118,6 +126,7 @@ extension Alarm.Kind {
         case .pruneGuard:
             "APNs calls unusually many tokens wrong: they are quarantined, not pruned; check bundle_id, apns.environment "
                 + "and the key, then 'lamplighter quarantine'"
+        case .expired: "accepted pushes expired before they were sent: publish the present states again"
         case .manyUnregistered: "APNs calls unusually many tokens dead: they are pruned"
         case .broadcast: "APNs makes or deletes no broadcast channels for this app"
         case .otherEnvironment:

@@ -43,8 +43,6 @@ public struct WorkerOptions: Sendable {
     /// Owners of a part that may die or fall asleep over it in a row, without progress, before it is given up.
     public var maxClaims = 8
     public var drainTimeout: Duration = .seconds(25)
-    /// A push without an expiry is tried for this long after its acceptance.
-    public var defaultLife = PushRecord.defaultLife
     /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.
     public var minInterval: Duration = .zero
     /// Updates of a name that may go out at priority 10 in an hour.

@@ -11,6 +11,8 @@ public struct GatewayApp: Sendable {
     public var bundleID: String
     /// Seconds to the `stale_date` of starts and updates that give none; nil: they get none.
     public var staleAfter: Int?
+    /// How long its pushes without `options.expiry` are tried; events that are not here have their own default.
+    public var lives: [ActivityEvent: Duration] = [:]
     /// So long after their start its cards are ended; nil: only when somebody publishes an end.
     public var endAfter: Duration?
     /// What a registration that does not say gets for `options.catch_up`.

@@ -48,7 +48,8 @@ extension Handlers {
                 "A newer push went out under this name\(newer.map { " (\($0))" } ?? ""), and nothing goes backwards: "
                     + "publish the present state again.")
         case .expired:
-            throw APIError(409, "The push is past its expiry or stale date: publish the present state again.")
+            throw APIError(
+                409, "The push has expired: nothing of it is sent any more. Publish the present state again.")
         case .busy:
             throw APIError(
                 503, "Too many tokens of this name wait for an attempt to look through them. Try again.", retryAfter: 30

@@ -91,10 +91,11 @@ extension Handlers {
         _ push: PublishBody.Push, ids: [PushID], isRepeatable: Bool, position: Int, _ call: Call
     ) async throws(APIError) {
         let app = call.app.key
+        let publish = lasting(push.publish, call)
         do throws(APIError) {
             let acceptance = try await storing { () throws(StoreError) in
                 try await store.pushes.accept(
-                    app, push.publish, id: ids[position], payload: push.payload,
+                    app, publish, id: ids[position], payload: push.payload,
                     timestampOffset: Payload.timestampOffset, isRepeatable: isRepeatable, bounds: bounds)
             }
             if case .refused(let refusal) = acceptance { throw APIError(refusal) }

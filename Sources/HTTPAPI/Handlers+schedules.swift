@@ -38,7 +38,7 @@ extension Handlers {
         try await rememberTypes(bodies.map(\.push), call)
         let schedules = zip(ids, bodies).map { id, body in
             Schedule(
-                id: id, publish: body.push.publish, payload: body.push.payload,
+                id: id, publish: lasting(body.push.publish, call), payload: body.push.payload,
                 timestampOffset: Payload.timestampOffset, due: body.due, createdAt: call.now, label: body.label,
                 posted: body.posted)
         }
@@ -66,7 +66,7 @@ extension Handlers {
             try await store.schedules.replace(
                 call.app.key,
                 Schedule(
-                    id: id, publish: body.push.publish, payload: body.push.payload,
+                    id: id, publish: lasting(body.push.publish, call), payload: body.push.payload,
                     timestampOffset: Payload.timestampOffset, due: body.due, createdAt: call.now, label: body.label,
                     posted: body.posted))
         }
@@ -78,6 +78,13 @@ extension Handlers {
         case .finished: throw APIError(409, "The schedule has failed or was deleted: create another one.")
         case nil: throw .noSuchSchedule
         }
+    }
+
+    /// With the life of its app's pushes, which counts from its acceptance.
+    func lasting(_ publish: Publish, _ call: Call) -> Publish {
+        var publish = publish
+        publish.life = call.app.lives[publish.event]
+        return publish
     }
 
     /// Those that wait, the earliest first.

@@ -100,7 +100,9 @@ enum LiveActivityBody {
         }
         if let stale = body["stale_date"] {
             let seconds = try EpochSeconds.read(stale)
-            if seconds <= now { warnings.append("\(stale.path) is in the past: nothing will be sent") }
+            if seconds <= now {
+                warnings.append("\(stale.path) is in the past: devices show the state as stale at once")
+            }
             publish.staleDate = seconds
         }
         if let dismissal = body["dismissal_date"] {

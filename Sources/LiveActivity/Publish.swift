@@ -1,5 +1,9 @@
 public enum ActivityEvent: String, Sendable, Hashable, CaseIterable {
     case start, update, end
+
+    /// How long a push without an expiry is tried, from its acceptance: a card takes updates for eight hours, and nobody waits for
+    /// a card that starts later than an hour.
+    public var life: Duration { self == .start ? .seconds(3_600) : .seconds(8 * 3_600) }
 }
 
 /// `apns-priority`: 10 at once, counted against the device's budget; 5 when convenient, not counted.
@@ -33,6 +37,8 @@ public struct Publish: Sendable, Hashable {
     public var attributesType: String?
     public var attributes: RawJSON?
     public var options: PublishOptions
+    /// How long it is tried without `options.expiry`, from its acceptance; nil: as long as its event's default.
+    public var life: Duration?
 
     public init(
         name: ActivityName, event: ActivityEvent, audience: Audience, priority: PushPriority = .high,

@@ -15,6 +15,9 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case staleAfter = "defaults.stale_after"
     case endAfter = "defaults.end_after"
     case catchUp = "defaults.catch_up"
+    case expiryStart = "defaults.expiry_start"
+    case expiryUpdate = "defaults.expiry_update"
+    case expiryEnd = "defaults.expiry_end"
 
     /// The path inside an entry of `apps:`.
     public var path: String { rawValue }
@@ -43,6 +46,9 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .caFile: "PEM roots for that server"
         case .catchUp: "whether the app's devices get the state published before when they begin to follow"
         case .endAfter: "time from the start of the app's cards to their automatic end"
+        case .expiryStart: "how long a start of the app without an expiry is tried"
+        case .expiryUpdate: "how long an update of the app without an expiry is tried"
+        case .expiryEnd: "how long an end of the app without an expiry is tried"
         case .staleAfter: "time to the stale_date of the app's updates that give none"
         }
     }
@@ -72,6 +78,9 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .keyFile, .caFile:
             return nil
         case .catchUp: return ["true", "false"].contains(value) ? nil : "true or false"
+        case .expiryStart, .expiryUpdate, .expiryEnd:
+            let limits = 1...86_400.0
+            return SettingText.seconds(value).map(limits.contains) == true ? nil : "a time from 1s to 24h, such as 15m"
         case .staleAfter, .endAfter:
             let limits = 0...28_800.0
             return SettingText.seconds(value).map(limits.contains) == true ? nil : "a time from 0 to 8h, such as 15m"

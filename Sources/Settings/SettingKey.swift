@@ -128,6 +128,14 @@ extension SettingKey {
         "defaults.catch_up", .choice(["false", "true"]), "false",
         "whether a device that begins to follow gets the state published before at once; an app may have its own")
 
+    public static let defaultsExpiryStart = SettingKey(
+        "defaults.expiry_start", .seconds(1...86_400), "1h",
+        "how long a start without options.expiry is tried, from its acceptance; an app may have its own")
+    public static let defaultsExpiryUpdate = SettingKey(
+        "defaults.expiry_update", .seconds(1...86_400), "8h", "the same of an update")
+    public static let defaultsExpiryEnd = SettingKey(
+        "defaults.expiry_end", .seconds(1...86_400), "8h", "the same of an end")
+
     public static let budgetHighPerHour = SettingKey(
         "budget.high_per_hour", .whole(0...100_000), "0",
         "updates of a name an hour at priority 10; more without an alert go at 5; 0 = any number")
@@ -165,7 +173,8 @@ extension SettingKey {
         workerMaxAttempts, workerDrainTimeout,
         workerRequestTimeout, workerName, workerHost, workerPort,
         guardShare, guardAnswers, guardWindow, guardMemory,
-        defaultsStaleAfter, defaultsEndAfter, defaultsCatchUp, budgetHighPerHour, budgetHighPerHourInfrequent,
+        defaultsStaleAfter, defaultsEndAfter, defaultsCatchUp, defaultsExpiryStart, defaultsExpiryUpdate,
+        defaultsExpiryEnd, budgetHighPerHour, budgetHighPerHourInfrequent,
         pacingMinInterval,
         broadcastDeleteAfter, startTokensStaleAfter, channelsExpireAfter,
         logLevel, logFormat,

@@ -26,6 +26,9 @@ extension Settings {
             highPerHourInfrequent: reader.whole(.budgetHighPerHourInfrequent))
         let staleAfter = reader.duration(.defaultsStaleAfter)
         let endAfter = reader.duration(.defaultsEndAfter)
+        let lives = Lives(
+            start: reader.duration(.defaultsExpiryStart), update: reader.duration(.defaultsExpiryUpdate),
+            end: reader.duration(.defaultsExpiryEnd))
         let catchUp = reader.choice(.defaultsCatchUp) == "true"
         let deleteAfter = reader.duration(.broadcastDeleteAfter)
         let startTokensStaleAfter = reader.duration(.startTokensStaleAfter)
@@ -40,7 +43,7 @@ extension Settings {
             redisURL: redisURL, redisTLS: redisTLS, redisConnections: connections, redisPrefix: prefix,
             waitReplicas: waitReplicas, waitTimeout: waitTimeout, gateway: gateway,
             worker: worker, pruneGuard: pruneGuard, budget: budget, staleAfter: staleAfter, endAfter: endAfter,
-            catchUp: catchUp,
+            catchUp: catchUp, lives: lives,
             pacingMinInterval: pacing, broadcastDeleteAfter: deleteAfter, startTokensStaleAfter: startTokensStaleAfter,
             channelsExpireAfter: channelsExpireAfter,
             log: log,

@@ -54,6 +54,13 @@ public struct Settings: Sendable {
         public var highPerHourInfrequent: Int
     }
 
+    /// How long pushes without an expiry are tried, by event.
+    public struct Lives: Sendable, Hashable {
+        public var start: Duration
+        public var update: Duration
+        public var end: Duration
+    }
+
     public struct Log: Sendable, Hashable {
         public var level: String
         public var isJSON: Bool
@@ -77,6 +84,8 @@ public struct Settings: Sendable {
     public var endAfter: Duration
     /// The same with `defaults.catch_up`.
     public var catchUp: Bool
+    /// The same with `defaults.expiry_start`, `expiry_update` and `expiry_end`.
+    public var lives: Lives
     /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.
     public var pacingMinInterval: Duration
     /// From a name's end to the deletion of its broadcast channel.
@@ -114,6 +123,14 @@ public struct Settings: Sendable {
         let own = own.flatMap(SettingText.seconds).map { Duration.milliseconds(Int64($0 * 1_000)) }
         let time = own ?? common
         return time >= .seconds(1) ? time : nil
+    }
+
+    /// How long an app's pushes without an expiry are tried.
+    public func lives(_ app: AppSettings) -> Lives {
+        Lives(
+            start: time(app[.expiryStart], or: lives.start) ?? lives.start,
+            update: time(app[.expiryUpdate], or: lives.update) ?? lives.update,
+            end: time(app[.expiryEnd], or: lives.end) ?? lives.end)
     }
 
     /// Whether an app's devices get the state published before when they begin to follow, if they do not say.

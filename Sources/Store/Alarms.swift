@@ -16,6 +16,8 @@ public struct Alarm: Sendable, Hashable {
         case otherEnvironment = "other_environment"
         /// APNs makes or deletes no broadcast channels for the app.
         case broadcast
+        /// Something that was accepted expired before it was sent to all it was for.
+        case expired
     }
 
     public var app: AppKey

@@ -32,7 +32,7 @@ extension DeadLetters {
                 ],
                 arguments: [
                     .string(push.description), .bytes(push.uuid.bytes),
-                    .int(record.deadline(defaultLife: PushRecord.defaultLife)), .int(Pushes.retention.milliseconds),
+                    .int(record.deadline), .int(Pushes.retention.milliseconds),
                     .int(Self.mostWaiting),
                 ])
         ])[0]

@@ -11,7 +11,8 @@ public struct PushRecord: Sendable {
     public var isSupersedable: Bool
     /// Epoch seconds; nil = none given. 0 = try once.
     public var expiry: Int?
-    public var staleDate: Int?
+    /// Epoch milliseconds after which no token is tried. Fixed at acceptance: `expiry`, or else the life of its event.
+    public var deadline: Int64
     /// Epoch milliseconds.
     public var createdAt: Int64
     public var state: PushState
@@ -19,8 +20,6 @@ public struct PushRecord: Sendable {
     public var demotion: Demotion?
     /// It stands in the line of its name's broadcasts.
     public var awaitsBroadcast = false
-    /// When it was last put in line for a late follower, epoch ms.
-    public var revivedAt: Int64?
     /// Of a start: the type whose start tokens it goes to.
     public var attributesType: String?
     /// Of a start: it also goes to channels that follow the name already.
@@ -43,16 +42,10 @@ public struct PushRecord: Sendable {
 }
 
 extension PushRecord {
-    /// A push without an expiry is tried for this long after its acceptance.
-    public static let defaultLife: Duration = .seconds(3_600)
-
-    /// Epoch milliseconds after which no token is tried: the expiry, the stale date, or `defaultLife` after acceptance; a late
-    /// follower has as long as the others had.
-    public func deadline(defaultLife: Duration) -> Int64 {
-        var deadline = max(createdAt, revivedAt ?? 0) + defaultLife.milliseconds
-        if let expiry, expiry > 0 { deadline = Int64(expiry) * 1_000 }
-        if let staleDate { deadline = min(deadline, Int64(staleDate) * 1_000) }
-        return deadline
+    /// Of a record that an older version wrote, which has no deadline of its own.
+    private static func deadline(_ event: ActivityEvent, _ expiry: Int?, createdAt: Int) -> Int64 {
+        if let expiry, expiry > 0 { return Int64(expiry) * 1_000 }
+        return Int64(createdAt) + event.life.milliseconds
     }
 
     /// From a push's hash as HGETALL gives it.
@@ -64,14 +57,14 @@ extension PushRecord {
             let state = fields.text("state").flatMap(PushState.init(rawValue:)),
             let payload = fields.bytes("payload")
         else { throw .corrupt("push record") }
+        let expiry = fields.number("expiry")
         self.init(
             id: id, event: event, priority: priority, audience: audience, sequence: sequence,
-            isSupersedable: fields.text("sup") == "1", expiry: fields.number("expiry"),
-            staleDate: fields.number("stale"),
+            isSupersedable: fields.text("sup") == "1", expiry: expiry,
+            deadline: fields.number("until").map { Int64($0) } ?? Self.deadline(event, expiry, createdAt: createdAt),
             createdAt: Int64(createdAt), state: state, payload: Array(payload),
             demotion: fields.text("demote").flatMap(Demotion.init(rawValue:)),
-            awaitsBroadcast: fields.text("bc") == PushBroadcast.State.waiting.rawValue,
-            revivedAt: fields.number("revived").map { Int64($0) })
+            awaitsBroadcast: fields.text("bc") == PushBroadcast.State.waiting.rawValue)
         attributesType = fields.text("type")
         restarts = fields.text("restart") == "1"
         cutoff = fields.number("cutoff").map { Int64($0) }

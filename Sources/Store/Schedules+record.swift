@@ -6,7 +6,8 @@ import Redis
 extension Schedules {
     /// Fields that a record may be without: taken away before another publish takes the place of one that had them.
     static let optionalFields = [
-        "ts", "content", "stale", "dismissal", "relevance", "alert", "type", "attributes", "expiry", "label", "reason",
+        "ts", "content", "life", "stale", "dismissal", "relevance", "alert", "type", "attributes", "expiry", "label",
+        "reason",
     ]
 }
 
@@ -24,6 +25,7 @@ extension Schedule {
         }
         add("ts", publish.timestamp.map { .int($0) })
         add("content", publish.contentState.map { .bytes($0.bytes) })
+        add("life", publish.life.map { .int($0.milliseconds) })
         add("stale", publish.staleDate.map { .int($0) })
         add("dismissal", publish.dismissalDate.map { .int($0) })
         add("relevance", publish.relevanceScore.map { .bytes($0.bytes) })
@@ -45,7 +47,7 @@ extension Schedule {
             let due = fields.number("due"), let created = fields.number("created"),
             let state = fields.text("state").flatMap(State.init(rawValue:))
         else { throw .corrupt("schedule") }
-        let publish = Publish(
+        var publish = Publish(
             name: name, event: event, audience: audience, priority: priority, timestamp: fields.number("ts"),
             contentState: json("content"), staleDate: fields.number("stale"),
             dismissalDate: fields.number("dismissal"), relevanceScore: json("relevance"), alert: json("alert"),
@@ -53,6 +55,7 @@ extension Schedule {
             options: PublishOptions(
                 conflate: fields.text("conflate") != "0", expiry: fields.number("expiry"),
                 insist: fields.text("insist") == "1", restart: fields.text("restart") == "1"))
+        publish.life = fields.number("life").map { .milliseconds($0) }
         self.init(
             id: id, publish: publish, payload: Array(payload), timestampOffset: offset, due: Int64(due),
             createdAt: Int64(created), label: fields.text("label"), posted: fields.bytes("posted").map(Array.init) ?? []

@@ -25,8 +25,10 @@ public struct Settlement: Sendable {
     public var stop: String?
     /// The push was stopped: the rest of the shard is not read, and where it stands is kept for an operator.
     public var abandonsRest = false
-    /// Something of it is kept for an operator: whoever settles lists the push first.
-    public private(set) var givesUp = false
+    private var keepsChannels = false
+    /// Something of it is noted for an operator: whoever settles lists the push first.
+    public var givesUp: Bool { keepsChannels || expired > 0 }
+    public var expired: Int { counts[.expired, default: 0] }
     /// Removals that the page decides on: whoever settles applies them next.
     public private(set) var owed: [Prune] = []
     /// Channels of the page now wait: whoever settles sees to it that somebody comes back for them.
@@ -47,7 +49,7 @@ public struct Settlement: Sendable {
     /// A token of the page that is given up for good, unless an operator decides otherwise; counted by itself.
     public mutating func giveUp(_ channel: some Collection<UInt8>, reason: String) {
         operations += ["dead", .bytes(Array(channel)), .string(reason)]
-        givesUp = true
+        keepsChannels = true
     }
 
     /// A channel of the page that is tried again at `due` (epoch ms).
@@ -107,8 +109,10 @@ public struct RetrySettlement: Sendable {
     public private(set) var retries = 0
     public private(set) var duplicatesPossible = 0
     public private(set) var owed: [OwedPrune] = []
-    /// Pushes of which something is kept for an operator: whoever settles lists them first.
+    /// Pushes of which something is noted for an operator: whoever settles lists them first.
     public private(set) var givenUp: Set<PushID> = []
+    /// How many channels expire unsent, by push.
+    public private(set) var expired: [PushID: Int] = [:]
     private(set) var arguments: [RedisArgument] = []
 
     public init() {}
@@ -124,7 +128,8 @@ public struct RetrySettlement: Sendable {
         isStale: Bool = false
     ) {
         finished[field, default: 0] += 1
-        if isGivenUp { givenUp.insert(waiting.push) }
+        if isGivenUp || field == .expired { givenUp.insert(waiting.push) }
+        if field == .expired { expired[waiting.push, default: 0] += 1 }
         arguments +=
             first("pop", waiting)
             + [.string(field.rawValue), .string(reason), isGivenUp ? "1" : isStale ? "2" : "0"]

@@ -421,13 +421,10 @@ import Testing
         #expect(decided(hours: 8) == .drop)
         #expect(decided(upTo: 0) == .drop, "its own sweep has it")
         #expect(decided(after: 1) == .drop, "the start was newer")
-        record.expiry = 0
-        #expect(decided(hours: 7) == put)
-        record.expiry = Int(record.createdAt / 1_000) + 1_800
+        record.deadline = record.createdAt + 1_800_000
         #expect(decided() == put && decided(hours: 1) == .drop)
-        (record.expiry, record.staleDate) = (nil, Int(record.createdAt / 1_000) + 1_800)
-        #expect(decided() == put && decided(hours: 1) == .drop)
-        record.staleDate = nil
+        record.deadline = record.createdAt + 86_400_000
+        #expect(decided(hours: 7) == put && decided(hours: 8) == .drop, "no card lives longer")
         record.event = .end
         #expect(decided() == .drop && decided(upTo: 2, after: 0) == .drop)
         record.sequence = 2

@@ -209,7 +209,10 @@ private let prefix = "notification.ios.live_activity"
     @Test(arguments: [
         (#"{"name":"n","event":"end","alert":{"body":"b"}}"#, "", "has no title"),
         (#"{"name":"n","event":"end","alert":{"title":"","sound":"default"}}"#, "", "has no title"),
-        (#"{"name":"n","event":"end","stale_date":1795283000}"#, "", "stale_date is in the past"),
+        (
+            #"{"name":"n","event":"end","stale_date":1795283000}"#, "",
+            "stale_date is in the past: devices show the state as stale"
+        ),
         (#"{"name":"n","event":"end"}"#, #","options":{"expiry":1795283000}"#, "expiry is in the past"),
         (#"{"name":"n","event":"end"}"#, #","message":{}"#, "message is not sent"),
         (#"{"name":"n","event":"update","content_state":{},"dismissal_date":0}"#, "", "event end only"),

@@ -173,7 +173,7 @@ import Testing
         let scheduled = try ScheduleBody.parse(Array(expired.utf8), now: testNow)[0]
         #expect(
             scheduled.push.warnings == [
-                "push.notification.ios.live_activity.stale_date is in the past: nothing will be sent"
+                "push.notification.ios.live_activity.stale_date is in the past: devices show the state as stale at once"
             ])
         #expect(scheduled.push.publish.options.expiry == 1_795_284_000 + 3_600 + 60, "seconds count from its time")
         let wrong = text(

@@ -108,6 +108,25 @@ struct AppSettingsTests {
         #expect(refusal(file: "apps:\n  - key: a\n    defaults: {stale_after: 9h}\n").contains("a time from 0 to 8h"))
     }
 
+    @Test("Pushes without an expiry are tried for the app's own time, or the deployment's, or as long as a card lives")
+    func expiry() throws {
+        let file =
+            "defaults:\n  expiry_update: 2h\napps:\n  - key: a\n    defaults:\n      expiry_update: 15m\n"
+            + "      expiry_end: 24h\n  - key: b\n"
+        let settings = try load(file: file)
+        func lives(_ settings: Settings) -> [[Duration]] {
+            settings.apps.map(settings.lives).map { [$0.start, $0.update, $0.end] }
+        }
+        let hour = Duration.seconds(3_600)
+        #expect(lives(settings) == [[hour, .seconds(900), hour * 24], [hour, hour * 2, hour * 8]])
+        var environment = Self.environment
+        environment["LAMPLIGHTER_APP_DEFAULTS_EXPIRY_START"] = "10m"
+        let single = try load(environment: environment)
+        #expect(lives(single) == [[.seconds(600), hour * 8, hour * 8]])
+        #expect(refusal(file: "apps:\n  - key: a\n    defaults: {expiry_end: 0}\n").contains("from 1s to 24h"))
+        #expect(refusal(file: "defaults:\n  expiry_end: 25h\n").contains("a time from 1s to 86400s"))
+    }
+
     @Test("An app's cards are ended after its own time, or else after the deployment's; never, if nothing is said")
     func endAfter() throws {
         let file =

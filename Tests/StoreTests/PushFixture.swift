@@ -45,6 +45,23 @@ struct PushFixture {
         return id
     }
 
+    /// Accepts a push whose state, expiry and size matter. `state`: it has one.
+    func push(
+        _ event: ActivityEvent = .update, state: Bool = true, audience: Audience = .all, alert: Bool = false,
+        expiry: Int? = nil, size: Int = 40, name: String = "match-1", now: Int64 = 1_795_000_000_000
+    ) async throws -> PushID {
+        let publish = Publish(
+            name: try ActivityName(name), event: event, audience: audience,
+            contentState: state ? RawJSON(checked: "{}") : nil,
+            alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil, options: PublishOptions(expiry: expiry))
+        var payload = Array(#"{"aps":{"timestamp":0000000000}}"#.utf8)
+        payload += Array(repeating: 0x20, count: max(0, size - payload.count))
+        let acceptance = try await store.pushes.accept(
+            app, publish, id: .random(), payload: payload, timestampOffset: 20, now: now)
+        guard case .accepted(let id, _, _) = acceptance else { throw Unexpected(what: "\(acceptance)") }
+        return id
+    }
+
     func track(_ name: String, count: Int) async throws {
         let registrations = try (0..<count).map { _ in
             Registration(

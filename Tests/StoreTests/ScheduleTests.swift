@@ -254,14 +254,15 @@ import Testing
     /// A field that is added to `Publish` and not to the schedule's record would be lost without a word.
     @Test func everythingOfAPublishIsKept() async throws {
         let fixture = try await PushFixture.start()
-        let publish = Publish(
+        var publish = Publish(
             name: name, event: .start, audience: .not(.channel(.random())), priority: .low, timestamp: 1,
             contentState: RawJSON(checked: #"{"a":1.50}"#), staleDate: 2, dismissalDate: 3,
             relevanceScore: RawJSON(checked: "4.0"), alert: RawJSON(checked: #"{"title":"ä"}"#),
             attributesType: "T", attributes: RawJSON(checked: "{}"),
             options: PublishOptions(conflate: false, expiry: 5, insist: true, restart: true))
+        publish.life = .seconds(90)
         #expect(
-            Mirror(reflecting: publish).children.count == 13 && Mirror(reflecting: publish.options).children.count == 4)
+            Mirror(reflecting: publish).children.count == 14 && Mirror(reflecting: publish.options).children.count == 4)
         let schedule = Schedule(
             id: .random(), publish: publish, payload: [0, 255], timestampOffset: 7, due: 4_102_444_800_000,
             createdAt: 9,

@@ -1,7 +1,8 @@
 -- Commits one publish on its name's slot: sequence number, timestamp, record, place in the name's queue, superseding.
 -- KEYS  1 n (name meta, hash)  2 q (the name's unswept pushes, zset by sequence)  3 p (this push, hash)
 -- ARGV  1 push id  2 '' for Redis's own time, or ms  3 event  4 priority  5 audience, encoded  6 timestamp s or ''
---       7 payload  8 offset of its timestamp's ten digits  9 supersedable 0|1  10 expiry s or ''  11 stale date s or ''
+--       7 payload  8 offset of its timestamp's ten digits  9 supersedable 0|1  10 expiry s or ''
+--       11 ms that it is tried without an expiry
 --       12 retention ms  13 the p keys' common prefix  14 most unswept pushes of one name
 --       15 1: the queues are full, so only what takes another's place is accepted
 --       16 1: past the name's budget of priority 10 it goes out at 5  17 attributes type of a start, or ''  18 1: a start
@@ -70,10 +71,13 @@ end
 
 local seq = redis.call('HINCRBY', KEYS[1], 'seq', 1)
 local digits = string.format('%.0f', ts)
+-- The deadline is fixed here, so that all who ask for it agree. Expiry 0 means: try once, not: never.
+local expiry = tonumber(ARGV[10]) or 0
+local deadline = string.format('%.0f', expiry > 0 and expiry * 1000 or now + ARGV[11])
 local offset = tonumber(ARGV[8])
 local payload = string.sub(ARGV[7], 1, offset) .. digits .. string.sub(ARGV[7], offset + 11)
 redis.call('HSET', KEYS[3], 'seq', seq, 'ts', digits, 'event', ARGV[3], 'prio', ARGV[4], 'aud', ARGV[5], 'sup', sup,
-    'expiry', ARGV[10], 'stale', ARGV[11], 'created', stamp, 'state', 'queued', 'payload', payload,
+    'expiry', ARGV[10], 'until', deadline, 'created', stamp, 'state', 'queued', 'payload', payload,
     'soft', ARGV[16])
 if ARGV[3] == 'start' then
     redis.call('HSET', KEYS[3], 'type', ARGV[17], 'restart', ARGV[18])

@@ -37,7 +37,7 @@ if event == 'start' and ARGV[13] == '' and redis.call('HEXISTS', KEYS[4], 'shard
 end
 local now = redis_now()
 local interval = tonumber(ARGV[7])
-local update = redis.call('HMGET', KEYS[3], 'seq', 'sup', 'expiry', 'stale', 'event', 'aud', 'cutoff')
+local update = redis.call('HMGET', KEYS[3], 'seq', 'sup', 'until', 'expiry', 'event', 'aud', 'cutoff')
 local automatic = update[7]
 if not active and interval > 0 and update[2] == '1' then
     -- `paced`: when the last interval began, and the newest push then. What was accepted before (for other audiences) goes
@@ -46,11 +46,9 @@ if not active and interval > 0 and update[2] == '1' then
     local at, before = string.match(meta[1] or '', '^(%d+) (%d+)$')
     if not at or tonumber(update[1]) > tonumber(before) then
         local left = at and math.min(at + interval - now, interval) or 0
-        -- It is not paced to death.
-        for k = 3, 4 do
-            local limit = tonumber(update[k] or '') or 0
-            if limit > 0 and limit * 1000 <= now + left then left = 0 end
-        end
+        -- It does not expire while it is paced.
+        local deadline = tonumber(update[3]) or math.huge
+        if deadline > now and deadline <= now + left then left = 0 end
         if left > 0 then
             -- What must not wait may stand behind it: then nothing does.
             local alone = true

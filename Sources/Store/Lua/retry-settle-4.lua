@@ -92,6 +92,7 @@ while i <= #ARGV do
             local dl = ARGV[7] .. id_text(push)
             if leave(p, w, a, b, now) then
                 if c == '1' then give_up(dl, channel, b, false, now) end
+                if a == 'expired' then note_expired(dl, 1, now) end
                 if c == '2' then redis.call('HINCRBY', p, 'stale_tokens', 1) end
             else
                 local reason = redis.call('HGET', p, 'stopped')

@@ -32,6 +32,14 @@ local function give_up(dl, channel, reason, isCounted, now)
     end
 end
 
+-- Tokens of a push expired unsent: an operator is told how many. Their channels are not kept, because nothing of the push may be
+-- sent any more.
+local function note_expired(dl, tokens, now)
+    redis.call('HINCRBY', dl, 'r:Expired', tokens)
+    redis.call('HSET', dl, 'at', now)
+    redis.call('PEXPIRE', dl, 604800000)
+end
+
 -- Notes that a push was stopped, and how many places it had in lists then: they are kept as the lists are worked off.
 local function note_stop(dl, w, reason, now)
     redis.call('HSET', dl, 'stop', reason, 'at', now)

@@ -1,9 +1,9 @@
 -- Put before scripts that bring late followers a push that was swept before they came (Lua.swift).
 
 -- The channel's line, with the push at its end, is stored as given, and the push counts the channel: it may be over, and is
--- open again. `revived` is what it may be tried from. p and w are its record and tasks, h and r the waiting channels.
+-- open again. p and w are its record and tasks, h and r the waiting channels.
 local function bring(p, w, h, r, channel, line, isNew, now, life)
-    redis.call('HSET', p, 'state', 'sending', 'revived', now)
+    redis.call('HSET', p, 'state', 'sending')
     redis.call('HDEL', p, 'finished')
     redis.call('HINCRBY', p, 'targets', 1)
     redis.call('HINCRBY', p, 'late', 1)

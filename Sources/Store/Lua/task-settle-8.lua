@@ -97,6 +97,7 @@ while i <= #ARGV do
         i = i + 3
     elseif op == 'add' then
         redis.call('HINCRBY', p, a, b)
+        if a == 'expired' then note_expired(dl, b, now) end
         i = i + 3
     elseif op == 'owe' then
         if redis.call('HSET', o, raw .. a, b) == 1 then

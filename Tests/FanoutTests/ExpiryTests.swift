@@ -1,0 +1,90 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+import Store
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+/// What was accepted is sent for as long as it matters, and what is not sent in that time is told.
+@Suite struct ExpiryTests {
+    private static let hour: Int64 = 3_600_000
+
+    @Test(arguments: [ActivityEvent.update, .end])
+    func `what nobody took up for hours is sent`(event: ActivityEvent) async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3)
+        let transport = ScriptedTransport()
+        let id = try await fixture.accepted(event, hoursAgo: 7)
+        let ledger = try await fixture.withWorker(transport) { try await fixture.finished(id) }
+        #expect(ledger.state == .done && ledger.delivered == 3)
+    }
+
+    @Test(arguments: [ActivityEvent.update, .end])
+    func `what no card can take any more expires, is a dead letter and raises an alarm`(
+        event: ActivityEvent
+    ) async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3)
+        let transport = ScriptedTransport()
+        let id = try await fixture.accepted(event, hoursAgo: 9)
+        let ledger = try await fixture.withWorker(transport) { try await fixture.finished(id) }
+        #expect(ledger.state == .expired && ledger.expired == 3 && transport.total == 0)
+        let letter = try #require(try await fixture.store.deadLetters.list(fixture.app, after: nil, limit: 10).first)
+        #expect(letter.push == id && letter.reasons == ["Expired": 3] && letter.kept == 0)
+        #expect(try await fixture.store.deadLetters.retry(fixture.app, id) == .expired)
+        #expect(try await fixture.store.alarms.list([fixture.app]).map(\.kind) == [.expired])
+    }
+
+    @Test func `the newest state is what a card shows after an outage`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<2)
+        let transport = ScriptedTransport()
+        // Nobody runs. The last update has a stale date that has long passed when the worker comes.
+        for hours in [7, 6, 5] as [Int64] {
+            _ = try await fixture.accepted(.update, hoursAgo: hours, staleDate: Int(nowMilliseconds() / 1_000) - 60)
+        }
+        let newest = try await fixture.accepted(
+            .update, hoursAgo: 4, staleDate: Int(nowMilliseconds() / 1_000) - 60, label: "newest")
+        let ledger = try await fixture.withWorker(transport) { try await fixture.finished(newest) }
+        #expect(ledger.delivered == 2)
+        #expect(transport.taken == [0: ["newest"], 1: ["newest"]])
+    }
+
+    @Test func `a token whose attempts go on past the expiry is told as expired`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<2)
+        let transport = ScriptedTransport { token, _ in
+            WorkerFixture.number(token) == 0 ? WaitingTests.busy(retryAfter: 1) : .accepted
+        }
+        let expiry = Int(nowMilliseconds() / 1_000) + 2
+        let id = try await fixture.publish(alert: false, expiry: expiry)
+        let ledger = try await fixture.withWorker(transport) {
+            let ledger = try await fixture.finished(id)
+            // The alarm comes after the settlement.
+            try await eventually("the alarm is raised") {
+                try await fixture.store.alarms.list([fixture.app]).map(\.kind) == [.expired]
+            }
+            return ledger
+        }
+        #expect(ledger.delivered == 1 && ledger.expired == 1 && ledger.state == .done)
+        let letter = try #require(try await fixture.store.deadLetters.letter(fixture.app, id))
+        #expect(letter.reasons == ["Expired": 1])
+    }
+}
+
+extension WorkerFixture {
+    fileprivate func accepted(
+        _ event: ActivityEvent, hoursAgo: Int64, staleDate: Int? = nil, label: String = ""
+    ) async throws -> PushID {
+        let publish = Publish(
+            name: name, event: event, audience: .all, contentState: RawJSON(checked: "{}"), staleDate: staleDate)
+        let id = PushID.random()
+        _ = try await store.pushes.accept(
+            app, publish, id: id,
+            payload: Array(#"{"aps":{"timestamp":0000000000},"label":"\#(label)"}"#.utf8), timestampOffset: 20,
+            now: nowMilliseconds() - hoursAgo * 3_600_000)
+        return id
+    }
+}
