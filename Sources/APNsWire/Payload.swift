@@ -5,7 +5,7 @@ public import LiveActivity
 /// last) without knowing anything else of the payload.
 public struct Payload: Sendable, Hashable {
     /// To a device's token.
-    public static let maximumBytes = 4_096
+    public static let maximumBytes = Publish.maximumTokenPayload
     /// To a broadcast channel.
     public static let maximumBroadcastBytes = 5_120
     /// Offset and length of the timestamp's digits in `bytes`.

@@ -61,6 +61,9 @@ public struct Publish: Sendable, Hashable {
         self.options = options
     }
 
+    /// Bytes of the finished payload that APNs takes for a token; for a broadcast channel it takes more.
+    public static let maximumTokenPayload = 4_096
+
     /// Whether it also goes to the name's broadcast channel, if there is one: a channel has no audience, and starts nothing.
     public var isForBroadcast: Bool { audience == .all && event != .start }
 

@@ -121,7 +121,7 @@ public struct Pushes: Sendable {
         func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
         return RedisCommand(
             Lua.pushAccept,
-            keys: [.string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, id))],
+            keys: [.string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, id)), .string(keys.root(tag))],
             arguments: [
                 .string(id.description), optional(now), .string(publish.event.rawValue),
                 .int(publish.priority.rawValue), .bytes(publish.audience.encoded), optional(publish.timestamp),
@@ -131,6 +131,8 @@ public struct Pushes: Sendable {
                 .string(keys.pushPrefix(tag)), .int(Self.mostUnswept), isFull ? "1" : "0",
                 publish.isDemotable ? "1" : "0", .string(publish.attributesType ?? ""),
                 publish.options.restart ? "1" : "0", optional(cutoff),
+                publish.event == .end && publish.contentState == nil ? "1" : "0",
+                payload.count > Publish.maximumTokenPayload ? "1" : "0",
             ])
     }
 

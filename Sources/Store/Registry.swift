@@ -40,13 +40,15 @@ public struct Registry: Sendable {
         changes.reserveCapacity(registrations.count)
         sources.reserveCapacity(registrations.count)
         for (index, registration) in registrations.enumerated() {
-            guard let record = RegistryRecord.encode(registration, now: now, place.span) else { continue }
+            let atArrival = RegistryRecord.atArrival(registration, now: now, place.span)
+            guard let record = RegistryRecord.encode(atArrival ?? registration, now: now, place.span) else { continue }
             changes.append(
                 BucketChange(
                     channel: registration.channel.stored,
                     arguments: [
                         .bytes(record.value), .int(record.registeredAt), .int(place.span.retention),
-                        .int(BucketChange.threshold), registration.wantsState ? "1" : "0",
+                        .int(BucketChange.threshold),
+                        .int((registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2)),
                     ]))
             sources.append(index)
             starts.append(record.startedAt)

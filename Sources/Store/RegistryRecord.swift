@@ -51,6 +51,17 @@ enum RegistryRecord {
 
     static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
 
+    /// The same registration as of its arrival, where its own time is so long ago that any card would be over: the device's clock may
+    /// be slow. The card is as old as it says.
+    static func atArrival(_ registration: Registration, now: Int64, _ span: Span) -> Registration? {
+        guard span == .activity, registration.registeredAt < now - span.life else { return nil }
+        var registration = registration
+        let startedAt = registration.startedAt ?? registration.registeredAt
+        registration.startedAt = now - max(0, registration.registeredAt - startedAt)
+        registration.registeredAt = now
+        return registration
+    }
+
     /// Nil when the activity's life is over. `startedAt` as whoever reads the record will find it.
     static func encode(
         _ registration: Registration, now: Int64, _ span: Span = .activity

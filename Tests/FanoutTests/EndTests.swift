@@ -61,6 +61,34 @@ import Testing
         #expect(ledgers[1].targets == 2 && ledgers[1].delivered == 2)
     }
 
+    @Test func `a new card of a channel that follows already is not ended by an older end`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = [ChannelID.random(), ChannelID.random()]
+        for (number, channel) in channels.enumerated() { try await fixture.follow(channel, number, card: "first") }
+        let isBusy = Atomic(true)
+        let transport = ScriptedTransport(byLabel: { token, label, _ in
+            WorkerFixture.number(token) == 1 && label == "end" && isBusy.load(ordering: .relaxed)
+                ? WaitingTests.busy(retryAfter: 1) : .accepted
+        })
+        // No worker runs yet: the sweep of the end comes after the first of the two cards.
+        let end = try await fixture.publish(event: .end, label: "end")
+        try await fixture.isLater(than: nowMilliseconds() + 1)
+        try await fixture.follow(channels[0], 100, card: "second")
+        let ledgers = try await fixture.withWorker(transport) {
+            try await fixture.swept(end)
+            // The other one comes while its channel's end waits for another attempt.
+            try await fixture.follow(channels[1], 101, card: "second")
+            isBusy.store(false, ordering: .relaxed)
+            return [
+                try await fixture.finished(end),
+                try await fixture.finished(try await fixture.publish(alert: false, label: "update")),
+            ]
+        }
+        #expect(ledgers[0].delivered == 0 && ledgers[0].skipped == 1, "\(ledgers[0])")
+        #expect(transport.taken(100) == ["update"] && transport.taken(101) == ["update"])
+        #expect(ledgers[1].targets == 2 && ledgers[1].delivered == 2)
+    }
+
     @Test func wholeNamesEnd() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5_000)
@@ -145,5 +173,14 @@ import Testing
         let taken = transport.taken
         for number in 0..<100 { #expect(taken[number] == ["end"]) }
         for number in 100..<300 { #expect(taken[number] == (0..<10).map { "\($0)" }) }
+    }
+}
+
+extension WorkerFixture {
+    fileprivate func follow(_ channel: ChannelID, _ number: Int, card: String) async throws {
+        var registration = Registration(
+            channel: channel, token: try #require(Self.token(number)), registeredAt: nowMilliseconds())
+        registration.activityID = card
+        #expect(try await store.registry.track(app, name, [registration]) == [.stored])
     }
 }

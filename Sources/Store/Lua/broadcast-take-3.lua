@@ -1,5 +1,5 @@
 -- Says which broadcast of a name goes out next, and takes the lease to send it. One goes out at a time, in the order in which
--- their pushes were taken up; a supersedable one gives way to any that stands behind it.
+-- their pushes were taken up; a supersedable one gives way to one behind it that takes its place.
 -- KEYS  1 bc (the name's channel)  2 bt (pushes that wait for their broadcast, zset by sequence)  3 l (lease, hash)
 -- ARGV  1 owner  2 lease ms  3 the p keys' common prefix  4 the w keys'  5 retention ms  6 least ms between two updates
 -- Returns word, how many left the line superseded, how many cancelled, then by the word
@@ -16,16 +16,24 @@ local isThere = channel[1] == 'live' or channel[1] == 'wanted'
 
 local alive, superseded, cancelled = {}, 0, 0
 for _, id in ipairs(line) do
-    local push = redis.call('HMGET', ARGV[3] .. id, 'state', 'sup')
-    if push[1] == 'sending' and isThere then
-        alive[#alive + 1] = {id, push[2] == '1'}
+    if redis.call('HGET', ARGV[3] .. id, 'state') == 'sending' and isThere then
+        alive[#alive + 1] = {id, redis.call('HMGET', ARGV[3] .. id, unpack(standing))}
     else
         -- Stopped or cancelled meanwhile, or there is no channel any more.
         leave_broadcast(KEYS[2], ARGV[3], ARGV[4], id, 'cancelled', string.format('%.0f', now))
         cancelled = cancelled + 1
     end
 end
-while #alive > 1 and alive[1][2] do
+-- Behind a push without a state nobody is asked: what waits before that is the state that it leaves.
+local function gives_way()
+    local first = alive[1] and alive[1][2]
+    for i = 2, first and first[1] == '1' and #alive or 0 do
+        if takes_place(alive[i][2], first) then return true end
+        if alive[i][2][3] == '1' then return false end
+    end
+    return false
+end
+while gives_way() do
     leave_broadcast(KEYS[2], ARGV[3], ARGV[4], alive[1][1], 'superseded', string.format('%.0f', now))
     table.remove(alive, 1)
     superseded = superseded + 1
@@ -33,7 +41,7 @@ end
 if #alive == 0 then return {'idle', superseded, cancelled} end
 if channel[1] ~= 'live' then return {'wait', superseded, cancelled, 500} end
 
-local id, isSupersedable = alive[1][1], alive[1][2]
+local id, isSupersedable = alive[1][1], alive[1][2][1] == '1'
 local left = tonumber(channel[4] or 0) - now
 if isSupersedable and channel[7] then left = math.max(left, channel[7] + ARGV[6] - now) end
 if left > 0 then return {'wait', superseded, cancelled, left} end

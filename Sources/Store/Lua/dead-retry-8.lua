@@ -44,6 +44,9 @@ for _, channel in ipairs(redis.call('HKEYS', dlc)) do
         taken = taken + 1
     end
 end
+-- An `end` that reached nobody closed nothing: it is on its way again.
+local closes = redis.call('HGET', p, 'closes')
+if closes then close_name(closes, push[2], string.format('%.0f', now), id) end
 redis.call('HINCRBY', p, 'failed', -taken)
 redis.call('HINCRBY', w, 'wait', taken)
 redis.call('HSET', p, 'state', 'sending')

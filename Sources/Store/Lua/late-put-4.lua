@@ -20,11 +20,14 @@ local function joined(channel, raw, seq)
     -- Attempts from 16384 on: it goes out without its alert (retry-settle, WaitingChannel).
     if not list or #list < 19 then return header(16384, 0) .. raw, true end
     local last = id_text(string.sub(list, -16))
-    local other = redis.call('HMGET', ARGV[3] .. last, 'seq', 'sup')
-    if (tonumber(other[1]) or 0) >= seq then return nil end
-    if other[2] == '1' or not other[1] then
+    local other = redis.call('HMGET', ARGV[3] .. last, unpack(standing))
+    local before = redis.call('HGET', ARGV[3] .. last, 'seq')
+    if (tonumber(before) or 0) >= seq then return nil end
+    if takes_place(redis.call('HMGET', ARGV[3] .. id_text(raw), unpack(standing)), other) or not before then
         leave(ARGV[3] .. last, ARGV[4] .. last, 'superseded', '', now)
         list = string.sub(list, 1, -17)
+        -- First in line: without the other one's attempts, and without its own alert.
+        if #list == 3 then list = header(16384, string.byte(list, 3)) end
     elseif #list >= 3 + 16 * mostWaiting then
         return nil
     end

@@ -6,7 +6,7 @@
 --   ms of the last accepted `end`, whomever it is for, over and over_id = sequence and push of the last one for all
 -- KEYS[4] waiting channels: the list of pushes that each is still owed, behind a header of 3 bytes
 -- KEYS[5] catch-up: channels that registered a token while a sweep ran, by the order of their arrival
--- KEYS[6] channels that began to follow after an `end` was accepted, by the time (ms) at which they did: the end is not theirs
+-- KEYS[6] channels whose card began after an `end` was accepted, by the time (ms) at which it did: the end is not theirs
 -- KEYS[7] the newest states by audience: `<sequence> <event> <push>`
 -- KEYS[8] late followers: channel -> `<sequence up to which pushes passed it by> <sequence from behind which they are its>`
 -- KEYS[9] channels that were started and have not told their token: `<sequence of the start> <when, ms>`
@@ -17,7 +17,8 @@
 -- ARGV[4] time of the registration, epoch ms
 -- ARGV[5] ms that the bucket lives from now
 -- ARGV[6] fields beyond which a bucket should be split
--- ARGV[7] 1: if it begins to follow, it wants the state that it missed
+-- ARGV[7] 1: if it begins to follow, it wants the state that it missed; 2 more: its time is too long ago to be believed, and the
+--   record has that of its arrival: only for a channel of which nothing is known, or for the card that it has
 -- ARGV[8 ...] where this was answered before: the `end` that is owed, its 16 bytes, its p key and its w key, retention ms
 -- Returns 0 stale; 1 stored; 2 stored, and the bucket is too full; 4 more if somebody has to be woken for late followers;
 -- or {the right count}: nothing was done; or {count, push}: nothing was done, call again with what this `end` needs, a wake-up set
@@ -27,17 +28,22 @@ if count ~= ARGV[1] then return {count} end
 
 local record = ARGV[3]
 -- A card of its own: it did not follow, or this is another activity.
-local isNew, begins, isNewCard = true, true, true
+local isNew, isNewCard = true, true
+-- Nothing here says that the card may be one of before: its own clock, which may be slow, is not asked. A prune's tombstone cannot
+-- tell, a removal's if it has the activity's id.
+local isUnknown = true
+local wantsState = ARGV[7] == '1' or ARGV[7] == '3'
 local old = redis.call('HGET', KEYS[2], ARGV[2])
 local flags = old and string.byte(old) or 0
 if old and bit.band(flags, 1) == 0 and #old > (bit.band(flags, 8) ~= 0 and 18 or 10) then
     local new = time(record, 2)
     if new < time(old, 2) then return 0 end
-    begins = false
     -- 8 h 15 min, as in RegistryRecord: what stood there is over.
     local before, id = string.sub(old, 8, 10), string.sub(record, 8, 10)
     isNewCard = before ~= id and before ~= '\0\0\0' and id ~= '\0\0\0'
         or time(old, 2) - string.byte(old, 7) * 120000 + 29700000 < new
+    isUnknown = isNewCard
+    if ARGV[7] >= '2' and (before ~= id or id == '\0\0\0') then return 0 end
     isNew = string.sub(old, bit.band(flags, 8) ~= 0 and 19 or 11) ~= string.sub(record, 11)
     if bit.band(flags, 8) ~= 0 and time(old, 14) > new then
         if string.sub(old, 11, 13) == string.sub(record, 8, 10) then
@@ -52,6 +58,9 @@ if old and bit.band(flags, 1) == 0 and #old > (bit.band(flags, 8) ~= 0 and 18 or
 elseif old and bit.band(flags, 1) == 1 and #old == 15 then
     local new, dead, floor = time(record, 2), time(old, 2), time(old, 11)
     local pruned = bit.band(flags, 4) ~= 0
+    local removed, id = string.sub(old, 8, 10), string.sub(record, 8, 10)
+    isUnknown = not pruned and removed ~= id and removed ~= '\0\0\0' and id ~= '\0\0\0'
+    if ARGV[7] >= '2' then return 0 end
     if new < dead or (pruned and new == dead) then
         local held = string.sub(old, 8, 10)
         local same
@@ -96,12 +105,12 @@ end
 local added = redis.call('HSET', KEYS[2], ARGV[2], record)
 renew(KEYS[1], KEYS[2], ARGV[5])
 if awaited then redis.call('HDEL', KEYS[9], ARGV[2]) end
+-- Whether the card began after something that was accepted at that time, ms.
+local function began_after(at) return at and isNewCard and (isUnknown or (tonumber(at) or 0) < tonumber(ARGV[4])) end
 -- An end that was accepted since its start is its own, however early or late it comes: it opens no name. One from before the
 -- start was out before that was sent. Nor does a card that was there before the end: it repeats its call, or its token rotates.
-if isNewCard and meta[1] and (tonumber(meta[1]) or 0) < tonumber(ARGV[4]) and not start then
-    redis.call('HDEL', KEYS[3], 'ended')
-end
-if begins and meta[3] and tonumber(meta[3]) < tonumber(ARGV[4]) and not start then
+if began_after(meta[1]) and not start then open_name(KEYS[3]) end
+if began_after(meta[3]) and not start then
     local now = redis.call('TIME')
     redis.call('ZADD', KEYS[6], string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)), ARGV[2])
     redis.call('PEXPIRE', KEYS[6], ARGV[5])
@@ -123,7 +132,7 @@ local function wake()
 end
 if isEnded then
     wakes = 4
-elseif isNewCard and (start or ARGV[7] == '1') then
+elseif isNewCard and (start or wantsState) then
     local states = redis.call('HGET', KEYS[7], '*')
     -- The sweep that runs is for all: its catch-up has it.
     local isRunning = states and meta[2] and string.match(states, '^%d+') == meta[4]
@@ -134,7 +143,7 @@ elseif isNewCard and (start or ARGV[7] == '1') then
         redis.call('PEXPIRE', KEYS[8], 28800000)
         wake()
     end
-elseif (ARGV[7] == '1' or not isNew) and redis.call('HEXISTS', KEYS[8], ARGV[2]) == 1 then
+elseif (wantsState or not isNew) and redis.call('HEXISTS', KEYS[8], ARGV[2]) == 1 then
     -- Repeated by somebody who got no answer.
     wake()
 end

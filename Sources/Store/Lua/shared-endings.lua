@@ -7,15 +7,25 @@ local function id_text(raw)
         string.sub(hex, 17, 20), string.sub(hex, 21))
 end
 
--- A push is over when its sweep is, and nothing of it waits or is owed, its broadcast (`bc`) included. Answers its state.
+-- Whether an `end` that is over reached neither a token nor the broadcast channel, though there was somebody to reach.
+local function reached_nobody(p, state)
+    local push = redis.call('HMGET', p, 'delivered', 'bc', 'failed', 'expired')
+    if tonumber(push[1] or 0) > 0 or push[2] == 'delivered' then return false end
+    return state == 'cancelled' or state == 'failed' or tonumber(push[3] or 0) + tonumber(push[4] or 0) > 0
+        or push[2] == 'failed' or push[2] == 'expired'
+end
+
+-- A push is over when its sweep is, and nothing of it waits or is owed, its broadcast (`bc`) included. Answers its state. An `end`
+-- that reached nobody closes its name no more (`closes`: that name's meta).
 local function finish(p, w, now)
-    local push = redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired')
+    local push = redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes')
     local open = redis.call('HMGET', w, 'wait', 'owed', 'bc')
     if push[2] ~= '1' or tonumber(open[1] or 0) > 0 or tonumber(open[2] or 0) > 0 or open[3] then return push[1] end
     if push[1] == 'queued' or push[1] == 'sending' then
         push[1] = push[4] and push[4] == push[3] and 'expired' or 'done'
         redis.call('HSET', p, 'state', push[1], 'finished', now)
     end
+    if push[5] and reached_nobody(p, push[1]) then take_back(push[5], string.sub(p, -36)) end
     redis.call('UNLINK', w)
     return push[1]
 end

@@ -37,13 +37,11 @@ local repeated = from < to and to <= position
 for _, range in ipairs(ahead) do repeated = repeated or (range[1] <= from and to <= range[2]) end
 
 local stopped = state == 'failed' or state == 'cancelled'
-local kind = redis.call('HMGET', p, 'event', 'cutoff')
-local replaces = kind[1] ~= 'start' and not kind[2]
+local this = redis.call('HMGET', p, unpack(standing))
 local mostWaiting = 64
 
--- A place for this push at the end of the channel's list. A supersedable push that stands last there is replaced: the channel's
--- due time stays, so that a back-off or Retry-After outlives it. Not by a start, which is for another token, and not by an
--- automatic end, which may have no state of its own.
+-- A place for this push at the end of the channel's list. It may take that of the push that stands last there: the channel's due
+-- time stays, so that a back-off or Retry-After outlives it.
 local function wait(channel, due, attempts, isCounted)
     -- What waits is sent to the token that the channel will have then: nothing is left to catch up with.
     redis.call('ZREM', k, channel)
@@ -66,8 +64,8 @@ local function wait(channel, due, attempts, isCounted)
         return
     end
     local last = id_text(string.sub(list, -16))
-    local other = redis.call('HMGET', ARGV[12] .. last, 'sup', 'state')
-    if other[1] == '1' and replaces or not other[2] then
+    local other = redis.call('HMGET', ARGV[12] .. last, unpack(standing))
+    if takes_place(this, other) or not other[2] then
         leave(ARGV[12] .. last, ARGV[13] .. last, 'superseded', '', now)
         list = string.sub(list, 1, -17)
         if #list == 3 then

@@ -1,0 +1,45 @@
+-- Put before scripts that close a name, open it, or take back what closed it (Lua.swift). n is the name's meta. An `end` for everyone
+-- closes its name when it is accepted, and stands until it turns out that it reached nobody. Fields: `ends` those that stand, as
+-- `<sequence>:<ms>:<push>`, oldest first, the newest 8; `opened` the last sequence number when the name was opened; `ended`, `over`
+-- and `over_id` follow from them.
+local function mark_ended(n, ends)
+    if #ends == 0 then
+        redis.call('HDEL', n, 'ends', 'ended', 'over', 'over_id')
+        return
+    end
+    local seq, at, id = string.match(ends[#ends], '^(%d+):(%d+):(.+)$')
+    redis.call('HSET', n, 'ends', table.concat(ends, ' '), 'over', seq, 'over_id', id)
+    if tonumber(seq) > tonumber(redis.call('HGET', n, 'opened') or 0) then
+        redis.call('HSET', n, 'ended', at)
+    else
+        redis.call('HDEL', n, 'ended')
+    end
+end
+
+-- The ends that stand, without that of one push, and whether it was among them.
+local function standing_ends(n, besides)
+    local ends, found = {}, false
+    for entry in string.gmatch(redis.call('HGET', n, 'ends') or '', '%S+') do
+        if string.sub(entry, -36) == besides then found = true else ends[#ends + 1] = entry end
+    end
+    return ends, found
+end
+
+local function close_name(n, seq, at, id)
+    local ends = standing_ends(n, id)
+    ends[#ends + 1] = string.format('%d:%s:%s', seq, at, id)
+    table.sort(ends, function(x, y) return tonumber(string.match(x, '^%d+')) < tonumber(string.match(y, '^%d+')) end)
+    while #ends > 8 do table.remove(ends, 1) end
+    mark_ended(n, ends)
+end
+
+-- Ends of before this close it no more, also when a later one is taken back.
+local function open_name(n)
+    redis.call('HDEL', n, 'ended')
+    redis.call('HSET', n, 'opened', redis.call('HGET', n, 'seq') or 0)
+end
+
+local function take_back(n, id)
+    local ends, found = standing_ends(n, id)
+    if found then mark_ended(n, ends) end
+end

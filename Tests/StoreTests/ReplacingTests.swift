@@ -1,0 +1,165 @@
+import LiveActivity
+import Redis
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// Which pushes take the place of an older one: in the queue of a name, in the line of a waiting channel, in the line of
+/// broadcasts.
+@Suite struct ReplacingTests {
+    private static let channel: [UInt8] = [1, 2]
+    private static let now: Int64 = 1_795_000_000_000
+
+    @Test func `an end without a state replaces nothing that waits`() async throws {
+        let fixture = try await PushFixture.start()
+        let update = try await fixture.push()
+        let end = try await fixture.push(.end, state: false)
+        #expect(try await fixture.ledger(update).state == .queued)
+        let claim = try await fixture.claimed("match-1")
+        #expect(claim.lease.push == update, "the update goes out before the end")
+        _ = try await fixture.deliver(claim, targets: 1)
+        #expect(try await fixture.claimed("match-1").lease.push == end)
+    }
+
+    @Test func `an end with a state replaces the update that waits`() async throws {
+        let fixture = try await PushFixture.start()
+        let update = try await fixture.push()
+        let end = try await fixture.push(.end)
+        #expect(try await fixture.ledger(update).supersededBy == end)
+    }
+
+    @Test func `what waits before an end without a state is not replaced by what comes after it`() async throws {
+        let fixture = try await PushFixture.start()
+        let before = try await fixture.push()
+        _ = try await fixture.push(.end, state: false, audience: .tag("vip", group: "device"))
+        let after = try await fixture.push()
+        let last = try await fixture.push()
+        #expect(try await fixture.ledger(before).state == .queued, "the cards that end show it")
+        #expect(try await fixture.ledger(after).supersededBy == last)
+    }
+
+    @Test(arguments: [Int64(-60), 60, 0])
+    func `a push that lives less long replaces nothing`(seconds: Int64) async throws {
+        let fixture = try await PushFixture.start()
+        let lasting = try await fixture.push()
+        let expiry = seconds == 0 ? 0 : Int(Self.now / 1_000 + seconds)
+        let short = try await fixture.push(expiry: expiry)
+        #expect(try await fixture.ledger(lasting).state == .queued)
+        let next = try await fixture.push(expiry: expiry)
+        #expect(try await fixture.ledger(short).supersededBy == next, "they live equally long")
+        let newest = try await fixture.push()
+        #expect(try await fixture.ledger(lasting).supersededBy == newest)
+        #expect(try await fixture.ledger(next).supersededBy == newest)
+    }
+
+    @Test func `a payload for the broadcast channel alone replaces no update for tokens`() async throws {
+        let fixture = try await PushFixture.start()
+        let update = try await fixture.push()
+        let large = try await fixture.push(size: 4_097)
+        #expect(try await fixture.ledger(update).state == .queued)
+        let next = try await fixture.push(size: 4_096)
+        #expect(try await fixture.ledger(update).supersededBy == next)
+        #expect(try await fixture.ledger(large).supersededBy == next)
+    }
+
+    @Test func `an end without a state joins the line of a waiting channel behind the update`() async throws {
+        let fixture = try await PushFixture.start()
+        let update = try await fixture.push()
+        try await fixture.retry(try await fixture.claimed("match-1", update), [Self.channel], due: 5_000)
+        let end = try await fixture.push(.end, state: false)
+        try await fixture.hold(try await fixture.claimed("match-1", end), [Self.channel])
+        #expect(try await fixture.sent() == [update, end])
+        #expect(try await fixture.ledger(update).delivered == 1)
+    }
+
+    @Test func `a push that lives less long joins the line of a waiting channel behind the update`() async throws {
+        let fixture = try await PushFixture.start()
+        let update = try await fixture.push()
+        try await fixture.retry(try await fixture.claimed("match-1", update), [Self.channel], due: 5_000)
+        let short = try await fixture.push(expiry: Int(Self.now / 1_000) + 60)
+        try await fixture.hold(try await fixture.claimed("match-1", short), [Self.channel])
+        #expect(try await fixture.sent() == [update, short])
+    }
+
+    @Test func `an end without a state goes to the broadcast channel behind the update`() async throws {
+        let fixture = try await PushFixture.start()
+        try await fixture.broadcastChannel()
+        let ids = [
+            try await fixture.push(), try await fixture.push(expiry: Int(Self.now / 1_000) + 60),
+            try await fixture.push(.end, state: false),
+        ]
+        for _ in ids { _ = try await fixture.deliver(try await fixture.claimed("match-1"), targets: 0) }
+        #expect(try await fixture.broadcastsInOrder(ids.count) == ids)
+    }
+
+    @Test func `an update that lives as long is left out for the one behind it in the line of broadcasts`() async throws
+    {
+        let fixture = try await PushFixture.start()
+        try await fixture.broadcastChannel()
+        var ids: [PushID] = []
+        for _ in 0..<2 {
+            ids.append(try await fixture.push())
+            _ = try await fixture.deliver(try await fixture.claimed("match-1"), targets: 0)
+        }
+        #expect(try await fixture.broadcastsInOrder(1) == [ids[1]])
+        #expect(try await fixture.ledger(ids[0]).broadcast?.state == .superseded)
+    }
+
+    @Test func `a late follower that takes a waiting channel's place gets the state without its alert`() async throws {
+        let fixture = try await PushFixture.start()
+        let name = try ActivityName("match-1")
+        // Swept before the channel follows again; its line holds an older update that was tried before.
+        let older = try await fixture.push()
+        try await fixture.retry(
+            try await fixture.claimed("match-1", older), [Self.channel], due: 5_000, attempts: 3)
+        let alert = try await fixture.push(alert: true)
+        _ = try await fixture.deliver(try await fixture.claimed("match-1"), targets: 0)
+        try await fixture.store.redis.send(
+            RedisCommand("HSET", ["ll:f:{shop:match-1}", .bytes(Self.channel), "2 0"]))
+        let states = try await fixture.store.lateFollowers.states(fixture.app, name)
+        let follower = try #require(LateFollower(channel: Self.channel, value: Array("2 0".utf8)))
+        _ = try await fixture.store.lateFollowers.settle(
+            fixture.app, name, states, [(follower, .put(alert, sequence: 2))])
+        let lease = try await fixture.claimRetries("match-1")
+        let waiting = try #require(try await fixture.due(lease).first)
+        #expect(waiting.push == alert && waiting.isLate, "it rings no alert of the past")
+        #expect(waiting.attempts == 0, "the attempts were those of another push")
+        #expect(try await fixture.ledger(older).superseded == 1)
+    }
+}
+
+extension PushFixture {
+    /// The pushes of the name's only waiting channel, each of which is delivered.
+    fileprivate func sent() async throws -> [PushID] {
+        let lease = try await claimRetries("match-1")
+        var sent: [PushID] = []
+        while let waiting = try await due(lease).first, sent.count < 10 {
+            sent.append(waiting.push)
+            try await settle(lease) { $0.finish(waiting, as: .delivered) }
+        }
+        return sent
+    }
+
+    /// As if a worker had made it.
+    func broadcastChannel(_ name: String = "match-1") async throws {
+        try await store.redis.send(
+            RedisCommand(
+                "HSET",
+                [.string("ll:bc:{shop:\(name)}"), "state", "live", "storage", "none", "id", "dHN0LXNyY2gtY2hubA=="]))
+    }
+
+    /// What goes to the name's channel, each delivered at once.
+    fileprivate func broadcastsInOrder(_ count: Int) async throws -> [PushID] {
+        var sent: [PushID] = []
+        while sent.count < count {
+            // The interval between two updates is over.
+            try await store.redis.send(RedisCommand("HDEL", ["ll:bc:{shop:match-1}", "sent"]))
+            let take = try await store.broadcasts.take(app, try ActivityName("match-1"), owner: "w1", lease: lease)
+            guard case .send(let task) = take.turn else { throw Unexpected(what: "\(take.turn), after \(sent)") }
+            sent.append(task.record.id)
+            _ = try await store.broadcasts.settle(task, BroadcastSettlement(.delivered, status: 200))
+        }
+        return sent
+    }
+}
