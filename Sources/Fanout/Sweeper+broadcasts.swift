@@ -79,7 +79,7 @@ extension Sweeper {
                     requestID: record.id),
                 payload: record.payload))
         let report = BroadcastReport(
-            outcome, attempts: task.attempts + 1, now: store.time.now(), deadline: deadline,
+            outcome, attempts: task.attempts + 1, now: store.time.now(), deadline: record.deadline,
             triesOnce: record.expiry == 0, backoff: options.backoff, fraction: .random(in: 0..<1))
         if let alarm = report.alarm {
             log.error("a broadcast is refused", metadata: ["reason": "\(alarm)"])

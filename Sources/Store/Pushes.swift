@@ -121,7 +121,10 @@ public struct Pushes: Sendable {
         func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
         return RedisCommand(
             Lua.pushAccept,
-            keys: [.string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, id)), .string(keys.root(tag))],
+            keys: [
+                .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, id)),
+                .string(keys.root(tag)),
+            ],
             arguments: [
                 .string(id.description), optional(now), .string(publish.event.rawValue),
                 .int(publish.priority.rawValue), .bytes(publish.audience.encoded), optional(publish.timestamp),
