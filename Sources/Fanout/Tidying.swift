@@ -21,5 +21,6 @@ struct Tidying: Sendable {
             if removed == 0 || removed < Self.step / 2 && !next.isEmpty { break }
         }
         for _ in 0..<Self.steps where try await store.deadLetters.tidy(app, limit: Self.step) < Self.step { break }
+        for _ in 0..<Self.steps where try await store.quarantine.tidy(app, limit: Self.step) < Self.step { break }
     }
 }

@@ -67,16 +67,8 @@ public struct DeadLetters: Sendable {
 
     /// Removes entries that are older than a dead letter is kept, at most `limit`; returns how many.
     public func tidy(_ app: AppKey, limit: Int) async throws(StoreError) -> Int {
-        let index = RedisArgument.string(keys.deadIndex(app))
-        let old = try await redis.run([
-            RedisCommand(
-                "ZRANGEBYSCORE", [index, "-inf", .int(clock() - Self.life.milliseconds), "LIMIT", "0", .int(limit)])
-        ])[0]
-        let members = try redisErrors { () throws(RedisError) in
-            try old.array().map { (member) throws(RedisError) in RedisArgument.bytes(Array(try member.bytes())) }
-        }
-        if !members.isEmpty { _ = try await redis.run([RedisCommand("ZREM", [index] + members)]) }
-        return members.count
+        try await redis.removeOver(
+            .string(keys.deadIndex(app)), upTo: clock() - Self.life.milliseconds, limit: limit)
     }
 
     /// The latest first, at most `limit`, those after `after` if it is given and still there.

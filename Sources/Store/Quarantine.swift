@@ -157,14 +157,20 @@ public struct Quarantine: Sendable {
     /// In the order of their latest quarantine; those whose marks have expired are dropped.
     private func names(_ app: AppKey, from: Int, limit: Int) async throws(StoreError) -> [ActivityName] {
         let index = RedisArgument.string(keys.quarantinedNames(app))
+        _ = try await tidy(app, limit: 500)
+        let living = RedisArgument.string("(\(clock())")
         let replies = try await redis.run([
-            RedisCommand("ZREMRANGEBYSCORE", [index, "-inf", .int(clock())]),
-            RedisCommand("ZRANGE", [index, .int(from), .int(from + limit - 1)]),
+            RedisCommand("ZRANGEBYSCORE", [index, living, "+inf", "LIMIT", .int(from), .int(limit)])
         ])
         let names = try redisErrors { () throws(RedisError) in
-            try replies[1].array().map { (reply) throws(RedisError) in try reply.string() }
+            try replies[0].array().map { (reply) throws(RedisError) in try reply.string() }
         }
         return names.compactMap { try? ActivityName(stored: $0) }
+    }
+
+    /// Takes names off the list whose marks have expired, at most `limit`; returns how many.
+    public func tidy(_ app: AppKey, limit: Int) async throws(StoreError) -> Int {
+        try await redis.removeOver(.string(keys.quarantinedNames(app)), upTo: clock(), limit: limit)
     }
 
     /// Takes a name off the list, unless a worker has quarantined more of it meanwhile.

@@ -89,12 +89,15 @@ struct LayerTests {
     @Test("The prune guard's thresholds")
     func pruneGuard() throws {
         let settings = try load(
-            environment: ["LAMPLIGHTER_GUARD_SHARE": "0.25"], file: "guard: {answers: 50, window: 2m}")
+            environment: ["LAMPLIGHTER_GUARD_SHARE": "0.25"],
+            file: "guard: {answers: 50, window: 2m, memory: 3h}\nchannels: {expire_after: 24h}")
         #expect(settings.pruneGuard.share == 0.25)
         #expect(settings.pruneGuard.answers == 50)
-        #expect(settings.pruneGuard.window == .seconds(120))
+        #expect(settings.pruneGuard.window == .seconds(120) && settings.pruneGuard.memory == .seconds(10_800))
+        #expect(settings.channelsExpireAfter == .seconds(86_400))
         let plain = try load().pruneGuard
         #expect(plain.share == 0.5 && plain.answers == 200 && plain.window == .seconds(600))
+        #expect(plain.memory == .seconds(86_400))
     }
 
     @Test("PORT is the gateway's port, unless its own variable says another")
