@@ -14,14 +14,13 @@ extension Activity {
     func publishRefused(_ publish: Publish, _ refusal: Refusal, _ seed: UInt64) async throws {
         // No earlier push is stopped by it.
         for push in pushes.open where push.name == plan.index { try await over(push.id) }
-        await disturber?.refuse(
-            plan.index, Refusal.prefix(name: plan.index, places: refusal.places), refusal.reason)
         var everyone = publish
         everyone.audience = .all
-        let accepted = try await publishPlain(everyone)
-        let ledger = try await accepted.map(\.id).asyncMap(over)
-        await disturber?.serve(plan.index)
-        guard let accepted, let ledger, ledger.state == "failed" else { return }
+        let stoppedOne = try await refused(refusal.places, refusal.reason) { () async throws -> (Accepted, Ledger)? in
+            guard let accepted = try await self.publishPlain(everyone) else { return nil }
+            return (accepted, try await self.over(accepted.id))
+        }
+        guard let (accepted, ledger) = stoppedOne, ledger.state == "failed" else { return }
         stopped += 1
         let path = "/api/dead/\(accepted.id)"
         if refusal.isDropped {
@@ -42,6 +41,21 @@ extension Activity {
         }
         let end = try await over(accepted.id)
         if end.state == "done" { try await judgeRetried(accepted, seed) }
+    }
+
+    /// APNs refuses tokens of this name meanwhile.
+    private func refused<Result>(
+        _ places: Int?, _ reason: String, _ body: () async throws -> sending Result
+    ) async throws -> sending Result {
+        await disturber?.refuse(plan.index, Refusal.prefix(name: plan.index, places: places), reason)
+        do {
+            let result = try await body()
+            await disturber?.serve(plan.index)
+            return result
+        } catch {
+            await disturber?.serve(plan.index)
+            throw error
+        }
     }
 
     private static let looked = 40
@@ -67,12 +81,14 @@ extension Activity {
 
     /// While APNs is away an update is accepted, then one that expires before APNs is back: the first is what cards show.
     func publishExpiring(_ publish: Publish, _ seconds: Int) async throws {
-        await disturber?.refuse(plan.index, Refusal.prefix(name: plan.index, places: nil), "ServiceUnavailable")
-        _ = try await publishPlain(Publish(audience: .all))
-        let accepted = try await send(event: "update", audience: .all, expiry: seconds)
-        let ledger = try await accepted.map(\.id).asyncMap(over)
-        await disturber?.serve(plan.index)
-        guard let accepted, let ledger else { return }
+        let accepted = try await refused(nil, "ServiceUnavailable") { () async throws -> Accepted? in
+            _ = try await self.publishPlain(Publish(audience: .all))
+            let accepted = try await self.send(event: "update", audience: .all, expiry: seconds)
+            try await Task.sleep(for: .milliseconds(seconds * 1_000 + 500))
+            return accepted
+        }
+        guard let accepted else { return }
+        let ledger = try await over(accepted.id)
         guard ledger["expired"] > 0 || ledger.state == "expired" else {
             let asked = pushes.find(accepted.id)?.asked ?? 0
             if places.contains(where: { $0.state == .following && $0.fate == .living && $0.answered < asked }) {
@@ -92,12 +108,5 @@ extension Activity {
             found.note(
                 .deadLetters, "\(plan.name): \(accepted.number) expired, and its retry was answered \(retry.status)")
         }
-    }
-}
-
-extension Optional {
-    fileprivate func asyncMap<Result>(_ body: (Wrapped) async throws -> Result) async rethrows -> Result? {
-        guard let self else { return nil }
-        return try await body(self)
     }
 }
