@@ -18,6 +18,7 @@ struct AtRest: Sendable {
     /// A name's key: kind, TTL (-1: none), entries of a stream or timer; of `open` the time of its oldest entry.
     private static let script = """
         local cursor, lines = '0', {}
+        local before = redis.call('TIME')[1] * 1000 - 2000
         repeat
             local page = redis.call('SCAN', cursor, 'COUNT', 1000)
             cursor = page[1]
@@ -27,6 +28,8 @@ struct AtRest: Sendable {
                 if string.find(key, '{q}', 1, true) then
                     if kind == 'stream' then size = redis.call('XLEN', key) end
                     if kind == 'zset' then size = redis.call('ZCARD', key) end
+                    -- A wake-up that is not due yet may be for channels that wait no longer.
+                    if string.sub(key, -4) == ':due' then size = redis.call('ZCOUNT', key, '-inf', before) end
                     if string.find(key, ':{q}:.*:open$') then
                         size = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or 0
                     end
