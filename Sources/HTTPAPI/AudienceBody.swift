@@ -6,17 +6,44 @@ enum AudienceBody {
     /// Bytes of a tag, a tag group or a named user.
     static let maximumTextBytes = 255
 
-    static func parse(_ value: JSONValue) throws(JSONError) -> Audience {
-        var leaves = 0
-        return try selector(value, depth: 0, leaves: &leaves)
+    static func parse(_ value: JSONValue, warnings: inout [String]) throws(JSONError) -> Audience {
+        var walk = Walk()
+        let audience = try selector(value, depth: 0, &walk)
+        guard !walk.foreign.isEmpty else { return audience }
+        warnings.append(
+            "\(value.path): \(walk.foreign.joined(separator: ", ")) matches nobody here: Lamplighter sends to iOS only"
+                + (walk.isForeignNegated ? "; `not` of it matches everybody" : "")
+                + (audience == .nobody ? "; the whole audience matches nobody" : "")
+                + (audience == .all ? "; the whole audience is \"all\"" : ""))
+        return audience
     }
 
-    private static let operators = ["or", "and", "not"]
+    /// What one audience has made so far.
+    private struct Walk {
+        var leaves = 0
+        /// Selectors of other platforms, each key once, in order of first appearance.
+        var foreign: [String] = []
+        var isForeignNegated = false
+    }
+
+    /// Airship's documents write the operators in capitals.
+    private static let operators = ["or": "or", "OR": "or", "and": "and", "AND": "and", "not": "not", "NOT": "not"]
     private static let selectors = ["tag", "ios_channel", "channel", "named_user"]
+    private static let known = ["or", "and", "not"] + selectors
+    /// Devices of other platforms: inside of an operator they match nobody, and the other parts count.
+    private static let foreign = [
+        "android_channel", "amazon_channel", "open_channel", "sms_id", "sms_sender", "msisdn", "email", "email_address",
+        "apid", "wns",
+    ]
+    /// Airship's selectors by what Lamplighter does not keep. To leave one out would widen or empty the audience.
+    private static let unserved = [
+        "segment", "static_list", "subscription_list", "subscription_lists", "attribute", "activity", "location",
+        "triggered", "alias", "device_token",
+    ]
 
     /// Recursive; `Audience.maximumDepth` bounds it, and before that the document's own depth.
     private static func selector(
-        _ value: JSONValue, depth: Int, leaves: inout Int
+        _ value: JSONValue, depth: Int, _ walk: inout Walk
     ) throws(JSONError) -> Audience {
         guard depth <= Audience.maximumDepth else {
             throw value.error("nests selectors deeper than \(Audience.maximumDepth) levels")
@@ -28,52 +55,65 @@ enum AudienceBody {
         }
         guard value.kind == .object else { throw value.mismatch("\"all\" or a selector object") }
         let object = try value.object()
-        try object.refuseUnknownKeys(known: operators + selectors + ["group"])
+        if let (key, part) = object.members.first(where: { foreign.contains($0.key) }) {
+            guard depth > 0 else {
+                throw part.keyError("selects devices of another platform: Lamplighter sends to iOS only")
+            }
+            if !walk.foreign.contains(key) { walk.foreign.append(key) }
+            return .nobody
+        }
+        if let part = object.members.first(where: { unserved.contains($0.key) })?.value {
+            throw part.keyError(
+                "is a selector of Airship's that Lamplighter does not serve; known: \(known.joined(separator: ", "))")
+        }
+        try object.refuseUnknownKeys(known: known + ["OR", "AND", "NOT", "group"])
         let keys = object.members.map(\.key).filter { $0 != "group" }
         guard keys.count == 1, let key = keys.first, let operand = object[key] else {
             let found = keys.isEmpty ? "none" : keys.joined(separator: ", ")
-            throw value.error(
-                "must have exactly one of \((operators + selectors).joined(separator: ", ")); it has \(found)")
+            throw value.error("must have exactly one of \(known.joined(separator: ", ")); it has \(found)")
         }
         if key != "tag", let group = object["group"] { throw group.keyError("belongs beside `tag` only") }
-        switch key {
-        case "or": return .or(try parts(operand, depth: depth, leaves: &leaves))
-        case "and": return .and(try parts(operand, depth: depth, leaves: &leaves))
-        case "not": return .not(try selector(operand, depth: depth + 1, leaves: &leaves))
+        switch operators[key] ?? key {
+        case "or": return .anyOf(try parts(operand, depth: depth, &walk))
+        case "and": return .allOf(try parts(operand, depth: depth, &walk))
+        case "not":
+            let part = try selector(operand, depth: depth + 1, &walk)
+            walk.isForeignNegated = walk.isForeignNegated || part == .nobody
+            return part == .nobody ? .all : .not(part)
         case "tag":
             let group = try object["group"].map { value throws(JSONError) in try text(value, "group") }
-            return try anyOf(operand, depth: depth, leaves: &leaves) { value throws(JSONError) in
+            return try anyOf(operand, depth: depth, &walk) { value throws(JSONError) in
                 .tag(try text(value, "tag"), group: group ?? Audience.deviceGroup)
             }
         case "named_user":
-            return try anyOf(operand, depth: depth, leaves: &leaves) { value throws(JSONError) in
+            return try anyOf(operand, depth: depth, &walk) { value throws(JSONError) in
                 .namedUser(try text(value, "named_user"))
             }
         default:
-            return try anyOf(operand, depth: depth, leaves: &leaves) { value throws(JSONError) in
+            return try anyOf(operand, depth: depth, &walk) { value throws(JSONError) in
                 .channel(try identifier(value) { text throws(IdentifierError) in try ChannelID(text) })
             }
         }
     }
 
     private static func parts(
-        _ value: JSONValue, depth: Int, leaves: inout Int
+        _ value: JSONValue, depth: Int, _ walk: inout Walk
     ) throws(JSONError) -> [Audience] {
         let values = try value.array()
         guard !values.isEmpty else { throw value.error("must hold at least one selector") }
         var parts: [Audience] = []
-        for value in values { parts.append(try selector(value, depth: depth + 1, leaves: &leaves)) }
+        for value in values { parts.append(try selector(value, depth: depth + 1, &walk)) }
         return parts
     }
 
     /// A string, or a list of strings of which any may match.
     private static func anyOf(
-        _ value: JSONValue, depth: Int, leaves: inout Int, _ leaf: (JSONValue) throws(JSONError) -> Audience
+        _ value: JSONValue, depth: Int, _ walk: inout Walk, _ leaf: (JSONValue) throws(JSONError) -> Audience
     ) throws(JSONError) -> Audience {
         let values = value.kind == .array ? try value.array() : [value]
         guard !values.isEmpty else { throw value.error("must hold at least one string") }
-        leaves += values.count
-        guard leaves <= Audience.maximumLeaves else {
+        walk.leaves += values.count
+        guard walk.leaves <= Audience.maximumLeaves else {
             throw value.error(
                 "makes more than \(Audience.maximumLeaves) tags, channels and named users in one audience")
         }
@@ -90,5 +130,23 @@ enum AudienceBody {
             try checkText(text, what: what, maximumBytes: maximumTextBytes)
             return text
         }
+    }
+}
+
+extension Audience {
+    /// What selectors of other platforms match here.
+    fileprivate static let nobody = Audience.or([])
+
+    /// Without the parts that match nobody; everybody if one part is.
+    fileprivate static func anyOf(_ parts: [Audience]) -> Audience {
+        if parts.contains(.all) { return .all }
+        let some = parts.filter { $0 != .nobody }
+        return some.isEmpty ? .nobody : .or(some)
+    }
+
+    /// Nobody if one part matches nobody. Where nothing but everybody is left, it is everybody.
+    fileprivate static func allOf(_ parts: [Audience]) -> Audience {
+        if parts.contains(.nobody) { return .nobody }
+        return parts.allSatisfy { $0 == .all } ? .all : .and(parts)
     }
 }

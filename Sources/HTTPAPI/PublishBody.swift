@@ -40,26 +40,14 @@ enum PublishBody {
     static func push(_ value: JSONValue, now: Int64, staleAfter: Int? = nil) throws(JSONError) -> Push {
         guard value.kind == .object else { throw value.mismatch("a push object") }
         let body = try value.object()
-        try body.refuseUnknownKeys(known: pushKeys + otherPushKeys)
         var warnings: [String] = []
-        for (key, value) in body.members where unsentPushKeys.contains(key) {
-            warnings.append("\(value.path) is not sent: Lamplighter sends Live Activities only")
-        }
-        let audience = try AudienceBody.parse(body.required("audience"))
+        try AirshipKey.check(body, own: pushKeys, AirshipKey.push, warnings: &warnings)
+        let audience = try AudienceBody.parse(body.required("audience"), warnings: &warnings)
         try deviceTypes(body.required("device_types"))
         let notification = try body.required("notification").object()
-        for (key, value) in notification.members where key != "ios" {
-            guard notificationKeys.contains(key) || key.rest(behind: "open::") != nil else {
-                try notification.refuseUnknownKeys(known: ["ios"] + notificationKeys)
-                continue
-            }
-            warnings.append("\(value.path) is not sent: Lamplighter sends Live Activities only")
-        }
+        try AirshipKey.check(notification, own: ["ios"], AirshipKey.notification, warnings: &warnings)
         let ios = try notification.required("ios").object()
-        try ios.refuseUnknownKeys(known: ["live_activity"] + iosKeys)
-        for (key, value) in ios.members where key != "live_activity" {
-            warnings.append("\(value.path) is not sent: Lamplighter sends Live Activities only")
-        }
+        try AirshipKey.check(ios, own: ["live_activity"], AirshipKey.ios, warnings: &warnings)
         guard let activityValue = ios["live_activity"] else {
             throw ios.missing("live_activity", "is required: Lamplighter sends Live Activities only")
         }
@@ -69,6 +57,8 @@ enum PublishBody {
         let activity = try LiveActivityBody.parse(
             activityValue, audience: audience, options: options ?? PublishOptions(), now: now,
             staleAfter: staleAfter, warnings: &warnings)
+        try Braces.check(
+            activityValue.object(), areTemplates: AirshipKey.fillInTemplates(body, notification), warnings: &warnings)
         if activity.publish.event != .start, let restart = body["options"].flatMap({ try? $0.object() })?["restart"] {
             throw restart.keyError("belongs to event start only")
         }
@@ -77,28 +67,8 @@ enum PublishBody {
             contentState: activity.contentState, attributes: activity.attributes, oversize: activity.oversize)
     }
 
-    // Airship's other keys are taken for the sake of publishers that send them; those that would show something on a
-    // device earn a warning. Any other key is a slip of the hand and is refused.
     private static let pushKeys = ["audience", "device_types", "notification", "options"]
-    private static let unsentPushKeys = ["message", "in_app", "actions"]
-    private static let otherPushKeys =
-        unsentPushKeys + [
-            "campaigns", "message_type", "global_attributes", "feed_references", "localizations", "trace",
-        ]
-    private static let notificationKeys = [
-        "alert", "actions", "interactive", "android", "amazon", "web", "email", "sms", "mms", "wns", "extra",
-    ]
-    private static let iosKeys = [
-        "alert", "badge", "sound", "content_available", "content-available", "extra", "expiry", "priority", "category",
-        "interactive", "actions", "title", "subtitle", "media_attachment", "mutable_content", "mutable-content",
-        "collapse_id", "thread_id", "target_content_id", "interruption_level", "relevance_score", "template",
-        "localizations",
-    ]
     private static let optionKeys = ["conflate", "expiry", "insist", "restart"]
-    private static let airshipOptionKeys = [
-        "no_throttle", "personalization", "redact_payload", "bypass_frequency_limits", "bypass_holdout_groups",
-    ]
-    private static let platforms = ["ios", "android", "amazon", "web", "email", "sms", "mms", "wns"]
 
     /// A list or one string; with `ios` in it, or `all`.
     private static func deviceTypes(_ value: JSONValue) throws(JSONError) {
@@ -113,8 +83,8 @@ enum PublishBody {
             for entry in try value.array() {
                 let text = try entry.string()
                 found = found || text == "ios" || text == "all"
-                guard platforms.contains(text) || text == "all" || text.rest(behind: "open::") != nil else {
-                    let nearest = platforms.nearest(to: text).map { "; did you mean `\($0)`?" } ?? ""
+                guard AirshipKey.platforms.contains(text) || text == "all" || text.rest(behind: "open::") != nil else {
+                    let nearest = AirshipKey.platforms.nearest(to: text).map { "; did you mean `\($0)`?" } ?? ""
                     throw entry.error("is not a known device type\(nearest)")
                 }
             }
@@ -127,7 +97,7 @@ enum PublishBody {
         _ value: JSONValue, now: Int64, warnings: inout [String]
     ) throws(JSONError) -> PublishOptions {
         let object = try value.object()
-        try object.refuseUnknownKeys(known: optionKeys + airshipOptionKeys)
+        try AirshipKey.check(object, own: optionKeys, AirshipKey.options, warnings: &warnings)
         var options = PublishOptions()
         if let conflate = object["conflate"] { options.conflate = try conflate.bool() }
         if let insist = object["insist"] { options.insist = try insist.bool() }

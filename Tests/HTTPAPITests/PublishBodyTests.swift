@@ -81,7 +81,7 @@ private let prefix = "notification.ios.live_activity"
     @Test(arguments: [
         ("5", "audience", "\"all\" or a selector object, not a number"), (#""some""#, "audience", "must be \"all\""),
         ("{}", "audience", "exactly one of"), (#"{"group":"g"}"#, "audience", "it has none"),
-        (#"{"segment":"x"}"#, "audience.segment", "not a known key"),
+        (#"{"segment":"x"}"#, "audience.segment", "does not serve"),
         (#"{"tga":"x"}"#, "audience.tga", "did you mean `tag`"),
         (#"{"tag":"x","named_user":"u"}"#, "audience", "it has tag, named_user"),
         (#"{"or":[]}"#, "audience.or", "at least one selector"), (#"{"and":[]}"#, "audience.and", "at least one"),
@@ -185,7 +185,7 @@ private let prefix = "notification.ios.live_activity"
         let push = try parse(
             publishText(
                 audience: audience, devices: #""all""#, activity: activity,
-                tail: #","options":{"conflate":false,"expiry":60,"no_throttle":true},"campaigns":{"categories":["x"]}"#)
+                tail: #","options":{"conflate":false,"expiry":60,"no_throttle":true}"#)
         )[0]
         let publish = push.publish
         #expect(publish.name.rawValue == "match-42" && publish.event == .end && publish.priority == .low)
