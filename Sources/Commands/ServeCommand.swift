@@ -47,6 +47,7 @@ struct ServeCommand: AsyncParsableCommand {
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, logger: logger)
         var configuration = GatewayConfiguration(host: settings.gateway.host, port: settings.gateway.port, apps: apps)
+        configuration.publicURL = settings.gateway.publicURL
         configuration.maximumBodyBytes = settings.gateway.maximumBody
         configuration.maximumRequests = settings.gateway.maximumConcurrency
         configuration.maximumQueue = settings.gateway.maximumQueue

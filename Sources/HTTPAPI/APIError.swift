@@ -1,3 +1,4 @@
+import HTTPTypes
 import StrictJSON
 
 /// A refusal as the caller sees it, in Airship's form. Says what to change; never holds a secret, a token or the inside of
@@ -64,6 +65,23 @@ struct APIError: Error, Sendable, Hashable {
     /// The one answer to every failed authentication: it tells nothing about which part was wrong.
     static let unauthorized = APIError(
         401, "Authentication failed: send the app key with the secret that this call needs.", code: 40101)
+
+    /// By the header alone, so it tells no more than the other. The clients of Airship send a server's token so.
+    private static let unservedBearer = APIError(
+        401,
+        "Authentication failed: send Basic with the app key and the secret that this call needs. "
+            + "Airship's Bearer and OAuth tokens of servers are not served; a token of GET /api/auth/device opens the calls "
+            + "about its own channel, for an hour.", code: 40101)
+
+    static func unauthorized(_ headers: HTTPFields) -> APIError {
+        let isBearer = headers[.authorization]?.lowercased().hasPrefix("bearer ") ?? false
+        return isBearer && headers[.airshipNonce] == nil ? unservedBearer : unauthorized
+    }
+
+    static func unserved(_ row: UnservedPath) -> APIError {
+        APIError(404, "This is a call of Airship's that Lamplighter does not serve. \(row.advice)")
+    }
+
     static let notFound = APIError(404, "There is nothing at this path.")
 
     static func methodNotAllowed(_ allowed: [String]) -> APIError {

@@ -5,13 +5,13 @@ import StrictJSON
 /// docs/api.md shows the same rows, and a test compares them.
 struct AirshipKey: Sendable, Hashable {
     enum Treatment: String, Sendable, Hashable {
-        /// What it asks for is so anyway: accepted without a warning.
+        /// Accepted without a warning: what it asks for is true of every push here.
         case granted = "accepted"
         /// Accepted, has no effect: a warning says so.
         case ignored = "accepted with a warning"
         /// Belongs to other kinds of messages or other platforms: a warning says so.
         case notSent = "not sent, with a warning"
-        /// To ignore it would do harm: 400.
+        /// 400, because ignoring it would do harm.
         case refused = "400"
     }
 
@@ -33,7 +33,8 @@ struct AirshipKey: Sendable, Hashable {
         _ object: JSONObject, own: [String], _ rows: [AirshipKey], warnings: inout [String]
     ) throws(JSONError) {
         for (key, value) in object.members where !own.contains(key) {
-            guard let row = rows.first(where: { $0.name == key || ($0.isPrefix && key.rest(behind: $0.name) != nil) }) else {
+            guard let row = rows.first(where: { $0.name == key || ($0.isPrefix && key.rest(behind: $0.name) != nil) })
+            else {
                 try object.refuseUnknownKeys(known: own + rows.map(\.name))
                 continue
             }

@@ -10,6 +10,16 @@ enum Credential: Sendable, Hashable {
     case device(ChannelID)
     /// The SDK, having signed this request with the app secret: for a channel, or before it has one.
     case signed(ChannelID?)
+    /// The SDK, holding a token of ours for the contact of this channel.
+    case contact(ContactID, ChannelID)
+
+    /// Whether an app on a device sent the request, and not a server with a secret.
+    var isDevice: Bool {
+        switch self {
+        case .master, .app: false
+        case .device, .signed, .contact: true
+        }
+    }
 }
 
 /// Checks credentials. Secrets are compared as SHA-256 digests in constant time, and an unknown app costs the same work as
@@ -88,15 +98,16 @@ struct Authenticator: Sendable {
             else { return nil }
             return (app, .signed(channel))
         }
-        guard let holder = app.tokens.channel(of: value, now: now), known != nil, channel == nil || channel == holder
+        guard let holder = app.tokens.holder(of: value, now: now), known != nil,
+            channel == nil || channel == holder.channel
         else { return nil }
-        return (app, .device(holder))
+        return (app, holder.contact.map { .contact($0, holder.channel) } ?? .device(holder.channel))
     }
 }
 
 extension Access {
-    /// `channel`: the one that the path names, if it names one.
-    func admits(_ credential: Credential, channel: ChannelID?) -> Bool {
+    /// `channel`, `contact`: those that the path names, if it names one.
+    func admits(_ credential: Credential, channel: ChannelID?, contact: ContactID? = nil) -> Bool {
         switch (self, credential) {
         case (.anyone, _): true
         case (.master, .master): true
@@ -105,6 +116,8 @@ extension Access {
         case (.channel, .device(let id)), (.channel, .signed(.some(let id))): id == channel
         case (.newChannel, .master), (.newChannel, .app), (.newChannel, .signed): true
         case (.signedChannel, .signed(.some)), (.signedChannel, .app), (.signedChannel, .master): true
+        case (.contact, .app), (.contact, .master): true
+        case (.contact, .contact(let id, _)): id == contact
         default: false
         }
     }

@@ -2,8 +2,8 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// The SDK's batch update of one channel. An entry that is malformed does not hold up the others: the SDK gives up a batch
-/// for good on a 4xx, so all that can be applied is, and the answer then names what could not.
+/// The SDK's batch update of one channel. An entry that is malformed does not hold up the others: the SDK keeps a batch that
+/// was answered with a 4xx and sends it again with the next one. So all that can be applied is, and the answer names the rest.
 struct BatchBody: Sendable {
     enum Update: Sendable, Hashable {
         case set(ActivityName, Registration)
@@ -22,7 +22,7 @@ struct BatchBody: Sendable {
         let body = try JSONDocument(bytes).root.object()
         if let tags = body["tags"] {
             do throws(JSONError) {
-                self.tags = try ChannelBody.tags(tags.object())
+                self.tags = try ChannelBody.tags(tags.object(), isFromDevice: true)
             } catch {
                 problems.append(error)
             }

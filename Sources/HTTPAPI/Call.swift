@@ -38,6 +38,18 @@ struct Call: Sendable {
         try identified("channel") { text throws(IdentifierError) in try ChannelID(text) }
     }
 
+    /// The channel that the caller speaks for: the SDK's own, or the one that a server names in a header.
+    func actingChannel() throws(APIError) -> ChannelID {
+        switch credential {
+        case .device(let channel), .signed(.some(let channel)), .contact(_, let channel): return channel
+        case .master, .app, .signed(.none):
+            guard let channel = headers[.airshipChannel].flatMap({ try? ChannelID($0) }) else {
+                throw .parameter("X-UA-Channel-ID", "is required: the channel that the call is for")
+            }
+            return channel
+        }
+    }
+
     private func identified<Value>(
         _ name: String, _ make: (String) throws(IdentifierError) -> Value
     ) throws(APIError) -> Value {

@@ -33,12 +33,14 @@ enum ChannelBody {
         return registration
     }
 
-    /// `{"add":{"group":["tag"]},"remove":{…},"set":{…}}`, each key optional.
-    static func tags(_ object: JSONObject) throws(JSONError) -> TagChange {
+    /// `{"add":{"group":["tag"]},"remove":{…},"set":{…}}`, each key optional. They are applied in the order set, add, remove.
+    /// - Parameter isFromDevice: the SDK merges what it has not sent yet, so one group may stand in several keys.
+    static func tags(_ object: JSONObject, isFromDevice: Bool = false) throws(JSONError) -> TagChange {
         var change = TagChange()
         if let add = object["add"] { change.add = try groups(add) }
         if let remove = object["remove"] { change.remove = try groups(remove) }
         if let set = object["set"] { change.set = try groups(set) }
+        if isFromDevice { return change }
         for (key, groups) in [("add", change.add), ("remove", change.remove)] {
             for group in groups.keys where change.set[group] != nil {
                 throw (object[key] ?? object.value).error("must not name a group that `set` replaces")
@@ -50,21 +52,29 @@ enum ChannelBody {
     struct TagRequest: Sendable, Hashable {
         var channels: [ChannelID]
         var change: TagChange
+        var warnings: [String] = []
     }
 
     static let maximumChannels = 1_000
+    private static let iosAudience = ["ios_channel", "channel"]
+    private static let foreignAudience = ["android_channel", "amazon_channel"]
 
-    /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`
+    /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`. Channels of other platforms beside are
+    /// left alone, with a warning.
     static func tagRequest(_ bytes: [UInt8]) throws(JSONError) -> TagRequest {
         let body = try JSONDocument(bytes).root.object()
         try body.refuseUnknownKeys(known: ["audience", "add", "remove", "set"])
         let audience = try body.required("audience").object()
-        try audience.refuseUnknownKeys(known: ["ios_channel", "channel"])
-        guard let value = audience["ios_channel"] ?? audience["channel"] else { throw audience.missing("ios_channel") }
-        let values = value.kind == .array ? try value.array() : [value]
+        try audience.refuseUnknownKeys(known: iosAudience + foreignAudience)
+        let lists = iosAudience.compactMap { audience[$0] }
+        guard let first = lists.first else { throw audience.missing("ios_channel") }
+        var values: [JSONValue] = []
+        for list in lists { values += list.kind == .array ? try list.array() : [list] }
         guard (1...maximumChannels).contains(values.count) else {
-            throw value.error("must be one channel, or a list of 1 to \(maximumChannels)")
+            throw first.error("must be one channel, or a list of 1 to \(maximumChannels)")
         }
+        let warnings = foreignAudience.compactMap { audience[$0] }
+            .map { "\($0.path) is not tagged: Lamplighter serves iOS only" }
         var channels: [ChannelID] = []
         for value in values {
             channels.append(try identifier(value) { text throws(IdentifierError) in try ChannelID(text) })
@@ -72,7 +82,7 @@ enum ChannelBody {
         guard body["add"] != nil || body["remove"] != nil || body["set"] != nil else {
             throw body.value.error("must have add, remove or set")
         }
-        return TagRequest(channels: channels, change: try tags(body))
+        return TagRequest(channels: channels, change: try tags(body), warnings: warnings)
     }
 
     struct NamedUserRequest: Sendable, Hashable {

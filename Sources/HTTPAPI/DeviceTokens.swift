@@ -20,17 +20,24 @@ struct DeviceTokens: Sendable {
         audience = app.key.rawValue
     }
 
-    func token(for channel: ChannelID, now: Int64) -> String {
-        let claims: JSON = [
+    /// `contact`: the token opens the calls about this contact, and not those about the channel.
+    func token(for channel: ChannelID, contact: ContactID? = nil, now: Int64) -> String {
+        var claims: JSON = [
             "aud": .string(audience), "sub": .string(channel.description), "iat": .integer(now / 1_000),
             "exp": .integer((now + Self.lifetimeMilliseconds) / 1_000),
         ]
+        if let contact { claims.append("contact", .string(contact.description)) }
         let signed = "\(Self.header).\(Base64.encodeURL(claims.bytes))"
         return "\(signed).\(Base64.encodeURL(HMAC<SHA256>.authenticationCode(for: Array(signed.utf8), using: key)))"
     }
 
+    struct Holder: Sendable, Hashable {
+        var channel: ChannelID
+        var contact: ContactID?
+    }
+
     /// Nil unless the token is ours, of this app and not expired. The signature is checked before anything is read.
-    func channel(of token: some StringProtocol, now: Int64) -> ChannelID? {
+    func holder(of token: some StringProtocol, now: Int64) -> Holder? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == Self.header, let code = Base64.decodeURL(parts[2]),
             HMAC<SHA256>.isValidAuthenticationCode(
@@ -39,6 +46,9 @@ struct DeviceTokens: Sendable {
             let subject = try? claims.required("sub").string(), let app = try? claims.required("aud").string(),
             let expiry = try? claims.required("exp").integer(), app == audience, now / 1_000 < expiry
         else { return nil }
-        return try? ChannelID(subject)
+        guard let channel = try? ChannelID(subject) else { return nil }
+        guard let contact = claims["contact"] else { return Holder(channel: channel) }
+        guard let id = (try? contact.string()).flatMap({ ContactID($0) }) else { return nil }
+        return Holder(channel: channel, contact: id)
     }
 }

@@ -4,6 +4,7 @@ import LiveActivity
 enum Operation: Sendable, Hashable, CaseIterable {
     case publish, validate, pushLedger, cancelPush
     case createChannel, updateChannel, channelBatch, tagChannels, associate, disassociate, deviceToken
+    case identifyContact, updateContact, remoteData
     case listActivities, activity, track, untrack, bulkTrack
     case startTokens, setStartToken, removeStartToken, bulkStartTokens
     case listDead, deadLetter, retryDead, dropDead
@@ -26,6 +27,8 @@ enum Access: Sendable, Hashable {
     case newChannel
     /// A request that the SDK signed for the channel in its header, or the app secret.
     case signedChannel
+    /// The SDK for the contact that the path names (parameter `contact`), or the app secret.
+    case contact
 }
 
 /// One method at one path.
@@ -75,6 +78,9 @@ struct Endpoint: Sendable {
         Endpoint("POST", "/api/named_users/associate", .associate, .server, isAirship: true),
         Endpoint("POST", "/api/named_users/disassociate", .disassociate, .server, isAirship: true),
         Endpoint("GET", "/api/auth/device", .deviceToken, .signedChannel, isAirship: true),
+        Endpoint("POST", "/api/contacts/identify/v2", .identifyContact, .signedChannel, isAirship: true),
+        Endpoint("POST", "/api/contacts/{contact}", .updateContact, .contact, isAirship: true),
+        Endpoint("GET", "/api/remote-data/app/{app_key}/ios", .remoteData, .newChannel, isAirship: true),
         Endpoint("GET", "/api/activities", .listActivities, .master),
         Endpoint("GET", "/api/activities/{name}", .activity, .master),
         Endpoint("PUT", "/api/activities/{name}", .describeActivity, .master),
@@ -110,6 +116,8 @@ struct Endpoint: Sendable {
 enum RouteMatch: Sendable {
     case found(Endpoint, parameters: [String: String])
     case methodNotAllowed([String])
+    /// A call of Airship's that is not served.
+    case unserved(UnservedPath)
     case notFound
     /// A path component is not percent-encoded UTF-8.
     case malformed
@@ -136,16 +144,25 @@ enum RouteMatch: Sendable {
             }
             components.append(component)
         }
+        let unserved = UnservedPath.row(method: method, components: components)
         guard let first = Endpoint.all.first(where: { $0.matches(components) }) else {
-            self = .notFound
+            self = unserved.map(Self.unserved) ?? .notFound
             return
         }
         let candidates = Endpoint.all.filter { $0.pattern == first.pattern }
         // HEAD is GET without the body.
         let wanted = method == "HEAD" ? "GET" : method
         guard let endpoint = candidates.first(where: { $0.method == wanted }) else {
+            if let unserved {
+                self = .unserved(unserved)
+                return
+            }
             let methods = candidates.map(\.method)
             self = .methodNotAllowed(methods.contains("GET") ? methods + ["HEAD"] : methods)
+            return
+        }
+        if let unserved, unserved.isMoreExact(than: endpoint) {
+            self = .unserved(unserved)
             return
         }
         self = .found(endpoint, parameters: endpoint.parameters(of: components))

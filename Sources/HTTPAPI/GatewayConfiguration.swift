@@ -31,6 +31,8 @@ public struct GatewayConfiguration: Sendable {
     /// 0 = any free port; `Gateway.boundPort()` tells which.
     public var port: Int
     public var apps: [GatewayApp]
+    /// The address at which devices reach the gateway, without a slash at the end; nil: the SDK's remote config is not served.
+    public var publicURL: String?
     /// Of every request body but the bulk call's, which is streamed. Larger: 413, before it is read.
     public var maximumBodyBytes = 1 << 20
     /// Authenticated requests in work at once; past it 503 with `Retry-After`. With the body limit this bounds memory.

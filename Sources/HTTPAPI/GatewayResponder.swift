@@ -63,14 +63,17 @@ struct GatewayResponder: HTTPResponder {
         switch target.match {
         case .found(let found, let values): (endpoint, parameters) = (found, values)
         case .methodNotAllowed(let methods): throw .methodNotAllowed(methods)
+        case .unserved(let row): throw .unserved(row)
         case .notFound: throw .notFound
         case .malformed: throw .parameter("path", "must be percent-encoded UTF-8")
         }
         if let answer = try await handlers.performOpen(endpoint.operation) { return answer }
         let now = clock()
         guard let (app, credential) = authenticator.authenticate(request.headers, now: now),
-            endpoint.access.admits(credential, channel: parameters["channel"].flatMap { try? ChannelID($0) })
-        else { throw .unauthorized }
+            endpoint.access.admits(
+                credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
+                contact: parameters["contact"].flatMap { ContactID($0) })
+        else { throw .unauthorized(request.headers) }
         record.app = app.app.key
         guard let query = target.query else { throw .parameter("query", "must be percent-encoded UTF-8") }
         guard places.take() else {

@@ -45,15 +45,23 @@ extension Handlers {
             if let tags = batch.tags { try await store.channels.tag(app.key, [channel], tags) }
             for update in batch.updates { try await apply(update, app, channel) }
         }
-        if let first = batch.problems.first {
-            var error = APIError(first)
-            error.extra = [
-                JSON.Member("applied", .integer(batch.updates.count)),
-                JSON.Member("problems", .array(batch.problems.prefix(100).map { .string($0.description) })),
-            ]
-            throw error
+        guard let first = batch.problems.first else {
+            return Answer(200, ["ok": true], type: Answer.airshipType)
         }
-        return Answer(200, ["ok": true], type: Answer.airshipType)
+        let details = [
+            JSON.Member("applied", .integer(batch.updates.count)),
+            JSON.Member("problems", .array(batch.problems.prefix(100).map { .string($0.description) })),
+        ]
+        // The SDK would keep the bad entry in every later batch: only a 2xx takes it out of its queue.
+        if call.credential.isDevice {
+            return Answer(
+                200, .object([JSON.Member("ok", true)] + details),
+                warnings: ["entries of the batch were not applied, see `problems`; the first: \(first.description)"],
+                type: Answer.airshipType)
+        }
+        var error = APIError(first)
+        error.extra = details
+        throw error
     }
 
     private func apply(
@@ -86,7 +94,7 @@ extension Handlers {
         try await storing { () throws(StoreError) in
             try await store.channels.tag(call.app.key, request.channels, request.change)
         }
-        return Answer(200, ["ok": true], type: Answer.airshipType)
+        return Answer(200, ["ok": true], warnings: request.warnings, type: Answer.airshipType)
     }
 
     func associate(_ call: Call) async throws(APIError) -> Answer {
@@ -111,10 +119,7 @@ extension Handlers {
 
     /// A token for the channel that the request was signed for. `expires_in` is milliseconds: so the SDK reads it.
     func deviceToken(_ call: Call) throws(APIError) -> Answer {
-        let signed: ChannelID? = if case .signed(let channel) = call.credential { channel } else { nil }
-        guard let channel = signed ?? call.headers[.airshipChannel].flatMap({ try? ChannelID($0) }) else {
-            throw .parameter("X-UA-Channel-ID", "is required: the channel that the token is for")
-        }
+        let channel = try call.actingChannel()
         return Answer(
             200,
             [

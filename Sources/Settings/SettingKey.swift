@@ -64,6 +64,9 @@ extension SettingKey {
         "gateway.port", .whole(0...65_535), "8080", "port to listen on; 0 picks a free one; PORT is read too")
     public static let gatewayURL = SettingKey(
         "gateway.url", .text, nil, "where commands find the gateway; default: gateway.host and gateway.port")
+    public static let gatewayPublicURL = SettingKey(
+        "gateway.public_url", .text, nil,
+        "address at which devices reach the gateway; Airship's SDK is told it as its remote config")
     public static let gatewayMaxBody = SettingKey(
         "gateway.max_body", .size(4_096...(64 << 20)), "1M", "largest request body, bulk imports excepted")
     public static let gatewayMaxConcurrency = SettingKey(
@@ -167,7 +170,7 @@ extension SettingKey {
     public static let all: [SettingKey] = [
         redisURL, redisCAFile, redisCertFile, redisKeyFile, redisConnections, redisPrefix, redisWaitReplicas,
         redisWaitTimeout,
-        gatewayHost, gatewayPort, gatewayURL, gatewayMaxBody, gatewayMaxConcurrency, gatewayMaxQueue,
+        gatewayHost, gatewayPort, gatewayURL, gatewayPublicURL, gatewayMaxBody, gatewayMaxConcurrency, gatewayMaxQueue,
         gatewayMaxQueueTotal,
         workerTransport, workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerMaxClaims,
         workerMaxAttempts, workerDrainTimeout,

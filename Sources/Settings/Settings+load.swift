@@ -98,14 +98,22 @@ extension Settings {
         let port = reader.whole(.gatewayPort)
         let reachable = ["0.0.0.0", "::", "*"].contains(host) ? "127.0.0.1" : host
         let derived = "http://" + authority(reachable, port)
-        var url = reader.value(.gatewayURL, or: derived, expected: "http://host:port or https://host") { text in
-            (text.hasPrefix("http://") || text.hasPrefix("https://")) && !text.contains(" ") ? text : nil
+        let url = reader.value(.gatewayURL, or: derived, expected: "http://host:port or https://host", address)
+        let publicURL: String? = reader.value(.gatewayPublicURL, or: nil, expected: "https://host") { text in
+            address(text).map(Optional.some)
         }
-        while url.hasSuffix("/") { url.removeLast() }
         return Gateway(
-            host: host, port: port, url: url, maximumBody: reader.whole(.gatewayMaxBody),
+            host: host, port: port, url: url, publicURL: publicURL, maximumBody: reader.whole(.gatewayMaxBody),
             maximumConcurrency: reader.whole(.gatewayMaxConcurrency), maximumQueue: reader.whole(.gatewayMaxQueue),
             maximumQueueTotal: reader.whole(.gatewayMaxQueueTotal))
+    }
+
+    /// Without the slash at its end; nil if it is no address of HTTP.
+    private static func address(_ text: String) -> String? {
+        guard text.hasPrefix("http://") || text.hasPrefix("https://"), !text.contains(" ") else { return nil }
+        var address = text
+        while address.hasSuffix("/") { address.removeLast() }
+        return address
     }
 
     private static func worker(_ reader: inout SettingsReader) -> Worker {

@@ -8,6 +8,8 @@ public struct Settings: Sendable {
         public var port: Int
         /// Where commands find it: `http://host:port`, no slash at the end.
         public var url: String
+        /// Where devices find it, no slash at the end; nil: nobody is told.
+        public var publicURL: String?
         /// Bytes.
         public var maximumBody: Int
         public var maximumConcurrency: Int

@@ -25,7 +25,10 @@ import Testing
         (#"{"OR":[{"sms_id":{"msisdn":"1","sender":"2"}},{"tag":"a"},{"sms_id":{}}]}"#, .or([tag]), "sms_id matches"),
         (#"{"and":[{"tag":"a"},{"amazon_channel":["x","y"]}]}"#, .or([]), "the whole audience matches nobody"),
         (#"{"or":[{"open_channel":"x"},{"email":"e"}]}"#, .or([]), "open_channel, email matches nobody"),
-        (#"{"and":[{"tag":"a"},{"not":{"android_channel":"x"}}]}"#, .and([tag, .all]), "`not` of it matches everybody"),
+        (
+            #"{"and":[{"tag":"a"},{"not":{"android_channel":"x"}}]}"#, .and([tag, .all]),
+            "`not` of it matches everybody"
+        ),
         (#"{"not":{"android_channel":"x"}}"#, .all, #"the whole audience is "all""#),
         (#"{"or":[{"tag":"a"},{"not":{"and":[{"tag":"b"},{"wns":"x"}]}}]}"#, .all, #"the whole audience is "all""#),
     ])
@@ -107,7 +110,8 @@ import Testing
             ).isEmpty)
         #expect(
             missing(
-                "actions alert amazon android email interactive ios mms open:: sms web", AirshipKey.notification, ["ios"]
+                "actions alert amazon android email interactive ios mms open:: sms web", AirshipKey.notification,
+                ["ios"]
             ).isEmpty)
         #expect(
             missing(

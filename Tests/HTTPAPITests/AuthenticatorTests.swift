@@ -69,25 +69,29 @@ import Testing
         for position in [5, token.count / 2, token.count - 1] {
             var characters = Array(token)
             characters[position] = characters[position] == "A" ? "B" : "A"
-            #expect(tokens.channel(of: String(characters), now: testNow) == nil)
+            #expect(tokens.holder(of: String(characters), now: testNow) == nil)
         }
         let none = Base64.encodeURL(#"{"alg":"none"}"#.utf8) + "." + token.split(separator: ".")[1] + "."
-        #expect(tokens.channel(of: none, now: testNow) == nil)
+        #expect(tokens.holder(of: none, now: testNow) == nil)
     }
 
     @Test func `what each credential opens`() {
         let other = ChannelID(UUIDBytes(high: 9, low: 9))
+        let contact = ContactID(of: app.key, namedUser: "u")
         let table: [(Access, [Credential])] = [
             (.master, [.master]), (.server, [.master, .app]),
             (.channel, [.master, .app, .device(channel), .signed(channel)]),
             (.newChannel, [.master, .app, .signed(nil), .signed(channel), .signed(other)]),
             (.signedChannel, [.master, .app, .signed(channel), .signed(other)]),
+            (.contact, [.master, .app, .contact(contact, channel)]),
         ]
         let all: [Credential] = [
             .master, .app, .device(channel), .device(other), .signed(channel), .signed(other), .signed(nil),
+            .contact(contact, channel), .contact(ContactID(of: app.key, anonymous: other), channel),
         ]
         for (access, admitted) in table {
-            #expect(all.filter { access.admits($0, channel: channel) } == all.filter(admitted.contains))
+            let found = all.filter { access.admits($0, channel: channel, contact: contact) }
+            #expect(found == all.filter(admitted.contains))
         }
     }
 

@@ -111,6 +111,21 @@ import Testing
         }
     }
 
+    @Test func `of tags for several platforms the iOS part is applied, with a warning`() throws {
+        let request = try ChannelBody.tagRequest(
+            Array(
+                #"{"audience":{"android_channel":["x"],"ios_channel":["a","b"],"channel":"c","amazon_channel":"y"},"add":{"g":["t"]}}"#
+                    .utf8))
+        #expect(request.channels.map(\.description) == ["a", "b", "c"] && request.change.add == ["g": ["t"]])
+        #expect(request.warnings.count == 2)
+        #expect(request.warnings[0].contains("audience.android_channel is not tagged"))
+        for text in [#"{"audience":{"android_channel":"x"},"add":{"g":["t"]}}"#, #"{"audience":{},"add":{"g":["t"]}}"#]
+        {
+            let error = try #require(throws: JSONError.self) { try ChannelBody.tagRequest(Array(text.utf8)) }
+            #expect(error.path == "audience.ios_channel", "\(error)")
+        }
+    }
+
     @Test(arguments: [
         ("[]", ""), ("{}", "token"), (#"{"token":"zz"}"#, "token"), (#"{"token":"abc"}"#, "token"),
         (#"{"token":""}"#, "token"),

@@ -122,6 +122,9 @@ struct LayerTests {
         #expect(try load(file: "gateway: {host: '::1', port: 81}").gateway.url == "http://[::1]:81")
         let given = ["LAMPLIGHTER_GATEWAY_URL": "https://push.example.com/"]
         #expect(try load(environment: given).gateway.url == "https://push.example.com")
+        #expect(try load(environment: given).gateway.publicURL == nil)
+        let told = try load(file: "gateway: {public_url: 'https://push.example.com//'}").gateway
+        #expect(told.publicURL == "https://push.example.com" && told.url == "http://127.0.0.1:8080")
     }
 
     @Test(
@@ -195,6 +198,7 @@ struct RefusalTests {
             ("gateway:\n  max_queue: 0\n", "a whole number from 1"),
             ("redis:\n  url: ftp://somewhere\n", "redis.url"),
             ("gateway:\n  url: example.com\n", "gateway.url"),
+            ("gateway:\n  public_url: push.example.com\n", "gateway.public_url"),
             ("- a\n- b\n", "must be a mapping of sections"),
             ("redis:\n  url: 'x\n", "not valid YAML"),
             ("redis:\n  url: a\n  url: b\n", "twice"),

@@ -1,0 +1,35 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// What Airship's SDK sends about contacts.
+enum ContactBody {
+    enum Action: Sendable, Hashable {
+        /// Whose channel is it?
+        case resolve
+        case identify(namedUser: String)
+        /// The user signed out.
+        case reset
+    }
+
+    /// `{"device_info":{"device_type":"ios"},"action":{"type":"identify","named_user_id":"user-7","contact_id":…}}`. The contact
+    /// ids that the SDK tells are its own guesses: they are not read.
+    static func action(_ bytes: [UInt8]) throws(JSONError) -> Action {
+        let action = try JSONDocument(bytes).root.object().required("action").object()
+        let type = try action.required("type")
+        switch try type.string() {
+        case "resolve": return .resolve
+        case "identify":
+            return .identify(namedUser: try AudienceBody.text(action.required("named_user_id"), "named_user_id"))
+        case "reset": return .reset
+        default: throw type.error("must be resolve, identify or reset")
+        }
+    }
+
+    /// `{"tags":{"add":…,"remove":…,"set":…}}`; `attributes`, `subscription_lists` and `associate` have no effect.
+    static func update(_ bytes: [UInt8]) throws(JSONError) -> TagChange {
+        let body = try JSONDocument(bytes).root.object()
+        guard let tags = body["tags"], tags.kind != .null else { return TagChange() }
+        return try ChannelBody.tags(tags.object(), isFromDevice: true)
+    }
+}

@@ -1,0 +1,28 @@
+import Crypto
+import LiveActivity
+
+/// What Airship's SDK calls the user behind a channel. Nothing is stored: the id is derived from the named user, or from the
+/// channel if it has none. So every gateway gives the same id, and the channels of one user have one contact.
+struct ContactID: Sendable, Hashable, CustomStringConvertible {
+    let uuid: UUIDBytes
+
+    init(of app: AppKey, namedUser: String) { self.init(app, "user", namedUser) }
+    init(of app: AppKey, anonymous channel: ChannelID) { self.init(app, "channel", channel.description) }
+
+    /// Reads the form in paths and tokens, in either case.
+    init?(_ text: some StringProtocol) {
+        guard let uuid = UUIDBytes(text) else { return nil }
+        self.uuid = uuid
+    }
+
+    /// A UUID of version 8 (RFC 9562): the first 122 bits of a digest that belong to no other version.
+    private init(_ app: AppKey, _ kind: String, _ value: String) {
+        let text = ["lamplighter contact 1", app.rawValue, kind, value].joined(separator: "\u{0}")
+        guard let digest = UUIDBytes(bytes: Array(SHA256.hash(data: Array(text.utf8))).prefix(16)) else {
+            preconditionFailure("a digest is longer than 16 bytes")
+        }
+        uuid = UUIDBytes(high: digest.high & ~0xF000 | 0x8000, low: digest.low & ~(0b11 << 62) | 0b10 << 62)
+    }
+
+    var description: String { uuid.description }
+}

@@ -1,0 +1,100 @@
+import HTTPTypes
+import LiveActivity
+import Store
+import StrictJSON
+
+/// Contacts and remote config: what Airship's SDK asks for before it updates its channel. Read in urbanairship/ios-library:
+/// ContactAPIClient, ContactManager, DefaultAirshipContact, RemoteDataAPIClient, RemoteConfig.
+extension Handlers {
+    /// Older than every operation that waits in the SDK. When a `resolve` brings a new contact id, the SDK drops the operations
+    /// from before this date. An `identify` from the first launch is older than the channel, and must not be dropped.
+    private static let longAssociated = "1970-01-01T00:00:00"
+
+    func identifyContact(_ call: Call) async throws(APIError) -> Answer {
+        let channel = try call.actingChannel()
+        let bytes = try await call.body.collect()
+        let action = try reading { () throws(JSONError) in try ContactBody.action(bytes) }
+        let app = call.app.key
+        let user = try await storing { () async throws(StoreError) -> String? in
+            switch action {
+            case .resolve: return try await store.channels.namedUser(app, channel)
+            case .identify(let user):
+                try await store.channels.associate(app, channel, namedUser: user)
+                return user
+            case .reset:
+                try await store.channels.disassociate(app, channel, namedUser: nil)
+                return nil
+            }
+        }
+        let contact = user.map { ContactID(of: app, namedUser: $0) } ?? ContactID(of: app, anonymous: channel)
+        return Answer(
+            200,
+            [
+                "ok": true,
+                "contact": [
+                    "contact_id": .string(contact.description), "is_anonymous": .bool(user == nil),
+                    "channel_association_timestamp":
+                        .string(action == .resolve ? Self.longAssociated : Instant.plainText(call.now)),
+                ],
+                "token": .string(call.tokens.token(for: channel, contact: contact, now: call.now)),
+                "token_expires_in": .integer(DeviceTokens.lifetimeMilliseconds),
+            ], type: Answer.airshipType)
+    }
+
+    /// A contact's tags are put on the channel that sends them: a device acts for itself only.
+    func updateContact(_ call: Call) async throws(APIError) -> Answer {
+        let channel = try call.actingChannel()
+        guard ContactID(call.parameter("contact")) != nil else { throw .parameter("contact", "must be a UUID") }
+        let bytes = try await call.body.collect()
+        let change = try reading { () throws(JSONError) in try ContactBody.update(bytes) }
+        try await storing { () throws(StoreError) in
+            try await store.channels.tag(call.app.key, [channel], change)
+        }
+        return Answer(200, ["ok": true], type: Answer.airshipType)
+    }
+
+    /// The addresses that the SDK is to call: this gateway, for everything. Only the SDK reads it.
+    func remoteData(_ call: Call) throws(APIError) -> Answer {
+        guard call.parameter("app_key") == call.app.key.rawValue else { throw .notFound }
+        guard let url = configuration.publicURL else {
+            throw APIError(
+                404,
+                "There is no remote config: set `gateway.public_url` to the address at which devices reach this gateway."
+            )
+        }
+        var answer = Answer(
+            200,
+            [
+                "ok": true,
+                "payloads": [
+                    [
+                        "type": "app_config", "timestamp": .string(RemoteConfig.timestamp),
+                        "data": RemoteConfig.data(url: url),
+                    ]
+                ],
+            ], type: Answer.airshipType)
+        answer.fields.append((.lastModified, RemoteConfig.lastModified))
+        return answer
+    }
+}
+
+/// The remote config of Airship's SDK.
+enum RemoteConfig {
+    // The SDK stores the date of the config. The config is sent in full each time, so one date is enough.
+    static let timestamp = "2026-01-01T00:00:00"
+    static let lastModified = "Thu, 01 Jan 2026 00:00:00 GMT"
+    /// Milliseconds. The SDK resolves its contact before it updates its channel, unless the last time is this recent. One day
+    /// instead of the SDK's ten minutes: nothing here depends on the answer.
+    static let resolveAge: Int64 = 86_400_000
+
+    /// `analytics_url` names this gateway too: without it the SDK would send its analytics to Airship.
+    static func data(url: String) -> JSON {
+        [
+            "airship_config": [
+                "device_api_url": .string(url), "remote_data_url": .string(url), "analytics_url": .string(url),
+            ],
+            "contact_config": ["max_cra_resolve_age_ms": .integer(resolveAge)],
+            "fetch_contact_remote_data": false,
+        ]
+    }
+}

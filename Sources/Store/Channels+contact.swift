@@ -1,0 +1,47 @@
+public import LiveActivity
+import Redis
+
+extension Channels {
+    /// Fields of a channel's record that are read at a time.
+    private static let fieldsAtOnce = 500
+
+    /// - Returns: the channel's named user; nil if it has none, or is not known.
+    public func namedUser(_ app: AppKey, _ channel: ChannelID) async throws(StoreError) -> String? {
+        let key = RedisArgument.string(keys.channel(app, channel))
+        var cursor = "0"
+        var user: String?
+        repeat {
+            let reply = try await pipeline([
+                RedisCommand(
+                    "HSCAN", [key, .string(cursor), "MATCH", "u:*", "COUNT", .int(Self.fieldsAtOnce)])
+            ])[0]
+            try redisErrors { () throws(RedisError) in
+                cursor = try reply[0].string()
+                let items = try reply[1].array()
+                for index in stride(from: 0, to: items.count - 1, by: 2) {
+                    let state = try items[index + 1].string()
+                    // One that the channel is leaving is its user no more; one that it joins wins.
+                    guard state != "-", user == nil || state == "+" else { continue }
+                    user = Self.unescaped(try items[index].bytes().dropFirst(2))
+                }
+            }
+        } while cursor != "0"
+        return user
+    }
+
+    /// Undoes `Keyspace.escapedPart`.
+    private static func unescaped(_ bytes: ArraySlice<UInt8>) -> String? {
+        var plain: [UInt8] = []
+        var rest = bytes
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%"), let high = rest.popFirst().flatMap(Hex.value),
+                let low = rest.popFirst().flatMap(Hex.value)
+            else {
+                plain.append(byte)
+                continue
+            }
+            plain.append(high << 4 | low)
+        }
+        return String(validating: plain, as: UTF8.self)
+    }
+}
