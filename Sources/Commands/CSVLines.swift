@@ -1,7 +1,13 @@
-/// Turns CSV into NDJSON line by line: a header, then one record a line. Fields may be quoted ("" for a quote inside); a
+/// Turns CSV into NDJSON line by line: a header, then one record a line. The columns are the keys of NDJSON. Fields may be quoted ("" for a quote inside); a
 /// field cannot hold a line break, as no column here needs one.
 struct CSVLines {
-    static let columns = ["channel", "token", "registered_at_ms", "frequent_pushes_enabled"]
+    static let columns = [
+        "channel", "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled", catchUp,
+    ]
+    /// `{"options":{"catch_up":…}}` in NDJSON.
+    private static let catchUp = "options.catch_up"
+    /// They stay text, also if they look like a number.
+    private static let texts = ["channel", "token", "activity_id"]
 
     private var header: [String]?
     private var rest: [UInt8] = []
@@ -52,7 +58,9 @@ struct CSVLines {
             return reject("\(fields.count) fields where the header has \(header.count)")
         }
         let cells = zip(header, fields).filter { !$1.isEmpty }.map { column, field in
-            (column, Optional(["channel", "token"].contains(column) ? JSONText.quoted(field) : Self.literal(field)))
+            let value = Self.texts.contains(column) ? JSONText.quoted(field) : Self.literal(field)
+            return column == Self.catchUp
+                ? ("options", Optional(JSONText.object([("catch_up", value)]))) : (column, Optional(value))
         }
         out += Array(JSONText.object(cells).utf8)
         out.append(UInt8(ascii: "\n"))

@@ -9,7 +9,8 @@ struct ImportCommand: AsyncParsableCommand {
         abstract: "Let many channels follow a name: NDJSON or CSV, of any length.",
         discussion: """
             NDJSON: {"channel":"…","token":"…hex…"} on each line. CSV: a first line with the names of the columns, \
-            of which channel and token are needed. Both may have registered_at_ms and frequent_pushes_enabled.
+            of which channel and token are needed. Both may have registered_at_ms, started_at_ms, activity_id and \
+            frequent_pushes_enabled; NDJSON "options":{"catch_up":true} is the column options.catch_up.
 
             With --start-tokens the tokens are push-to-start tokens of an attributes type: no name is followed.
 

@@ -141,6 +141,7 @@ struct PublishCommand: AsyncParsableCommand {
         guard let pushID = accepted.push_ids.first else {
             throw CommandFailure(.failed, "the gateway accepted the push and named no id")
         }
+        warn(accepted.warnings)
         if wait {
             return try await PushWatch(client: client, pushID: pushID, expected: expected).report(json: global.json)
         }
@@ -160,13 +161,21 @@ struct PublishCommand: AsyncParsableCommand {
         let answer = try await client.send(
             replace == nil ? "POST" : "PUT", "/api/schedules" + place, headers: headers,
             body: .bytes(Array(body.utf8)))
-        guard let id = try GatewayClient.decode(Scheduled.self, answer).schedule_ids.first else {
+        let scheduled = try GatewayClient.decode(Scheduled.self, answer)
+        guard let id = scheduled.schedule_ids.first else {
             throw CommandFailure(.failed, "the gateway accepted the schedule and named no id")
         }
+        warn(scheduled.warnings)
         if wait { return try await PushWatch(client: client, pushID: id).report(json: global.json) }
         if global.json { return Terminal.print(json: answer) }
         Terminal.print(id)
         if Terminal.standardErrorIsTerminal { Terminal.error("scheduled for \(time.text)") }
+    }
+
+    /// To stderr. The answer that `--json` prints has them, but for a ledger.
+    private func warn(_ warnings: [String]?) {
+        guard wait || !global.json else { return }
+        for warning in warnings ?? [] { Terminal.error("warning: \(warning)") }
     }
 
     /// For the progress bar alone: nil when there is no answer.
@@ -178,9 +187,11 @@ struct PublishCommand: AsyncParsableCommand {
 
     private struct Accepted: Decodable {
         var push_ids: [String]
+        var warnings: [String]?
     }
 
     private struct Scheduled: Decodable {
         var schedule_ids: [String]
+        var warnings: [String]?
     }
 }

@@ -28,10 +28,11 @@ struct Answer: Sendable {
         self.type = type
     }
 
-    /// A body with `warnings`, if there are any.
-    init(_ status: Int, _ body: JSON, warnings: [String], type: String) {
+    /// A body with `warnings`, if there are any. `hints` are warnings that hold names of activities, which the log must not.
+    init(_ status: Int, _ body: JSON, warnings: [String], hints: [String] = [], type: String) {
         var body = body
-        if !warnings.isEmpty { body.append("warnings", .array(warnings.map(JSON.string))) }
+        let all = warnings + hints
+        if !all.isEmpty { body.append("warnings", .array(all.map(JSON.string))) }
         self.init(status, body, type: type)
         self.warnings = warnings
     }

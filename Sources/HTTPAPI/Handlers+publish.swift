@@ -26,14 +26,17 @@ extension Handlers {
             ids = reserved
         }
         try await rememberTypes(pushes, call)
+        // Beside the commit, on the same connection: a hint must not make a publish slower.
+        async let missing = unfollowed(pushes, call)
         for (position, push) in pushes.enumerated() {
             try await accept(push, ids: ids, isRepeatable: key != nil, position: position, call)
         }
+        let hints = await self.hints(missing, call)
         let body: JSON = [
             "ok": true, "operation_id": .string(call.operation),
             "push_ids": .array(ids.map { .string($0.description) }), "message_ids": [], "content_urls": [],
         ]
-        return Answer(202, body, warnings: warnings, type: Answer.airshipType)
+        return Answer(202, body, warnings: warnings, hints: hints, type: Answer.airshipType)
     }
 
     /// Updates that will go out at priority 5, as far as can be told now: it is counted when they are taken up.

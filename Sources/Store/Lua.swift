@@ -8,6 +8,7 @@ enum Lua {
     static let registryPrune = ofRegistry("registry-prune-3", PackageResources.registry_prune_3_lua)
     static let registrySplit = script("registry-split-4", PackageResources.registry_split_4_lua)
     static let registryAlive = script("registry-alive-2", PackageResources.registry_alive_2_lua)
+    static let registryFollowed = script("registry-followed-5", PackageResources.registry_followed_5_lua)
     static let channelMark = script("channel-mark-1", PackageResources.channel_mark_1_lua)
     static let channelConfirm = script("channel-confirm-1", PackageResources.channel_confirm_1_lua)
     static let pushAccept = script(
@@ -56,6 +57,7 @@ enum Lua {
         registryPrune,
         registrySplit,
         registryAlive,
+        registryFollowed,
         channelMark,
         channelConfirm,
         pushAccept,

@@ -13,6 +13,8 @@ final class RegistryMemory: Sendable {
         var count = BucketCount.one
         /// When this process last put it into the index of names, epoch ms.
         var listedAt: Int64 = 0
+        /// When this process last saw that somebody follows it, epoch ms.
+        var followedAt: Int64 = 0
     }
     /// Two generations: a name that was not asked for during a whole generation is forgotten.
     private struct Names {
@@ -33,6 +35,9 @@ final class RegistryMemory: Sendable {
     /// A name is put into the index again after this long. Much less than the shortest life of a root, so that whoever
     /// tidies the index cannot have removed a name that is skipped here.
     static let relistAfter: Int64 = 600_000
+
+    /// A name that was followed is not asked about again for this long.
+    static let followedFor: Int64 = 60_000
 
     private let names = Mutex(Names())
     private let key = Mutex<RegistryHashKey?>(nil)
@@ -55,6 +60,13 @@ final class RegistryMemory: Sendable {
     func listed(_ key: Key, at now: Int64) { names.withLock { $0.update(key) { $0.listedAt = now } } }
 
     func forgetListing(_ key: Key) { names.withLock { $0.update(key) { $0.listedAt = 0 } } }
+
+    func isFollowed(_ key: Key, now: Int64) -> Bool {
+        let at = names.withLock { $0.young[key]?.followedAt ?? $0.old[key]?.followedAt ?? 0 }
+        return (0..<Self.followedFor).contains(now - at)
+    }
+
+    func followed(_ key: Key, at now: Int64) { names.withLock { $0.update(key) { $0.followedAt = now } } }
 
     func addMalformed(_ count: Int) { malformedCount.add(count, ordering: .relaxed) }
     var malformed: Int { malformedCount.load(ordering: .relaxed) }

@@ -42,15 +42,24 @@ enum JSONPath {
 extension Collection<String> {
     /// The element with the fewest edits from `word`, if they are few enough for a slip of the hand. A word that was cut
     /// short counts as one edit.
-    public func nearest(to word: String) -> String? {
-        guard word.utf8.count <= 64 else { return nil }
+    public func nearest(to word: String) -> String? { nearest(to: word, atMost: 1).first }
+
+    /// The nearest elements, the best first.
+    public func nearest(to word: String, atMost count: Int) -> [String] {
+        guard word.utf8.count <= 64 else { return [] }
         let typed = word.lowercased()
-        let ranked = map { known in
-            let isCut = typed.utf8.count > 2 && known.hasPrefix(typed)
-            return (word: known, distance: isCut ? 1 : editDistance(known.lowercased(), typed))
+        let allowed = Swift.max(2, word.utf8.count / 3)
+        var ranked: [(word: String, distance: Int)] = []
+        for known in self {
+            let isCut = typed.utf8.count > 2 && known.utf8.starts(with: typed.utf8)
+            // What is longer or shorter by more cannot be near.
+            guard isCut || abs(known.utf8.count - typed.utf8.count) <= allowed else { continue }
+            let distance = isCut ? 1 : editDistance(known.lowercased(), typed)
+            if distance <= allowed { ranked.append((known, distance)) }
         }
-        guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
-        return best.distance <= Swift.max(2, word.utf8.count / 3) ? best.word : nil
+        // The first of several that are as near, as they stand.
+        let order = ranked.indices.sorted { (ranked[$0].distance, $0) < (ranked[$1].distance, $1) }
+        return order.prefix(count).map { ranked[$0].word }
     }
 }
 

@@ -73,6 +73,29 @@ struct ReadingTests {
         }
     }
 
+    @Test("CSV has the columns that NDJSON has keys")
+    func everyColumn() throws {
+        var lines = CSVLines()
+        let out = try lines.feed(
+            Array(
+                """
+                channel,token,started_at_ms,activity_id,options.catch_up,frequent_pushes_enabled
+                a,0a,12,77,true,false
+                b,0b,,,,
+
+                """.utf8))
+        #expect(
+            String(decoding: out, as: UTF8.self) == """
+                {"channel":"a","token":"0a","started_at_ms":12,"activity_id":"77","options":{"catch_up":true},"frequent_pushes_enabled":false}
+                {"channel":"b","token":"0b"}
+
+                """)
+        for column in ["activity", "options", "catch_up"] {
+            var lines = CSVLines()
+            #expect(throws: CommandFailure.self) { try lines.feed(Array("channel,token,\(column)\n".utf8)) }
+        }
+    }
+
     @Test(
         "A header without what is needed ends the import", arguments: ["a,b\n", "channel\n", "token,channel,colour\n"])
     func header(text: String) {

@@ -93,6 +93,7 @@ import Testing
             _ = try await store.schemas.set(
                 app, type: "New", document: Array(#"{"content_state":{"pattern":"x"},"names":["n"]}"#.utf8))
             try await store.schemas.describe(app, try ActivityName("new-1"), type: "New")
+            try await gateway.follow("new-1")
             let reply = try await gateway.publish(update("new-1", "{}"))
             #expect(reply.status == 202)
             #expect(

@@ -1,0 +1,48 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+/// What the publisher of a name that nobody follows is told: it may be misspelt.
+extension Handlers {
+    /// Names of one request that are looked at closely.
+    private static let mostHints = 3
+    /// Names that are shown as perhaps meant, and how many near ones are asked about.
+    private static let mostNames = 3
+    private static let mostNear = 12
+
+    /// Pushes to names that nobody follows, by their places. A start begins a name: it is none of them. Never fails: what
+    /// cannot be told is not told.
+    func unfollowed(_ pushes: [PublishBody.Push], _ call: Call) async -> [(position: Int?, name: ActivityName)] {
+        let begun = pushes.filter { $0.publish.event == .start }.map(\.publish.name)
+        var names: [ActivityName] = []
+        for name in pushes.map(\.publish.name) where !begun.contains(name) && !names.contains(name) {
+            names.append(name)
+        }
+        guard !names.isEmpty, let missing = try? await store.registry.unfollowed(call.app.key, names) else { return [] }
+        return missing.prefix(Self.mostHints).map { name in
+            (pushes.count > 1 ? pushes.firstIndex { $0.publish.name == name } : nil, name)
+        }
+    }
+
+    func hints(_ unfollowed: [(position: Int?, name: ActivityName)], _ call: Call) async -> [String] {
+        var hints: [String] = []
+        for (position, name) in unfollowed {
+            let place = position.map { "[\($0)]: " } ?? ""
+            let near = await namesLike(name, call.app.key).map { JSON.string($0).text }
+            hints.append(
+                place + "nobody follows \(JSON.string(name.rawValue).text)"
+                    + (near.isEmpty
+                        ? "; no name with followers is like it"
+                        : "; names with followers that are like it: \(near.joined(separator: ", "))"))
+        }
+        return hints
+    }
+
+    private func namesLike(_ name: ActivityName, _ app: AppKey) async -> [String] {
+        guard let candidates = try? await store.registry.candidates(app, near: name) else { return [] }
+        let near = candidates.map(\.rawValue).nearest(to: name.rawValue, atMost: Self.mostNear)
+            .compactMap { try? ActivityName($0) }
+        guard let unfollowed = try? await store.registry.unfollowed(app, near) else { return [] }
+        return near.filter { !unfollowed.contains($0) }.prefix(Self.mostNames).map(\.rawValue)
+    }
+}

@@ -1,0 +1,117 @@
+public import LiveActivity
+import Redis
+
+/// For the hint in the answer to a publish to a name that nobody follows.
+extension Registry {
+    /// Names that are taken from the index on each side of a name.
+    private static let neighbours = 100
+    /// Spellings of a name that are asked for at once.
+    private static let mostSpellings = 1_000
+
+    /// Those of the names that nobody follows, as far as can be told. One round trip; a name that was followed within the last
+    /// minute costs nothing.
+    public func unfollowed(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [ActivityName] {
+        let now = clock()
+        let asked = names.filter { !memory.isFollowed(RegistryMemory.Key(app: app, name: $0), now: now) }
+        guard !asked.isEmpty else { return [] }
+        let replies = try await pipeline(
+            asked.map { name in
+                let tag = keys.tag(app, name)
+                return RedisCommand(
+                    Lua.registryFollowed,
+                    keys: [
+                        .string(keys.root(tag)), .string(keys.awaited(tag)), .string(keys.broadcast(tag)),
+                        .string(keys.name(tag)), .string(keys.unswept(tag)),
+                    ], arguments: [.string(keys.pushPrefix(tag))])
+            })
+        var unfollowed: [ActivityName] = []
+        for (name, reply) in zip(asked, replies) {
+            if try redisErrors({ () throws(RedisError) in try reply.integer() }) == 1 {
+                memory.followed(RegistryMemory.Key(app: app, name: name), at: now)
+            } else {
+                unfollowed.append(name)
+            }
+        }
+        return unfollowed
+    }
+
+    /// Names that `name` may be a slip for: what stands beside it in the index, what differs from it by one edit, and what
+    /// its neighbours' beginning makes of it. A few hundred at most, in two round trips, however many names the app has.
+    public func candidates(_ app: AppKey, near name: ActivityName) async throws(StoreError) -> [ActivityName] {
+        let index = RedisArgument.string(keys.names(app))
+        let here = RedisArgument.bytes(Array("(".utf8) + Array(name.rawValue.utf8))
+        let beside = try await texts([
+            RedisCommand(
+                "ZREVRANGEBYLEX", [index, here, "-", "LIMIT", "0", .int(Self.neighbours)]),
+            RedisCommand("ZRANGEBYLEX", [index, here, "+", "LIMIT", "0", .int(Self.neighbours)]),
+        ])
+        let spellings = Array(Spellings.near(name.rawValue, besides: beside).prefix(Self.mostSpellings))
+        let found = try await pipeline([
+            RedisCommand("ZMSCORE", [index] + spellings.map { .string($0) })
+        ])[0]
+        let listed = try redisErrors { () throws(RedisError) in
+            let scores = try found.array()
+            return zip(spellings, scores).filter { !$0.1.isNil }.map(\.0)
+        }
+        var seen: Set<ExactText> = [ExactText(name.rawValue)]
+        return (listed + beside).filter { seen.insert(ExactText($0)).inserted }.compactMap { try? ActivityName($0) }
+    }
+
+    private func texts(_ commands: [RedisCommand]) async throws(StoreError) -> [String] {
+        let replies = try await pipeline(commands)
+        return try redisErrors { () throws(RedisError) in
+            var texts: [String] = []
+            for reply in replies {
+                for item in try reply.array() { texts.append(String(decoding: try item.bytes(), as: UTF8.self)) }
+            }
+            return texts
+        }
+    }
+}
+
+/// Ways in which a name may have been meant to be written.
+enum Spellings {
+    private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789-_.:/".utf8)
+    /// Of a longer name only letters that are left out or swapped are put right.
+    private static let longestToReplace = 11
+
+    /// One edit of the name, and its digits behind the beginnings of other names: `ordr-1234` beside `order-9999` is
+    /// `order-1234`. Each once, the likeliest first.
+    static func near(_ name: String, besides names: [String]) -> [String] {
+        let bytes = Array(name.utf8)
+        var found: [[UInt8]] = [Array(name.lowercased().utf8)]
+        let tail = bytes[(bytes.firstIndex(where: isDigit) ?? bytes.endIndex)...]
+        for other in names {
+            let stem = Array(other.utf8.prefix { !isDigit($0) })
+            if !tail.isEmpty, stem.count + tail.count <= ActivityName.maximumBytes { found.append(stem + tail) }
+        }
+        for index in bytes.indices {
+            var less = bytes
+            less.remove(at: index)
+            found.append(less)
+            if index > 0 {
+                var swapped = bytes
+                swapped.swapAt(index - 1, index)
+                found.append(swapped)
+            }
+        }
+        if bytes.count <= longestToReplace {
+            for letter in alphabet {
+                for index in bytes.indices {
+                    var other = bytes
+                    other[index] = letter
+                    found.append(other)
+                }
+                for index in 0...bytes.count {
+                    var more = bytes
+                    more.insert(letter, at: index)
+                    found.append(more)
+                }
+            }
+        }
+        var seen: Set<[UInt8]> = [bytes, []]
+        return found.filter { seen.insert($0).inserted }.compactMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+}

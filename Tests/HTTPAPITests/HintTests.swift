@@ -1,0 +1,67 @@
+import StrictJSON
+import Testing
+
+@testable import HTTPAPI
+
+/// What the publisher of a name that nobody follows is told.
+@Suite struct HintTests {
+    @Test func `a publish to a name that nobody follows says so, with the names it may be a slip for`() async throws {
+        try await GatewayFixture.run { gateway in
+            for name in ["order-1234", "order-1235", "match-42"] { try await gateway.follow(name) }
+            // Published to, never followed: it is no help.
+            _ = try await gateway.publish(body("ordr-1235"))
+            let headers = [("Idempotency-Key", "k")]
+            for _ in 0..<2 {
+                let reply = try await gateway.publish(body("ordr-1234"), headers: headers)
+                #expect(reply.status == 202)
+                #expect(
+                    try warnings(reply) == [
+                        #"nobody follows "ordr-1234"; names with followers that are like it: "order-1234", "order-1235""#
+                    ])
+            }
+            #expect(
+                try await told(gateway, body("delivery 7"))
+                    == [#"nobody follows "delivery 7"; no name with followers is like it"#])
+            #expect(try await told(gateway, body("order-1234")).isEmpty)
+            // Names stay out of the log.
+            for line in gateway.log.all { #expect(!line.contains("order-") && !line.contains("ordr-"), "\(line)") }
+        }
+    }
+
+    @Test func `who stopped following is no follower`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("order-1234")
+            _ = try await gateway.send("DELETE", "/api/activities/order-1234/channels/c")
+            #expect(try await told(gateway, body("order-1234")).count == 1)
+        }
+    }
+
+    @Test func `a start begins a name, and a broadcast channel follows it`() async throws {
+        let start =
+            #"{"name":"match-1","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T","attributes":{}}"#
+        try await GatewayFixture.run { gateway in
+            #expect(try await told(gateway, publishText(activity: start)).isEmpty)
+            // Its devices have not told their tokens yet.
+            #expect(try await told(gateway, body("match-1")).isEmpty)
+            let other = start.replacing("match-1", with: "match-2")
+            let both = "[\(publishText(activity: other)),\(body("match-2")),\(body("nobody's"))]"
+            let all = try await told(gateway, both)
+            #expect(all.count == 1 && all[0].hasPrefix(#"[2]: nobody follows "nobody's""#), "\(all)")
+            let made = try await gateway.send("PUT", "/api/activities/match-3/broadcast?wait=0", "{}")
+            #expect(made.status == 202)
+            #expect(try await told(gateway, body("match-3")).isEmpty)
+        }
+    }
+
+    private func body(_ name: String) -> String {
+        publishText(activity: #"{"name":"\#(name)","event":"update","content_state":{}}"#)
+    }
+
+    private func told(_ gateway: GatewayFixture, _ body: String) async throws -> [String] {
+        try warnings(await gateway.publish(body))
+    }
+
+    private func warnings(_ reply: Reply) throws -> [String] {
+        try reply.object["warnings"]?.array().map { try $0.string() } ?? []
+    }
+}
