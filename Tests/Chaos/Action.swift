@@ -19,7 +19,7 @@ enum Action: String, CaseIterable, Sendable {
     /// Names that begin with a combining character, or hold braces and percent signs.
     case names
 
-    static let usual: Set<Action> = [.cancels, .crossings, .names]
+    static let usual = Set(allCases).subtracting([.schedules, .refusals])
 
     /// `all`, `none`, `usual`, or a list such as `ends,clocks`. Nil: an unknown word.
     static func parse(_ text: String) -> Set<Action>? {
