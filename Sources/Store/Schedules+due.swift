@@ -17,37 +17,88 @@ public struct ScheduleRun: Sendable, Hashable {
 }
 
 extension Schedules {
-    /// A schedule later than this (no worker was there) goes out with its own time as timestamp: if something newer was
-    /// published to its name meanwhile, it is refused instead of showing an old state as the newest.
-    static let punctual: Int64 = 60_000
+    /// A schedule later than this (no worker was there) goes out with its own time as timestamp: an update is refused if
+    /// something newer was published to its name meanwhile, instead of showing an old state as the newest.
+    static let punctual: Int64 = 2_000
+    /// For so long an alert, a start or an `end` goes out behind what is newer, instead of being refused.
+    static let tolerance: Int64 = 60_000
     /// How long a name's full queue is waited for, and how often it is looked at.
     static let patience: Int64 = 600_000
     static let postponement: Int64 = 5_000
     /// For how long one worker has a schedule to itself. Past it, as after a death, another commits the same push.
     static let hold: Duration = .seconds(10)
 
-    /// Commits what is due, by Redis's clock. Many workers may do so at once: each schedule becomes one push, under the id
-    /// it was given when it was created.
+    /// Most due schedules of an app in one look.
+    static let longestLook = 4_096
+
+    /// Commits what is due, by Redis's clock. Many workers may do so at once: each schedule becomes one push, under the id it was
+    /// given when it was created.
+    ///
+    /// The schedules of one name are committed in the order of their times. One that another worker has in hand, or that waits
+    /// for room in its name's queue, holds back those behind it.
     public func runDue(_ app: AppKey, limit: Int) async throws(StoreError) -> [ScheduleRun] {
+        var runs: [ScheduleRun] = []
+        var limit = limit
+        while true {
+            let (now, members) = try await due(app, limit: limit)
+            // Names in any order: several workers that see the same ones seldom reach for the same one.
+            for schedules in try await byName(app, members).shuffled() {
+                runs += try await runInOrder(app, schedules, now: now)
+            }
+            // A batch that waits as a whole must not hide what is due behind it.
+            let hasMoved = runs.contains { if case .postponed = $0.outcome { false } else { true } }
+            if hasMoved || members.count < limit || limit >= Self.longestLook { return runs }
+            limit *= 4
+        }
+    }
+
+    /// The first ones by their times, with Redis's time.
+    private func due(_ app: AppKey, limit: Int) async throws(StoreError) -> (now: Int64, members: [String]) {
         let reply = try await redis.run([
             RedisCommand(Lua.scheduleDue, keys: [.string(keys.at(app))], arguments: [.int(limit)])
         ])[0]
-        let (now, members) = try redisErrors { () throws(RedisError) in
+        return try redisErrors { () throws(RedisError) in
             let items = try reply.array()
             return (
                 Int64(try reply[0].integer()),
                 try items.dropFirst().map { item throws(RedisError) in try item.string() }
             )
         }
-        if members.isEmpty { return [] }
-        var runs: [ScheduleRun] = []
-        // Not in their order: several workers that see the same ones seldom reach for the same one.
-        for member in members.shuffled() {
-            guard let id = PushID(member) else {
-                try await forget(app, member)
-                continue
+    }
+
+    /// Each name's schedules, in the order given. What has no record stands alone.
+    private func byName(_ app: AppKey, _ members: [String]) async throws(StoreError) -> [[PushID]] {
+        var ids: [PushID] = []
+        for member in members {
+            if let id = PushID(member) { ids.append(id) } else { try await forget(app, member) }
+        }
+        let names = try await redis.run(ids.map { RedisCommand("HGET", [.string(keys.schedule(app, $0)), "name"]) })
+        var places: [[UInt8]: Int] = [:]
+        var groups: [[PushID]] = []
+        for (id, name) in zip(ids, names) {
+            let name: [UInt8]? = name.isNil ? nil : try redisErrors { () throws(RedisError) in Array(try name.bytes()) }
+            if let name, let place = places[name] {
+                groups[place].append(id)
+            } else {
+                if let name { places[name] = groups.count }
+                groups.append([id])
             }
-            if let run = try await run(app, id, now: now) { runs.append(run) }
+        }
+        return groups
+    }
+
+    private func runInOrder(
+        _ app: AppKey, _ schedules: [PushID], now: Int64
+    ) async throws(StoreError) -> [ScheduleRun] {
+        var runs: [ScheduleRun] = []
+        for id in schedules {
+            switch try await run(app, id, now: now) {
+            case .over: continue
+            case .waits: return runs
+            case .ran(let run):
+                runs.append(run)
+                if case .postponed = run.outcome { return runs }
+            }
         }
         return runs
     }
@@ -56,41 +107,67 @@ extension Schedules {
         _ = try await redis.run([RedisCommand("ZREM", [.string(keys.at(app)), .string(member)])])
     }
 
-    /// Nil: another has it in hand, or it is over.
-    private func run(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> ScheduleRun? {
+    private enum Turn {
+        case ran(ScheduleRun)
+        /// Another worker has it in hand, or it is to be tried a little later: what is behind it waits.
+        case waits
+        /// It was settled before, or its time has not come.
+        case over
+    }
+
+    private func run(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Turn {
         let taken = try await redis.run([
             RedisCommand(
                 Lua.scheduleTake, keys: [.string(keys.schedule(app, id))],
                 arguments: [.int(now), .int(Self.hold.milliseconds)])
         ])[0]
         switch try redisErrors({ () throws(RedisError) in try taken[0].string() }) {
-        case "held": return nil
+        case "held": return .waits
         case "early":
             let due = try redisErrors { () throws(RedisError) in try taken[1].string() }
             if let due = Int64(due) { try await raise(app, id, to: due) }
-            return nil
+            return .over
         case "taken": break
         default:
             try await forget(app, id.description)
-            return nil
+            return .over
         }
         let fields = try redisErrors { () throws(RedisError) in try StoredHash(taken[1]) }
         guard let schedule = try? Schedule(id: id, fields) else {
-            return try await close(app, id, .failed("Unreadable"), now: now, lateness: 0)
+            return .ran(try await close(app, id, .failed("Unreadable"), now: now, lateness: 0))
         }
-        var publish = schedule.publish
         let lateness = now - schedule.due
-        if lateness > Self.punctual, publish.timestamp == nil { publish.timestamp = Int(schedule.due / 1_000) }
-        let acceptance = try await pushes.accept(
-            app, publish, id: id, payload: schedule.payload, timestampOffset: schedule.timestampOffset,
-            isRepeatable: true, now: now)
-        guard case .refused(let refusal) = acceptance else {
-            return try await close(app, id, .sent, now: now, lateness: lateness)
+        guard case .refused(let refusal) = try await commit(app, schedule, now: now) else {
+            return .ran(try await close(app, id, .sent, now: now, lateness: lateness))
         }
         if refusal.isPassing, lateness < Self.patience {
-            return try await postpone(app, id, refusal.word, now: now, lateness: lateness)
+            return .ran(try await postpone(app, id, refusal.word, now: now, lateness: lateness))
         }
-        return try await close(app, id, .failed(refusal.word), now: now, lateness: lateness)
+        return .ran(try await close(app, id, .failed(refusal.word), now: now, lateness: lateness))
+    }
+
+    private func commit(_ app: AppKey, _ schedule: Schedule, now: Int64) async throws(StoreError) -> Acceptance {
+        var publish = schedule.publish
+        // A time that was just gone when it was asked for counts from then.
+        let time = max(schedule.due, schedule.createdAt)
+        let lateness = now - time
+        let isLate = lateness > Self.punctual && publish.timestamp == nil
+        if isLate { publish.timestamp = Int(time / 1_000) }
+        func accept() async throws(StoreError) -> Acceptance {
+            try await pushes.accept(
+                app, publish, id: schedule.id, payload: schedule.payload, timestampOffset: schedule.timestampOffset,
+                isRepeatable: true, now: now)
+        }
+        var acceptance = try await accept()
+        // Its own time would be refused. Others may publish in between, so more than once.
+        for _ in 0..<8 {
+            guard isLate, lateness <= Self.tolerance, !publish.isSupersedable,
+                case .refused(.timestampBehind(let last)) = acceptance
+            else { break }
+            publish.timestamp = last
+            acceptance = try await accept()
+        }
+        return acceptance
     }
 
     private func close(
@@ -103,15 +180,12 @@ extension Schedules {
         return ScheduleRun(id: id, outcome: outcome, lateness: lateness)
     }
 
-    /// In this order: dying in between leaves an entry that is due and in nobody's hand.
+    /// It keeps its place in the timer, so that what is behind it under its name finds it there.
     private func postpone(
         _ app: AppKey, _ id: PushID, _ reason: String, now: Int64, lateness: Int64
     ) async throws(StoreError) -> ScheduleRun {
-        _ = try await settle(app, id, from: .taken, to: .scheduled, reason: reason, now: now)
-        _ = try await redis.run([
-            RedisCommand(
-                "ZADD", [.string(keys.at(app)), "XX", .int(now + Self.postponement), .string(id.description)])
-        ])
+        _ = try await settle(
+            app, id, from: .taken, to: .scheduled, reason: reason, until: now + Self.postponement, now: now)
         return ScheduleRun(id: id, outcome: .postponed(reason), lateness: lateness)
     }
 }

@@ -179,14 +179,15 @@ public struct Schedules: Sendable {
     }
 
     func settle(
-        _ app: AppKey, _ id: PushID, from: Schedule.State, to: Schedule.State, reason: String?, now: Int64
+        _ app: AppKey, _ id: PushID, from: Schedule.State, to: Schedule.State, reason: String?, until: Int64 = 0,
+        now: Int64
     ) async throws(StoreError) -> Schedule.State? {
         let reply = try await redis.run([
             RedisCommand(
                 Lua.scheduleSettle, keys: [.string(keys.schedule(app, id))],
                 arguments: [
                     .string(from.rawValue), .string(to.rawValue), .string(reason ?? ""), .int(now),
-                    .int(Self.retention.milliseconds),
+                    .int(Self.retention.milliseconds), .int(until),
                 ])
         ])[0]
         if reply.isNil { return nil }
