@@ -1,4 +1,5 @@
 internal import APNsWire
+internal import LiveActivity
 
 /// The body of an answer other than 200: `{"reason":"Unregistered","timestamp":1719244800000}`. Read tolerantly: what is
 /// missing or is not JSON leaves its field empty, and the status decides.
@@ -85,10 +86,11 @@ struct AnswerBody: Hashable {
 }
 
 extension Rejection {
-    /// `body`: what APNs wrote; `retryAfter`: seconds, from the header.
-    init(status: Int, body: AnswerBody, retryAfter: Int?) {
+    /// `body`: what APNs wrote; `retryAfter`: the header's value.
+    init(status: Int, body: AnswerBody, retryAfter: (some Collection<UInt8>)?) {
         self.init(
             status: status, reason: RejectionReason(wire: body.reason, status: status),
-            timestamp: status == 410 ? body.timestamp : nil, retryAfter: retryAfter)
+            timestamp: status == 410 ? body.timestamp : nil,
+            retryAfter: retryAfter.flatMap { RetryAfter.seconds($0, now: Int(wallClock() / 1_000)) })
     }
 }

@@ -103,7 +103,6 @@ public struct ChannelManager: Sendable {
     private static func rejection(_ response: HTTPResponse) -> Rejection {
         let body = response.body.withUnsafeBytes { AnswerBody($0) }
         return Rejection(
-            status: response.status, reason: RejectionReason(wire: body.reason, status: response.status),
-            retryAfter: response.header("retry-after").flatMap { Int($0) })
+            status: response.status, body: body, retryAfter: response.header("retry-after")?.utf8)
     }
 }

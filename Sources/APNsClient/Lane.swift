@@ -186,7 +186,7 @@ final class Lane {
         guard status != 200 else { return request.job.accept() }
         let rejection = Rejection(
             status: status, body: transfer.withAnswer(AnswerBody.init),
-            retryAfter: transfer.header("retry-after").flatMap { Int($0) })
+            retryAfter: transfer.header("retry-after")?.utf8)
         if desk.rejected(request, rejection) { retire(connection) }
     }
 

@@ -77,8 +77,7 @@ private func receiveField(
         if field.elementsEqual("apns-id".utf8) {
             stream.pointee.keep(id: value, count: valueCount)
         } else if field.elementsEqual("retry-after".utf8) {
-            let text = String(decoding: UnsafeBufferPointer(start: value, count: valueCount), as: UTF8.self)
-            stream.pointee.retryAfter = max(-1, Int32(text) ?? -1)
+            stream.pointee.keep(retryAfter: value, count: valueCount)
         }
     }
     return 0

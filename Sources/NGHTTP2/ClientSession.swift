@@ -146,10 +146,14 @@ public final class ClientSession {
         return stream.pointee.bodySent < template._withUnsafeGuaranteedRef { $0.bodyCount }
     }
 
-    /// `retry-after` of an answer other than 200, in seconds.
-    public func retryAfter(_ slot: Int) -> Int? {
-        let seconds = state.pointee.streams[slot].retryAfter
-        return seconds < 0 ? nil : Int(seconds)
+    /// `retry-after` of an answer other than 200: its first 32 bytes.
+    public func retryAfter(_ slot: Int) -> [UInt8]? {
+        let stream = state.pointee.streams + slot
+        guard let answer = stream.pointee.answer, stream.pointee.retryAfterCount > 0 else { return nil }
+        return Array(
+            UnsafeBufferPointer(
+                start: answer + StreamState.answerCapacity + StreamState.idCapacity,
+                count: stream.pointee.retryAfterCount))
     }
 
     /// `apns-id` of an answer other than 200.

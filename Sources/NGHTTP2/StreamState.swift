@@ -5,6 +5,8 @@ struct StreamState {
     static let answerCapacity = 1_024
     /// `apns-id` is a UUID.
     static let idCapacity = 36
+    /// A date has 29 bytes; of a number, so many digits say enough.
+    static let retryAfterCapacity = 32
 
     /// 0 = free.
     var id: Int32 = 0
@@ -20,8 +22,8 @@ struct StreamState {
     var isLate = false
     /// Bytes of the answer's fields as RFC 9113 counts them.
     var fieldBytes = 0
-    /// Seconds; -1 = none.
-    var retryAfter: Int32 = -1
+    /// Bytes of `retry-after` that are kept, behind the id's place.
+    var retryAfterCount = 0
     /// Made with the first answer that has something to keep, then kept with the place.
     var answer: UnsafeMutablePointer<UInt8>?
     var answerCount = 0
@@ -40,7 +42,7 @@ struct StreamState {
         bodySent = 0
         isLate = false
         fieldBytes = 0
-        retryAfter = -1
+        retryAfterCount = 0
         answerCount = 0
         idCount = 0
     }
@@ -55,10 +57,11 @@ struct StreamState {
         if uses == 0 { template.release() }
     }
 
-    /// The memory for an answer: body first, then the id.
+    /// The memory for an answer: body first, then the id, then `retry-after`.
     mutating func answerMemory() -> UnsafeMutablePointer<UInt8> {
         if let answer { return answer }
-        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.answerCapacity + Self.idCapacity)
+        let memory = UnsafeMutablePointer<UInt8>.allocate(
+            capacity: Self.answerCapacity + Self.idCapacity + Self.retryAfterCapacity)
         answer = memory
         return memory
     }
@@ -74,5 +77,10 @@ struct StreamState {
         guard count <= Self.idCapacity else { return }
         (answerMemory() + Self.answerCapacity).update(from: bytes, count: count)
         idCount = count
+    }
+
+    mutating func keep(retryAfter bytes: UnsafePointer<UInt8>, count: Int) {
+        retryAfterCount = min(count, Self.retryAfterCapacity)
+        (answerMemory() + Self.answerCapacity + Self.idCapacity).update(from: bytes, count: retryAfterCount)
     }
 }

@@ -109,6 +109,24 @@ extension TransportTests {
             }
         }
 
+        @Test(arguments: TransportKind.allCases, [7, 4_000, 3_000_000_000])
+        func aRetryAfterOfAnySizeIsAnHourAtMost(_ kind: TransportKind, seconds: Int) async throws {
+            try await Simulation.run(kind) { server in
+                server.faults.rejectAll = "ServiceUnavailable"
+                server.faults.retryAfter = seconds
+            } _: { it in
+                let outcome = await it.send(0..<5)
+                #expect(outcome.exceptions.count == 5)
+                for exception in outcome.exceptions {
+                    guard case .rejected(let rejection) = exception.outcome else {
+                        Issue.record("\(exception)")
+                        continue
+                    }
+                    #expect(rejection.retryAfter == min(seconds, RetryAfter.longest))
+                }
+            }
+        }
+
         @Test(arguments: TransportKind.allCases)
         func anAnswerThatConcernsTheWholePushEndsItsPage(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
