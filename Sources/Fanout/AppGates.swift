@@ -115,6 +115,17 @@ final class AppGates: Sendable {
         }
     }
 
+    /// The probe did not leave this machine: the page that has waited longest takes its turn.
+    func probeWasNotSent(_ app: AppKey) {
+        let next: CheckedContinuation<Admission, Never>? = gates.withLock { gates in
+            guard let gate = gates[app], case .inFlight(var waiting) = gate.probe else { return nil }
+            let next = waiting.isEmpty ? nil : waiting.removeFirst()
+            gates[app]?.probe = next == nil ? .none : .inFlight(waiting: waiting)
+            return next
+        }
+        next?.resume(returning: .probe)
+    }
+
     /// The answer to a probe is in. Refused, the gate stays as it is until `close` says for how long.
     func probed(_ app: AppKey, hasPassed: Bool) {
         let (waiting, admission): ([CheckedContinuation<Admission, Never>], Admission) = gates.withLock { gates in

@@ -31,6 +31,11 @@ struct GatedTransport: PushTransport {
             gates.probed(app, hasPassed: false)
             return PageOutcome(all: page, answer)
         }
+        if case .unanswered(let none) = answer, none.cause == .cancelled {
+            // Its lease was lost before it was sent: APNs has said nothing, and another page is the probe.
+            gates.probeWasNotSent(app)
+            return PageOutcome(all: page, answer)
+        }
         gates.probed(app, hasPassed: true)
         guard page.count > 1 else { return outcome }
         let rest = await transport.send(page.filtered { $0 > 0 }, push, while: permission)

@@ -137,13 +137,18 @@ struct Timers: Sendable {
     /// Leases on the name's slot and idle times in the streams: both say that this worker lives.
     private func renew(consumer: String) async {
         let (held, entries) = leases.inHand
-        for (lease, clock) in held {
-            let asked = Clocks.sinceBoot()
-            await quietly { () async throws(StoreError) in
-                if try await store.sweeps.renew(lease, for: options.claimAfter) {
-                    clock.extend(askedAt: asked)
-                } else {
-                    clock.lose()
+        // At once: one after the other, hundreds of leases and a slow Redis take longer than a lease holds.
+        await withDiscardingTaskGroup { group in
+            for (lease, clock) in held {
+                group.addTask {
+                    let asked = Clocks.sinceBoot()
+                    await quietly { () async throws(StoreError) in
+                        if try await store.sweeps.renew(lease, for: options.claimAfter) {
+                            clock.extend(askedAt: asked)
+                        } else {
+                            clock.lose()
+                        }
+                    }
                 }
             }
         }

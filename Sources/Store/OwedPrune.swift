@@ -40,12 +40,13 @@ public struct OwedPrune: Sendable, Hashable {
 extension Prune {
     /// channel's length 2, big-endian ‖ channel ‖ token
     var storedField: [UInt8] { bigEndian(UInt16(clamping: channel.count)) + channel + token }
-    /// `d` dead, `e` ended or `s` a dead start token ‖ its time, epoch ms, 8 bytes big-endian, 0 for none ‖ for `s` the length
+    /// `d` dead, `e` ended or `s` a dead start token ‖ its time, epoch ms, 8 bytes big-endian, 0 for none (a 410 of time 0 is
+    /// stored as 1: as one without a time it would be taken for a 400, which prunes newer registrations too) ‖ for `s` the length
     /// of the attributes type, 1, and the type ‖ APNs's reason
     var storedValue: [UInt8] {
         let kind = attributesType != nil ? UInt8(ascii: "s") : UInt8(ascii: hasEnded ? "e" : "d")
         let type = attributesType.map { Array($0.utf8.prefix(255)) }
-        return [kind] + bigEndian(UInt64(bitPattern: deadSince ?? 0))
+        return [kind] + bigEndian(UInt64(bitPattern: deadSince.map { max($0, 1) } ?? 0))
             + (type.map { [UInt8($0.count)] + $0 } ?? []) + Array(reason.utf8)
     }
 }

@@ -91,6 +91,37 @@ import Testing
         #expect(gates.close(app, halt, now: Clocks.sinceBoot()), "the refusal says for how long")
     }
 
+    @Test func aProbeThatWasNotSentLeavesTheProbeToTheNextPage() async {
+        let gates = AppGates()
+        let wire = ScriptedTransport { [refused] _, _ in refused }
+        let transport = GatedTransport(transport: wire, app: app, gates: gates)
+        gates.inherit(app, halt)
+        let cancelled = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
+        #expect(
+            await transport.send(page(10), push, while: LostLease()) == PageOutcome(all: page(10), cancelled))
+        #expect(await transport.send(page(1_000), push) == PageOutcome(all: page(1_000), refused))
+        #expect(wire.total == 1, "the next page sends one request too")
+    }
+
+    @Test func aPageThatWaitsTakesTheTurnOfAProbeThatWasNotSent() async {
+        let gates = AppGates()
+        gates.inherit(app, halt)
+        guard case .probe = await gates.admit(app, now: 1) else {
+            Issue.record("no probe")
+            return
+        }
+        let app = app
+        async let second = gates.admit(app, now: 1)
+        // Whichever comes first: it waits and is handed the turn, or finds it free.
+        gates.probeWasNotSent(app)
+        guard case .probe = await second else {
+            Issue.record("nobody has the turn")
+            return
+        }
+    }
+
+    private struct LostLease: SendPermission { var holds: Bool { false } }
+
     @Test func theFirstAnswerThatIsNoRefusalLetsAllThatWaitsGo() async {
         let gates = AppGates()
         let dead = PushOutcome.rejected(Rejection(status: 410, reason: .known(.unregistered), timestamp: 5))

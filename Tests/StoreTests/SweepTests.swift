@@ -4,6 +4,16 @@ import Testing
 @testable import Store
 
 @Suite struct SweepTests {
+    @Test func aTimestampOfZeroStaysATimestampAfterADeath() throws {
+        for since: Int64? in [nil, 0, -5, 1, 1_795_000_000_000] {
+            let prune = Prune(channel: [1, 2], token: [3], deadSince: since, reason: "Unregistered")
+            let owed = OwedPrune(push: .random(), prune: prune)
+            let read = try #require(OwedPrune(field: owed.field[...], value: prune.storedValue[...]))
+            #expect((read.prune.deadSince == nil) == (since == nil))
+            #expect(read.prune.deadSince ?? 0 == max(since ?? 0, since == nil ? 0 : 1))
+        }
+    }
+
     @Test func aSmallPushIsClaimedSettledAndDone() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.track("order-1", count: 3)
