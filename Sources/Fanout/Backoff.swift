@@ -35,7 +35,9 @@ public struct Backoff: Sendable, Hashable {
     }
 
     /// What `Retry-After` asks for, in seconds.
-    static func lowerBound(_ retryAfter: Int?) -> Duration { .seconds(min(max(retryAfter ?? 0, 0), RetryAfter.longest)) }
+    static func lowerBound(_ retryAfter: Int?) -> Duration {
+        .seconds(min(max(retryAfter ?? 0, 0), RetryAfter.longest))
+    }
 
     /// When to try again. The last attempt comes shortly before the deadline, so that a long delay costs nobody the push.
     /// A `Retry-After` that reaches past the deadline is kept to: what waits for it is given up at the deadline.
