@@ -174,7 +174,7 @@ import Testing
         let end = try #require(ended().first)
         #expect(end.status == 429 && end.end == .complete)
         #expect(session.apnsID(end.slot) == id)
-        #expect(session.retryAfter(end.slot) == 17)
+        #expect(session.retryAfter(end.slot) == Array("17".utf8))
         #expect(session.withAnswer(end.slot, AnswerBody.init).reason == "TooManyRequests")
     }
 
