@@ -16,6 +16,9 @@ public struct Backoff: Sendable, Hashable {
     /// A waiting channel's line has two bytes for its attempts, and a mark of its own in them.
     static let mostCounted = 10_000
 
+    /// Attempts that a push takes over, at most, from one whose place it takes: it has as many of its own left.
+    var inherited: Int { min(Self.quickAttempts, attempts ?? .max) / 2 }
+
     public init() {}
 
     /// The retries of tokens and broadcasts, which end with their push. An outage of hours is asked about every few minutes by

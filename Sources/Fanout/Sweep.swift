@@ -234,7 +234,7 @@ struct Sweep: Sendable {
                     settlement.stale = report.delivered(page.tokens, registeredBefore: sweeper.staleBefore)
                 }
             }
-            for channel in page.held { settlement.hold(channel, mostAttempts: Backoff.quickAttempts / 2) }
+            for channel in page.held { settlement.hold(channel, mostAttempts: sweeper.options.backoff.inherited) }
         }
         settlement.quarantined(page.quarantined)
         settlement.skipped(page.skipped)
