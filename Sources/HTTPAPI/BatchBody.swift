@@ -57,7 +57,9 @@ struct BatchBody: Sendable {
             guard action == "set" else {
                 return .remove(name, Removal(channel: channel, removedAt: at, activityID: id))
             }
-            let started = try entry["start_ts_ms"].map { value throws(JSONError) in try EpochMilliseconds.read(value) }
+            let started = try entry["start_ts_ms"].map { value throws(JSONError) in
+                try EpochMilliseconds.start(value, after: at, "action_ts_ms")
+            }
             return .set(
                 name,
                 Registration(
@@ -89,6 +91,17 @@ enum EpochMilliseconds {
                 isSeconds
                     ? "must be epoch milliseconds; this looks like seconds: \(milliseconds)000?"
                     : "must be epoch milliseconds, a number of 13 digits")
+        }
+        return milliseconds
+    }
+
+    /// When an activity started, or starts: one that is scheduled may be ahead of `time` (epoch ms), which the error calls `what`.
+    static func start(_ value: JSONValue, after time: Int64, _ what: String) throws(JSONError) -> Int64 {
+        let milliseconds = try read(value)
+        guard milliseconds <= time + Registration.mostAhead else {
+            throw value.error(
+                "must be at most 30 days after \(what): register the token of an activity that starts later nearer to its start"
+            )
         }
         return milliseconds
     }

@@ -36,7 +36,9 @@ enum TrackBody {
         let token = try identifier(body.required("token")) { text throws(IdentifierError) in try PushToken(hex: text) }
         let registered = try body["registered_at_ms"].map { value throws(JSONError) in try EpochMilliseconds.read(value)
         }
-        let started = try body["started_at_ms"].map { value throws(JSONError) in try EpochMilliseconds.read(value) }
+        let started = try body["started_at_ms"].map { value throws(JSONError) in
+            try EpochMilliseconds.start(value, after: now, "now")
+        }
         let id = try body["activity_id"].map { value throws(JSONError) in try AudienceBody.text(value, "activity_id") }
         let frequent = try body["frequent_pushes_enabled"].map { value throws(JSONError) in try value.bool() }
         var wantsState = catchesUp

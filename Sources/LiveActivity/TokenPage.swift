@@ -10,8 +10,8 @@ public struct TokenPage: Sendable {
         public var attempt: UInt16
         /// The device's user switched frequent updates off: it has a smaller budget.
         public var isInfrequent: Bool
-        /// From the activity's start to the registration, in minutes.
-        public var minutes: UInt16
+        /// From the activity's start to the registration, in minutes; negative if it starts later.
+        public var minutes: Int32
         /// Epoch milliseconds of the registration (`action_ts_ms`), judged against a 410's timestamp.
         public var registeredAt: Int64
 
@@ -39,7 +39,7 @@ public struct TokenPage: Sendable {
     /// Channel of 1 to 65,535 stored bytes, token of 1 to `PushToken.maximumBytes` bytes.
     public mutating func append(
         channel: some Collection<UInt8>, token: some Collection<UInt8>, registeredAt: Int64, attempt: Int = 0,
-        isInfrequent: Bool = false, minutes: UInt16 = 0
+        isInfrequent: Bool = false, minutes: Int32 = 0
     ) {
         let entry = Entry(
             offset: UInt32(bytes.count), channelLength: UInt16(channel.count), tokenLength: UInt16(token.count),
@@ -53,7 +53,7 @@ public struct TokenPage: Sendable {
     /// The same, from memory that need not outlive the call; what a scan reads by the million comes in here.
     public mutating func append(
         channel: UnsafeRawBufferPointer, token: UnsafeRawBufferPointer, registeredAt: Int64, isInfrequent: Bool,
-        minutes: UInt16
+        minutes: Int32
     ) {
         entries.append(
             Entry(

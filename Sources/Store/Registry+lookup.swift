@@ -9,7 +9,7 @@ extension Registry {
         var registeredAt: Int64
         var isInfrequent: Bool
         /// From the activity's start to the registration.
-        var minutes: UInt16
+        var minutes: Int32
         var startedAt: Int64 { registeredAt - Int64(minutes) * 60_000 }
     }
 

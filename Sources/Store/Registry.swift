@@ -46,7 +46,7 @@ public struct Registry: Sendable {
                 BucketChange(
                     channel: registration.channel.stored,
                     arguments: [
-                        .bytes(record.value), .int(record.registeredAt), .int(place.span.retention),
+                        .bytes(record.value), .int(record.registeredAt), .int(record.retention),
                         .int(BucketChange.threshold),
                         .int((registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2)),
                     ]))

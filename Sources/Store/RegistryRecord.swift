@@ -7,7 +7,8 @@ import LiveActivity
 ///     1–5    time of the action, ms since 2020-01-01 UTC
 ///     6      units of two minutes from the activity's start to the action
 ///     7–9    hash of the activity's id, 0 = not given
-///     10     token to the end; with flag `noted`, 8 bytes earlier than the token: hash and time of another activity's removal
+///     10     token to the end; before it, with flag `noted`, 8 bytes: hash and time of another activity's removal; behind those,
+///            with flag `ahead`, 2 bytes: units of two minutes from the action to the start of an activity that begins later
 ///
 /// A tombstone (15 bytes) has the time of the removal, and instead of a token its floor, five bytes: registrations
 /// before the floor are refused, whosever they are; between floor and removal only those of the removed activity. That
@@ -21,12 +22,15 @@ enum RegistryRecord {
     static let frequentPushesOff: UInt8 = 2
     /// On a tombstone: of a prune.
     static let pruned: UInt8 = 4
+    /// On a registration, the same bit: its activity is scheduled, and starts later than the action.
+    static let ahead: UInt8 = 4
     /// On a registration: another activity's removal is noted. On a removal's tombstone: a prune came before it.
     static let noted: UInt8 = 8
     static let version: UInt8 = 0xF0
 
     static let headerLength = 10
     static let noteLength = 8
+    static let aheadLength = 2
     /// Of the age at the action. A byte of them is longer than a life.
     static let ageUnit: Int64 = 2 * 60_000
 
@@ -52,33 +56,41 @@ enum RegistryRecord {
     static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
 
     /// The same registration as of its arrival, where its own time is so long ago that any card would be over: the device's clock may
-    /// be slow. The card is as old as it says.
+    /// be slow. The card is as old as it says, or starts as much later.
     static func atArrival(_ registration: Registration, now: Int64, _ span: Span) -> Registration? {
-        guard span == .activity, registration.registeredAt < now - span.life else { return nil }
-        var registration = registration
         let startedAt = registration.startedAt ?? registration.registeredAt
-        registration.startedAt = now - max(0, registration.registeredAt - startedAt)
+        guard span == .activity, max(registration.registeredAt, startedAt) < now - span.life else { return nil }
+        var registration = registration
+        registration.startedAt = now - (registration.registeredAt - startedAt)
         registration.registeredAt = now
         return registration
     }
 
-    /// Nil when the activity's life is over. `startedAt` as whoever reads the record will find it.
+    /// Nil when the activity's life is over. `startedAt` as whoever reads the record will find it. `retention`: how long the
+    /// bucket must live from now, milliseconds.
     static func encode(
         _ registration: Registration, now: Int64, _ span: Span = .activity
-    ) -> (value: [UInt8], registeredAt: Int64, startedAt: Int64)? {
+    ) -> (value: [UInt8], registeredAt: Int64, startedAt: Int64, retention: Int64)? {
         let registeredAt = min(registration.registeredAt, now)
         let (age, overflow) = registeredAt.subtractingReportingOverflow(
-            min(registration.startedAt ?? registeredAt, registeredAt))
-        let units = overflow ? 0xFF : min(age / ageUnit, 0xFF)
-        guard stamp(registeredAt) - units * ageUnit + span.life >= stamp(now) else { return nil }
+            min(registration.startedAt ?? registeredAt, now + Registration.mostAhead))
+        let units = overflow ? 0xFF : max(0, min(age / ageUnit, 0xFF))
+        let ahead = overflow ? 0 : max(0, min(-age / ageUnit, 0xFFFF))
+        let startedAt = registeredAt + (ahead - units) * ageUnit
+        guard stamp(registeredAt) + (ahead - units) * ageUnit + span.life >= stamp(now) else { return nil }
         var value: [UInt8] = []
-        value.reserveCapacity(headerLength + registration.token.bytes.count)
-        value.append(registration.frequentPushesEnabled == false ? frequentPushesOff : 0)
+        value.reserveCapacity(headerLength + aheadLength + registration.token.bytes.count)
+        value.append(
+            (registration.frequentPushesEnabled == false ? frequentPushesOff : 0) | (ahead > 0 ? self.ahead : 0))
         appendTime(registeredAt, to: &value)
         value.append(UInt8(truncatingIfNeeded: units))
         value.append(contentsOf: activityHash(registration.activityID))
+        if ahead > 0 {
+            value.append(UInt8(truncatingIfNeeded: ahead >> 8))
+            value.append(UInt8(truncatingIfNeeded: ahead))
+        }
         value.append(contentsOf: registration.token.bytes)
-        return (value, registeredAt, registeredAt - units * ageUnit)
+        return (value, registeredAt, startedAt, span.retention + max(0, startedAt - now))
     }
 
     static func encode(_ removal: Removal, now: Int64) -> [UInt8] {
@@ -111,8 +123,8 @@ enum RegistryRecord {
         /// A tombstone, or past its life.
         case absent
         /// `tokenOffset` from the value's first byte. Epoch ms. `isInfrequent`: frequent pushes are switched off. `minutes`: from the
-        /// activity's start to the registration.
-        case live(tokenOffset: Int, registeredAt: Int64, isInfrequent: Bool, minutes: UInt16)
+        /// activity's start to the registration; negative if it starts later.
+        case live(tokenOffset: Int, registeredAt: Int64, isInfrequent: Bool, minutes: Int32)
         /// No version of Lamplighter that this one knows wrote it.
         case malformed
     }
@@ -124,13 +136,16 @@ enum RegistryRecord {
     static func read(_ bytes: UnsafeRawBufferPointer, now: Int64, _ span: Span) -> Reading {
         guard bytes.count > headerLength, bytes[0] & version == 0 else { return .malformed }
         if bytes[0] & tombstone != 0 { return .absent }
-        let offset = bytes[0] & noted == 0 ? headerLength : headerLength + noteLength
+        let isAhead = bytes[0] & ahead != 0
+        let offset =
+            headerLength + (bytes[0] & noted == 0 ? 0 : noteLength) + (isAhead ? aheadLength : 0)
         guard (1...PushToken.maximumBytes).contains(bytes.count - offset) else { return .malformed }
         let high = Int64(bytes[1]) << 32 | Int64(bytes[2]) << 24 | Int64(bytes[3]) << 16
         let registeredAt = epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))
-        guard registeredAt - Int64(bytes[6]) * ageUnit + span.life >= now else { return .absent }
+        let age = isAhead ? -(Int64(bytes[offset - 2]) << 8 | Int64(bytes[offset - 1])) : Int64(bytes[6])
+        guard registeredAt - age * ageUnit + span.life >= now else { return .absent }
         return .live(
             tokenOffset: offset, registeredAt: registeredAt, isInfrequent: bytes[0] & frequentPushesOff != 0,
-            minutes: UInt16(Int64(bytes[6]) * ageUnit / 60_000))
+            minutes: Int32(age * ageUnit / 60_000))
     }
 }

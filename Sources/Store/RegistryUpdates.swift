@@ -6,13 +6,17 @@ public struct Registration: Sendable, Hashable {
     public var token: PushToken
     /// `action_ts_ms`; a time in the future is clamped to now.
     public var registeredAt: Int64
-    /// The activity's start; nil = `registeredAt`. It is live for 8 h after it, and on screen for 4 h more.
+    /// The activity's start; nil = `registeredAt`. It is live for 8 h after it, and on screen for 4 h more. That of an activity
+    /// that is scheduled may be ahead, by `mostAhead` at most.
     public var startedAt: Int64?
     /// ActivityKit's id of the activity, which a removal is matched by.
     public var activityID: String?
     public var frequentPushesEnabled: Bool?
     /// If it begins to follow by this, the state that was published before is sent to it at once.
     public var wantsState: Bool
+
+    /// 30 days.
+    public static let mostAhead: Int64 = 30 * 86_400_000
 
     public init(
         channel: ChannelID, token: PushToken, registeredAt: Int64, startedAt: Int64? = nil, activityID: String? = nil,

@@ -143,6 +143,30 @@ import Testing
         #expect(error.path == path)
     }
 
+    @Test func `an activity may start up to 30 days later`() throws {
+        func single(_ start: Int64) throws(JSONError) -> Registration {
+            let text = #"{"token":"ab","started_at_ms":\#(start)}"#
+            return try TrackBody.single(Array(text.utf8), channel: channel, now: testNow)
+        }
+        func batch(_ start: Int64) throws(JSONError) -> BatchBody {
+            let update =
+                #"{"action":"set","name":"n","token":"ab","action_ts_ms":\#(testNow),"start_ts_ms":\#(start)}"#
+            return try BatchBody(Array(#"{"live_activities":[\#(update)]}"#.utf8), channel: channel)
+        }
+        let last = testNow + 30 * 86_400_000
+        #expect(try single(last).startedAt == last)
+        guard case .set(_, let registration)? = try batch(last).updates.first else {
+            Issue.record("no registration")
+            return
+        }
+        #expect(registration.startedAt == last)
+
+        let error = try #require(throws: JSONError.self) { try single(last + 1) }
+        #expect(error.path == "started_at_ms" && "\(error)".contains("at most 30 days after now"), "\(error)")
+        let late = try batch(last + 1)
+        #expect(late.updates.isEmpty && late.problems.map(\.path) == ["live_activities[0].start_ts_ms"])
+    }
+
     @Test func `a registration says whether it catches up, or the app's default does`() throws {
         for isDefault in [false, true] {
             for (options, expected) in [

@@ -80,6 +80,7 @@ final class TestTime: Sendable {
     static let start: Int64 = 1_795_262_400_000
     private let value = Mutex(start)
     var now: Int64 { value.withLock { $0 } }
+    func set(_ time: Int64) { value.withLock { $0 = time } }
     func advance(hours: Double) { value.withLock { $0 += Int64(hours * 3_600_000) } }
 }
 

@@ -29,9 +29,8 @@ local function prune(channel, token, since, ended)
     local flags = string.byte(old) or 0
     local marked = bit.band(flags, 8) ~= 0
     if bit.band(flags, 1) == 0 then
-        local token_at = marked and 19 or 11
-        if #old < token_at then return '0' end
-        if string.sub(old, token_at) ~= token then return '2' end
+        if #old < token_at(old) then return '0' end
+        if string.sub(old, token_at(old)) ~= token then return '2' end
         local registered = time(old, 2)
         if ended then
             since = math.max(since or 0, registered)

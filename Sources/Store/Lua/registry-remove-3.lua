@@ -20,7 +20,7 @@ local answer = 1
 local old = redis.call('HGET', KEYS[2], ARGV[2])
 local flags = old and string.byte(old) or 0
 local noted = bit.band(flags, 8) ~= 0
-if old and bit.band(flags, 1) == 0 and #old > (noted and 18 or 10) then
+if old and bit.band(flags, 1) == 0 and #old >= token_at(old) then
     local removed, id, held = time(value, 2), string.sub(value, 8, 10), string.sub(old, 8, 10)
     if removed < time(old, 2) then return 0 end
     if id == held or id == '\0\0\0' or held == '\0\0\0' then

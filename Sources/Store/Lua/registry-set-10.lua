@@ -35,16 +35,16 @@ local isUnknown = true
 local wantsState = ARGV[7] == '1' or ARGV[7] == '3'
 local old = redis.call('HGET', KEYS[2], ARGV[2])
 local flags = old and string.byte(old) or 0
-if old and bit.band(flags, 1) == 0 and #old > (bit.band(flags, 8) ~= 0 and 18 or 10) then
+if old and bit.band(flags, 1) == 0 and #old >= token_at(old) then
     local new = time(record, 2)
     if new < time(old, 2) then return 0 end
     -- 8 h 15 min, as in RegistryRecord: what stood there is over.
     local before, id = string.sub(old, 8, 10), string.sub(record, 8, 10)
     isNewCard = before ~= id and before ~= '\0\0\0' and id ~= '\0\0\0'
-        or time(old, 2) - string.byte(old, 7) * 120000 + 29700000 < new
+        or start_of(old) + 29700000 < new
     isUnknown = isNewCard
     if ARGV[7] >= '2' and (before ~= id or id == '\0\0\0') then return 0 end
-    isNew = string.sub(old, bit.band(flags, 8) ~= 0 and 19 or 11) ~= string.sub(record, 11)
+    isNew = string.sub(old, token_at(old)) ~= string.sub(record, token_at(record))
     if bit.band(flags, 8) ~= 0 and time(old, 14) > new then
         if string.sub(old, 11, 13) == string.sub(record, 8, 10) then
             -- This activity's removal came before its registration.
@@ -65,7 +65,7 @@ elseif old and bit.band(flags, 1) == 1 and #old == 15 then
         local held = string.sub(old, 8, 10)
         local same
         if pruned then
-            local digest = redis.sha1hex(string.sub(record, 11))
+            local digest = redis.sha1hex(string.sub(record, token_at(record)))
             same = digest:sub(1, 6) == string.format('%02x%02x%02x', string.byte(held, 1, 3))
         else
             local id = string.sub(record, 8, 10)

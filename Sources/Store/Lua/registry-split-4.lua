@@ -24,6 +24,11 @@ local function is_over(value)
     local flags, a, b, c, d, e, age = string.byte(value, 1, 7)
     local at = (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
     if flags % 2 == 1 then return at + kept < now end
+    -- Flag 4: it starts later, as 2 bytes before the token say.
+    if flags % 8 >= 4 then
+        local high, low = string.byte(value, flags % 16 >= 8 and 19 or 11, flags % 16 >= 8 and 20 or 12)
+        age = -((high or 0) * 256 + (low or 0))
+    end
     return at - age * 120000 + life < now
 end
 -- Lua's stack bounds how many arguments one call can take.

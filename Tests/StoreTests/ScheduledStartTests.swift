@@ -1,0 +1,113 @@
+import LiveActivity
+import Redis
+import Testing
+
+@testable import Store
+
+/// Activities that iOS 26 starts later: their tokens come long before their start.
+@Suite struct ScheduledStartTests {
+    private static let hour: Int64 = 3_600_000
+    private static let day: Int64 = 24 * hour
+
+    private func registration(
+        _ channel: ChannelID = .random(), token: UInt8 = 1, at: Int64 = TestTime.start, startsAt: Int64?,
+        activity: String? = nil
+    ) throws -> Registration {
+        Registration(
+            channel: channel, token: try #require(PushToken(bytes: [token, 2, 3, 4])), registeredAt: at,
+            startedAt: startsAt, activityID: activity)
+    }
+
+    private func life(_ fixture: RegistryFixture, _ key: String) async throws -> Int64 {
+        Int64(try await fixture.command("PTTL", .string(key)).integer())
+    }
+
+    @Test(arguments: [3 * hour, 20 * day, 30 * day])
+    func itsTokenIsKeptUntilItsLifeAfterTheStartIsOver(ahead: Int64) async throws {
+        try await RegistryFixture.run { fixture in
+            let start = TestTime.start + ahead
+            let one = try registration(startsAt: start)
+            #expect(try await fixture.registry.track(fixture.app, fixture.name, [one]) == [.stored])
+            fixture.time.set(start + 8 * Self.hour)
+            let (page, _) = try await fixture.registry.page(
+                fixture.app, fixture.name, from: .start, to: .end, limit: 10)
+            #expect(page.count == 1 && Array(page.token(0)) == one.token.bytes)
+            #expect(page.entries.first?.startedAt == start && page.entries.first?.registeredAt == TestTime.start)
+            let (found, _) = try await fixture.registry.lookup(fixture.app, fixture.name, [one.channel.stored])
+            #expect(found.entries.first?.startedAt == start)
+            fixture.time.set(start + 8 * Self.hour + 17 * 60_000)
+            #expect(try await fixture.scan().tokens.isEmpty)
+        }
+    }
+
+    /// A device's clock that is a little ahead makes no scheduled activity, and a record grows only for one.
+    @Test func onlyAScheduledActivityTakesMoreRoom() throws {
+        func bytes(_ ahead: Int64?) throws -> Int? {
+            RegistryRecord.encode(
+                try registration(startsAt: ahead.map { TestTime.start + $0 }), now: TestTime.start)?.value.count
+        }
+        #expect(try bytes(nil) == 14 && bytes(-Self.hour) == 14 && bytes(60_000) == 14)
+        #expect(try bytes(Self.hour) == 16)
+        let far = RegistryRecord.encode(try registration(startsAt: .max), now: TestTime.start)
+        #expect(far?.startedAt == TestTime.start + 30 * Self.day, "an earlier version's gateway checks nothing")
+    }
+
+    @Test func itsBucketOutlivesItWhateverRegistersBesides() async throws {
+        try await RegistryFixture.run { fixture in
+            let first = try (0..<600).map { _ in try registration(startsAt: nil) }
+            _ = try await fixture.registry.track(fixture.app, fixture.name, first)
+            let scheduled = try registration(startsAt: TestTime.start + 20 * Self.day)
+            _ = try await fixture.registry.track(fixture.app, fixture.name, [scheduled])
+            // Others register in every bucket, and the name grows.
+            let more = try (0..<2_000).map { _ in try registration(startsAt: nil) }
+            _ = try await fixture.registry.track(fixture.app, fixture.name, more)
+            let root = try await life(fixture, fixture.keys.root(fixture.tag))
+            #expect(root > 20 * Self.day + 8 * Self.hour, "the root holds the count of buckets")
+            fixture.time.set(TestTime.start + 20 * Self.day)
+            #expect(try await fixture.scan().tokens.keys.map(\.self) == [scheduled.channel.stored])
+            // An untrack or a prune does not shorten it either.
+            try await fixture.registry.untrack(
+                fixture.app, fixture.name, [Removal(channel: more[0].channel, removedAt: TestTime.start)])
+            #expect(try await life(fixture, fixture.keys.root(fixture.tag)) > 20 * Self.day)
+        }
+    }
+
+    @Test func itIsRotatedNotedRemovedAndPrunedLikeOthers() async throws {
+        try await RegistryFixture.run { fixture in
+            let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
+            let start = TestTime.start + 2 * Self.day
+            let channel = ChannelID.random()
+            _ = try await registry.track(
+                app, name, [try registration(channel, startsAt: start, activity: "later")])
+            // Another activity's removal is noted before the token.
+            fixture.time.set(TestTime.start + 1_000)
+            try await registry.untrack(
+                app, name, [Removal(channel: channel, removedAt: TestTime.start + 1_000, activityID: "other")])
+            #expect(try await registry.lookup(app, name, [channel.stored]).page.entries.first?.startedAt == start)
+            // A rotation.
+            let rotated = try registration(
+                channel, token: 9, at: TestTime.start + 1_000, startsAt: start, activity: "later")
+            #expect(try await registry.track(app, name, [rotated]) == [.stored])
+            let found = try #require(try await registry.lookup(app, name, [channel.stored]).page.entries.first)
+            #expect(abs(found.startedAt - start) < 120_000, "in units of two minutes")
+            func prune(_ token: UInt8) -> Prune {
+                Prune(channel: channel.stored, token: [token, 2, 3, 4], deadSince: nil, reason: "BadDeviceToken")
+            }
+            #expect(try await registry.prune(app, name, [prune(1), prune(9)]) == [.newer, .pruned])
+            #expect(try await fixture.scan().tokens.isEmpty)
+            // The same token comes back only with a later registration.
+            #expect(try await registry.track(app, name, [rotated]) == [.stale])
+        }
+    }
+
+    @Test func anAutomaticEndCountsFromTheStart() async throws {
+        try await RegistryFixture.run { fixture in
+            let start = TestTime.start + 2 * Self.day
+            _ = try await fixture.registry.track(
+                fixture.app, fixture.name, [try registration(startsAt: start)], endAfter: .seconds(4 * 3_600))
+            let due = try await fixture.command(
+                "ZRANGE", .string(fixture.keys.ends(fixture.app)), "0", "-1", "WITHSCORES")
+            #expect(try Int64(due[1].string()) == start + 4 * Self.hour)
+        }
+    }
+}
