@@ -84,6 +84,7 @@ struct DeadCommand: ParsableCommand {
                 table.add("  \(reason)", Terminal.grouped(count))
             }
             table.add("kept for a retry", Terminal.grouped(letter.kept))
+            if let lost = letter.not_kept, lost > 0 { table.add("not kept", Terminal.grouped(lost)) }
             table.print()
         }
     }
@@ -145,6 +146,8 @@ struct DeadCommand: ParsableCommand {
         var stopped: String?
         var tokens: Int
         var kept: Int
+        /// A gateway of before says nothing of it.
+        var not_kept: Int?
         var reasons: [String: Int]
 
         var why: String {

@@ -50,10 +50,6 @@ extension Handlers {
         case .expired:
             throw APIError(
                 409, "The push has expired: nothing of it is sent any more. Publish the present state again.")
-        case .busy:
-            throw APIError(
-                503, "Too many tokens of this name wait for an attempt to look through them. Try again.", retryAfter: 30
-            )
         case .notFinished:
             throw APIError(409, "The push was cancelled or is still being sent; see its ledger.")
         }
@@ -96,6 +92,7 @@ extension DeadLetter {
             JSON.Member("push_id", .string(push.description)), JSON.Member("name", .string(name.rawValue)),
             JSON.Member("at", .string(Instant.text(at))), JSON.Member("stopped", stopped.map { .string($0) } ?? .null),
             JSON.Member("tokens", .integer(tokens)), JSON.Member("kept", .integer(kept)),
+            JSON.Member("not_kept", .integer(notKept)),
             JSON.Member("reasons", .object(counts)),
         ]
     }

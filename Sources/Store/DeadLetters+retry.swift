@@ -2,13 +2,17 @@ public import LiveActivity
 import Redis
 
 extension DeadLetters {
-    /// Channels of a name that may wait while a stopped push is taken up again: the script looks through them.
-    private static let mostWaiting = 20_000
+    /// Channels in one step: the scripts stay well under 5 ms.
+    private static let step = 200
+    /// Lines of waiting channels in one look.
+    private static let look = 500
 
     /// Tries again what a push gave up. Refused when something newer went out under its name, or its time is over.
     ///
-    /// Order, and what a death in between leaves: the name among the open ones and its retries on the timer (nothing is due),
-    /// the script (the reconciler and that timer find it), the wake-ups, the index (an entry without a record).
+    /// Works in steps, each of which is complete. A death in between leaves the rest in the dead letter, and a call that is
+    /// repeated goes on there. Order: the name among the open ones and its retries on the timer (nothing is due); the places of a
+    /// stopped push leave the lines; its sweep is resumed (the reconciler finds it); the channels join the lines (that timer finds
+    /// them); the wake-up; the index (an entry without a record).
     public func retry(_ app: AppKey, _ push: PushID) async throws(StoreError) -> DeadRetry {
         guard let name = try await pushes.name(of: push, app) else { return .none }
         let tag = keys.tag(app, name)
@@ -16,12 +20,47 @@ extension DeadLetters {
         let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
         if fields.isEmpty { return .none }
         let record = try PushRecord(id: push, fields)
+        let isResumed: Bool
+        switch try await answer(app, name, record, "look") {
+        case .word("takes"): isResumed = false
+        case .word("resumes"): isResumed = true
+        case .refused(let refusal): return refusal
+        case let other: throw .redis(.unexpectedReply("dead-retry answered \(other)"))
+        }
         let now = clock()
         let retries = WorkItem.retries(app, name, record.priority)
         _ = try await redis.run([
             RedisCommand("ZADD", [.string(keys.open(app)), .int(now), .string(name.rawValue)])
         ])
         try await queue.schedule(retries, due: now + 30_000)
+        if isResumed {
+            try await collect(tag, push)
+            if case .refused(let refusal) = try await answer(app, name, record, "resume") { return refusal }
+            try await queue.add([
+                WorkItem(app: app, name: name, push: push, priority: record.priority, part: .name)
+            ])
+        }
+        var (tokens, cursor, left) = (0, "0", 1)
+        while left > 0 {
+            guard case .taken(let count, let next, let rest) = try await answer(app, name, record, "take", cursor)
+            else { break }
+            (tokens, cursor, left) = (tokens + count, next, rest)
+        }
+        try await queue.schedule(retries, due: now)
+        if left == 0 { _ = try await drop(app, push) }
+        return .taken(tokens: tokens, isResumed: isResumed)
+    }
+
+    private enum Answer {
+        case word(String)
+        case taken(Int, next: String, left: Int)
+        case refused(DeadRetry)
+    }
+
+    private func answer(
+        _ app: AppKey, _ name: ActivityName, _ record: PushRecord, _ step: String, _ cursor: String = "0"
+    ) async throws(StoreError) -> Answer {
+        let (tag, push) = (keys.tag(app, name), record.id)
         let answer = try await redis.run([
             RedisCommand(
                 Lua.deadRetry,
@@ -33,28 +72,55 @@ extension DeadLetters {
                 arguments: [
                     .string(push.description), .bytes(push.uuid.bytes),
                     .int(record.deadline), .int(Pushes.retention.milliseconds),
-                    .int(Self.mostWaiting),
+                    .string(step), .string(cursor), .int(Self.step),
                 ])
         ])[0]
-        let result = try redisErrors { () throws(RedisError) -> DeadRetry in
+        return try redisErrors { () throws(RedisError) in
             switch try answer[0].string() {
-            case "none": return .none
-            case "expired": return .expired
-            case "open": return .notFinished
-            case "busy": return .busy
-            case "newer": return .newer(PushID(try answer[1].string()))
-            case "taken": return .taken(tokens: try answer[1].integer(), isResumed: try answer[2].integer() == 1)
-            case let word: throw .unexpectedReply("dead-retry answered \(word)")
+            case "none": .refused(.none)
+            case "expired": .refused(.expired)
+            case "open": .refused(.notFinished)
+            case "newer": .refused(.newer(PushID(try answer[1].string())))
+            case "taken":
+                .taken(try answer[1].integer(), next: try answer[2].string(), left: try answer[3].integer())
+            case let word: .word(word)
             }
         }
-        guard case .taken(_, let isResumed) = result else { return result }
-        try await queue.schedule(retries, due: now)
-        if isResumed {
-            try await queue.add([
-                WorkItem(app: app, name: name, push: push, priority: record.priority, part: .name)
-            ])
-        }
-        _ = try await drop(app, push)
-        return result
+    }
+
+    /// The places of a stopped push in the name's lines become channels of its dead letter. Nobody joins a line for a push that was
+    /// stopped, so one look at each is enough.
+    private func collect(_ tag: String, _ push: PushID) async throws(StoreError) {
+        let id = push.uuid.bytes
+        var cursor = "0"
+        repeat {
+            let reply = try await redis.run([
+                RedisCommand("HSCAN", [.string(keys.waiting(tag)), .string(cursor), "COUNT", .int(Self.look)])
+            ])[0]
+            let (next, channels) = try redisErrors { () throws(RedisError) in
+                let items = try reply[1].array()
+                var channels: [RedisArgument] = []
+                for index in stride(from: 0, to: items.count - 1, by: 2) {
+                    let line = try items[index + 1].bytes()
+                    let places = stride(from: line.startIndex + 3, to: line.endIndex - 15, by: 16)
+                    if places.contains(where: { line[$0..<$0 + 16].elementsEqual(id) }) {
+                        channels.append(.bytes(Array(try items[index].bytes())))
+                    }
+                }
+                return (try reply[0].string(), channels)
+            }
+            for start in stride(from: 0, to: channels.count, by: Self.step) {
+                _ = try await redis.run([
+                    RedisCommand(
+                        Lua.deadCollect,
+                        keys: [
+                            .string(keys.push(tag, push)), .string(keys.retries(tag)), .string(keys.waiting(tag)),
+                            .string(keys.deadLetter(tag, push)),
+                        ],
+                        arguments: [.bytes(id)] + channels[start..<min(start + Self.step, channels.count)])
+                ])
+            }
+            cursor = next
+        } while cursor != "0"
     }
 }

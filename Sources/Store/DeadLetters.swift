@@ -13,6 +13,8 @@ public struct DeadLetter: Sendable, Hashable {
     public var reasons: [String: Int]
     /// Of them, how many channels are kept to be tried again.
     public var kept: Int
+    /// Of them, how many are not: a dead letter keeps the first 10,000 channels.
+    public var notKept = 0
 
     public var tokens: Int { reasons.values.reduce(0, +) }
 }
@@ -26,8 +28,6 @@ public enum DeadRetry: Sendable, Hashable {
     case expired
     /// Cancelled, or still on its way to its end.
     case notFinished
-    /// Too much of the name waits to be looked through; it is less later.
-    case busy
     /// There is no dead letter of that push.
     case none
 }
@@ -146,7 +146,7 @@ public struct DeadLetters: Sendable {
             }
             return DeadLetter(
                 push: push, name: name, at: Int64(fields.number("at") ?? 0), stopped: fields.text("stop"),
-                reasons: reasons, kept: try replies[1].integer())
+                reasons: reasons, kept: try replies[1].integer(), notKept: fields.number("over") ?? 0)
         }
     }
 

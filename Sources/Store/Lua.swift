@@ -11,8 +11,7 @@ enum Lua {
     static let registryFollowed = script("registry-followed-5", PackageResources.registry_followed_5_lua)
     static let channelMark = script("channel-mark-1", PackageResources.channel_mark_1_lua)
     static let channelConfirm = script("channel-confirm-1", PackageResources.channel_confirm_1_lua)
-    static let pushAccept = script(
-        "push-accept-4", ended + replacing + PackageResources.push_accept_4_lua)
+    static let pushAccept = sharing("push-accept-4", replacing + PackageResources.push_accept_4_lua)
     static let pushBegin = sharing("push-begin-10", PackageResources.push_begin_10_lua)
     static let pushCancel = sharing("push-cancel-3", PackageResources.push_cancel_3_lua)
     static let taskClaim = sharing("task-claim-5", PackageResources.task_claim_5_lua)
@@ -24,7 +23,8 @@ enum Lua {
     static let latePut = sharing("late-put-4", late + replacing + PackageResources.late_put_4_lua)
     static let owedStrike = sharing("owed-strike-5", PackageResources.owed_strike_5_lua)
     static let queueDue = script("queue-due-2", PackageResources.queue_due_2_lua)
-    static let deadRetry = script("dead-retry-8", ended + PackageResources.dead_retry_8_lua)
+    static let deadRetry = sharing("dead-retry-8", PackageResources.dead_retry_8_lua)
+    static let deadCollect = sharing("dead-collect-4", PackageResources.dead_collect_4_lua)
     static let guardCount = script("guard-count-1", PackageResources.guard_count_1_lua)
     static let quarantineForget = script("quarantine-forget-1", PackageResources.quarantine_forget_1_lua)
     static let alarmRaise = script("alarm-raise-1", PackageResources.alarm_raise_1_lua)
@@ -75,6 +75,7 @@ enum Lua {
         queueForget,
         queueLook,
         deadRetry,
+        deadCollect,
         guardCount,
         quarantineForget,
         alarmRaise,

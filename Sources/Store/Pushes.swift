@@ -136,6 +136,7 @@ public struct Pushes: Sendable {
                 publish.options.restart ? "1" : "0", optional(cutoff),
                 publish.event == .end && publish.contentState == nil ? "1" : "0",
                 payload.count > Publish.maximumTokenPayload ? "1" : "0",
+                .string(keys.tasksPrefix(tag)),
             ])
     }
 

@@ -9,6 +9,7 @@
 --       16 1: past the name's budget of priority 10 it goes out at 5  17 attributes type of a start, or ''  18 1: a start
 --       for followers too  19 of an automatic end: the latest start, ms, of the cards that it ends; else ''
 --       20 1: it says nothing about the state  21 1: it is for the broadcast channel alone, too large for tokens
+--       22 the w keys' common prefix
 -- Returns {'ok', sequence, timestamp, wake} (the same again for an id that is already committed),
 --         {'behind', last timestamp}, {'ended'}, {'full'} (the name) or {'closed'} (ARGV 15); nothing is written for these.
 --         wake 1: the caller must put an entry for the name into a stream; 2: also, though something waited before. 0: one
@@ -66,8 +67,11 @@ end
 if #pending - #replaced >= tonumber(ARGV[14]) then return {'full'} end
 if ARGV[15] == '1' and #replaced == 0 then return {'closed'} end
 for _, old in ipairs(replaced) do
-    redis.call('HSET', ARGV[13] .. old, 'state', 'superseded', 'superseded_by', id, 'finished', stamp, 'expanded', 1)
+    redis.call('HSET', ARGV[13] .. old, 'superseded_by', id, 'expanded', 1)
+    -- One that an operator took up again may have waiting places.
+    stop(ARGV[13] .. old, ARGV[22] .. old, 'superseded', stamp)
     redis.call('ZREM', KEYS[2], old)
+    finish(ARGV[13] .. old, ARGV[22] .. old, stamp)
 end
 
 -- Something that waits has an entry, or had one that was lost with its gateway: so it is repeated, after 5 s, 10 s, … 640 s.

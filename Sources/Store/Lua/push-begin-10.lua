@@ -112,8 +112,9 @@ if not active then
         redis.call('PEXPIRE', KEYS[10], 28800000)
     end
     local most, mostSlow = tonumber(ARGV[11]), tonumber(ARGV[12])
-    local asked = redis.call('HMGET', KEYS[3], 'prio', 'event', 'soft')
-    if most + mostSlow > 0 and asked[1] == '10' and asked[2] == 'update' then
+    local asked = redis.call('HMGET', KEYS[3], 'prio', 'event', 'soft', 'resumed')
+    -- One that goes on where it was stopped was counted when it was begun.
+    if most + mostSlow > 0 and asked[1] == '10' and asked[2] == 'update' and not asked[4] then
         -- `budget`: when the hour of the first of them began, and how many went out at 10 in it.
         local at, count = string.match(redis.call('HGET', KEYS[1], 'budget') or '', '^(%d+) (%d+)$')
         if not at or now - at >= 3600000 then at, count = string.format('%.0f', now), '0' end
@@ -141,8 +142,8 @@ if not active then
         record[#record + 1], record[#record + 2] = 'input', owned[2]
     end
     if channel == 'live' or channel == 'wanted' then
-        local push = redis.call('HMGET', KEYS[3], 'aud', 'event')
-        if push[1] == '*' and push[2] ~= 'start' and not automatic then
+        local push = redis.call('HMGET', KEYS[3], 'aud', 'event', 'bc')
+        if push[1] == '*' and push[2] ~= 'start' and not automatic and push[3] ~= 'delivered' then
             redis.call('HSET', KEYS[3], 'bc', 'waiting')
             redis.call('HSET', KEYS[4], 'bc', 1)
             redis.call('ZADD', KEYS[9], update[1], id)

@@ -96,7 +96,15 @@ while i <= #ARGV do
                 if c == '2' then redis.call('HINCRBY', p, 'stale_tokens', 1) end
             else
                 local reason = redis.call('HGET', p, 'stopped')
-                if reason and redis.call('EXISTS', dl) == 1 then give_up(dl, channel, reason, true, now) end
+                local isKept = reason and redis.call('EXISTS', dl) == 1
+                if reason and a == 'delivered' then
+                    -- It was on the wire when the push was stopped, and was counted as failed then.
+                    redis.call('HINCRBY', p, 'failed', -1)
+                    redis.call('HINCRBY', p, 'delivered', 1)
+                    if isKept then redis.call('HINCRBY', dl, 'r:' .. reason, -1) end
+                elseif isKept then
+                    give_up(dl, channel, reason, true, now)
+                end
             end
             pop(channel, list)
         elseif op == 'again' then

@@ -31,7 +31,8 @@ local function finish(p, w, now)
 end
 
 -- What a push gives up is kept for an operator: dl counts tokens by reason (`r:`) and says why the push was stopped, dl:c
--- holds the channels, the first 10,000. Kept for 7 days. `isCounted`: its count stands already.
+-- holds the channels, the first 10,000; of those beyond, `over` is the number. Kept for 7 days. `isCounted`: its count stands
+-- already.
 local function give_up(dl, channel, reason, isCounted, now)
     if not isCounted then redis.call('HINCRBY', dl, 'r:' .. reason, 1) end
     redis.call('HSET', dl, 'at', now)
@@ -39,6 +40,8 @@ local function give_up(dl, channel, reason, isCounted, now)
     if redis.call('HLEN', dl .. ':c') < 10000 then
         redis.call('HSET', dl .. ':c', channel, reason)
         redis.call('PEXPIRE', dl .. ':c', 604800000)
+    else
+        redis.call('HINCRBY', dl, 'over', 1)
     end
 end
 
@@ -68,12 +71,12 @@ local function leave_broadcast(line, ps, ws, id, how, now)
     redis.call('ZREM', line, id)
 end
 
--- Stops a push: its waiting places are counted at once. What is left of them in the lists counts nothing any more.
+-- Stops a push (failed, cancelled or superseded): its waiting places are counted at once. What is left of them in the lists counts nothing any more.
 local function stop(p, w, state, now)
     redis.call('HSET', p, 'state', state, 'finished', now)
     local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
     if waiting > 0 then
-        redis.call('HINCRBY', p, state == 'failed' and 'failed' or 'skipped', waiting)
+        redis.call('HINCRBY', p, state == 'cancelled' and 'skipped' or state, waiting)
         redis.call('HSET', w, 'wait', 0)
     end
 end

@@ -37,7 +37,9 @@ local repeated = from < to and to <= position
 for _, range in ipairs(ahead) do repeated = repeated or (range[1] <= from and to <= range[2]) end
 
 local stopped = state == 'failed' or state == 'cancelled'
+local dl = ARGV[15] .. id
 local this = redis.call('HMGET', p, unpack(standing))
+local stopReason = redis.call('HGET', p, 'stopped')
 local mostWaiting = 64
 
 -- A place for this push at the end of the channel's list. It may take that of the push that stands last there: the channel's due
@@ -53,6 +55,9 @@ local function wait(channel, due, attempts, isCounted)
     if not isCounted then redis.call('HINCRBY', p, 'targets', 1) end
     if stopped then
         redis.call('HINCRBY', p, state == 'failed' and 'failed' or 'skipped', 1)
+        -- Its page was on the wire when the push was stopped: it is kept as those are that waited then.
+        local isKept = state == 'failed' and stopReason and redis.call('EXISTS', dl) == 1
+        if isKept then give_up(dl, channel, stopReason, false, now) end
         return
     end
     redis.call('HINCRBY', w, 'wait', 1)
@@ -86,7 +91,6 @@ local function wait(channel, due, attempts, isCounted)
     redis.call('HSET', h, channel, list .. raw)
 end
 
-local dl = ARGV[15] .. id
 local i = repeated and #ARGV + 1 or 17
 while i <= #ARGV do
     local op, a, b, c = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]

@@ -1,0 +1,228 @@
+import LiveActivity
+import Redis
+import Testing
+
+@testable import Store
+
+/// Taking up what a push gave up: each token that was given up, once, and nothing that was over.
+@Suite struct DeadRetryTests {
+    static let stop = "TopicDisallowed"
+
+    private func channel(_ number: Int) -> [UInt8] {
+        [1, UInt8(number >> 16), UInt8(number >> 8 & 255), UInt8(number & 255)]
+    }
+
+    /// A page of the shard: `from` and `to` in 1,024ths.
+    private func page(
+        _ fixture: PushFixture, _ claim: Claim, _ from: UInt64, _ to: UInt64, _ body: (inout Settlement) -> Void
+    ) async throws {
+        var settlement = Settlement(range: .share(from) ..< .share(to))
+        body(&settlement)
+        guard case .ok = try await fixture.settle(claim, settlement) else { throw Unexpected(what: "not settled") }
+    }
+
+    /// The worker that swept a stopped push says where it stood.
+    private func close(_ fixture: PushFixture, _ claim: Claim) async throws {
+        var settlement = Settlement(range: claim.lease.bounds)
+        settlement.abandonsRest = true
+        _ = try await fixture.settle(claim, settlement)
+        #expect(try await fixture.ledger(claim.record.id).expanded)
+    }
+
+    /// Accepted now, by Redis's clock: a push whose time is over is not retried.
+    private func accepted(
+        _ fixture: PushFixture, event: ActivityEvent = .update, alert: Bool = false, priority: PushPriority = .high
+    ) async throws -> PushID {
+        let time = try await fixture.store.redis.send(RedisCommand("TIME", near: Keyspace.queue))
+        let acceptance = try await fixture.publish(
+            "match-1", event: event, alert: alert, priority: priority, now: Int64(try time[0].integer()) * 1_000)
+        guard case .accepted(let id, _, _) = acceptance else { throw Unexpected(what: "\(acceptance)") }
+        return id
+    }
+
+    private func retry(_ fixture: PushFixture, _ id: PushID) async throws -> DeadRetry {
+        try await fixture.store.deadLetters.retry(fixture.app, id)
+    }
+
+    private func letter(_ fixture: PushFixture, _ id: PushID) async throws -> DeadLetter {
+        try #require(try await fixture.store.deadLetters.letter(fixture.app, id))
+    }
+
+    /// One page delivers three tokens, puts channels 0 to 1 off and stops the push.
+    private func stopped(
+        _ fixture: PushFixture, alert: Bool = true, priority: PushPriority = .high
+    ) async throws -> (PushID, Claim) {
+        let id = try await accepted(fixture, alert: alert, priority: priority)
+        let claim = try await fixture.claimed("match-1", id)
+        try await page(fixture, claim, 0, 256) { page in
+            page.targets = 6
+            page.count(.delivered, 3)
+            for number in 0..<2 { page.retry(channel(number), due: 5_000, attempts: 1) }
+            page.count(.failed)
+            page.giveUp(channel(2), reason: Self.stop)
+            page.stop = Self.stop
+        }
+        return (id, claim)
+    }
+
+    @Test func whatAPageSettlesAfterTheStopIsKept() async throws {
+        let fixture = try await PushFixture.start()
+        let (id, claim) = try await stopped(fixture)
+        // This page was on the wire when the push was stopped. Two of its channels are tried again, one waits for an older push.
+        try await page(fixture, claim, 256, 512) { page in
+            page.targets = 4
+            page.count(.delivered, 2)
+            for number in 3..<5 { page.retry(channel(number), due: 5_000, attempts: 1) }
+            page.hold(channel(5), mostAttempts: 5)
+        }
+        try await close(fixture, claim)
+        let given = try await fixture.ledger(id)
+        #expect(given.state == .failed && given.failed == 6 && given.delivered == 5 && given.pending == 0)
+        #expect(try await letter(fixture, id).tokens == 6)
+        #expect(try await letter(fixture, id).kept == 4, "two of the six wait in line")
+        #expect(try await retry(fixture, id) == .taken(tokens: 6, isResumed: true))
+        let taken = try await fixture.ledger(id)
+        #expect(taken.failed == 0 && taken.pending == 6 && taken.targets == 11)
+        let lease = try await fixture.claimRetries("match-1")
+        let due = try await fixture.due(lease)
+        #expect(Set(due.map(\.channel)) == Set((0..<6).map(channel)) && due.allSatisfy { $0.push == id })
+        // The rest of the sweep begins where it stopped.
+        let again = try await fixture.claimed("match-1", id)
+        #expect(again.position == .share(512))
+    }
+
+    @Test func whatWasDeliveredAfterTheStopIsNotTriedAgain() async throws {
+        let fixture = try await PushFixture.start()
+        let (id, claim) = try await stopped(fixture)
+        let lease = try await fixture.claimRetries("match-1")
+        let waiting = try await fixture.due(lease)
+        #expect(waiting.count == 2)
+        // One attempt was on the wire when the push was stopped, the other was not made.
+        try await fixture.settle(lease) {
+            $0.finish(waiting[0], as: .delivered)
+            $0.drop(waiting[1])
+        }
+        try await close(fixture, claim)
+        let given = try await fixture.ledger(id)
+        #expect(given.delivered == 4 && given.failed == 2 && given.pending == 0)
+        let kept = try await letter(fixture, id)
+        #expect(kept.tokens == 2 && kept.kept == 2)
+        #expect(try await retry(fixture, id) == .taken(tokens: 2, isResumed: true))
+        #expect(try await fixture.ledger(id).pending == 2)
+    }
+
+    @Test func aResumedPushThatIsReplacedLeavesNothingPending() async throws {
+        let fixture = try await PushFixture.start()
+        let (id, claim) = try await stopped(fixture, alert: false)
+        try await close(fixture, claim)
+        #expect(try await retry(fixture, id) == .taken(tokens: 3, isResumed: true))
+        let newer = try await accepted(fixture)
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.state == .superseded && ledger.supersededBy == newer)
+        #expect(ledger.superseded == 3 && ledger.pending == 0, "\(ledger)")
+        let tasks = fixture.store.keys.tasks(fixture.store.keys.tag(fixture.app, try ActivityName("match-1")), id)
+        #expect(try await fixture.store.redis.send(RedisCommand("EXISTS", [.string(tasks)])).integer() == 0)
+        // Its channels take the newer one.
+        try await fixture.hold(try await fixture.claimed("match-1", newer), (0..<3).map(channel))
+        let lease = try await fixture.claimRetries("match-1")
+        #expect(try await fixture.due(lease).map(\.push) == [newer, newer, newer])
+        #expect(try await fixture.ledger(id).pending == 0)
+    }
+
+    @Test func whatWasBroadcastIsNotBroadcastAgainNorCountedTwiceInTheBudget() async throws {
+        let fixture = try await PushFixture.start()
+        let name = try ActivityName("match-1")
+        let tag = fixture.store.keys.tag(fixture.app, name)
+        try await fixture.store.redis.send(
+            RedisCommand(
+                "HSET", [.string(fixture.store.keys.broadcast(tag)), "state", "live", "id", "YQ==", "storage", "none"]))
+        func begin(_ id: PushID) async throws -> Claim {
+            let (begun, _) = try await fixture.store.sweeps.begin(
+                fixture.app, name, hint: id, owner: "w1", lease: fixture.lease, budget: HighBudget(perHour: 10))
+            guard case .claimed(let claim) = begun else { throw Unexpected(what: "\(begun)") }
+            return claim
+        }
+        func budget() async throws -> String? {
+            let text = try await fixture.store.redis.send(
+                RedisCommand("HGET", [.string(fixture.store.keys.name(tag)), "budget"])
+            ).string()
+            return text.split(separator: " ").last.map(String.init)
+        }
+        for isSent in [true, false] {
+            let id = try await accepted(fixture, alert: true)
+            let claim = try await begin(id)
+            #expect(claim.record.awaitsBroadcast)
+            let counted = try await budget()
+            if isSent {
+                let take = try await fixture.store.broadcasts.take(
+                    fixture.app, name, owner: "w1", lease: fixture.lease)
+                guard case .send(let task) = take.turn else { throw Unexpected(what: "\(take)") }
+                #expect(try await fixture.store.broadcasts.settle(task, BroadcastSettlement(.delivered, status: 200)))
+            }
+            try await page(fixture, claim, 0, 256) { page in
+                page.targets = 1
+                page.count(.failed)
+                page.giveUp(channel(0), reason: Self.stop)
+                page.stop = Self.stop
+            }
+            try await close(fixture, claim)
+            if !isSent {
+                // The stopped push leaves the line unsent.
+                let take = try await fixture.store.broadcasts.take(
+                    fixture.app, name, owner: "w1", lease: fixture.lease)
+                #expect(take.counted == [.cancelled: 1])
+            }
+            #expect(try await retry(fixture, id) == .taken(tokens: 1, isResumed: true))
+            let again = try await begin(id)
+            #expect(again.record.awaitsBroadcast == !isSent)
+            #expect(try await budget() == counted, "the hour's updates count each push once")
+            let state: PushBroadcast.State = isSent ? .delivered : .waiting
+            #expect(try await fixture.ledger(id).broadcast?.state == state)
+            _ = try await fixture.deliver(again, targets: 0)
+        }
+    }
+
+    @Test func aLargeDeadLetterIsTakenInSteps() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await accepted(fixture, alert: true)
+        let claim = try await fixture.claimed("match-1", id)
+        try await page(fixture, claim, 0, 256) { page in
+            page.targets = 3_000
+            for number in 0..<2_000 { page.retry(channel(number), due: 5_000, attempts: 1) }
+            page.count(.failed, 1_000)
+            for number in 2_000..<3_000 { page.giveUp(channel(number), reason: "ServiceUnavailable") }
+            page.stop = Self.stop
+        }
+        try await close(fixture, claim)
+        #expect(try await retry(fixture, id) == .taken(tokens: 3_000, isResumed: true))
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.failed == 0 && ledger.pending == 3_000 && ledger.state == .queued)
+        #expect(try await fixture.store.deadLetters.letter(fixture.app, id) == nil)
+        let tag = fixture.store.keys.tag(fixture.app, try ActivityName("match-1"))
+        let lines = try await fixture.store.redis.send(RedisCommand("HLEN", [.string(fixture.store.keys.waiting(tag))]))
+        #expect(try lines.integer() == 3_000)
+        #expect(try await retry(fixture, id) == .none)
+    }
+
+    /// An `end` that was delivered, and whose removal is owed, stands first in its channel's line.
+    @Test func aDeliveredEndWhoseRemovalIsOwedIsNotTakenUp() async throws {
+        let fixture = try await PushFixture.start()
+        try await fixture.track("match-1", count: 1)
+        let id = try await accepted(fixture, event: .end)
+        let claim = try await fixture.claimed("match-1", id)
+        try await page(fixture, claim, 0, 256) { page in
+            page.targets = 2
+            for number in 0..<2 { page.retry(channel(number), due: 5_000, attempts: 1) }
+        }
+        let lease = try await fixture.claimRetries("match-1")
+        let waiting = try await fixture.due(lease)
+        try await fixture.settle(lease) {
+            $0.owe(waiting[0], Prune(channel: waiting[0].channel, token: [7], endedAt: 9))
+        }
+        try await page(fixture, claim, 256, 512) { page in page.stop = Self.stop }
+        try await close(fixture, claim)
+        #expect(try await retry(fixture, id) == .taken(tokens: 1, isResumed: true))
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.pending == 2 && ledger.failed == 0, "one waits, one is owed its removal: \(ledger)")
+    }
+}
