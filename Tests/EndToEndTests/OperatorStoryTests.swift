@@ -31,6 +31,8 @@ struct OperatorStoryTests {
     @Test("A publish that waits says that no worker is there, and ends when one comes")
     func nobodyWorks() async throws {
         let deployment = try await Deployment.start()
+        // A name that nobody follows would be warned of besides.
+        _ = try await deployment.importChannels(1, name: "order-1")
         let waiting = try Program(
             [Program.path, "publish", "order-1", "--content-state", "{}", "--wait", "--json"],
             directory: deployment.directory, environment: deployment.environment)
