@@ -183,7 +183,7 @@ import Testing
         try await sentinel.failOver()
         try await eventually("the other server takes writes", within: .seconds(60)) {
             guard (try? await redis.send(RedisCommand("SET", ["after", "1"]))) != nil else { return false }
-            return try await tlsPort() == second.port
+            return (try? await tlsPort()) == second.port
         }
         await redis.close()
         let other = try TestAuthority()

@@ -34,7 +34,8 @@ public final class SentinelServer: Sendable {
             [
                 "port \(port)", "bind 127.0.0.1", "dir \(directory)",
                 "sentinel monitor \(name) 127.0.0.1 \(primaryPort) 1",
-                "sentinel down-after-milliseconds \(name) 500", "sentinel failover-timeout \(name) 2000",
+                // A busy machine may keep a primary that is well from its answer for a second.
+                "sentinel down-after-milliseconds \(name) 3000", "sentinel failover-timeout \(name) 6000",
             ] + (password.map { ["requirepass \($0)"] } ?? [])
             + (primaryPassword.map { ["sentinel auth-pass \(name) \($0)"] } ?? []) + extra
         // It writes what it learns into its file.
