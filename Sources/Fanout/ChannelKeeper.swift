@@ -194,6 +194,8 @@ struct Turn: Sendable {
         if try await store.live(app, name, id, now: clock()) {
             keeper.logger.info("broadcast channel made", metadata: metadata.merging(["name": "\(name)"]) { $1 })
             try await keeper.store.alarms.clear(app, .broadcast)
+            // Its line waits for this.
+            try await keeper.store.queue.add([.broadcast(app, name, .high)])
             return nil
         }
         return try await remove(id)

@@ -19,6 +19,7 @@ extension Sweeper {
             let take = try await store.broadcasts.take(
                 item.app, item.name, owner: owner, lease: options.claimAfter)
             meters.broadcast(item.app, take.counted)
+            if let count = take.counted[.expired] { await tellExpired(item.app, broadcastsOf: item.name, count, log) }
             switch take.turn {
             case .idle: return .acknowledge
             case .held(let left):

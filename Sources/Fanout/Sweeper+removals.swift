@@ -106,6 +106,14 @@ extension Sweeper {
         await ring(app, .expired, "pushes expired before they were sent to all; see `lamplighter dead list`")
     }
 
+    /// The same of pushes whose broadcast channel was not made in time.
+    func tellExpired(_ app: AppKey, broadcastsOf name: ActivityName, _ pushes: Int, _ log: Logger) async {
+        log.error(
+            "pushes expired before their broadcast channel was made",
+            metadata: ["name": "\(name)", "pushes": "\(pushes)"])
+        await ring(app, .expired, "pushes expired before their broadcast channel was made; see their ledgers")
+    }
+
     private static func outcome(_ prune: Prune, _ result: PruneResult) -> SettledField {
         if prune.hasEnded { return .delivered }
         return switch result {

@@ -61,6 +61,11 @@ public struct BroadcastSettlement: Sendable, Hashable {
 extension Broadcasts {
     /// Least time between two updates to one channel. Apple's staff: about one a second.
     static let interval: Duration = .seconds(1)
+    /// Pushes of the line in one look: the script stays well under 5 ms, however long the line is.
+    static let look = 100
+    /// Between two looks at a line whose channel is not made yet. Its making wakes the line, so this is for a worker that died in
+    /// between.
+    static let longestWait: Duration = .seconds(30)
 
     /// Takes what is next in line, for one request under a lease.
     public func take(
@@ -76,13 +81,16 @@ extension Broadcasts {
                 arguments: [
                     .string(owner), .int(lease.milliseconds), .string(keys.pushPrefix(tag)),
                     .string(keys.tasksPrefix(tag)), .int(Pushes.retention.milliseconds),
-                    .int(Self.interval.milliseconds),
+                    .int(Self.interval.milliseconds), .int(Self.look),
+                    .int(Self.longestWait.milliseconds),
                 ])
         ])[0]
-        let (superseded, cancelled) = try redisErrors { () throws(RedisError) in
-            (try reply[1].integer(), try reply[2].integer())
+        let counted = try redisErrors { () throws(RedisError) in
+            [
+                BroadcastEvent.superseded: try reply[1].integer(), .cancelled: try reply[2].integer(),
+                .expired: try reply[3].integer(),
+            ].filter { $0.value > 0 }
         }
-        let counted = [BroadcastEvent.superseded: superseded, .cancelled: cancelled].filter { $0.value > 0 }
         await count(app, counted)
         return BroadcastTake(turn: try turn(reply, app, name, owner), counted: counted)
     }
@@ -93,13 +101,13 @@ extension Broadcasts {
         let word = try redisErrors { () throws(RedisError) in try reply[0].string() }
         switch word {
         case "idle": return .idle
-        case "held": return .held(.milliseconds(try redisErrors { () throws(RedisError) in try reply[3].integer() }))
-        case "wait": return .wait(.milliseconds(try redisErrors { () throws(RedisError) in try reply[3].integer() }))
+        case "held": return .held(.milliseconds(try redisErrors { () throws(RedisError) in try reply[4].integer() }))
+        case "wait": return .wait(.milliseconds(try redisErrors { () throws(RedisError) in try reply[4].integer() }))
         case "send":
             let (epoch, push, channel, storage, attempts, fields) = try redisErrors { () throws(RedisError) in
                 (
-                    try reply[3].integer(), try reply[4].string(), try reply[5].string(), try reply[6].string(),
-                    try reply[7].integer(), try StoredHash(reply[8])
+                    try reply[4].integer(), try reply[5].string(), try reply[6].string(), try reply[7].string(),
+                    try reply[8].integer(), try StoredHash(reply[9])
                 )
             }
             guard let push = PushID(push), let channel = try? BroadcastChannelID(channel),

@@ -11,6 +11,15 @@ import Testing
 /// Names get the channels they want and lose those they do not, whatever dies in between.
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct ChannelKeeperTests {
+    @Test func aChannelThatIsMadeWakesItsLine() async throws {
+        try await Stage.run { it in
+            try await it.want(try it.name())
+            #expect(try await it.store.queue.depth([it.app]).map(\.pushesHigh) == [0])
+            await it.keeper().tick(it.app)
+            #expect(try await it.store.queue.depth([it.app]).map(\.pushesHigh) == [1])
+        }
+    }
+
     @Test func aNameGetsItsChannel() async throws {
         try await Stage.run { it in
             let name = try it.name()
