@@ -55,6 +55,28 @@ import Testing
                 == .refused(.timestampBehind(last: 1_795_000_200)))
     }
 
+    @Test func aFullNameIsRefusedWithoutALookAtEachOfItsPushes() async throws {
+        let fixture = try await PushFixture.start()
+        for _ in 0..<Pushes.mostUnswept { _ = try await fixture.accepted("match-1", alert: true) }
+        func looks() async throws -> Int {
+            try await fixture.store.redis.send(RedisCommand("CONFIG", ["RESETSTAT"]))
+            guard case .refused(.queueFull(.name, _)) = try await fixture.publish("match-1") else {
+                throw Unexpected(what: "not refused")
+            }
+            let stats = try await fixture.store.redis.send(RedisCommand("INFO", ["commandstats"])).string()
+            let calls = stats.firstMatch(of: /cmdstat_hmget:calls=(\d+)/)?.output.1
+            return calls.flatMap { Int($0) } ?? 0
+        }
+        #expect(try await looks() > 900, "the first one finds out that nothing can be replaced")
+        #expect(try await looks() < 10)
+        // One that can be replaced takes the place of another: the next update takes its place.
+        let first = try await fixture.store.redis.send(RedisCommand("ZPOPMIN", ["ll:q:{shop:match-1}"]))
+        #expect(first.count == 2)
+        let update = try await fixture.accepted("match-1")
+        #expect(try await fixture.accepted("match-1") != update)
+        #expect(try await fixture.ledger(update).state == .superseded)
+    }
+
     @Test func aNewerUpdateReplacesOneThatWaits() async throws {
         let fixture = try await PushFixture.start()
         let first = try await fixture.accepted("match-1")

@@ -204,6 +204,23 @@ import Testing
         #expect(try await retry(fixture, id) == .none)
     }
 
+    @Test func beyondTenThousandChannelsOnlyTheNumberIsKept() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await accepted(fixture, alert: true)
+        let claim = try await fixture.claimed("match-1", id)
+        let count = DeadLetters.mostChannels + 20
+        try await page(fixture, claim, 0, 1_024) { page in
+            page.targets = count
+            page.count(.failed, count)
+            for number in 0..<count { page.giveUp(channel(number), reason: "ServiceUnavailable") }
+        }
+        let given = try await letter(fixture, id)
+        #expect(given.tokens == count && given.kept == DeadLetters.mostChannels && given.notKept == 20)
+        #expect(try await retry(fixture, id) == .taken(tokens: DeadLetters.mostChannels, isResumed: false))
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.failed == 20 && ledger.pending == DeadLetters.mostChannels)
+    }
+
     /// An `end` that was delivered, and whose removal is owed, stands first in its channel's line.
     @Test func aDeliveredEndWhoseRemovalIsOwedIsNotTakenUp() async throws {
         let fixture = try await PushFixture.start()

@@ -60,6 +60,7 @@ if step == 'resume' then
         redis.call('HSET', p, 'state', 'queued', 'resumed', 1)
         redis.call('HDEL', p, 'expanded')
         redis.call('ZADD', q, push[2], id)
+        redis.call('HDEL', n, 'firm')
     end
     redis.call('HDEL', p, 'stopped', 'finished')
     close_again()

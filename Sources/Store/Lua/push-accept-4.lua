@@ -11,7 +11,7 @@
 --       20 1: it says nothing about the state  21 1: it is for the broadcast channel alone, too large for tokens
 --       22 the w keys' common prefix
 -- Returns {'ok', sequence, timestamp, wake} (the same again for an id that is already committed),
---         {'behind', last timestamp}, {'ended'}, {'full'} (the name) or {'closed'} (ARGV 15); nothing is written for these.
+--         {'behind', last timestamp}, {'ended'}, {'full'} (the name) or {'closed'} (ARGV 15); nothing but `firm` is written for these.
 --         wake 1: the caller must put an entry for the name into a stream; 2: also, though something waited before. 0: one
 --         is there, or is put there when the push that is being swept is finished.
 -- Atomic. A superseded push's record is reached by its id (its key is not declared, but has the same hash tag); should it
@@ -32,7 +32,7 @@ if not now then
 end
 local stamp = string.format('%.0f', now)
 
-local meta = redis.call('HMGET', KEYS[1], 'ts', 'ended', 'active', 'woken')
+local meta = redis.call('HMGET', KEYS[1], 'ts', 'ended', 'active', 'woken', 'seq', 'firm')
 local last = tonumber(meta[1] or '0')
 -- Cards that are still there can always be ended once more. Of several buckets that is taken for granted.
 local function has_tokens()
@@ -46,15 +46,21 @@ if meta[2] and ARGV[3] ~= 'start' and not automatic and not (ARGV[3] == 'end' an
 local ts = ARGV[6] ~= '' and tonumber(ARGV[6]) or math.max(math.floor(now / 1000), last)
 if ts < last then return {'behind', last} end
 
+-- Full without a look at each push, where nothing can be replaced: what has no state for the same tokens takes nobody's place, and
+-- `firm` is the sequence number as of which nothing that waits can be replaced.
+local replacesNothing = ARGV[3] == 'start' or automatic or ARGV[20] == '1' or ARGV[21] == '1'
+local isFull = redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[14])
+if isFull and (replacesNothing or meta[6] and meta[6] == meta[5]) then return {'full'} end
 -- The deadline is fixed here, so that all who ask for it agree. Expiry 0 means: try once, not: never.
 local expiry = tonumber(ARGV[10]) or 0
 local deadline = string.format('%.0f', expiry > 0 and expiry * 1000 or now + ARGV[11])
 local this = {sup, ARGV[3], ARGV[20], deadline, ARGV[10], stamp}
 local pending = redis.call('ZRANGE', KEYS[2], 0, -1)
-local replaced, firm = {}, false
+local replaced, firm, allFirm = {}, false, true
 for _, old in ipairs(pending) do
     if old ~= meta[3] then
         local record = redis.pcall('HMGET', ARGV[13] .. old, unpack(standing))
+        if record.err or record[1] == '1' then allFirm = false end
         if not record.err and record[3] == '1' then replaced = {} end
         if not record.err and takes_place(this, record) and (ARGV[5] == '*' or record[7] == ARGV[5])
             and ARGV[21] ~= '1' then
@@ -64,7 +70,19 @@ for _, old in ipairs(pending) do
         end
     end
 end
-if #pending - #replaced >= tonumber(ARGV[14]) then return {'full'} end
+-- The tasks of each have to be here too.
+for at = #replaced, 1, -1 do
+    local tasks = redis.pcall('EXISTS', ARGV[22] .. replaced[at])
+    if type(tasks) == 'table' then
+        table.remove(replaced, at)
+        firm = true
+    end
+end
+if #pending - #replaced >= tonumber(ARGV[14]) then
+    -- Not written where memory is full: the next refusal looks once more.
+    if allFirm and meta[5] then redis.pcall('HSET', KEYS[1], 'firm', meta[5]) end
+    return {'full'}
+end
 if ARGV[15] == '1' and #replaced == 0 then return {'closed'} end
 for _, old in ipairs(replaced) do
     redis.call('HSET', ARGV[13] .. old, 'superseded_by', id, 'expanded', 1)
