@@ -19,7 +19,8 @@ enum Action: String, CaseIterable, Sendable {
     /// Names that begin with a combining character, or hold braces and percent signs.
     case names
 
-    static let usual = Set(allCases).subtracting([.schedules, .refusals])
+    /// All of them. An action whose demands are not kept yet is left out here.
+    static let usual = Set(allCases)
 
     /// `all`, `none`, `usual`, or a list such as `ends,clocks`. Nil: an unknown word.
     static func parse(_ text: String) -> Set<Action>? {
