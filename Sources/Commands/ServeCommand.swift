@@ -33,6 +33,11 @@ struct ServeCommand: AsyncParsableCommand {
         let apps = try settings.requiredApps().map { app in
             // A gateway does not sign; a key that is named and wrong is still better found now than by a worker.
             if app[.keyFile] != nil { _ = try ProviderKeyFile(app) }
+            for field in app.shortSecrets {
+                logger.warning(
+                    "a secret is short and can be guessed: use at least \(AppSettings.safeSecretBytes) characters",
+                    metadata: ["app": "\(app.key)", "setting": "\(field.path)"])
+            }
             var served = GatewayApp(
                 key: app.key, secret: try app.required(.secret), masterSecret: try app.required(.masterSecret),
                 bundleID: try app.required(.bundleID))

@@ -28,13 +28,19 @@ struct Answer: Sendable {
         self.type = type
     }
 
-    /// A body with `warnings`, if there are any. `hints` are warnings that hold names of activities, which the log must not.
+    /// Warnings that are shown; the others are counted.
+    static let maximumWarnings = 100
+
+    /// A body with `warnings`, if there are any, and with `warning_count` if there are more than are shown. `hints` are
+    /// warnings that hold names of activities, which the log must not.
     init(_ status: Int, _ body: JSON, warnings: [String], hints: [String] = [], type: String) {
         var body = body
         let all = warnings + hints
-        if !all.isEmpty { body.append("warnings", .array(all.map(JSON.string))) }
+        let shown = all.prefix(Self.maximumWarnings)
+        if !shown.isEmpty { body.append("warnings", .array(shown.map(JSON.string))) }
+        if all.count > shown.count { body.append("warning_count", .integer(all.count)) }
         self.init(status, body, type: type)
-        self.warnings = warnings
+        self.warnings = Array(warnings.prefix(Self.maximumWarnings))
     }
 
     /// 204.

@@ -12,10 +12,16 @@ struct BatchBody: Sendable {
         case startToken(attributesType: String, PushToken?, at: Int64)
     }
 
+    /// Entries of `live_activities` in one call. The SDK sends a handful; each costs at least one round trip to Redis.
+    static let maximumUpdates = 1_000
+    /// Problems that are kept and shown; the others are counted.
+    static let maximumProblems = 100
+
     var tags: TagChange?
     /// In the order they were sent.
     var updates: [Update] = []
-    var problems: [JSONError] = []
+    private(set) var problems: [JSONError] = []
+    private(set) var problemCount = 0
 
     /// `attributes` and `subscription_lists` are accepted and ignored. `catchesUp`: the app's default; the SDK has no word for it.
     init(_ bytes: [UInt8], channel: ChannelID, catchesUp: Bool = false) throws(JSONError) {
@@ -24,21 +30,32 @@ struct BatchBody: Sendable {
             do throws(JSONError) {
                 self.tags = try ChannelBody.tags(tags.object(), isFromDevice: true)
             } catch {
-                problems.append(error)
+                note(error)
             }
         }
         guard let entries = body["live_activities"] else { return }
         do throws(JSONError) {
-            for entry in try entries.array() {
+            let values = try entries.array()
+            for entry in values.prefix(Self.maximumUpdates) {
                 do throws(JSONError) {
                     updates.append(try Self.update(entry, channel: channel, catchesUp))
                 } catch {
-                    problems.append(error)
+                    note(error)
                 }
             }
+            if values.count > Self.maximumUpdates {
+                throw values[Self.maximumUpdates].error(
+                    "is one of \(values.count) entries, and only the first \(Self.maximumUpdates) of a call are applied: "
+                        + "send the others in another call")
+            }
         } catch {
-            problems.append(error)
+            note(error)
         }
+    }
+
+    private mutating func note(_ problem: JSONError) {
+        problemCount += 1
+        if problems.count < Self.maximumProblems { problems.append(problem) }
     }
 
     private static func update(

@@ -50,7 +50,8 @@ extension Handlers {
         }
         let details = [
             JSON.Member("applied", .integer(batch.updates.count)),
-            JSON.Member("problems", .array(batch.problems.prefix(100).map { .string($0.description) })),
+            JSON.Member("problems", .array(batch.problems.map { .string($0.description) })),
+            JSON.Member("problem_count", .integer(batch.problemCount)),
         ]
         // The SDK would keep the bad entry in every later batch: only a 2xx takes it out of its queue.
         if call.credential.isDevice {

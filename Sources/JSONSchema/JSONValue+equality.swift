@@ -11,8 +11,11 @@ extension JSONValue {
 
     /// Equality as JSON Schema has it: numbers by value (whole ones exactly), objects without order. An object with a key
     /// twice equals nothing.
-    func means(_ other: JSONValue) -> Bool {
-        guard kind == other.kind else { return false }
+    /// - Parameter steps: each pair of values that is compared takes one; without any left nothing is equal.
+    func means(_ other: JSONValue, within steps: inout Int) -> Bool {
+        // Long values take a step for each 64 bytes more.
+        steps -= 1 + (raw.count + other.raw.count) / 64
+        guard steps > 0, kind == other.kind else { return false }
         switch kind {
         case .null: return true
         case .bool: return raw.elementsEqual(other.raw)
@@ -24,12 +27,19 @@ extension JSONValue {
             return one.utf8.elementsEqual(two.utf8)
         case .array:
             guard let one = try? array(), let two = try? other.array(), one.count == two.count else { return false }
-            return zip(one, two).allSatisfy { $0.means($1) }
+            for (one, two) in zip(one, two) where !one.means(two, within: &steps) { return false }
+            return true
         case .object:
             guard let one = try? object(), let two = try? other.object(), one.members.count == two.members.count else {
                 return false
             }
-            return one.members.allSatisfy { key, value in two[key].map { value.means($0) } ?? false }
+            // Each key is looked for among the other's.
+            steps -= one.members.count * one.members.count / 64
+            guard steps > 0 else { return false }
+            for (key, value) in one.members {
+                guard let counterpart = two[key], value.means(counterpart, within: &steps) else { return false }
+            }
+            return true
         }
     }
 }

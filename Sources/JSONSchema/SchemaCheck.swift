@@ -4,14 +4,17 @@ import StrictJSON
 struct SchemaCheck {
     let nodes: [SchemaNode]
     /// Alternatives inside alternatives multiply: a schema that needs more steps than any card's state is not followed on.
-    private var steps = 100_000
+    /// A comparison of two values is a step as well, because the lists of `enum` may be long.
+    private var steps = 20_000
     private var isExhausted: Bool { steps <= 0 }
+
+    private static let tooLong = "takes too long to compare with its schema"
 
     init(nodes: [SchemaNode]) { self.nodes = nodes }
 
     mutating func check(_ value: JSONValue, against index: Int) throws(JSONError) {
         steps -= 1
-        guard !isExhausted else { throw value.error("takes too long to compare with its schema") }
+        guard !isExhausted else { throw value.error(Self.tooLong) }
         let node = nodes[index]
         guard node.matchesSomething else { throw value.error("must not be there") }
         if let types = node.types { try type(value, types) }
@@ -37,8 +40,11 @@ struct SchemaCheck {
         throw value.mismatch(wanted)
     }
 
-    private func oneOf(_ value: JSONValue, _ values: [JSONValue]) throws(JSONError) {
-        guard !values.contains(where: { $0.means(value) }) else { return }
+    private mutating func oneOf(_ value: JSONValue, _ values: [JSONValue]) throws(JSONError) {
+        for other in values {
+            if other.means(value, within: &steps) { return }
+            guard !isExhausted else { throw value.error(Self.tooLong) }
+        }
         let shown = values.prefix(10).map { String(decoding: $0.raw.prefix(64), as: UTF8.self) }
         let more = values.count > 10 ? ", …" : ""
         throw value.error("must be \(values.count == 1 ? "" : "one of ")\(shown.joined(separator: ", "))\(more)")
@@ -47,6 +53,8 @@ struct SchemaCheck {
     private mutating func object(_ value: JSONValue, _ node: SchemaNode) throws(JSONError) {
         let object = try value.object()
         for key in node.required where object[key] == nil { throw object.missing(key) }
+        // Each member is looked for among the properties.
+        steps -= object.members.count * (node.properties.count + node.required.count) / 64
         for (key, member) in object.members {
             if let property = node.properties.first(where: { $0.key.utf8.elementsEqual(key.utf8) }) {
                 try check(member, against: property.schema)

@@ -18,6 +18,14 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
                 + (place.isEmpty ? "" : " (without 'apps:' in the file it would be \(field.environmentName))"))
     }
 
+    /// Shorter secrets are taken, with a warning: they can be guessed.
+    public static let safeSecretBytes = 16
+
+    /// The secrets that are shorter than that.
+    public var shortSecrets: [AppField] {
+        [.secret, .masterSecret].filter { values[$0].map { $0.utf8.count < Self.safeSecretBytes } ?? false }
+    }
+
     private static let sandboxOrigin = "https://api.sandbox.push.apple.com"
 
     /// Where pushes go: `https://host[:port]`.

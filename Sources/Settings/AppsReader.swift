@@ -38,6 +38,17 @@ struct AppsReader {
         return apps
     }
 
+    /// Whoever has the app has its secret: as the publishers' password it would let everybody publish.
+    private func secretProblem(
+        _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
+    ) -> SettingsError? {
+        guard let secret = values[.secret], secret == values[.masterSecret],
+            let origin = entries[AppField.masterSecret.path]?.origin
+        else { return nil }
+        return .conflict(
+            key: name(.masterSecret), origin, reason: "it must differ from \(name(.secret)), which every device holds")
+    }
+
     private mutating func app(_ entries: [String: SettingsFile.Entry], place: String) -> AppSettings? {
         var values: [AppField: String] = [:]
         func name(_ field: AppField) -> String { place.isEmpty ? field.environmentName : "\(place).\(field.path)" }
@@ -52,6 +63,7 @@ struct AppsReader {
             }
             values[field] = field.isPath ? entry.origin.resolved(text) : text
         }
+        if let problem = secretProblem(values, entries, name) { problems.append(problem) }
         if let problem = sandboxProblem(values, entries, name) { problems.append(problem) }
         guard let text = values[.key] else {
             if entries[AppField.key.path] == nil {

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One JSON text (RFC 8259), checked in full and kept as its bytes with a flat index beside them: every value knows where
 /// it stands, so it can be passed on exactly as written and named exactly when it is wrong.
 ///
@@ -26,6 +28,16 @@ public struct JSONDocument: Sendable {
 
 /// The bytes of a document and its values in order of appearance; shared by all `JSONValue`s of it.
 final class JSONIndex: Sendable {
+    /// Bytes between two places that are remembered.
+    private static let stride = 256
+
+    /// Places of the offsets 0, `stride`, 2 × `stride` … as far as anybody asked, so that a body with thousands of
+    /// errors is scanned once, not once for each error.
+    private struct Places {
+        var known = [JSONLocation(line: 1, column: 1)]
+        var scanned = 0
+    }
+
     struct Node {
         var kind: JSONValue.Kind
         /// Byte offsets of the value, and of the text between the quotes of its key (empty and -1 if it has none).
@@ -44,10 +56,27 @@ final class JSONIndex: Sendable {
 
     let bytes: [UInt8]
     let nodes: [Node]
+    private let places = Mutex(Places())
 
     init(bytes: [UInt8], nodes: [Node]) {
         self.bytes = bytes
         self.nodes = nodes
+    }
+
+    /// Bytes that were looked at to find places; tests bound it.
+    var scannedBytes: Int { places.withLock { $0.scanned } }
+
+    func location(at offset: Int) -> JSONLocation {
+        let whole = offset / Self.stride
+        return places.withLock { places in
+            while places.known.count <= whole {
+                let start = (places.known.count - 1) * Self.stride
+                places.known.append(places.known[places.known.count - 1].advanced(by: bytes[start..<start + Self.stride]))
+                places.scanned += Self.stride
+            }
+            places.scanned += offset - whole * Self.stride
+            return places.known[whole].advanced(by: bytes[whole * Self.stride..<offset])
+        }
     }
 }
 
@@ -62,17 +91,21 @@ public struct JSONLocation: Sendable, Hashable {
     }
 
     init(offset: Int, in bytes: [UInt8]) {
-        var line = 1
-        var column = 1
-        for byte in bytes.prefix(offset) {
+        self = JSONLocation(line: 1, column: 1).advanced(by: bytes.prefix(offset))
+    }
+
+    /// The place behind `bytes`, which begin here.
+    func advanced(by bytes: ArraySlice<UInt8>) -> JSONLocation {
+        var place = self
+        for byte in bytes {
             if byte == UInt8(ascii: "\n") {
-                line += 1
-                column = 1
+                place.line += 1
+                place.column = 1
             } else if byte & 0xC0 != 0x80 {
-                column += 1
+                place.column += 1
             }
         }
-        self.init(line: line, column: column)
+        return place
     }
 }
 

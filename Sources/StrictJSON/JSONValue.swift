@@ -14,10 +14,10 @@ public struct JSONValue: Sendable {
     public var range: Range<Int> { Int(node.start)..<Int(node.end) }
     /// The value exactly as written, without the space around it.
     public var raw: ArraySlice<UInt8> { index.bytes[range] }
-    public var location: JSONLocation { JSONLocation(offset: Int(node.start), in: index.bytes) }
+    public var location: JSONLocation { index.location(at: Int(node.start)) }
     /// Where the value's key begins (at its quote); its own location if it has none.
     public var keyLocation: JSONLocation {
-        node.keyStart < 0 ? location : JSONLocation(offset: Int(node.keyStart) - 1, in: index.bytes)
+        node.keyStart < 0 ? location : index.location(at: Int(node.keyStart) - 1)
     }
     public var path: String { JSONPath.path(of: number, nodes: index.nodes, bytes: index.bytes) }
 

@@ -92,6 +92,24 @@ import Testing
         #expect(!batch.problems.contains { $0.message.contains("xyz") || $0.message.contains("aaaa") })
     }
 
+    @Test func `the first thousand entries of a batch are applied, and a hundred of its problems named`() throws {
+        let good = #"{"action":"set","name":"n","token":"aa","action_ts_ms":1795284000000}"#
+        func batch(_ entries: [String]) throws -> BatchBody {
+            try BatchBody(Array(#"{"live_activities":[\#(entries.joined(separator: ","))]}"#.utf8), channel: channel)
+        }
+        let full = try batch(Array(repeating: good, count: 1_000))
+        #expect(full.updates.count == 1_000)
+        #expect(full.problemCount == 0)
+        let tooMany = try batch(Array(repeating: good, count: 1_001))
+        #expect(tooMany.updates.count == 1_000)
+        #expect(tooMany.problems.map(\.path) == ["live_activities[1000]"])
+        #expect(tooMany.problems.first?.message.contains("first 1000") == true)
+        let bad = try batch([good] + Array(repeating: "0", count: 150) + [good])
+        #expect(bad.updates.count == 2)
+        #expect(bad.problems.count == 100)
+        #expect(bad.problemCount == 150)
+    }
+
     @Test func `tags for many channels`() throws {
         let request = try ChannelBody.tagRequest(
             Array(#"{"audience":{"ios_channel":["a","b"]},"set":{"g":["t"]},"add":{"h":["u"]}}"#.utf8))

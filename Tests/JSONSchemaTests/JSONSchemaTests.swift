@@ -123,6 +123,20 @@ import Testing
         #expect(error?.description.contains(words) == true, "\(String(describing: error))")
     }
 
+    @Test func `long lists of values are compared as far as the budget of steps goes`() throws {
+        func schema(references: Int) -> String {
+            let list = (1...500).map(String.init).joined(separator: ",")
+            let all = Array(repeating: ##"{"$ref":"#/$defs/e"}"##, count: references).joined(separator: ",")
+            return ##"{"allOf":[\##(all)],"$defs":{"e":{"enum":[\##(list)]}}}"##
+        }
+        #expect(try offence(schema(references: 20), "500") == nil)
+        // 50,000 comparisons in 200 nodes.
+        #expect(try offence(schema(references: 100), "500")?.contains("takes too long") == true)
+        // One comparison of long values is not one step.
+        let long = "[" + Array(repeating: "[0]", count: 30_000).joined(separator: ",") + "]"
+        #expect(try offence(#"{"enum":[\#(long)]}"#, long)?.contains("takes too long") == true)
+    }
+
     @Test func `a schema that multiplies is given up, not followed for ever`() throws {
         let schema = ##"{"anyOf":[{"type":"array","items":{"$ref":"#"}},{"type":"array","items":{"$ref":"#"}}]}"##
         let value = String(repeating: "[", count: 60) + "8" + String(repeating: "]", count: 60)

@@ -163,6 +163,19 @@ struct AppSettingsTests {
         #expect(!text.contains("hunter"))
     }
 
+    @Test func `one secret for devices and publishers is refused, a short one is named`() throws {
+        var environment = Self.environment
+        environment["LAMPLIGHTER_APP_MASTER_SECRET"] = "shop-secret"
+        let text = refusal(environment: environment)
+        #expect(text.contains("LAMPLIGHTER_APP_MASTER_SECRET") && text.contains("must differ"), "\(text)")
+        #expect(!text.contains("shop-secret"))
+        environment["LAMPLIGHTER_APP_MASTER_SECRET"] = "0123456789abcdef"
+        #expect(try load(environment: environment).apps[0].shortSecrets == [.secret])
+        let listed = refusal(
+            file: "apps:\n  - {key: a, secret: 12345678, master_secret: 87654321}\n  - {key: b, secret: 12345678, master_secret: 12345678}\n")
+        #expect(listed.contains("apps[1].master_secret") && !listed.contains("apps[0]"), "\(listed)")
+    }
+
     @Test("Printing an app shows no secret")
     func redacted() throws {
         let app = try load(environment: Self.environment).apps[0]

@@ -1,5 +1,6 @@
-import StrictJSON
 import Testing
+
+@testable import StrictJSON
 
 @Suite struct ParsingTests {
     @Test(arguments: [
@@ -51,6 +52,22 @@ import Testing
         let deeper = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         let document = try JSONDocument(deeper, maximumDepth: depth)
         #expect(try document.root.array().count == 1)
+    }
+
+    @Test func `the places of thousands of errors cost one pass over the text`() throws {
+        let line = #"  {"é": ["ü😀", 1, null], "b": "x"},"# + "\n"
+        let bytes = Array(("[\n" + String(repeating: line, count: 2_000) + "0]").utf8)
+        let document = try JSONDocument(bytes)
+        let entries = try document.root.array()
+        // Also back to front: what was scanned once is not scanned again.
+        for (number, entry) in entries.enumerated().reversed() {
+            #expect(entry.error("is wrong").location == JSONLocation(line: number + 2, column: number == 2_000 ? 1 : 3))
+        }
+        #expect(entries.count == 2_001)
+        #expect(document.index.scannedBytes < bytes.count + 2_001 * 256)
+        for number in [0, 1, 255, 256, 257, 511, 512, bytes.count] {
+            #expect(document.index.location(at: number) == JSONLocation(offset: number, in: bytes), "\(number)")
+        }
     }
 
     @Test func `mutated documents never crash the parser, and what it accepts reads back`() throws {
