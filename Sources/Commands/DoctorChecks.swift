@@ -10,13 +10,19 @@ struct DoctorChecks {
     let logger: Logger
 
     func all() async -> [Finding] {
-        var findings = apps()
+        var findings = configuration() + apps()
         findings += await redis()
         for app in settings.apps {
             findings += await apns(app)
             findings += await channels(app)
         }
         return findings
+    }
+
+    /// The file holds the apps' secrets and Redis's password.
+    private func configuration() -> [Finding] {
+        guard let path = settings.file, let exposure = ProviderKeyFile.exposure(path) else { return [] }
+        return [.warning("configuration", exposure, "chmod 600 \(path)")]
     }
 
     private func apps() -> [Finding] {
@@ -38,6 +44,13 @@ struct DoctorChecks {
                         "app \(app.key)", "not set: \(missing.joined(separator: ", "))", "set what is missing",
                         .configuration))
             }
+            if !app.shortSecrets.isEmpty {
+                let fields = app.shortSecrets.map(\.path).joined(separator: ", ")
+                findings.append(
+                    .warning(
+                        "app \(app.key)", "can be guessed: \(fields)",
+                        "use at least \(AppSettings.safeSecretBytes) characters"))
+            }
             return findings + key(app)
         }
     }
@@ -47,12 +60,8 @@ struct DoctorChecks {
             let file = try ProviderKeyFile(app)
             _ = try file.key.es256(Array("lamplighter".utf8))
             let path = app[.keyFile] ?? ""
-            if ProviderKeyFile.isExposed(path) {
-                return [
-                    .warning(
-                        "APNs key \(app.key)", "signs; every user of this machine can read \(path)", "chmod 600 \(path)"
-                    )
-                ]
+            if let exposure = ProviderKeyFile.exposure(path) {
+                return [.warning("APNs key \(app.key)", "signs; \(exposure)", "chmod 600 \(path)")]
             }
             return [.good("APNs key \(app.key)", "a P-256 key that signs provider tokens")]
         } catch let error as SettingsError {
@@ -73,9 +82,8 @@ struct DoctorChecks {
             try await RedisInspection.await(client, settings, logger: logger)
             let encryption = client.encryption.map { ", through \($0)" } ?? ""
             findings.append(.good("Redis", "answers at \(settings.redisURL)\(encryption)"))
-            if let path = settings.redisTLS.key, ProviderKeyFile.isExposed(path) {
-                findings.append(
-                    .warning("Redis key", "every user of this machine can read \(path)", "chmod 600 \(path)"))
+            if let path = settings.redisTLS.key, let exposure = ProviderKeyFile.exposure(path) {
+                findings.append(.warning("Redis key", exposure, "chmod 600 \(path)"))
             }
             findings += try await RedisInspection.findings(client).merged(\.all)
             if let failover = RedisInspection.failover(settings) { findings.append(failover) }

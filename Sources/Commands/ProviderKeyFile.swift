@@ -27,9 +27,17 @@ struct ProviderKeyFile {
         }
     }
 
-    /// Others than the owner can read it.
-    static func isExposed(_ path: String) -> Bool {
+    /// Who besides its owner can read or change a file of secrets, in words; nil: nobody.
+    static func exposure(_ path: String) -> String? {
         let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
-        return mode & 0o004 != 0
+        return exposure(mode: mode, path)
+    }
+
+    static func exposure(mode: Int, _ path: String) -> String? {
+        if mode & 0o002 != 0 { return "every user of this machine can change \(path)" }
+        if mode & 0o004 != 0 { return "every user of this machine can read \(path)" }
+        if mode & 0o020 != 0 { return "its group can change \(path)" }
+        if mode & 0o040 != 0 { return "its group can read \(path)" }
+        return nil
     }
 }

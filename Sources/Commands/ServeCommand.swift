@@ -55,6 +55,11 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.publicURL = settings.gateway.publicURL
         configuration.maximumBodyBytes = settings.gateway.maximumBody
         configuration.maximumRequests = settings.gateway.maximumConcurrency
+        configuration.maximumAppRequests = settings.gateway.maximumConcurrencyApp
+        configuration.maximumDeviceRequests = settings.gateway.maximumConcurrencyDevice
+        configuration.maximumBodyMemory = settings.gateway.maximumBodyMemory
+        configuration.maximumConnections = settings.gateway.maximumConnections
+        configuration.maximumConnectionsPerAddress = settings.gateway.maximumConnectionsPerAddress
         configuration.maximumQueue = settings.gateway.maximumQueue
         configuration.maximumQueueTotal = settings.gateway.maximumQueueTotal
         configuration.budget = HighBudget(
@@ -66,7 +71,8 @@ struct ServeCommand: AsyncParsableCommand {
             ? nil : ReplicaPolicy(replicas: settings.waitReplicas, timeout: settings.waitTimeout)
         let store = Store(
             redis: client, prefix: settings.redisPrefix, replicas: replicas,
-            channelLife: settings.channelsExpireAfter)
+            channelLife: settings.channelsExpireAfter
+        ).limitingTags(to: settings.tagsPerChannel)
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)

@@ -12,6 +12,11 @@ extension APIError {
                 "The push was taken by Redis, but \(replicas) of \(wanted) replicas confirmed it in time: it may still go out."
                     + " Repeating it with the same Idempotency-Key is safe.", retryAfter: 2)
             cause = "\(replicas) of \(wanted) replicas confirmed"
+        case .tooManyTags(let channel, let limit):
+            self.init(
+                400,
+                "The channel \(channel) would have more than \(limit) tags: remove some of them first. It was not changed.",
+                code: 40001)
         case .corrupt(let what):
             self.init(500, "An internal error occurred; the operation id finds it in the log.")
             cause = "corrupt \(what)"

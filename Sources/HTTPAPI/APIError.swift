@@ -90,6 +90,10 @@ struct APIError: Error, Sendable, Hashable {
         return error
     }
 
+    static func busy(_ what: String) -> APIError {
+        APIError(503, "The gateway is at its limit of \(what). Try again.", retryAfter: 1)
+    }
+
     static func bodyTooLarge(limit: Int) -> APIError {
         APIError(413, "The request body is larger than \(limit) bytes.")
     }

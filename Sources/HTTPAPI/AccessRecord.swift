@@ -9,6 +9,8 @@ struct AccessRecord: Sendable {
     var app: AppKey?
     /// What lay behind a 5xx, in the system's own words.
     var cause: String?
+    /// The client's, of a failed authentication.
+    var address: String?
     /// Of an accepted request. They name paths of the body, not values.
     private(set) var warnings: [String] = []
     private(set) var status = 0
@@ -33,13 +35,16 @@ struct AccessRecord: Sendable {
         self.duration = duration
     }
 
-    func write(to logger: Logger) {
+    /// - Parameter leftOut: lines like this one that were not written before it.
+    func write(to logger: Logger, leftOut: Int = 0) {
         var metadata: Logger.Metadata = [
             "operation": "\(operation)", "method": "\(method)", "route": "\(route)", "status": "\(status)",
             "ms": "\(duration.milliseconds)", "in": "\(bytesIn)", "out": "\(bytesOut)",
         ]
         if let app { metadata["app"] = "\(app)" }
         if !warnings.isEmpty { metadata["warnings"] = "\(warnings.prefix(5).joined(separator: "; "))" }
+        if let address { metadata["address"] = "\(address)" }
+        if leftOut > 0 { metadata["left_out"] = "\(leftOut)" }
         if let cause { metadata["cause"] = "\(cause)" }
         logger.log(level: level, "request", metadata: metadata)
     }

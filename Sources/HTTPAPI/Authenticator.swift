@@ -90,6 +90,8 @@ struct Authenticator: Sendable {
             channel = id
         }
         if let nonce = headers[.airshipNonce], let timestamp = headers[.airshipTimestamp] {
+            // The parts are joined by colons: with one inside, a channel's signature would pass for one that has no channel.
+            guard !nonce.isEmpty, !nonce.utf8.contains(UInt8(ascii: ":")) else { return nil }
             let parts = [key] + (headers[.airshipChannel].map { [$0] } ?? []) + [nonce, timestamp]
             guard let code = Base64.decode(value),
                 HMAC<SHA256>.isValidAuthenticationCode(

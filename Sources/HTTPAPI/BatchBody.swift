@@ -22,11 +22,13 @@ struct BatchBody: Sendable {
     var updates: [Update] = []
     private(set) var problems: [JSONError] = []
     private(set) var problemCount = 0
+    private var tagsValue: JSONValue?
 
     /// `attributes` and `subscription_lists` are accepted and ignored. `catchesUp`: the app's default; the SDK has no word for it.
     init(_ bytes: [UInt8], channel: ChannelID, catchesUp: Bool = false) throws(JSONError) {
         let body = try JSONDocument(bytes).root.object()
-        if let tags = body["tags"] {
+        tagsValue = body["tags"]
+        if let tags = tagsValue {
             do throws(JSONError) {
                 self.tags = try ChannelBody.tags(tags.object(), isFromDevice: true)
             } catch {
@@ -51,6 +53,12 @@ struct BatchBody: Sendable {
         } catch {
             note(error)
         }
+    }
+
+    /// The channel would have had more tags than it may.
+    mutating func note(tooManyTags limit: Int) {
+        guard let tagsValue else { return }
+        note(tagsValue.error("would give the channel more than \(limit) tags: it keeps those that it has"))
     }
 
     private mutating func note(_ problem: JSONError) {

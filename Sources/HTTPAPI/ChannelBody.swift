@@ -12,6 +12,11 @@ enum ChannelBody {
         var hasIOS18: Bool?
     }
 
+    /// Tags of one group in one call, and groups, as Airship has it; and tags of the list that a channel registers with.
+    static let maximumTags = 100
+    static let maximumGroups = 100
+    static let maximumDeviceTags = 1_000
+
     /// `{"channel":{"device_type":"ios","tags":[…],"set_tags":true,"named_user_id":…,"device_os":"18.1"}}`
     static func registration(_ bytes: [UInt8]) throws(JSONError) -> Registration {
         let channel = try JSONDocument(bytes).root.object().required("channel").object()
@@ -19,10 +24,12 @@ enum ChannelBody {
         var registration = Registration(tags: TagChange(), namedUser: nil)
         // Without `set_tags` the list is for information, as Airship has it.
         if let set = channel["set_tags"], try set.bool() {
-            let tags = try channel["tags"].map { value throws(JSONError) in try strings(value) }
+            let tags = try channel["tags"].map { value throws(JSONError) in
+                try strings(value, atMost: maximumDeviceTags)
+            }
             registration.tags.set[ExactText(Audience.deviceGroup)] = tags ?? []
         } else if let tags = channel["tags"], tags.kind != .null {
-            _ = try strings(tags)
+            _ = try strings(tags, atMost: maximumDeviceTags)
         }
         if let user = channel["named_user_id"], user.kind != .null {
             registration.namedUser = try AudienceBody.text(user, "named_user_id")
@@ -110,20 +117,28 @@ enum ChannelBody {
 
     private static func groups(_ value: JSONValue) throws(JSONError) -> [ExactText: Set<ExactText>] {
         var groups: [ExactText: Set<ExactText>] = [:]
-        for (group, tags) in try value.object().members {
+        let members = try value.object().members
+        guard members.count <= maximumGroups else {
+            throw value.error("must name at most \(maximumGroups) groups, not \(members.count)")
+        }
+        for (group, tags) in members {
             do throws(IdentifierError) {
                 try checkText(group, what: "group", maximumBytes: AudienceBody.maximumTextBytes)
             } catch {
                 throw tags.keyError("must be \(error.rule)")
             }
-            groups[ExactText(group)] = try strings(tags)
+            groups[ExactText(group)] = try strings(tags, atMost: maximumTags)
         }
         return groups
     }
 
-    private static func strings(_ value: JSONValue) throws(JSONError) -> Set<ExactText> {
+    private static func strings(_ value: JSONValue, atMost limit: Int) throws(JSONError) -> Set<ExactText> {
         var strings: Set<ExactText> = []
-        for value in try value.array() { strings.insert(ExactText(try AudienceBody.text(value, "tag"))) }
+        let values = try value.array()
+        guard values.count <= limit else {
+            throw value.error("must hold at most \(limit) tags, not \(values.count)")
+        }
+        for value in values { strings.insert(ExactText(try AudienceBody.text(value, "tag"))) }
         return strings
     }
 }

@@ -13,6 +13,9 @@ enum Operation: Sendable, Hashable, CaseIterable {
     case describeActivity, listSchemas, schema, setSchema, deleteSchema
     case createSchedules, listSchedules, schedule, replaceSchedule, cancelSchedule
     case health, readiness, metrics
+
+    /// Bodies of any length, which are applied as they arrive.
+    var streamsBody: Bool { self == .bulkTrack || self == .bulkStartTokens }
 }
 
 /// Who may call.
@@ -57,6 +60,9 @@ struct Endpoint: Sendable {
             part.first == "{" ? .parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
         }
     }
+
+    /// Whether a handler may read a body of bounded length.
+    var readsBody: Bool { !["GET", "DELETE"].contains(method) && !operation.streamsBody }
 
     var answerType: String { isAirship ? Answer.airshipType : Answer.jsonType }
 
@@ -122,7 +128,8 @@ enum RouteMatch: Sendable {
     /// A path component is not percent-encoded UTF-8.
     case malformed
 
-    /// `path` as it came, still percent-encoded, so that a name may hold `%2F`. One slash at the end is allowed.
+    /// `path` as it came, still percent-encoded, so that a name may hold `%2F`. One slash at the end is allowed, except
+    /// where no secret is needed.
     init(method: String, path: Substring) {
         // By bytes: a path may hold UTF-8 that is not percent-encoded.
         var parts = path.parts(between: UInt8(ascii: "/"))
@@ -147,6 +154,11 @@ enum RouteMatch: Sendable {
         let unserved = UnservedPath.row(method: method, components: components)
         guard let first = Endpoint.all.first(where: { $0.matches(components) }) else {
             self = unserved.map(Self.unserved) ?? .notFound
+            return
+        }
+        // What needs no secret is found in one spelling only: proxies keep it inside by its path.
+        guard first.access != .anyone || path == first.pattern[...] else {
+            self = .notFound
             return
         }
         let candidates = Endpoint.all.filter { $0.pattern == first.pattern }

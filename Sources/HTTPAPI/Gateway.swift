@@ -49,7 +49,7 @@ public final class Gateway: ListeningService {
                     apps: configuration.apps.map(\.key), perApp: configuration.maximumQueue,
                     total: configuration.maximumQueueTotal),
                 metrics: metrics, registry: registry, schemas: SchemaBook(store.schemas)),
-            authenticator: Authenticator(configuration.apps), places: Places(configuration.maximumRequests),
+            authenticator: Authenticator(configuration.apps), capacity: configuration.capacity,
             metrics: metrics, logger: logger, configuration: configuration, clock: clock)
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
         if connections < configuration.maximumConnections {
@@ -67,6 +67,7 @@ public final class Gateway: ListeningService {
             responder: responder,
             server: .http1(
                 maximumBodyBytes: configuration.maximumBodyBytes,
+                addresses: AddressLimit(configuration.maximumConnectionsPerAddress),
                 configuration: .init(
                     additionalChannelHandlers: [StalledReaderHandler(timeout: configuration.writeTimeout)],
                     idleTimeout: TimeAmount(configuration.idleTimeout),

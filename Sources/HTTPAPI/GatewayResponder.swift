@@ -4,7 +4,6 @@ import LiveActivity
 import Logging
 import NIOCore
 import StrictJSON
-import Synchronization
 
 /// Hummingbird's view of a request: it lends us the channel, for deadlines on the body.
 struct GatewayContext: RequestContext {
@@ -17,19 +16,21 @@ struct GatewayContext: RequestContext {
     }
 }
 
-/// Every request's way: route, authenticate, take a place, handle, answer, count, log. Never throws: each outcome is an
+/// Every request's way: route, authenticate, read the body, take a place, handle, answer, count, log. Never throws: each outcome is an
 /// answer in the API's own form.
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 
     let handlers: Handlers
     let authenticator: Authenticator
-    let places: Places
+    let capacity: Capacity
     let metrics: GatewayMetrics
     let logger: Logger
     let configuration: GatewayConfiguration
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
+    /// Of wrong credentials, which anybody can send.
+    let refusals = LogAllowance(burst: 100, perSecond: 10)
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
         let started = ContinuousClock.now
@@ -47,17 +48,23 @@ struct GatewayResponder: HTTPResponder {
             answer = Answer(error, operation: operation, type: record.endpoint?.answerType ?? Answer.jsonType)
         }
         var response = answer.response
-        if await body.finish() { response.headers[.connection] = "close" }
+        if await body.finish() || request.headers[.connection] == "close" { response.headers[.connection] = "close" }
         record.finish(answer, bytesIn: body.bytesRead, duration: started.duration(to: .now))
         metrics.requested(
             method: record.method, route: record.route, status: answer.status, duration: record.duration)
-        record.write(to: logger)
+        if answer.status == 401 {
+            record.address = context.channel.remoteAddress?.ipAddress
+            if let leftOut = refusals.take() { record.write(to: logger, leftOut: leftOut) }
+        } else {
+            record.write(to: logger)
+        }
         return request.method == .head ? response.createHeadResponse() : response
     }
 
     private func perform(
         _ target: Target, _ request: Request, _ body: IncomingBody, _ operation: String, _ record: inout AccessRecord
     ) async throws(APIError) -> Answer {
+        try checkForm(request)
         let endpoint: Endpoint
         let parameters: [String: String]
         switch target.match {
@@ -67,7 +74,7 @@ struct GatewayResponder: HTTPResponder {
         case .notFound: throw .notFound
         case .malformed: throw .parameter("path", "must be percent-encoded UTF-8")
         }
-        if let answer = try await handlers.performOpen(endpoint.operation) { return answer }
+        if endpoint.access == .anyone { return try await performOpen(endpoint.operation) }
         let now = clock()
         guard let (app, credential) = authenticator.authenticate(request.headers, now: now),
             endpoint.access.admits(
@@ -76,19 +83,33 @@ struct GatewayResponder: HTTPResponder {
         else { throw .unauthorized(request.headers) }
         record.app = app.app.key
         guard let query = target.query else { throw .parameter("query", "must be percent-encoded UTF-8") }
-        guard places.take() else {
-            throw APIError(503, "The gateway is at its limit of requests in work. Try again.", retryAfter: 1)
-        }
+        let holding = capacity.holding(.init(credential), app.app.key)
+        defer { holding.giveBackAll() }
+        // A body may take its time: it has no place yet that another request could use.
+        if endpoint.readsBody { try await body.read(holding) }
+        guard holding.take(.requests) else { throw .busy("requests in work") }
         metrics.inFlight(1)
-        defer {
-            places.giveBack()
-            metrics.inFlight(-1)
-        }
+        defer { metrics.inFlight(-1) }
         return try await handlers.perform(
             Call(
                 operation: operation, endpoint: endpoint, parameters: parameters, query: query,
                 headers: request.headers, origin: Self.origin(request), app: app.app, tokens: app.tokens,
                 credential: credential, body: body, now: now))
+    }
+
+    /// What clients, proxies and servers would read in different ways is refused.
+    private func checkForm(_ request: Request) throws(APIError) {
+        guard request.head.authority != nil else { throw .parameter("Host", "must be there once") }
+        if let coding = request.headers[.transferEncoding], coding.lowercased() != "chunked" {
+            throw APIError(501, "The only Transfer-Encoding that is understood is chunked.")
+        }
+    }
+
+    private func performOpen(_ operation: Operation) async throws(APIError) -> Answer {
+        let holding = capacity.holding(.anyone, nil)
+        defer { holding.giveBackAll() }
+        guard operation == .health || holding.take(.requests) else { throw .busy("open requests in work") }
+        return try await handlers.performOpen(operation)
     }
 
     /// A proxy in front that ends TLS says so.
@@ -119,24 +140,4 @@ extension RouteMatch {
     var endpoint: Endpoint? {
         if case .found(let endpoint, _) = self { endpoint } else { nil }
     }
-}
-
-/// Requests in work, counted against a limit.
-final class Places: Sendable {
-    private let limit: Int
-    private let taken = Mutex(0)
-
-    init(_ limit: Int) {
-        self.limit = limit
-    }
-
-    func take() -> Bool {
-        taken.withLock { taken in
-            guard taken < limit else { return false }
-            taken += 1
-            return true
-        }
-    }
-
-    func giveBack() { taken.withLock { $0 -= 1 } }
 }

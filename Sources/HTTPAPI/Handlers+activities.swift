@@ -40,7 +40,7 @@ extension Handlers {
     func track(_ call: Call) async throws(APIError) -> Answer {
         let name = try call.name()
         let channel = try call.channel()
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         let registration = try reading { () throws(JSONError) in
             try TrackBody.single(bytes, channel: channel, now: call.now, catchesUp: call.app.catchesUp)
         }

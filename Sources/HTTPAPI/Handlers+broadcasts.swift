@@ -93,7 +93,7 @@ extension Handlers {
     }
 
     private static func storage(_ call: Call) async throws(APIError) -> BroadcastStorage {
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         if bytes.isEmpty { return .none }
         return try reading { () throws(JSONError) in
             let body = try JSONDocument(bytes).root.object()

@@ -24,7 +24,7 @@ extension Handlers {
     }
 
     private func register(_ channel: ChannelID, _ call: Call) async throws(APIError) {
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         let registration = try reading { () throws(JSONError) in try ChannelBody.registration(bytes) }
         try await storing { () throws(StoreError) in
             try await store.channels.register(
@@ -36,13 +36,19 @@ extension Handlers {
     /// Applies what can be applied, in order; each step can be repeated, so a 503 in the middle loses nothing.
     func channelBatch(_ call: Call) async throws(APIError) -> Answer {
         let channel = try call.channel()
-        let bytes = try await call.body.collect()
-        let batch = try reading { () throws(JSONError) in
+        let bytes = call.body.collect()
+        var batch = try reading { () throws(JSONError) in
             try BatchBody(bytes, channel: channel, catchesUp: call.app.catchesUp)
         }
         let app = call.app
         try await storing { () throws(StoreError) in
-            if let tags = batch.tags { try await store.channels.tag(app.key, [channel], tags) }
+            if let tags = batch.tags {
+                do throws(StoreError) {
+                    try await store.channels.tag(app.key, [channel], tags)
+                } catch .tooManyTags(_, let limit) {
+                    batch.note(tooManyTags: limit)
+                }
+            }
             for update in batch.updates { try await apply(update, app, channel) }
         }
         guard let first = batch.problems.first else {
@@ -90,7 +96,7 @@ extension Handlers {
     }
 
     func tagChannels(_ call: Call) async throws(APIError) -> Answer {
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         let request = try reading { () throws(JSONError) in try ChannelBody.tagRequest(bytes) }
         try await storing { () throws(StoreError) in
             try await store.channels.tag(call.app.key, request.channels, request.change)
@@ -99,7 +105,7 @@ extension Handlers {
     }
 
     func associate(_ call: Call) async throws(APIError) -> Answer {
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         let request = try reading { () throws(JSONError) in try ChannelBody.namedUser(bytes, isRequired: true) }
         try await storing { () throws(StoreError) in
             if let user = request.namedUser {
@@ -110,7 +116,7 @@ extension Handlers {
     }
 
     func disassociate(_ call: Call) async throws(APIError) -> Answer {
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         let request = try reading { () throws(JSONError) in try ChannelBody.namedUser(bytes, isRequired: false) }
         try await storing { () throws(StoreError) in
             try await store.channels.disassociate(call.app.key, request.channel, namedUser: request.namedUser)

@@ -12,7 +12,7 @@ extension Handlers {
 
     func identifyContact(_ call: Call) async throws(APIError) -> Answer {
         let channel = try call.actingChannel()
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         let action = try reading { () throws(JSONError) in try ContactBody.action(bytes) }
         let app = call.app.key
         let user = try await storing { () async throws(StoreError) -> String? in
@@ -45,7 +45,7 @@ extension Handlers {
     func updateContact(_ call: Call) async throws(APIError) -> Answer {
         let channel = try call.actingChannel()
         guard ContactID(call.parameter("contact")) != nil else { throw .parameter("contact", "must be a UUID") }
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         let change = try reading { () throws(JSONError) in try ContactBody.update(bytes) }
         try await storing { () throws(StoreError) in
             try await store.channels.tag(call.app.key, [channel], change)

@@ -10,7 +10,7 @@ extension Handlers {
     /// with an Idempotency-Key a repetition completes the array under the same ids.
     func publish(_ call: Call) async throws(APIError) -> Answer {
         let key = try idempotencyKey(call)
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
         var warnings = pushes.flatMap(\.warnings) + (try await checkShapes(pushes, call))
         warnings += try await budgetWarnings(pushes, call)
@@ -59,7 +59,7 @@ extension Handlers {
 
     /// A dry run: the same checks, nothing written.
     func validate(_ call: Call) async throws(APIError) -> Answer {
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
         let warnings =
             pushes.flatMap(\.warnings) + (try await checkShapesIfPossible(pushes, call))

@@ -40,7 +40,7 @@ extension Handlers {
     }
 
     private func quarantinedName(_ call: Call) async throws(APIError) -> ActivityName? {
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         if bytes.isEmpty { return nil }
         return try reading { () throws(JSONError) in
             let body = try JSONDocument(bytes).root.object()

@@ -12,7 +12,7 @@ extension Handlers {
     /// 201 only when Redis has every schedule of the body. With an Idempotency-Key a repetition answers the same ids.
     func createSchedules(_ call: Call) async throws(APIError) -> Answer {
         let key = try idempotencyKey(call)
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         let bodies = try ScheduleBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
         let warnings =
             bodies.flatMap(\.push.warnings) + (try await checkShapes(bodies.map(\.push), call))
@@ -57,7 +57,7 @@ extension Handlers {
     func replaceSchedule(_ call: Call) async throws(APIError) -> Answer {
         let id = try scheduleID(call)
         let body = try ScheduleBody.parseOne(
-            try await call.body.collect(), now: call.now, staleAfter: call.app.staleAfter)
+            call.body.collect(), now: call.now, staleAfter: call.app.staleAfter)
         if let past = body.past { throw APIError(past) }
         let warnings =
             body.push.warnings + (try await checkShapes([body.push], call)) + (try await checkSizes([body.push], call))

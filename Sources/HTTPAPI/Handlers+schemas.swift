@@ -62,7 +62,7 @@ extension Handlers {
     /// `PUT /api/activities/{name}` `{"attributes_type": …}`; null forgets it.
     func describeActivity(_ call: Call) async throws(APIError) -> Answer {
         let name = try call.name()
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         let type = try reading { () throws(JSONError) -> String? in
             let body = try JSONDocument(bytes).root.object()
             try body.refuseUnknownKeys(known: ["attributes_type"])
@@ -101,7 +101,7 @@ extension Handlers {
         guard (1...255).contains(type.utf8.count) else {
             throw .parameter("attributes_type", "must be 1 to 255 bytes of text")
         }
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         guard bytes.count <= SchemaDocument.maximumBytes else {
             throw .bodyTooLarge(limit: SchemaDocument.maximumBytes)
         }

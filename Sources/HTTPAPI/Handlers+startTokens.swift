@@ -22,7 +22,7 @@ extension Handlers {
     func setStartToken(_ call: Call) async throws(APIError) -> Answer {
         let place = try call.startTokens()
         let channel = try call.channel()
-        let bytes = try await call.body.collect()
+        let bytes = call.body.collect()
         let registration = try reading { () throws(JSONError) in
             try TrackBody.single(bytes, channel: channel, isStart: true, now: call.now)
         }

@@ -64,13 +64,13 @@ struct Handlers: Sendable {
     }
 
     /// What needs no app: called before authentication.
-    func performOpen(_ operation: Operation) async throws(APIError) -> Answer? {
+    func performOpen(_ operation: Operation) async throws(APIError) -> Answer {
         switch operation {
         case .health: return Answer(200, ["ok": true, "version": .string(configuration.version)])
         case .readiness:
             return try await Readiness(store: store, apps: configuration.apps.map(\.key)).answer()
         case .metrics: return await prometheus()
-        default: return nil
+        default: throw .notFound
         }
     }
 

@@ -1,9 +1,10 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import NIOHTTP1
 import Synchronization
 
-/// The body of one request: read at most once, within its limits. When a request is refused before its body was read, the
+/// The body of one request: received at most once, within its limits. When a request is refused before its body was read, the
 /// rest of it is either small and thrown away, or the connection is closed a moment after the answer.
 final class IncomingBody: Sendable {
     /// A refused request's body up to this size is read and dropped, so that the connection can be used again.
@@ -24,7 +25,10 @@ final class IncomingBody: Sendable {
         /// Hummingbird's body can be iterated once; a second time ends the process.
         var isBegun = false
         var isRead = false
+        var isLate = false
         var bytes = 0
+        /// The whole, once it was read.
+        var whole: [UInt8] = []
     }
 
     init(_ request: Request, channel: any Channel, limit: Int, timeout: Duration) {
@@ -40,30 +44,54 @@ final class IncomingBody: Sendable {
     /// Bytes read so far.
     var bytesRead: Int { state.withLock { $0.bytes } }
 
-    /// The whole body: 413 if it is too large, 408 if it takes too long.
-    func collect() async throws(APIError) -> [UInt8] {
+    /// The whole body; empty for a call whose body is not read.
+    func collect() -> [UInt8] { state.withLock { $0.whole } }
+
+    /// Receives the whole body. 413 if it is too large, 408 if it takes too long, 503 if too much is on its way.
+    /// - Parameter holding: counts bodies while they are received, and their bytes until the request ends.
+    func read(_ holding: Capacity.Holding) async throws(APIError) {
         try checkEncoding()
         guard announced ?? 0 <= limit else { throw .bodyTooLarge(limit: limit) }
+        if announced == 0 { return }
+        guard holding.take(.bodies) else { throw .busy("request bodies on their way") }
+        defer { holding.giveBack(.bodies) }
         begin()
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(announced ?? 0)
-        // On the channel's event loop. Closing the input ends the reading below; the answer can still go out.
-        let channel = self.channel
-        let deadline = channel.eventLoop.scheduleTask(in: timeout) { channel.close(mode: .input, promise: nil) }
+        let deadline = scheduleDeadline()
         defer { deadline.cancel() }
         do {
             for try await part in body {
                 count(part.readableBytes)
                 guard bytes.count + part.readableBytes <= limit else { throw APIError.bodyTooLarge(limit: limit) }
+                guard holding.take(.bytes, part.readableBytes) else { throw APIError.busy("request bodies in memory") }
                 bytes.append(contentsOf: part.readableBytesView)
             }
         } catch let error as APIError {
             throw error
         } catch {
-            throw APIError(408, "The request body did not arrive whole in time.")
+            throw failure(error)
         }
-        markRead()
-        return bytes
+        state.withLock { state in
+            state.isRead = true
+            state.whole = bytes
+        }
+    }
+
+    /// On the channel's event loop. Closing the input ends the receiving; the answer can still go out.
+    private func scheduleDeadline() -> Scheduled<Void> {
+        let channel = self.channel
+        return channel.eventLoop.scheduleTask(in: timeout) { [weak self] in
+            self?.state.withLock { $0.isLate = true }
+            channel.close(mode: .input, promise: nil)
+        }
+    }
+
+    private func failure(_ error: any Error) -> APIError {
+        if state.withLock({ $0.isLate }) { return APIError(408, "The request body did not arrive whole in time.") }
+        guard let error = error as? HTTPParserError, error != .invalidEOFState else {
+            return APIError(400, "The request body did not arrive whole.")
+        }
+        return APIError(400, "The request body is not framed as its header fields say.")
     }
 
     /// Hands on the body part by part as it arrives, without a limit of its size.
@@ -78,7 +106,7 @@ final class IncomingBody: Sendable {
         } catch let error as APIError {
             throw error
         } catch {
-            throw APIError(400, "The request body did not arrive whole.")
+            throw failure(error)
         }
         markRead()
     }
@@ -95,8 +123,7 @@ final class IncomingBody: Sendable {
 
     private func drain() async -> Bool {
         begin()
-        let channel = self.channel
-        let deadline = channel.eventLoop.scheduleTask(in: timeout) { channel.close(mode: .input, promise: nil) }
+        let deadline = scheduleDeadline()
         defer { deadline.cancel() }
         do {
             for try await part in body { count(part.readableBytes) }

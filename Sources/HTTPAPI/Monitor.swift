@@ -41,14 +41,15 @@ public final class Monitor: ListeningService {
         // Enough for anybody who watches; a crowd is none of them.
         var configuration = ApplicationConfiguration(
             address: .hostname(host, port: port), serverName: "lamplighter", backlog: 64)
-        configuration.availableConnectionsDelegate = MaximumAvailableConnections(64)
+        configuration.availableConnectionsDelegate = MaximumAvailableConnections(256)
         let application = Application(
             router: router(),
             server: .http1(
-                maximumBodyBytes: 1_024,
+                maximumBodyBytes: 1_024, addresses: AddressLimit(0),
                 configuration: .init(
                     additionalChannelHandlers: [StalledReaderHandler(timeout: .seconds(10))],
-                    idleTimeout: .seconds(60))),
+                    // Whoever says nothing must not keep an orchestrator from asking.
+                    idleTimeout: .seconds(5))),
             configuration: configuration,
             onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },
             logger: logger.quietAtInfo)

@@ -35,6 +35,11 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     /// Nil: the default user.
     let user: String?
     let password: String?
+    /// Of Redis, or of its sentinels.
+    public var holdsPassword: Bool {
+        if case .sentinels(let sentinels) = endpoint, sentinels.password != nil { return true }
+        return password != nil
+    }
     public let database: Int
     /// Another server may become the primary without anybody's doing.
     public var usesSentinels: Bool { if case .sentinels = endpoint { true } else { false } }

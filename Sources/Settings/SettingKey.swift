@@ -70,12 +70,31 @@ extension SettingKey {
     public static let gatewayMaxBody = SettingKey(
         "gateway.max_body", .size(4_096...(64 << 20)), "1M", "largest request body, bulk imports excepted")
     public static let gatewayMaxConcurrency = SettingKey(
-        "gateway.max_concurrency", .whole(1...100_000), "512", "requests in work at once; more are answered 503")
+        "gateway.max_concurrency", .whole(1...100_000), "512",
+        "requests of publishers in work at once; more are answered 503")
+    public static let gatewayMaxConcurrencyApp = SettingKey(
+        "gateway.max_concurrency_app", .whole(1...100_000), nil,
+        "the same with the app secret; default: half of gateway.max_concurrency")
+    public static let gatewayMaxConcurrencyDevice = SettingKey(
+        "gateway.max_concurrency_device", .whole(1...100_000), nil,
+        "the same from devices; default: half of gateway.max_concurrency")
+    public static let gatewayMaxBodyMemory = SettingKey(
+        "gateway.max_body_memory", .size((1 << 20)...(64 << 30)), "64M",
+        "request bodies in memory at once, of publishers, with the app secret, and from devices, each")
+    public static let gatewayMaxConnections = SettingKey(
+        "gateway.max_connections", .whole(16...1_000_000), "4096", "open connections; more wait until others are closed"
+    )
+    public static let gatewayMaxConnectionsPerAddress = SettingKey(
+        "gateway.max_connections_per_address", .whole(0...1_000_000), "1024",
+        "those of one client address; more are closed at once; 0 = any number")
     public static let gatewayMaxQueue = SettingKey(
         "gateway.max_queue", .whole(1...100_000_000), "100000",
         "names and shards of one app that wait or are in hand; past it publishes are answered 429")
     public static let gatewayMaxQueueTotal = SettingKey(
         "gateway.max_queue_total", .whole(1...100_000_000), "500000", "the same for all apps together")
+
+    public static let limitsTagsPerChannel = SettingKey(
+        "limits.tags_per_channel", .whole(1...1_000), "1000", "tags that one channel may have")
 
     public static let workerTransport = SettingKey(
         "worker.transport", .choice(["libcurl", "nghttp2"]), "libcurl", "what sends to APNs: libcurl or nghttp2")
@@ -170,8 +189,10 @@ extension SettingKey {
     public static let all: [SettingKey] = [
         redisURL, redisCAFile, redisCertFile, redisKeyFile, redisConnections, redisPrefix, redisWaitReplicas,
         redisWaitTimeout,
-        gatewayHost, gatewayPort, gatewayURL, gatewayPublicURL, gatewayMaxBody, gatewayMaxConcurrency, gatewayMaxQueue,
-        gatewayMaxQueueTotal,
+        gatewayHost, gatewayPort, gatewayURL, gatewayPublicURL, gatewayMaxBody, gatewayMaxConcurrency,
+        gatewayMaxConcurrencyApp, gatewayMaxConcurrencyDevice, gatewayMaxBodyMemory, gatewayMaxConnections,
+        gatewayMaxConnectionsPerAddress, gatewayMaxQueue, gatewayMaxQueueTotal,
+        limitsTagsPerChannel,
         workerTransport, workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerMaxClaims,
         workerMaxAttempts, workerDrainTimeout,
         workerRequestTimeout, workerName, workerHost, workerPort,

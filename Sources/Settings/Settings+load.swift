@@ -18,6 +18,7 @@ extension Settings {
         let gateway = gateway(&reader)
         let worker = worker(&reader)
         let connections = reader.whole(.redisConnections)
+        let tagsPerChannel = reader.whole(.limitsTagsPerChannel)
         let pruneGuard = Guard(
             share: reader.share(.guardShare), answers: reader.whole(.guardAnswers),
             window: reader.duration(.guardWindow), memory: reader.duration(.guardMemory))
@@ -42,13 +43,15 @@ extension Settings {
         return Settings(
             redisURL: redisURL, redisTLS: redisTLS, redisConnections: connections, redisPrefix: prefix,
             waitReplicas: waitReplicas, waitTimeout: waitTimeout, gateway: gateway,
-            worker: worker, pruneGuard: pruneGuard, budget: budget, staleAfter: staleAfter, endAfter: endAfter,
+            worker: worker, tagsPerChannel: tagsPerChannel, pruneGuard: pruneGuard, budget: budget,
+            staleAfter: staleAfter, endAfter: endAfter,
             catchUp: catchUp, lives: lives,
             pacingMinInterval: pacing, broadcastDeleteAfter: deleteAfter, startTokensStaleAfter: startTokensStaleAfter,
             channelsExpireAfter: channelsExpireAfter,
             log: log,
             apps: found,
-            warnings: unknownVariables(input.environment) + apps.warnings, file: input.file?.path)
+            warnings: unknownVariables(input.environment) + shownPassword(reader, redisURL) + apps.warnings,
+            file: input.file?.path)
     }
 
     private static func redisURL(_ reader: inout SettingsReader) -> RedisURL? {
@@ -104,7 +107,13 @@ extension Settings {
         }
         return Gateway(
             host: host, port: port, url: url, publicURL: publicURL, maximumBody: reader.whole(.gatewayMaxBody),
-            maximumConcurrency: reader.whole(.gatewayMaxConcurrency), maximumQueue: reader.whole(.gatewayMaxQueue),
+            maximumConcurrency: reader.whole(.gatewayMaxConcurrency),
+            maximumConcurrencyApp: reader.optionalWhole(.gatewayMaxConcurrencyApp),
+            maximumConcurrencyDevice: reader.optionalWhole(.gatewayMaxConcurrencyDevice),
+            maximumBodyMemory: reader.whole(.gatewayMaxBodyMemory),
+            maximumConnections: reader.whole(.gatewayMaxConnections),
+            maximumConnectionsPerAddress: reader.whole(.gatewayMaxConnectionsPerAddress),
+            maximumQueue: reader.whole(.gatewayMaxQueue),
             maximumQueueTotal: reader.whole(.gatewayMaxQueueTotal))
     }
 
@@ -129,6 +138,15 @@ extension Settings {
             drainTimeout: reader.duration(.workerDrainTimeout), requestTimeout: reader.duration(.workerRequestTimeout),
             name: name, host: reader.host(.workerHost),
             port: reader.text(.workerPort) == nil ? nil : reader.whole(.workerPort))
+    }
+
+    /// Flags show in the list of processes.
+    private static func shownPassword(_ reader: SettingsReader, _ url: RedisURL) -> [String] {
+        guard case .flag(let name) = reader.origin(.redisURL), url.holdsPassword else { return [] }
+        return [
+            "--\(name) holds a password, which every user of this machine sees: "
+                + "use \(SettingKey.redisURL.environmentName) or the file"
+        ]
     }
 
     private static func unknownVariables(_ environment: [String: String]) -> [String] {

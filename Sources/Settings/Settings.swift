@@ -12,7 +12,15 @@ public struct Settings: Sendable {
         public var publicURL: String?
         /// Bytes.
         public var maximumBody: Int
+        /// Requests in work, of publishers, with the app secret (nil: half as many) and from devices (the same).
         public var maximumConcurrency: Int
+        public var maximumConcurrencyApp: Int?
+        public var maximumConcurrencyDevice: Int?
+        /// Bytes, of each of these.
+        public var maximumBodyMemory: Int
+        public var maximumConnections: Int
+        /// 0 = any number.
+        public var maximumConnectionsPerAddress: Int
         /// Entries of one app's queues, and of all apps' together.
         public var maximumQueue: Int
         public var maximumQueueTotal: Int
@@ -78,6 +86,8 @@ public struct Settings: Sendable {
     public var waitTimeout: Duration
     public var gateway: Gateway
     public var worker: Worker
+    /// Tags that one channel may have.
+    public var tagsPerChannel: Int
     public var pruneGuard: Guard
     public var budget: Budget
     /// For apps that have no `defaults.stale_after` of their own; zero: none.

@@ -68,6 +68,9 @@ struct SettingsReader {
         return placeholder
     }
 
+    /// Nil if nothing is set.
+    mutating func optionalWhole(_ key: SettingKey) -> Int? { text(key) == nil ? nil : whole(key) }
+
     mutating func whole(_ key: SettingKey) -> Int {
         switch key.form {
         case .whole(let range):

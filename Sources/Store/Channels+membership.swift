@@ -50,8 +50,9 @@ extension Channels {
         var fields: [String] = []
     }
 
-    /// Channels of one round trip.
+    /// Channels of one round trip, and arguments of all of them together: a call with many tags is encoded for each channel.
     private static let batch = 500
+    private static let batchArguments = 100_000
     /// For how long a writer may be between its mark and its change of the sets: longer than any command waits for its answer.
     static let crossing: Duration = .seconds(60)
     /// Rounds against other writers of the same channel; what is left undone then is marked, and done by the next change.
@@ -66,21 +67,27 @@ extension Channels {
         _ app: AppKey, _ channels: [ChannelID], _ operations: [ChannelOperation]
     ) async throws(StoreError) {
         let arguments = operations.flatMap(\.arguments)
-        for start in stride(from: 0, to: channels.count, by: Self.batch) {
-            var open = channels[start..<min(start + Self.batch, channels.count)]
+        var full: [ChannelID] = []
+        let batch = max(1, min(Self.batch, Self.batchArguments / max(1, arguments.count)))
+        for start in stride(from: 0, to: channels.count, by: batch) {
+            var open = channels[start..<min(start + batch, channels.count)]
                 .map { Work(channel: $0, operations: arguments) }
             for _ in 0..<Self.rounds where !open.isEmpty {
-                open = try await mark(app, open)
+                open = try await mark(app, open, &full)
                 let sets = Set(open.flatMap(\.fields).map { ExactText($0) })
                 open = try await confirm(app, open)
                 if let set = sets.randomElement() { await tidy(app, set.description) }
             }
         }
+        if let first = full.first { throw .tooManyTags(first, limit: maximumTags) }
     }
 
-    /// Marks the records and changes the sets; gives those that were changed.
-    private func mark(_ app: AppKey, _ open: [Work]) async throws(StoreError) -> [Work] {
-        let times: [RedisArgument] = [.int(clock()), .int(life.milliseconds), .int(Self.crossing.milliseconds)]
+    /// Marks the records and changes the sets; gives those that were changed. Adds channels that have too many tags to `full`.
+    private func mark(_ app: AppKey, _ open: [Work], _ full: inout [ChannelID]) async throws(StoreError) -> [Work] {
+        let times: [RedisArgument] = [
+            .int(clock()), .int(life.milliseconds), .int(Self.crossing.milliseconds), "most",
+            .int(maximumTags),
+        ]
         let replies = try await pipeline(
             open.map { work in
                 RedisCommand(
@@ -92,6 +99,14 @@ extension Channels {
         var leaves: [[UInt8]: [RedisArgument]] = [:]
         var pending: [Work] = []
         for (var work, reply) in zip(open, replies) {
+            let isFull = try redisErrors { () throws(RedisError) in
+                let first = try reply.array().first
+                return (try? first?.string()) == "full"
+            }
+            if isFull {
+                full.append(work.channel)
+                continue
+            }
             try redisErrors { () throws(RedisError) in
                 let items = try reply.array()
                 guard let version = items.first else { throw .unexpectedReply("channel-mark gave nothing") }

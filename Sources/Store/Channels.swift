@@ -17,10 +17,15 @@ public struct TagChange: Sendable, Hashable {
 public struct Channels: Sendable {
     let redis: RedisClient
     let keys: Keyspace
+    /// Tags that one channel may have.
+    var maximumTags = Self.defaultMaximumTags
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
     /// For how long a channel that is not seen is kept; zero: for ever.
     let life: Duration
+
+    /// What `channel-mark` reads at once stays small.
+    public static let defaultMaximumTags = 1_000
 
     init(
         redis: RedisClient, keys: Keyspace, life: Duration = .zero,
@@ -32,6 +37,9 @@ public struct Channels: Sendable {
         self.clock = clock
     }
 
+    /// All calls throw `tooManyTags` for a channel that would have more tags than it may; other channels of the call are
+    /// changed all the same.
+    ///
     /// Creates or touches a channel; nil leaves the named user as it is.
     /// `hasIOS18` nil: it is not told, and stays as it was.
     public func register(

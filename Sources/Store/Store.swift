@@ -1,11 +1,11 @@
-import LiveActivity
+public import LiveActivity
 public import Redis
 
 /// Everything that lies in Redis, behind the words of the domain. `docs/keyspace.md` lists the keys.
 public struct Store: Sendable {
     public let redis: RedisClient
     public let registry: Registry
-    public let channels: Channels
+    public private(set) var channels: Channels
     public let pushes: Pushes
     public let schedules: Schedules
     public let schemas: Schemas
@@ -64,6 +64,13 @@ public struct Store: Sendable {
         providerTokens = ProviderTokens(redis: redis, keys: keys)
     }
 
+    /// The same store, in which a channel may have so many tags.
+    public func limitingTags(to count: Int) -> Store {
+        var store = self
+        store.channels.maximumTags = count
+        return store
+    }
+
     /// Asks whether Redis answers; of a cluster the node that every publish needs.
     public static var ping: RedisCommand { RedisCommand("PING", near: Keyspace.queue) }
 
@@ -78,6 +85,8 @@ public enum StoreError: Error, Sendable, Hashable {
     case corrupt(String)
     /// A push is committed and may go out, but fewer replicas than were asked for confirmed it in time.
     case unreplicated(replicas: Int, of: Int)
+    /// The channel would have more tags than it may; it was not changed.
+    case tooManyTags(ChannelID, limit: Int)
 }
 
 extension StoreError {

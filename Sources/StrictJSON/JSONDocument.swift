@@ -71,7 +71,8 @@ final class JSONIndex: Sendable {
         return places.withLock { places in
             while places.known.count <= whole {
                 let start = (places.known.count - 1) * Self.stride
-                places.known.append(places.known[places.known.count - 1].advanced(by: bytes[start..<start + Self.stride]))
+                places.known.append(
+                    places.known[places.known.count - 1].advanced(by: bytes[start..<start + Self.stride]))
                 places.scanned += Self.stride
             }
             places.scanned += offset - whole * Self.stride

@@ -49,6 +49,10 @@ import Testing
         // A signature for no channel does not speak for one, nor the other way round.
         #expect(credential(bound.merging(["authorization": "Bearer " + known]) { $1 }) == nil)
         #expect(credential(headers.merging(["authorization": signed]) { $1 }) == nil)
+        // The parts of both are joined by colons: a nonce that holds one is refused.
+        let joined = headers.merging(["authorization": signed, "x-ua-nonce": "\(id):NONCE"]) { $1 }
+        #expect(credential(joined) == nil)
+        #expect(credential(joined.merging(["x-ua-nonce": ""]) { $1 }) == nil)
         // An hour is the limit, either way.
         let fields = headers.merging(["authorization": "Bearer " + known]) { $1 }
         #expect(credential(fields, now: testNow + 3_600_000) != nil)

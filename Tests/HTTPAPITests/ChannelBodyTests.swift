@@ -110,6 +110,25 @@ import Testing
         #expect(bad.problemCount == 150)
     }
 
+    @Test func `a call has a hundred tags of a group, and a registration a thousand`() throws {
+        func list(_ count: Int) -> String { "[" + (0..<count).map { #""\#($0)""# }.joined(separator: ",") + "]" }
+        func groups(_ count: Int) -> String { (0..<count).map { #""g\#($0)":["t"]"# }.joined(separator: ",") }
+        func tags(_ text: String) throws -> TagChange {
+            try ChannelBody.tags(JSONDocument(#"{"add":{\#(text)}}"#).root.object())
+        }
+        #expect(try tags(#""g":\#(list(100))"#).add["g"]?.count == 100)
+        #expect(try tags(groups(100)).add.count == 100)
+        let tooMany = #expect(throws: JSONError.self) { try tags(#""g":\#(list(101))"#) }
+        #expect(tooMany?.path == "add.g")
+        #expect(tooMany?.message == "must hold at most 100 tags, not 101")
+        #expect(throws: JSONError.self) { try tags(groups(101)) }
+        func registration(_ count: Int) throws -> ChannelBody.Registration {
+            try ChannelBody.registration(Array(#"{"channel":{"set_tags":true,"tags":\#(list(count))}}"#.utf8))
+        }
+        #expect(try registration(1_000).tags.set["device"]?.count == 1_000)
+        #expect(throws: JSONError.self) { try registration(1_001) }
+    }
+
     @Test func `tags for many channels`() throws {
         let request = try ChannelBody.tagRequest(
             Array(#"{"audience":{"ios_channel":["a","b"]},"set":{"g":["t"]},"add":{"h":["u"]}}"#.utf8))

@@ -65,20 +65,105 @@ import Testing
         }
     }
 
-    /// A request whose body is still to come. It asks whether to go on, and the answer says that it has its place.
-    private static func requestInWork(_ gateway: GatewayFixture) async throws -> Socket {
+    /// Requests that keep their places: bulk calls, of which nothing has arrived yet.
+    private static func requestsInWork(_ count: Int, _ gateway: GatewayFixture) async throws -> [Socket] {
+        let held = try (0..<count).map { _ in
+            let socket = try Socket(port: gateway.port)
+            socket.send(
+                "POST /api/activities/bulk/channels HTTP/1.1\r\nHost: x\r\n\(authorization)"
+                    + "Transfer-Encoding: chunked\r\n\r\n")
+            return socket
+        }
+        while try await !gateway.send("GET", "/metrics", user: nil).text.contains("in_flight \(count)\n") {}
+        return held
+    }
+
+    /// A request whose body is still to come. It asks whether to go on, and is told so.
+    private static func slowBody(
+        _ gateway: GatewayFixture, _ call: String = "POST /api/push", secret: String = GatewayFixture.masterSecret
+    ) async throws -> Socket {
         let socket = try Socket(port: gateway.port)
+        let user = Base64.encode("\(GatewayFixture.key):\(secret)".utf8)
         socket.send(
-            "POST /api/push HTTP/1.1\r\nHost: x\r\n\(authorization)Expect: 100-continue\r\n"
+            "\(call) HTTP/1.1\r\nHost: x\r\nAuthorization: Basic \(user)\r\nExpect: 100-continue\r\n"
                 + "Content-Length: \(publishText().utf8.count)\r\n\r\n")
         #expect(await socket.readHead().hasPrefix("HTTP/1.1 100 "))
         return socket
     }
 
-    @Test(.timeLimit(.minutes(10))) func `past the limit of requests in work the answer is 503`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `slow bodies take no place, and devices' none of the publishers'`()
+        async throws
+    {
         try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 2)) { gateway in
-            var held: [Socket] = []
-            for _ in 0..<2 { held.append(try await Self.requestInWork(gateway)) }
+            var slow: [Socket] = []
+            for number in 0..<20 {
+                slow.append(
+                    try await Self.slowBody(gateway, "PUT /api/channels/\(number)", secret: GatewayFixture.secret))
+            }
+            for _ in 0..<3 { slow.append(try await Self.slowBody(gateway)) }
+            #expect(try await gateway.publish(publishText()).status == 202)
+            // Those of publishers still count.
+            slow[21].send(publishText())
+            #expect(await slow[21].readAnswer().hasPrefix("HTTP/1.1 202 "))
+            // Of the others as many wait as may; the rest was told so.
+            var refused = 0
+            for socket in slow[..<20] {
+                socket.send(publishText())
+                if await socket.readAnswer().contains(" 503 ") { refused += 1 }
+            }
+            #expect(refused >= 20 - 4 * 2)
+        }
+    }
+
+    @Test(
+        .timeLimit(.minutes(10)),
+        arguments: ["/api/contacts/identify/v2", "/api/contacts/a0c9a1b3-7a53-8c47-9716-99fd3d41924b"])
+    func `calls about contacts have the limits of other calls`(path: String) async throws {
+        try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 2)) { gateway in
+            var slow: [Socket] = []
+            for _ in 0..<8 {
+                slow.append(try await Self.slowBody(gateway, "POST \(path)", secret: GatewayFixture.secret))
+            }
+            #expect(try await gateway.publish(publishText()).status == 202)
+            var refused = 0
+            for socket in slow {
+                socket.send(publishText())
+                if await socket.readAnswer().contains(" 503 ") { refused += 1 }
+            }
+            #expect(refused >= 8 - 4)
+            let large = try Socket(port: gateway.port)
+            large.send("POST \(path) HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Content-Length: 2000000\r\n\r\n{")
+            #expect(await large.readHead().hasPrefix("HTTP/1.1 413 "))
+        }
+    }
+
+    @Test func `each kind of caller has places of its own, and each app half of them`() throws {
+        let shop = try AppKey("shop")
+        let bank = try AppKey("bank")
+        let capacity = Capacity(requests: [.master: 4, .app: 2, .device: 2], bytes: 100, apps: 2)
+        let flood = capacity.holding(.app, shop)
+        #expect(flood.take(.requests))
+        #expect(!flood.take(.requests))
+        #expect(capacity.holding(.app, bank).take(.requests))
+        #expect(!capacity.holding(.app, bank).take(.requests))
+        let publisher = capacity.holding(.master, shop)
+        #expect(publisher.take(.requests) && publisher.take(.requests) && !publisher.take(.requests))
+        #expect(publisher.take(.bytes, 50) && !publisher.take(.bytes))
+        #expect(capacity.holding(.master, bank).take(.bytes, 50))
+        publisher.giveBackAll()
+        flood.giveBackAll()
+        #expect(capacity.holding(.master, shop).take(.bytes, 50))
+        #expect(capacity.holding(.app, shop).take(.requests))
+        #expect(!capacity.holding(.anyone, nil).take(.requests))
+        // A single app has all of them.
+        let alone = Capacity(requests: [.master: 2], bytes: 1, apps: 1).holding(.master, shop)
+        #expect(alone.take(.requests) && alone.take(.requests) && !alone.take(.requests))
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `past the limit of requests in work the answer is 503`() async throws {
+        // The fixture serves two apps, so each has half of the places.
+        try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 4)) { gateway in
+            let held = try await Self.requestsInWork(2, gateway)
             // Both places are taken: a third is turned away; health still answers, as does 401.
             let reply = try await gateway.publish(publishText(), path: "/api/push/validate")
             #expect(reply.status == 503)
@@ -86,8 +171,8 @@ import Testing
             #expect(try await gateway.send("GET", "/healthz", user: nil).status == 200)
             #expect(try await gateway.publish(publishText(), headers: []).status == 503)
             for socket in held {
-                socket.send(publishText())
-                #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 202 "))
+                socket.send("0\r\n\r\n")
+                #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 200 "))
             }
             #expect(try await gateway.publish(publishText()).status == 202)
         }
@@ -102,6 +187,45 @@ import Testing
             #expect(try await gateway.send("GET", "/healthz", user: nil).status == 200)
             _ = idle.count
         }
+    }
+
+    @Test func `one address has so many connections, and gets another when it closes one`() async throws {
+        try await GatewayFixture.run(configure: { $0.maximumConnectionsPerAddress = 2 }) { gateway in
+            var open = try (0..<2).map { _ in try Socket(port: gateway.port) }
+            for socket in open {
+                socket.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 200 "))
+            }
+            let refused = try Socket(port: gateway.port)
+            #expect(await refused.readToEnd() == "")
+            #expect(gateway.log.all.contains { $0.contains("connection refused") && $0.contains("127.0.0.1") })
+            open.removeLast()
+            // The gateway sees it a moment later.
+            var answer = ""
+            while answer.isEmpty {
+                let socket = try Socket(port: gateway.port)
+                socket.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                answer = await socket.readAnswer()
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 200 "))
+        }
+    }
+
+    @Test func `wrong credentials are logged with their address, and no more than the log can take`() async throws {
+        try await GatewayFixture.run { gateway in
+            for _ in 0..<300 {
+                let reply = try await gateway.send("GET", "/api/activities", user: "nobody:nothing")
+                #expect(reply.status == 401)
+            }
+            let lines = gateway.log.all.filter { $0.contains("status=401") }
+            #expect(lines.first?.contains("address=127.0.0.1") == true)
+        }
+        let allowance = LogAllowance(burst: 2, perSecond: 1, now: .now)
+        let start = ContinuousClock.now
+        #expect(allowance.take(now: start) == 0 && allowance.take(now: start) == 0)
+        #expect(allowance.take(now: start) == nil && allowance.take(now: start) == nil)
+        #expect(allowance.take(now: start + .seconds(1)) == 2)
+        #expect(allowance.take(now: start + .seconds(1)) == nil)
     }
 
     @Test func `garbage instead of HTTP is answered and survived`() async throws {
@@ -138,7 +262,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10))) func `shutdown waits for the requests in work`() async throws {
         try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 1)) { gateway in
-            let working = try await Self.requestInWork(gateway)
+            let working = try await Self.slowBody(gateway)
             let idle = try Socket(port: gateway.port)
             await gateway.group.triggerGracefulShutdown()
             #expect(await idle.readToEnd() == "")
@@ -154,21 +278,8 @@ import Testing
                 "HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
             )
             let text = await socket.readToEnd()
-            #expect(text.components("HTTP/1.1 200 OK") == 2)
-            #expect(text.components(#"{"ok":true"#) == 1)
+            #expect(text.occurrences(of: "HTTP/1.1 200 OK") == 2)
+            #expect(text.occurrences(of: #"{"ok":true"#) == 1)
         }
-    }
-}
-
-extension String {
-    /// How often `part` occurs.
-    fileprivate func components(_ part: String) -> Int {
-        var count = 0
-        var rest = self[...]
-        while let range = rest.firstRange(of: part) {
-            count += 1
-            rest = rest[range.upperBound...]
-        }
-        return count
     }
 }

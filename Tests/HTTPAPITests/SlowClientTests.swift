@@ -42,7 +42,11 @@ import Testing
 
     @Test(.timeLimit(.minutes(5))) func `thousands of idle connections cost the others nothing`() async throws {
         let wanted = Self.affordable(10_000)
-        try await GatewayFixture.run(configure: { $0.idleTimeout = .seconds(3_600) }) { gateway in
+        try await GatewayFixture.run(configure: {
+            $0.idleTimeout = .seconds(3_600)
+            $0.maximumConnections = 10_000
+            $0.maximumConnectionsPerAddress = 0
+        }) { gateway in
             var idle: [Socket] = []
             for number in 1...wanted {
                 let socket = try Socket(port: gateway.port)

@@ -172,8 +172,17 @@ struct AppSettingsTests {
         environment["LAMPLIGHTER_APP_MASTER_SECRET"] = "0123456789abcdef"
         #expect(try load(environment: environment).apps[0].shortSecrets == [.secret])
         let listed = refusal(
-            file: "apps:\n  - {key: a, secret: 12345678, master_secret: 87654321}\n  - {key: b, secret: 12345678, master_secret: 12345678}\n")
+            file: "apps:\n  - {key: a, secret: 12345678, master_secret: 87654321}\n"
+                + "  - {key: b, secret: 12345678, master_secret: 12345678}\n")
         #expect(listed.contains("apps[1].master_secret") && !listed.contains("apps[0]"), "\(listed)")
+    }
+
+    @Test func `a password of Redis in a flag is taken with a warning`() throws {
+        let url = "redis://:hunter2@host:6379/0"
+        let flag = try load(flags: ["redis.url": url]).warnings
+        #expect(flag.count == 1 && flag[0].contains("LAMPLIGHTER_REDIS_URL") && !flag[0].contains("hunter2"), "\(flag)")
+        #expect(try load(flags: ["redis.url": "redis://host:6379/0"]).warnings.isEmpty)
+        #expect(try load(environment: ["LAMPLIGHTER_REDIS_URL": url]).warnings.isEmpty)
     }
 
     @Test("Printing an app shows no secret")

@@ -123,6 +123,50 @@ import Testing
         }
     }
 
+    /// The limit holds for all groups together and for all ways to add; whoever is beyond it can still lose tags.
+    @Test func aChannelHasSoManyTagsAndNoMore() async throws {
+        try await RegistryFixture.run { fixture in
+            var channels = fixture.channels
+            channels.maximumTags = 4
+            let app = fixture.app
+            let (channel, other) = (ChannelID.random(), ChannelID.random())
+            func change(_ tags: [String], in group: String = "g") -> TagChange {
+                var change = TagChange()
+                change.add = [ExactText(group): Set(tags.map { ExactText($0) })]
+                return change
+            }
+            try await channels.tag(app, [channel], change(["a", "b", "c"]))
+            let before = try await fields(fixture, channel)
+            let tooMany = StoreError.tooManyTags(channel, limit: 4)
+            await #expect(throws: tooMany) {
+                try await channels.tag(app, [channel, other], change(["d", "e"], in: "h"))
+            }
+            #expect(try await fields(fixture, channel) == before, "it was not changed")
+            #expect(try await members(fixture, .tag("d", group: "h")) == [other], "others of the call were")
+            var set = TagChange()
+            set.set = ["h": ["1", "2"]]
+            await #expect(throws: tooMany) { try await channels.tag(app, [channel], set) }
+            // As many as there may be; a named user and the system are no tags; again is no more.
+            try await channels.register(app, channel, tags: change(["d"], in: "h"), namedUser: "ann")
+            try await channels.tag(app, [channel], change(["a", "b"]))
+            set.set = ["g": ["a", "x", "y"]]
+            try await channels.tag(app, [channel], set)
+            #expect(try await members(fixture, .tag("x", group: "g")) == [channel])
+
+            // A record from before there was a limit.
+            let record = RedisArgument.string(fixture.keys.channel(app, other))
+            let old = (0..<40).flatMap { ["t:g:old\($0)", "1"] }.map { RedisArgument.string($0) }
+            _ = try await fixture.redis.send(RedisCommand("HSET", [record] + old))
+            await #expect(throws: StoreError.tooManyTags(other, limit: 4)) {
+                try await channels.tag(app, [other], change(["z"]))
+            }
+            var removal = TagChange()
+            removal.remove = ["g": ["old1", "old2"]]
+            try await channels.tag(app, [other], removal)
+            #expect(try await fields(fixture, other).keys.count { $0.hasPrefix("t:g:old") } == 38)
+        }
+    }
+
     /// Tags that Unicode calls the same text are two tags.
     @Test func tagsAreToldApartByTheirBytes() async throws {
         try await RegistryFixture.run { fixture in

@@ -8,9 +8,13 @@
 --
 -- KEYS[1] record of the channel: fields created, seen, renewed (epoch ms), v, and one per set
 -- ARGV[1] now, epoch ms; ARGV[2] the record's life, ms, 0 = for ever; ARGV[3] ms for which another writer may be on its way
--- ARGV[4...] operations: 'add' field | 'remove' field | 'set' prefix count field... (of the fields with the prefix, only
---     these) | 'again' field (bring the set to what the record says, whatever it was thought to be)
--- Returns {version, field, '+' or '-', ...}: what is now to be done to the sets and then confirmed.
+-- ARGV[4...] operations: 'most' count (first of all: tags that it may have) | 'add' field | 'remove' field
+--     | 'set' prefix count field... (of the fields with the prefix, only these)
+--     | 'again' field (bring the set to what the record says, whatever it was thought to be)
+-- Returns {version, field, '+' or '-', ...}: what is now to be done to the sets and then confirmed;
+--     or {'full'}: nothing was changed, because the channel would have more tags than it may.
+-- A record far beyond its limit, from a version that had none, is not read whole: it can only lose tags, by 'remove', and the
+-- answer then holds no other fields than those of the call.
 local key = KEYS[1]
 local life = tonumber(ARGV[2])
 local crossing = string.format('%.0f', ARGV[1] + ARGV[3])
@@ -29,14 +33,54 @@ local function leave(field)
     if state == '+' then put(field, '-' .. crossing) elseif state == '1' then put(field, '-') end
 end
 
+local i, most = 4, math.huge
+if ARGV[4] == 'most' then i, most = 6, tonumber(ARGV[5]) end
+local size = redis.call('HLEN', key)
+local isHuge = size > 4 * most + 64
+-- Whether the channel would have more tags than before and than it may; the operations in between are those from i on.
+local function isFull()
+    if size + #ARGV <= most then return false end
+    local has, before, after = {}, 0, 0
+    local function count(field, there)
+        -- Groups that begin with \1 are our own.
+        if not string.find(field, '^t:[^\1]') or (has[field] or false) == there then return end
+        has[field] = there
+        after = after + (there and 1 or -1)
+    end
+    local record = isHuge and {} or redis.call('HGETALL', key)
+    for j = 1, #record, 2 do
+        if sign(record[j + 1]) ~= '-' then count(record[j], true) end
+    end
+    before = after
+    local j = i
+    while j <= #ARGV do
+        local operation, field = ARGV[j], ARGV[j + 1]
+        j = j + 2
+        if operation == 'add' or operation == 'remove' then
+            if isHuge and operation == 'add' then return true end
+            count(field, operation == 'add')
+        elseif operation == 'set' then
+            if isHuge then return true end
+            for held in pairs(has) do
+                if has[held] and string.sub(held, 1, #field) == field then count(held, false) end
+            end
+            for k = j + 1, j + tonumber(ARGV[j]) do count(ARGV[k], true) end
+            j = j + 1 + tonumber(ARGV[j])
+        end
+    end
+    return after > before and after > most
+end
+if isFull() then return {'full'} end
+
+local named = {}
 redis.call('HSETNX', key, 'created', ARGV[1])
 redis.call('HSETNX', key, 'renewed', ARGV[1])
 redis.call('HSET', key, 'seen', ARGV[1])
 if life > 0 then redis.call('PEXPIRE', key, ARGV[2]) else redis.call('PERSIST', key) end
-local i = 4
 while i <= #ARGV do
     local operation, field = ARGV[i], ARGV[i + 1]
     i = i + 2
+    named[#named + 1] = field
     if operation == 'add' then
         join(field)
     elseif operation == 'remove' then
@@ -59,7 +103,13 @@ while i <= #ARGV do
     end
 end
 
-local all = redis.call('HGETALL', key)
+local all = isHuge and {} or redis.call('HGETALL', key)
+if isHuge then
+    for _, field in ipairs(named) do
+        all[#all + 1] = field
+        all[#all + 1] = redis.call('HGET', key, field) or ''
+    end
+end
 local renews = life > 0 and ARGV[1] - redis.call('HGET', key, 'renewed') >= life / 4
 local answer = {0}
 for j = 1, #all, 2 do

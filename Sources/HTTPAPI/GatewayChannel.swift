@@ -1,0 +1,67 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+
+/// One connection: Hummingbird's HTTP/1.1 with handlers and limits of our own.
+struct GatewayChannel: ServerChildChannel {
+    typealias Value = HTTP1Channel.Value
+
+    /// Bytes that are read from the socket at once.
+    private static let receiveBuffer = 16 << 10
+
+    let http: HTTP1Channel
+    let addresses: AddressLimit
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        let decoder = http.configuration.httpDecoder
+        return http.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            var limits = NIOHTTPDecoderLimitConfiguration()
+            limits.maxHeaderFieldSize = decoder.maxHeaderFieldSize
+            limits.maxHeaderListSize = decoder.maxHeaderListSize
+            limits.maxHeaderFieldCount = decoder.maxHeaderFieldCount
+            try RequestFormHandler.install(in: channel, limits: limits)
+            if let options = channel.syncOptions {
+                try options.setOption(
+                    .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.receiveBuffer))
+                try options.setOption(.maxMessagesPerRead, value: 1)
+            }
+            return value
+        }
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        // A unix socket has no address.
+        guard let address = value.channel.remoteAddress?.ipAddress else {
+            return await http.handle(value: value, logger: logger)
+        }
+        guard addresses.take(address) else {
+            addresses.logRefusal(of: address, to: logger)
+            try? await value.executeThenClose { _, _ in }
+            return
+        }
+        defer { addresses.giveBack(address) }
+        await http.handle(value: value, logger: logger)
+    }
+}
+
+extension HTTPServerBuilder {
+    /// HTTP/1.1 that answers `Expect: 100-continue`, which curl sends before a large body and otherwise waits a second for.
+    /// A body that will be refused for its announced size is not asked for.
+    static func http1(
+        maximumBodyBytes: Int, addresses: AddressLimit, configuration: HTTP1Channel.Configuration
+    ) -> HTTPServerBuilder {
+        HTTPServerBuilder { responder in
+            let http = HTTP1Channel(
+                responder: { request, writer, channel in
+                    if request.expectsContinue(maximumBodyBytes: maximumBodyBytes) {
+                        try await writer.writeInformationalHead(HTTPResponse(status: .continue))
+                    }
+                    try await responder(request, writer, channel)
+                }, configuration: configuration)
+            return GatewayChannel(http: http, addresses: addresses)
+        }
+    }
+}

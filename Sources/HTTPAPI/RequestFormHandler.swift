@@ -1,0 +1,113 @@
+import NIOCore
+import NIOHTTP1
+
+/// Brings requests into the one form that the rest of the gateway reads, where HTTP/1.1 allows several or where clients and
+/// proxies read one in different ways:
+/// - a connection that is to be closed says `Connection: close`, in this spelling;
+/// - CONNECT, a transfer coding other than chunked and a request without exactly one Host close their connection; the
+///   last arrives without any;
+/// - an offer to upgrade is not taken, and the connection goes on: NIO's decoder stops behind such a request for ever, so
+///   another takes its place (Java's HttpClient and `curl --http2` send an offer with their first request).
+///
+/// On the channel's event loop.
+final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+    typealias Decoder = ByteToMessageHandler<HTTPRequestDecoder>
+
+    private let pace: OneRequestHandler
+    private let limits: NIOHTTPDecoderLimitConfiguration
+    private var decoder: Decoder
+    private var offersUpgrade = false
+
+    private init(pace: OneRequestHandler, limits: NIOHTTPDecoderLimitConfiguration, decoder: Decoder) {
+        self.pace = pace
+        self.limits = limits
+        self.decoder = decoder
+    }
+
+    /// Puts both handlers into the pipeline of a channel on which nothing was read yet.
+    ///
+    /// Its decoder is replaced by one that hands on what it did not read when it is removed.
+    static func install(in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration) throws {
+        let pipeline = channel.pipeline.syncOperations
+        let first = try pipeline.handler(type: Decoder.self)
+        let pace = OneRequestHandler()
+        let decoder = makeDecoder(limits)
+        try pipeline.addHandler(pace, position: .first)
+        try pipeline.addHandler(decoder, position: .after(first))
+        try pipeline.addHandler(
+            RequestFormHandler(pace: pace, limits: limits, decoder: decoder), position: .after(decoder))
+        pipeline.removeHandler(first, promise: nil)
+    }
+
+    private static func makeDecoder(_ limits: NIOHTTPDecoderLimitConfiguration) -> Decoder {
+        Decoder(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(var head):
+            offersUpgrade = head.method != .CONNECT && head.offersUpgrade
+            pace.requestBegan(bodyBytes: head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0)
+            head.normalize()
+            context.fireChannelRead(wrapInboundOut(.head(head)))
+        case .body(let bytes):
+            pace.bodyArrived(bytes.readableBytes)
+            context.fireChannelRead(data)
+        case .end:
+            pace.requestEnded()
+            context.fireChannelRead(data)
+            if offersUpgrade { replaceDecoder(context) }
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let isEnd = if case .end = unwrapOutboundIn(data) { true } else { false }
+        context.write(data, promise: promise)
+        if isEnd { pace.requestAnswered() }
+    }
+
+    /// The new decoder gets what the old one has not read, a moment later, when that leaves the pipeline.
+    private func replaceDecoder(_ context: ChannelHandlerContext) {
+        offersUpgrade = false
+        let old = decoder
+        decoder = Self.makeDecoder(limits)
+        do {
+            try context.pipeline.syncOperations.addHandler(decoder, position: .after(old))
+        } catch {
+            context.close(promise: nil)
+            return
+        }
+        context.pipeline.syncOperations.removeHandler(old).assumeIsolated()
+            .whenComplete { _ in context.fireChannelReadComplete() }
+    }
+}
+
+extension HTTPRequestHead {
+    /// As NIO's parser sees it.
+    fileprivate var offersUpgrade: Bool {
+        headers.contains(name: "upgrade")
+            && headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
+    }
+
+    fileprivate mutating func normalize() {
+        let hosts = headers["host"]
+        var closes = method == .CONNECT || headers[canonicalForm: "connection"].contains { $0.lowercased() == "close" }
+        if version.minor == 0 {
+            closes = closes || !headers[canonicalForm: "connection"].contains { $0.lowercased() == "keep-alive" }
+            // HTTP/1.0 knows no Host.
+            if hosts.isEmpty { headers.add(name: "host", value: "localhost") }
+        }
+        if hosts.count > 1 || hosts.first?.isEmpty == true || hosts.isEmpty && version.minor > 0 {
+            headers.remove(name: "host")
+            closes = true
+        }
+        // Refused, and its body is not read: where that ends is not known.
+        let codings = headers["transfer-encoding"]
+        if !codings.isEmpty, codings.count > 1 || codings[0].lowercased() != "chunked" { closes = true }
+        if closes { headers.replaceOrAdd(name: "connection", value: "close") }
+    }
+}
