@@ -25,11 +25,7 @@ local known = redis.call('HMGET', KEYS[3], 'seq', 'ts', 'state')
 if known[1] then return {'ok', tonumber(known[1]), tonumber(known[2]), known[3] == 'queued' and 2 or 0} end
 
 -- Gateways' clocks may differ by minutes: order, and what a device takes for newer, follow this one clock.
-local now = tonumber(ARGV[2])
-if not now then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
-end
+local now = tonumber(ARGV[2]) or redis_now()
 local stamp = string.format('%.0f', now)
 
 local meta = redis.call('HMGET', KEYS[1], 'ts', 'ended', 'active', 'woken', 'seq', 'firm')
