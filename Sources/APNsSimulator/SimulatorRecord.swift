@@ -92,8 +92,8 @@ public struct TokenReport: Sendable, Hashable {
     public var backwards: Int?
     /// Activities that starts made of it, those of one `apns-collapse-id` counted once; nil: none.
     public var cards: Int?
-    /// What the device shows: the timestamp (epoch seconds) and event of the newest push that it took, and the newest state,
-    /// which an `end` without one leaves as it was.
+    /// The card as the device shows it: timestamp (epoch seconds) and event of the newest push that it took, and the newest
+    /// state. An `end` without a state leaves the state as it was.
     public var timestamp: Int?
     public var event: String?
     /// Raw JSON, as sent.

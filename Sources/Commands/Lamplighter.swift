@@ -37,8 +37,8 @@ public struct Lamplighter: AsyncParsableCommand {
     public static func start() async -> Never {
         // A peer that goes away is an error of the call that writes to it, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
-        // libcurl would write the keys of its TLS sessions into that file: whoever reads it could read provider tokens. Here no
-        // other thread reads the environment yet.
+        // libcurl would write the keys of its TLS sessions into that file. A reader of the file could read provider tokens.
+        // Here no other thread reads the environment yet.
         unsetenv("SSLKEYLOGFILE")
         do {
             var command = try parseAsRoot()

@@ -27,7 +27,7 @@ struct ProviderKeyFile {
         }
     }
 
-    /// Who besides its owner can read or change a file of secrets, in words; nil: nobody.
+    /// Says who else than its owner can read or change a file of secrets. Nil: nobody can.
     static func exposure(_ path: String) -> String? {
         let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
         return exposure(mode: mode, path)

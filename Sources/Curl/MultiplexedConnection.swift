@@ -41,7 +41,7 @@ public final class MultiplexedConnection {
     /// Requests without an end after the last `perform`: the streams in use then, once the connection stands.
     public private(set) var running = 0
     private var lastCode = CURLE_OK
-    /// What transfers and sockets have reported, ever, and what of it there was at the last `poll`.
+    /// Reports of transfers and sockets: all so far, and all up to the last `poll`.
     private var events = 0
     private var eventsAtPoll = 0
     /// Calls of `poll` in a row without anything reported in between.
@@ -148,7 +148,7 @@ public final class MultiplexedConnection {
         if isCorked { setCork(false) }
     }
 
-    /// So many polls without an event are a loop that waits for nothing.
+    /// After this many polls without an event the loop waits for nothing.
     private static let mostIdlePolls = 8
     private static let idleMilliseconds: Int32 = 20
 
@@ -170,9 +170,9 @@ public final class MultiplexedConnection {
         }
     }
 
-    /// libcurl wants to write to a socket that takes bytes, as long as the server's flow control or its limit of streams
-    /// holds a request back (7.88.1: http2's `want_write`). Its own poll would return at once until that request's deadline,
-    /// so only what comes in ends this wait. libcurl's timers wait for it, some milliseconds.
+    /// The server's flow control or its limit of streams may hold a request back. libcurl then asks for a writable socket,
+    /// though the socket takes bytes (7.88.1: http2's `want_write`). Its own poll would return at once until the request's
+    /// deadline, so this wait ends with input only. libcurl's timers are some milliseconds late.
     private func waitForInput(_ others: [Int32], _ milliseconds: Int32) {
         var descriptors = (sockets + others).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         Glibc.poll(&descriptors, nfds_t(descriptors.count), milliseconds)

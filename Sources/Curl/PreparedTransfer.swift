@@ -94,7 +94,7 @@ public final class PreparedTransfer {
         try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         try easy.set(CURLOPT_PIPEWAIT, 1)
         try easy.set(CURLOPT_POST, 1)
-        // Of each handle. With less, 7.88.1 leaves the rest of an answer of more than that unread until the deadline.
+        // The receive buffer of a handle. libcurl 7.88.1 leaves the rest of an answer that is larger unread until the deadline.
         try easy.set(CURLOPT_BUFFERSIZE, 16_384)
         // 64 KiB by default, for requests of at most 4 KiB.
         try easy.set(CURLOPT_UPLOAD_BUFFERSIZE, 16_384)

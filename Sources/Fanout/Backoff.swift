@@ -21,8 +21,8 @@ public struct Backoff: Sendable, Hashable {
 
     public init() {}
 
-    /// The retries of tokens and broadcasts, which end with their push. An outage of hours is asked about every few minutes by
-    /// each token: a million tokens that are all answered 503 make some 7,000 requests a second, not 30,000.
+    /// The retries of tokens and broadcasts, which end with their push. In an outage of hours each token asks every few
+    /// minutes: a million tokens that are all answered 503 make some 7,000 requests a second, not 30,000.
     public static let ofPushes: Backoff = {
         var backoff = Backoff()
         backoff.longCap = .seconds(300)
@@ -37,7 +37,7 @@ public struct Backoff: Sendable, Hashable {
         return Self.lowerBound(retryAfter) + ceiling * fraction
     }
 
-    /// What `Retry-After` asks for, in seconds.
+    /// The pause that `Retry-After` (seconds) asks for.
     static func lowerBound(_ retryAfter: Int?) -> Duration {
         .seconds(min(max(retryAfter ?? 0, 0), RetryAfter.longest))
     }

@@ -29,7 +29,7 @@ struct GatewayResponder: HTTPResponder {
     let configuration: GatewayConfiguration
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
-    /// Of wrong credentials, which anybody can send.
+    /// Limits the log lines of wrong credentials, because anybody can send them.
     let refusals = LogAllowance(burst: 100, perSecond: 10)
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
@@ -97,7 +97,7 @@ struct GatewayResponder: HTTPResponder {
                 credential: credential, body: body, now: now))
     }
 
-    /// What clients, proxies and servers would read in different ways is refused.
+    /// Refuses a request that clients, proxies and servers would read in different ways.
     private func checkForm(_ request: Request) throws(APIError) {
         guard request.head.authority != nil else { throw .parameter("Host", "must be there once") }
         if let coding = request.headers[.transferEncoding], coding.lowercased() != "chunked" {
