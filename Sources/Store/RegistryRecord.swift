@@ -12,9 +12,10 @@ import LiveActivity
 ///
 /// A tombstone (15 bytes) has the time of the removal, and instead of a token its floor, five bytes: registrations
 /// before the floor are refused, whosever they are; between floor and removal only those of the removed activity. That
-/// makes a few reordered updates of two activities end where the ordered ones would. A prune's tombstone has the time to
-/// which the token is known dead, and the token's hash in the id's place: the same token has to be registered later than
-/// that, another one (a rotation that arrives late) only not before the pruned record.
+/// makes a few reordered updates of two activities end where the ordered ones would. A prune's tombstone (18 bytes) has the
+/// time to which the token is known dead, and the token's hash in the id's place: the same token has to be registered later
+/// than that, another one (a rotation that arrives late) only not before the pruned record. The hash of its activity's id
+/// is behind the floor: another activity is a new card, however slow the device's clock.
 ///
 /// With an 80-byte token a value is 90 bytes, under config/redis.conf's limit of 128 for the compact encoding.
 enum RegistryRecord {

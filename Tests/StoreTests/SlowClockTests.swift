@@ -37,6 +37,20 @@ import Testing
         }
     }
 
+    @Test func `another card is not one of before the end that was delivered, however slow its clock`() async throws {
+        let fixture = try await PushFixture.start()
+        let channel = ChannelID.random()
+        _ = try await fixture.follow(channel, "1", at: Self.ended - 3_600_000, card: "first")
+        _ = try await fixture.push(.end, name: Self.name)
+        let token = try PushToken(hex: "01").bytes
+        let prune = Prune(channel: channel.stored, token: token, endedAt: Self.ended + 1_000)
+        _ = try await fixture.store.registry.prune(fixture.app, try ActivityName(Self.name), [prune])
+        // Repeated late, it moves the tombstone's floor.
+        #expect(try await fixture.follow(channel, "1", at: Self.ended - 3_500_000, card: "first") == .stale)
+        #expect(try await fixture.follow(channel, "2", at: Self.ended - 180_000, card: "second") == .stored)
+        #expect(try await fixture.publish(Self.name) != .refused(.nameEnded))
+    }
+
     @Test func `a card that was there before the end opens nothing`() async throws {
         let fixture = try await PushFixture.start()
         let (rotates, taken) = (ChannelID.random(), ChannelID.random())

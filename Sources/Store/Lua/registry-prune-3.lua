@@ -38,11 +38,12 @@ local function prune(channel, token, since, ended)
             return '2'
         end
         redis.call('HSET', KEYS[2], channel,
-            '\5' .. time_bytes(since or registered) .. '\0' .. token_hash(token) .. string.sub(old, 2, 6))
+            '\5' .. time_bytes(since or registered) .. '\0' .. token_hash(token) .. string.sub(old, 2, 6)
+                .. string.sub(old, 8, 10))
         redis.call('ZREM', KEYS[3], channel)
         return '1'
     end
-    if bit.band(flags, 4) ~= 0 and #old == 15 then
+    if bit.band(flags, 4) ~= 0 and #old >= 15 then
         if string.sub(old, 8, 10) ~= token_hash(token) then return '2' end
         if since and since > time(old, 2) then
             redis.call('HSET', KEYS[2], channel, string.sub(old, 1, 1) .. time_bytes(since) .. string.sub(old, 7))

@@ -13,7 +13,7 @@ local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 
 -- `stone` with the bytes of a time as its floor: registrations before it are refused, whosever they are.
-local function with_floor(stone, floor) return string.sub(stone, 1, 10) .. floor end
+local function with_floor(stone, floor) return string.sub(stone, 1, 10) .. floor .. string.sub(stone, 16) end
 
 local value = ARGV[3]
 local answer = 1
@@ -39,7 +39,7 @@ if old and bit.band(flags, 1) == 0 and #old >= token_at(old) then
             .. string.sub(old, noted and 19 or 11)
         answer = 0
     end
-elseif old and bit.band(flags, 1) == 1 and #old == 15 then
+elseif old and bit.band(flags, 1) == 1 and #old >= 15 then
     local removed, dead, floor = time(value, 2), time(old, 2), time(old, 11)
     local pruned = bit.band(flags, 4) ~= 0
     local same = not pruned and string.sub(value, 8, 10) == string.sub(old, 8, 10)

@@ -29,8 +29,8 @@ if count ~= ARGV[1] then return {count} end
 local record = ARGV[3]
 -- A card of its own: it did not follow, or this is another activity.
 local isNew, isNewCard = true, true
--- Nothing here says that the card may be one of before: its own clock, which may be slow, is not asked. A prune's tombstone cannot
--- tell, a removal's if it has the activity's id.
+-- Nothing here says that the card may be one of before: its own clock, which may be slow, is not asked. A tombstone can tell if both
+-- have an activity's id.
 local isUnknown = true
 local wantsState = ARGV[7] == '1' or ARGV[7] == '3'
 local old = redis.call('HGET', KEYS[2], ARGV[2])
@@ -55,11 +55,11 @@ if old and bit.band(flags, 1) == 0 and #old >= token_at(old) then
         record = string.char(string.byte(record) + 8) .. string.sub(record, 2, 10) .. string.sub(old, 11, 18)
             .. string.sub(record, 11)
     end
-elseif old and bit.band(flags, 1) == 1 and #old == 15 then
+elseif old and bit.band(flags, 1) == 1 and #old >= 15 then
     local new, dead, floor = time(record, 2), time(old, 2), time(old, 11)
     local pruned = bit.band(flags, 4) ~= 0
-    local removed, id = string.sub(old, 8, 10), string.sub(record, 8, 10)
-    isUnknown = not pruned and removed ~= id and removed ~= '\0\0\0' and id ~= '\0\0\0'
+    local gone, id = activity_of(old), string.sub(record, 8, 10)
+    isUnknown = gone ~= id and gone ~= '\0\0\0' and id ~= '\0\0\0'
     if ARGV[7] >= '2' then return 0 end
     if new < dead or (pruned and new == dead) then
         local held = string.sub(old, 8, 10)
@@ -73,7 +73,8 @@ elseif old and bit.band(flags, 1) == 1 and #old == 15 then
         end
         if same or new < floor then
             if new > floor then
-                redis.call('HSET', KEYS[2], ARGV[2], string.sub(old, 1, 10) .. string.sub(record, 2, 6))
+                redis.call('HSET', KEYS[2], ARGV[2],
+                    string.sub(old, 1, 10) .. string.sub(record, 2, 6) .. string.sub(old, 16))
             end
             return 0
         end

@@ -12,6 +12,12 @@ local function token_at(value)
     return 11 + (bit.band(flags, 8) ~= 0 and 8 or 0) + (bit.band(flags, 4) ~= 0 and 2 or 0)
 end
 
+-- The hash of the activity's id in a tombstone; zeros if it had none. A prune's has its token's hash in that place, and this behind.
+local function activity_of(stone)
+    if bit.band(string.byte(stone), 4) == 0 then return string.sub(stone, 8, 10) end
+    return #stone >= 18 and string.sub(stone, 16, 18) or '\0\0\0'
+end
+
 -- When a registration's activity started or starts, as a time of its record. Units of two minutes.
 local function start_of(value)
     if bit.band(string.byte(value), 4) == 0 then return time(value, 2) - string.byte(value, 7) * 120000 end
