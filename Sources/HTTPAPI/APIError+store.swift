@@ -2,7 +2,7 @@ import Redis
 import Store
 
 extension APIError {
-    /// What the caller can do about a failure of the store: mostly, try again.
+    /// A failure of the store as the caller sees it. In most cases the caller can try again.
     init(_ error: StoreError) {
         switch error {
         case .redis(let error): self.init(error)
@@ -68,7 +68,7 @@ extension APIError {
     }
 }
 
-/// Runs a call to the store, a failure becoming a 503 or 500.
+/// Runs a call to the store. A failure becomes a 503 or a 500.
 func storing<Value>(_ body: () async throws(StoreError) -> Value) async throws(APIError) -> Value {
     do throws(StoreError) {
         return try await body()

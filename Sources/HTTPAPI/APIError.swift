@@ -1,28 +1,29 @@
 import HTTPTypes
 import StrictJSON
 
-/// A refusal as the caller sees it, in Airship's form. Says what to change; never holds a secret, a token or the inside of
-/// the system.
+/// A refusal as the caller sees it, in Airship's form.
+///
+/// The message says what to change. It never holds a secret, a token or anything internal.
 struct APIError: Error, Sendable, Hashable {
     struct Details: Sendable, Hashable {
         var error: String
-        /// Empty when the error is about the text as a whole.
+        /// Empty when the error concerns the text as a whole.
         var path: String
         var location: JSONLocation?
     }
 
     var status: Int
-    /// Status followed by two digits.
+    /// The status followed by two digits.
     var code: Int
     var message: String
     var details: Details?
     /// Seconds.
     var retryAfter: Int?
-    /// `Allow`, of a 405.
+    /// The methods of the `Allow` header of a 405.
     var allow: [String] = []
-    /// Further members of the answer, such as the push ids that were accepted before the refusal.
+    /// Further members of the response, such as the push ids that were accepted before the refusal.
     var extra: [JSON.Member] = []
-    /// For the log alone.
+    /// Goes to the log only.
     var cause: String?
 
     init(_ status: Int, _ message: String, code: Int? = nil, details: Details? = nil, retryAfter: Int? = nil) {
@@ -33,7 +34,7 @@ struct APIError: Error, Sendable, Hashable {
         self.retryAfter = retryAfter
     }
 
-    /// 400 for a value of the body.
+    /// A 400 for a value of the body.
     init(_ error: JSONError) {
         let subject = error.path.isEmpty ? "" : "\(error.path): "
         self.init(
@@ -41,7 +42,7 @@ struct APIError: Error, Sendable, Hashable {
             details: Details(error: error.message, path: error.path, location: error.location))
     }
 
-    /// 400 for something outside the body: a path component, a header, a query parameter.
+    /// A 400 for something outside the body: a path component, a header, a query parameter.
     static func parameter(_ name: String, _ problem: String) -> APIError {
         APIError(400, "\(name): \(problem)", details: Details(error: problem, path: name, location: nil))
     }
@@ -62,11 +63,12 @@ struct APIError: Error, Sendable, Hashable {
         return body
     }
 
-    /// The one answer to every failed authentication: it tells nothing about which part was wrong.
+    /// The one response to every failed authentication. It does not tell which part was wrong.
     static let unauthorized = APIError(
         401, "Authentication failed: send the app key with the secret that this call needs.", code: 40101)
 
-    /// By the header alone, so it tells no more than the other. The clients of Airship send a server's token so.
+    /// Depends on the header alone, so it tells no more than `unauthorized`.
+    /// Airship's clients send a server's token this way.
     private static let unservedBearer = APIError(
         401,
         "Authentication failed: send Basic with the app key and the secret that this call needs. "
@@ -99,7 +101,7 @@ struct APIError: Error, Sendable, Hashable {
     }
 }
 
-/// Runs typed reading of JSON, an error becoming a 400 with path and place.
+/// Runs typed reading of JSON. An error becomes a 400 with path and location.
 func reading<Value>(_ body: () throws(JSONError) -> Value) throws(APIError) -> Value {
     do throws(JSONError) {
         return try body()

@@ -1,17 +1,19 @@
 import LiveActivity
 import Logging
 
-/// One line of the access log. Holds the route's pattern, not the path: names of activities and channels stay out, as do
-/// headers and bodies.
+/// One line of the access log.
+///
+/// The line holds the route's pattern instead of the path. So names of
+/// activities and channels stay out, and headers and bodies do too.
 struct AccessRecord: Sendable {
     let operation: String
     let endpoint: Endpoint?
     var app: AppKey?
-    /// What lay behind a 5xx, in the system's own words.
+    /// The internal cause of a 5xx.
     var cause: String?
-    /// The client's, of a failed authentication.
+    /// The client's address, for a failed authentication.
     var address: String?
-    /// Of an accepted request. They name paths of the body, not values.
+    /// Warnings of an accepted request. They name paths of the body, not values.
     private(set) var warnings: [String] = []
     private(set) var status = 0
     private(set) var bytesIn = 0
@@ -23,7 +25,7 @@ struct AccessRecord: Sendable {
         self.endpoint = endpoint
     }
 
-    /// A caller's own word for a method would be a label of his making.
+    /// A caller could otherwise make new log and metric labels from invented methods.
     var method: String { endpoint?.method ?? "OTHER" }
     var route: String { endpoint?.pattern ?? "unknown" }
 
@@ -35,7 +37,9 @@ struct AccessRecord: Sendable {
         self.duration = duration
     }
 
-    /// - Parameter leftOut: lines like this one that were not written before it.
+    /// Writes the line at the level that fits its status.
+    /// - Parameter logger: receives the line.
+    /// - Parameter leftOut: how many similar lines `LogAllowance` left out before this one.
     func write(to logger: Logger, leftOut: Int = 0) {
         var metadata: Logger.Metadata = [
             "operation": "\(operation)", "method": "\(method)", "route": "\(route)", "status": "\(status)",
@@ -52,7 +56,7 @@ struct AccessRecord: Sendable {
     private var level: Logger.Level {
         switch (status, endpoint?.operation) {
         case (500, _): .error
-        // Redis or our own limits; the caller tries again.
+        // The cause is Redis or our own limits, and the caller tries again.
         case (503, _): .warning
         case _ where !warnings.isEmpty: .warning
         case (_, .health), (_, .readiness), (_, .metrics): .debug

@@ -1,9 +1,9 @@
 import Logging
 import Synchronization
 
-/// Open connections of each client address, counted against a limit, so that one client cannot take them all.
+/// Counts the open connections of each client address, so that one client cannot use all of them.
 final class AddressLimit: Sendable {
-    /// 0 = none.
+    /// 0 means no limit.
     private let limit: Int
     private let open = Mutex<[String: Int]>([:])
     private let lines = LogAllowance(burst: 1, perSecond: 1.0 / 60)

@@ -1,7 +1,7 @@
 import StrictJSON
 
 extension AirshipKey {
-    /// Beside `audience`, `device_types`, `notification` and `options`.
+    /// Keys of a push beside `audience`, `device_types`, `notification` and `options`.
     static let push: [AirshipKey] = [
         AirshipKey("message", .notSent, "a Message Center message"),
         AirshipKey("in_app", .notSent, "an in-app message"),
@@ -52,12 +52,12 @@ extension AirshipKey {
         "target_content_id", "template", "thread_id", "title",
     ].map { AirshipKey($0, .notSent, "an ordinary notification") }
 
-    /// What can stand in `device_types`.
+    /// The values that `device_types` may hold.
     static let platforms = ["ios", "android", "amazon", "web", "email", "sms", "mms", "wns"]
 
     private static let templateKeys = ["global_attributes", "feed_references", "feeds", "snippet_references"]
 
-    /// Whether Airship would fill in templates though `options.personalization` does not say so.
+    /// Whether Airship would fill in templates for this push, even if `options.personalization` is absent.
     static func fillInTemplates(_ push: JSONObject, _ notification: JSONObject) -> Bool {
         templateKeys.contains { push[$0]?.asksForSomething == true }
             || notification.members.contains { (try? $0.value.object())?["template"]?.asksForSomething == true }

@@ -1,23 +1,24 @@
 import LiveActivity
 import StrictJSON
 
-/// One key of Airship's published specification that Lamplighter does not act on. The rows are in `AirshipKey+rows.swift`;
-/// docs/api.md shows the same rows, and a test compares them.
+/// One key of Airship's published specification that Lamplighter does not act on.
+///
+/// The rows are in `AirshipKey+rows.swift`. docs/api.md shows the same rows, and a test compares them.
 struct AirshipKey: Sendable, Hashable {
     enum Treatment: String, Sendable, Hashable {
-        /// Accepted without a warning: what it asks for is true of every push here.
+        /// Accepted without a warning, because every push here already does what the key asks for.
         case granted = "accepted"
-        /// Accepted, has no effect: a warning says so.
+        /// Accepted without effect. A warning says so.
         case ignored = "accepted with a warning"
-        /// Belongs to other kinds of messages or other platforms: a warning says so.
+        /// Belongs to other kinds of messages or other platforms. A warning says so.
         case notSent = "not sent, with a warning"
-        /// 400, because ignoring it would do harm.
+        /// Refused with a 400, because ignoring the key would do harm.
         case refused = "400"
     }
 
     let name: String
     let treatment: Treatment
-    /// Follows the path: "has no effect: …" of the warning, or the sentence of the 400.
+    /// The text that follows the path: "has no effect: …" in a warning, or the sentence of the 400.
     let reason: String
 
     init(_ name: String, _ treatment: Treatment, _ reason: String) {
@@ -28,7 +29,14 @@ struct AirshipKey: Sendable, Hashable {
 
     static let notSentReason = "is not sent: Lamplighter sends Live Activities only"
 
-    /// Refuses keys that neither Lamplighter (`own`) nor Airship knows, and those that must not be ignored. Warns of the rest.
+    /// Checks the keys of an object against Airship's specification.
+    ///
+    /// - Parameters:
+    ///   - object: the object of the body.
+    ///   - own: the keys that Lamplighter acts on.
+    ///   - rows: the other keys that Airship knows.
+    ///   - warnings: receives a warning for each key that is accepted without effect.
+    /// - Throws: for a key that neither Lamplighter nor Airship knows, and for a key that must not be ignored.
     static func check(
         _ object: JSONObject, own: [String], _ rows: [AirshipKey], warnings: inout [String]
     ) throws(JSONError) {
@@ -48,12 +56,13 @@ struct AirshipKey: Sendable, Hashable {
         }
     }
 
-    /// `open::` is followed by a platform's name.
+    /// True for `open::`, because a platform's name follows it.
     private var isPrefix: Bool { name.hasSuffix("::") }
 }
 
 extension JSONValue {
-    /// Clients that write every field of their model send `false` or `null` for what they do not use.
+    /// False for `false` and `null`. Clients that write every field of their
+    /// model send these for fields they do not use.
     var asksForSomething: Bool {
         switch kind {
         case .null: false

@@ -1,9 +1,9 @@
 import LiveActivity
 import StrictJSON
 
-/// `alert`: {title, body, sound}; title and body are text, or a key of the app's strings with arguments.
+/// `alert`: {title, body, sound}. Title and body are text, or a key of the app's strings with arguments.
 enum AlertBody {
-    /// The object as written, once it is known to be well-formed.
+    /// Returns the object as written, after checking that it is well-formed.
     static func parse(_ value: JSONValue, warnings: inout [String]) throws(JSONError) -> RawJSON {
         let alert = try value.object()
         try alert.refuseUnknownKeys(known: ["title", "body", "sound"])
@@ -11,7 +11,7 @@ enum AlertBody {
             if let text = alert[key] { try check(text) }
         }
         if let sound = alert["sound"] { _ = try sound.string() }
-        // Two bytes of a text: its quotes.
+        // An empty text is two bytes long: its quotes.
         if (alert["title"]?.raw.count ?? 0) <= 2 {
             warnings.append("\(value.path) has no title: ActivityKit ignores such an alert, its sound too")
         }

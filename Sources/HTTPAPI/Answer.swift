@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import StrictJSON
 
-/// What a call answers, before it is put on the wire.
+/// The response to a call, before it goes on the wire.
 struct Answer: Sendable {
     static let airshipType = "application/vnd.urbanairship+json; version=3"
     static let jsonType = "application/json"
@@ -13,7 +13,8 @@ struct Answer: Sendable {
     var body: [UInt8]
     var type: String
     var fields: [(HTTPField.Name, String)] = []
-    /// What was accepted and will not do what its sender may expect; in the log too, where an operator sees it.
+    /// Parts of the request that were accepted but may not do what the sender
+    /// expects. The log shows them to an operator too.
     private(set) var warnings: [String] = []
 
     init(_ status: Int, _ body: JSON, type: String = jsonType) {
@@ -28,11 +29,17 @@ struct Answer: Sendable {
         self.type = type
     }
 
-    /// Warnings that are shown; the others are counted.
+    /// The most warnings that are shown. The rest are only counted.
     static let maximumWarnings = 100
 
-    /// A body with `warnings`, if there are any, and with `warning_count` if there are more than are shown. `hints` are
-    /// warnings that hold names of activities, which the log must not.
+    /// A body with its warnings.
+    ///
+    /// - Parameters:
+    ///   - status: the HTTP status.
+    ///   - body: gets the member `warnings` if there are any, and `warning_count` if not all of them are shown.
+    ///   - warnings: are shown to the caller and logged.
+    ///   - hints: warnings that hold names of activities. They are shown to the caller, but the log must not hold them.
+    ///   - type: the media type.
     init(_ status: Int, _ body: JSON, warnings: [String], hints: [String] = [], type: String) {
         var body = body
         let all = warnings + hints
@@ -43,7 +50,7 @@ struct Answer: Sendable {
         self.warnings = Array(warnings.prefix(Self.maximumWarnings))
     }
 
-    /// 204.
+    /// A 204 without a body.
     static let empty = Answer(204, text: "", type: "")
 
     init(_ error: APIError, operation: String, type: String) {
@@ -56,7 +63,7 @@ struct Answer: Sendable {
     var response: Response {
         var headers = HTTPFields()
         if !type.isEmpty { headers[.contentType] = type }
-        // Answers speak of one moment and one caller.
+        // Caches must not keep responses, because each one is for one moment and one caller.
         headers[.cacheControl] = "no-store"
         for (name, value) in fields { headers[name] = value }
         let status = HTTPResponse.Status(code: status)

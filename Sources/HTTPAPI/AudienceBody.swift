@@ -3,7 +3,7 @@ import StrictJSON
 
 /// `audience`: Airship's selectors.
 enum AudienceBody {
-    /// Bytes of a tag, a tag group or a named user.
+    /// The most bytes of a tag, a tag group or a named user.
     static let maximumTextBytes = 255
 
     static func parse(_ value: JSONValue, warnings: inout [String]) throws(JSONError) -> Audience {
@@ -18,10 +18,10 @@ enum AudienceBody {
         return audience
     }
 
-    /// What one audience has made so far.
+    /// State that is collected while one audience is read.
     private struct Walk {
         var leaves = 0
-        /// Selectors of other platforms, each key once, in order of first appearance.
+        /// Selectors of other platforms: each key once, in order of first appearance.
         var foreign: [String] = []
         var isForeignNegated = false
     }
@@ -30,18 +30,19 @@ enum AudienceBody {
     private static let operators = ["or": "or", "OR": "or", "and": "and", "AND": "and", "not": "not", "NOT": "not"]
     private static let selectors = ["tag", "ios_channel", "channel", "named_user"]
     private static let known = ["or", "and", "not"] + selectors
-    /// Devices of other platforms: inside of an operator they match nobody, and the other parts count.
+    /// Selectors of other platforms. Inside an operator they match no device, and the other parts still count.
     private static let foreign = [
         "android_channel", "amazon_channel", "open_channel", "sms_id", "sms_sender", "msisdn", "email", "email_address",
         "apid", "wns",
     ]
-    /// Airship's selectors by what Lamplighter does not keep. To leave one out would widen or empty the audience.
+    /// Airship's selectors on data that Lamplighter does not keep. Leaving one out would widen or empty the audience.
     private static let unserved = [
         "segment", "static_list", "subscription_list", "subscription_lists", "attribute", "activity", "location",
         "triggered", "alias", "device_token",
     ]
 
-    /// Recursive; `Audience.maximumDepth` bounds it, and before that the document's own depth.
+    /// Reads one selector recursively. `Audience.maximumDepth` bounds the
+    /// depth, and the document's own depth does so first.
     private static func selector(
         _ value: JSONValue, depth: Int, _ walk: inout Walk
     ) throws(JSONError) -> Audience {
@@ -106,7 +107,7 @@ enum AudienceBody {
         return parts
     }
 
-    /// A string, or a list of strings of which any may match.
+    /// Reads a string, or a list of strings of which any may match.
     private static func anyOf(
         _ value: JSONValue, depth: Int, _ walk: inout Walk, _ leaf: (JSONValue) throws(JSONError) -> Audience
     ) throws(JSONError) -> Audience {
@@ -134,17 +135,17 @@ enum AudienceBody {
 }
 
 extension Audience {
-    /// What selectors of other platforms match here.
+    /// The audience that selectors of other platforms stand for.
     fileprivate static let nobody = Audience.or([])
 
-    /// Without the parts that match nobody; everybody if one part is.
+    /// Drops the parts that match no device. The result is everybody if one part is everybody.
     fileprivate static func anyOf(_ parts: [Audience]) -> Audience {
         if parts.contains(.all) { return .all }
         let some = parts.filter { $0 != .nobody }
         return some.isEmpty ? .nobody : .or(some)
     }
 
-    /// Nobody if one part matches nobody. Where nothing but everybody is left, it is everybody.
+    /// Matches no device if one part matches none. If every part is everybody, so is the result.
     fileprivate static func allOf(_ parts: [Audience]) -> Audience {
         if parts.contains(.nobody) { return .nobody }
         return parts.allSatisfy { $0 == .all } ? .all : .and(parts)

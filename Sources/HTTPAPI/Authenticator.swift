@@ -2,18 +2,18 @@ import Crypto
 import HTTPTypes
 import LiveActivity
 
-/// Who is calling, as far as a secret proves it.
+/// The caller, as far as a secret proves it.
 enum Credential: Sendable, Hashable {
     case master
     case app
-    /// The SDK, holding a token of ours for this channel.
+    /// The SDK with a token that we issued for this channel.
     case device(ChannelID)
-    /// The SDK, having signed this request with the app secret: for a channel, or before it has one.
+    /// The SDK, which signed this request with the app secret: for a channel, or before it has one.
     case signed(ChannelID?)
-    /// The SDK, holding a token of ours for the contact of this channel.
+    /// The SDK with a token that we issued for the contact of this channel.
     case contact(ContactID, ChannelID)
 
-    /// Whether an app on a device sent the request, and not a server with a secret.
+    /// Whether an app on a device sent the request, not a server with a secret.
     var isDevice: Bool {
         switch self {
         case .master, .app: false
@@ -22,8 +22,9 @@ enum Credential: Sendable, Hashable {
     }
 }
 
-/// Checks credentials. Secrets are compared as SHA-256 digests in constant time, and an unknown app costs the same work as
-/// a known one.
+/// Checks credentials.
+///
+/// Secrets are compared as SHA-256 digests in constant time. An unknown app costs the same work as a known one.
 struct Authenticator: Sendable {
     struct App: Sendable {
         let app: GatewayApp
@@ -41,11 +42,11 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// How far a device's clock may be from ours for a signed request.
+    /// The most milliseconds that a device's clock may differ from ours in a signed request.
     static let signatureSkew: Int64 = 3_600_000
 
     private let apps: [String: App]
-    /// Stands in for an app that does not exist; its secrets are random.
+    /// Takes the place of an app that does not exist. Its secrets are random.
     private let nobody: App
 
     init(_ apps: [GatewayApp]) {
@@ -55,7 +56,7 @@ struct Authenticator: Sendable {
         nobody = App(GatewayApp(key: nobodyKey, secret: random, masterSecret: random + "m", bundleID: ""))
     }
 
-    /// Nil for every failure alike.
+    /// Nil for every failure, so that a caller cannot tell them apart.
     func authenticate(_ headers: HTTPFields, now: Int64) -> (App, Credential)? {
         guard let authorization = headers[.authorization], let space = authorization.firstIndex(of: " ") else {
             return nil
@@ -73,7 +74,7 @@ struct Authenticator: Sendable {
         let known = apps[String(decoding: bytes[..<colon], as: UTF8.self)]
         let app = known ?? nobody
         let digest = SHA256.hash(data: Array(bytes[(colon + 1)...]))
-        // swift-crypto compares digests in constant time; both comparisons are always made.
+        // swift-crypto compares digests in constant time. Both comparisons are always made.
         let isMaster = digest == app.masterDigest
         let isApp = digest == app.secretDigest
         guard known != nil, isMaster || isApp else { return nil }
@@ -90,7 +91,8 @@ struct Authenticator: Sendable {
             channel = id
         }
         if let nonce = headers[.airshipNonce], let timestamp = headers[.airshipTimestamp] {
-            // The parts are joined by colons: with one inside, a channel's signature would pass for one that has no channel.
+            // Refuse a colon, because colons join the signed parts. A signature
+            // for a channel could otherwise pass as one without a channel.
             guard !nonce.isEmpty, !nonce.utf8.contains(UInt8(ascii: ":")) else { return nil }
             let parts = [key] + (headers[.airshipChannel].map { [$0] } ?? []) + [nonce, timestamp]
             guard let code = Base64.decode(value),
@@ -108,7 +110,7 @@ struct Authenticator: Sendable {
 }
 
 extension Access {
-    /// `channel`, `contact`: those that the path names, if it names one.
+    /// Whether the credential opens a call. `channel` and `contact` are those that the path names, if it names one.
     func admits(_ credential: Credential, channel: ChannelID?, contact: ContactID? = nil) -> Bool {
         switch (self, credential) {
         case (.anyone, _): true
@@ -125,7 +127,7 @@ extension Access {
     }
 }
 
-// Header names, most of them the SDK's; HTTP compares names without case.
+// Header names, most of them the SDK's. HTTP compares names without case.
 extension HTTPField.Name {
     static let airshipAppKey = constant("X-UA-Appkey")
     static let airshipChannel = constant("X-UA-Channel-ID")

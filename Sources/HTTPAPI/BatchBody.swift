@@ -2,29 +2,38 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// The SDK's batch update of one channel. An entry that is malformed does not hold up the others: the SDK keeps a batch that
-/// was answered with a 4xx and sends it again with the next one. So all that can be applied is, and the answer names the rest.
+/// The SDK's batch update of one channel.
+///
+/// A malformed entry does not block the others. The SDK keeps a batch that got a 4xx and sends it again with the next
+/// one. So the gateway applies every entry that it can, and the response names the rest.
 struct BatchBody: Sendable {
     enum Update: Sendable, Hashable {
         case set(ActivityName, Registration)
         case remove(ActivityName, Removal)
-        /// Nil removes it.
+        /// Sets the start token. Nil removes it.
         case startToken(attributesType: String, PushToken?, at: Int64)
     }
 
-    /// Entries of `live_activities` in one call. The SDK sends a handful; each costs at least one round trip to Redis.
+    /// The most entries of `live_activities` in one call. The SDK sends a few,
+    /// and each costs at least one round trip to Redis.
     static let maximumUpdates = 1_000
-    /// Problems that are kept and shown; the others are counted.
+    /// The most problems that are kept and shown. The rest are only counted.
     static let maximumProblems = 100
 
     var tags: TagChange?
-    /// In the order they were sent.
+    /// In the order in which the SDK sent them.
     var updates: [Update] = []
     private(set) var problems: [JSONError] = []
     private(set) var problemCount = 0
     private var tagsValue: JSONValue?
 
-    /// `attributes` and `subscription_lists` are accepted and ignored. `catchesUp`: the app's default; the SDK has no word for it.
+    /// Reads a batch. `attributes` and `subscription_lists` are accepted and ignored.
+    ///
+    /// - Parameters:
+    ///   - bytes: the body.
+    ///   - channel: the channel that the batch is for.
+    ///   - catchesUp: the app's default, because the SDK has no field for it.
+    /// - Throws: if the body as a whole cannot be read.
     init(_ bytes: [UInt8], channel: ChannelID, catchesUp: Bool = false) throws(JSONError) {
         let body = try JSONDocument(bytes).root.object()
         tagsValue = body["tags"]
@@ -55,7 +64,7 @@ struct BatchBody: Sendable {
         }
     }
 
-    /// The channel would have had more tags than it may.
+    /// Notes that the change would give the channel more tags than it may have.
     mutating func note(tooManyTags limit: Int) {
         guard let tagsValue else { return }
         note(tagsValue.error("would give the channel more than \(limit) tags: it keeps those that it has"))
@@ -105,9 +114,9 @@ struct BatchBody: Sendable {
     }
 }
 
-/// Epoch milliseconds in a body.
+/// Reads epoch milliseconds from a body.
 enum EpochMilliseconds {
-    /// 2001 to 2286, as with seconds; seconds are recognized and said.
+    /// Accepts 13 digits: the years 2001 to 2286. For a value in seconds the error says so.
     static func read(_ value: JSONValue) throws(JSONError) -> Int64 {
         let milliseconds = try value.integer()
         guard (1_000_000_000_000...9_999_999_999_999).contains(milliseconds) else {
@@ -120,7 +129,12 @@ enum EpochMilliseconds {
         return milliseconds
     }
 
-    /// When an activity started, or starts: one that is scheduled may be ahead of `time` (epoch ms), which the error calls `what`.
+    /// Reads the time at which an activity started or will start.
+    ///
+    /// - Parameters:
+    ///   - value: epoch milliseconds. A scheduled activity may start up to 30 days after `time`.
+    ///   - time: epoch milliseconds.
+    ///   - what: the name of `time` in the error.
     static func start(_ value: JSONValue, after time: Int64, _ what: String) throws(JSONError) -> Int64 {
         let milliseconds = try read(value)
         guard milliseconds <= time + Registration.mostAhead else {

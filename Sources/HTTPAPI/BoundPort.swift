@@ -4,12 +4,13 @@ import Synchronization
 
 /// A service that listens.
 public protocol ListeningService: Service {
-    /// The port that is listened on; waits until there is one. Nil if it ended without binding.
+    /// Waits until the service listens, and returns its port. Nil if the service ended without binding.
     func boundPort() async -> Int?
 }
 
 extension Logger {
-    /// For Hummingbird, which tells at `info` that it begins and ends: whoever runs the service says so.
+    /// A logger for Hummingbird, without its `info` lines about start and end.
+    /// The caller of the service logs those itself.
     var quietAtInfo: Logger {
         var logger = self
         if logLevel == .info { logger.logLevel = .notice }
@@ -17,7 +18,7 @@ extension Logger {
     }
 }
 
-/// The port that a server listens on, once it is known.
+/// The port that a server listens on. Others can wait for it.
 final class BoundPort: Sendable {
     private enum State {
         case waiting([CheckedContinuation<Int?, Never>])
@@ -26,7 +27,7 @@ final class BoundPort: Sendable {
 
     private let state = Mutex(State.waiting([]))
 
-    /// Waits until there is one. Nil if the server ended without.
+    /// Waits for the port. Nil if the server ended without one.
     func port() async -> Int? {
         await withCheckedContinuation { continuation in
             let settled: Int?? = state.withLock { state in
@@ -41,7 +42,7 @@ final class BoundPort: Sendable {
         }
     }
 
-    /// The first call counts.
+    /// Sets the port. Only the first call has an effect.
     func settle(_ port: Int?) {
         let waiting: [CheckedContinuation<Int?, Never>] = state.withLock { state in
             guard case .waiting(let waiting) = state else { return [] }

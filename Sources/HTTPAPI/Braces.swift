@@ -1,9 +1,14 @@
 import StrictJSON
 
-/// Airship's templates (`{{first_name}}`) in what a device shows. Lamplighter fills in none, so they would be shown as they are.
+/// Finds Airship's templates (`{{first_name}}`) in the text that a device shows.
+/// Lamplighter does not fill them in, so the device would show the braces.
 enum Braces {
-    /// `areTemplates`: the request asks for templates to be filled in; then braces are a 400. Otherwise a warning: an app may
-    /// mean them as they are.
+    /// Refuses or warns of two opening braces in a row.
+    ///
+    /// - Parameters:
+    ///   - activity: the object `live_activity`.
+    ///   - areTemplates: the request asks for templates to be filled in, so braces are a 400.
+    ///   - warnings: receives a warning otherwise, because an app may really mean braces.
     static func check(
         _ activity: JSONObject, areTemplates: Bool, warnings: inout [String]
     ) throws(JSONError) {
@@ -16,7 +21,8 @@ enum Braces {
         }
     }
 
-    /// Two opening braces in a row, each written as it is or as `\u007b`. Outside of strings JSON has none.
+    /// Whether the text holds two opening braces in a row, each as itself or as
+    /// `\u007b`. JSON has none outside of strings.
     static func contains(_ text: ArraySlice<UInt8>) -> Bool {
         var isOpen = false
         var rest = text
@@ -24,13 +30,13 @@ enum Braces {
             let length = byte == UInt8(ascii: "{") ? 1 : escapeLength(rest)
             if length > 0, isOpen { return true }
             isOpen = length > 0
-            // An escape is passed as a whole, so that the second backslash of `\\` begins none.
+            // Skip the whole escape. Otherwise the second backslash of `\\` would seem to begin another one.
             rest = rest.dropFirst(length > 0 ? length : byte == UInt8(ascii: "\\") ? 2 : 1)
         }
         return false
     }
 
-    /// 6 if the text begins with `\u007b`, in either case of its last letter; else 0.
+    /// 6 if the text begins with `\u007b` (its last letter in either case), else 0.
     private static func escapeLength(_ text: ArraySlice<UInt8>) -> Int {
         let start = Array(text.prefix(6))
         guard start.count == 6, start.dropLast().elementsEqual(#"\u007"#.utf8), start[5] | 0x20 == UInt8(ascii: "b")

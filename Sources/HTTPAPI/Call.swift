@@ -2,22 +2,22 @@ import HTTPTypes
 import LiveActivity
 import StrictJSON
 
-/// One authenticated request on its way through its handler.
+/// One authenticated request, as its handler sees it.
 struct Call: Sendable {
-    /// Also the `operation_id` of an error's answer and the log's `operation`.
+    /// Also the `operation_id` of an error response and the log's `operation`.
     let operation: String
     let endpoint: Endpoint
-    /// Of the path, decoded.
+    /// Decoded parameters of the path.
     let parameters: [String: String]
     let query: [String: String]
     let headers: HTTPFields
-    /// `http://host:port` as the caller addressed this gateway, for links; empty if it cannot be told.
+    /// `http://host:port` as the caller addressed this gateway, used for links. Empty if the request does not tell.
     let origin: String
     let app: GatewayApp
     let tokens: DeviceTokens
     let credential: Credential
     let body: IncomingBody
-    /// Epoch milliseconds of arrival.
+    /// Epoch milliseconds at which the request arrived.
     let now: Int64
 
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
@@ -26,7 +26,7 @@ struct Call: Sendable {
         try identified("name") { text throws(IdentifierError) in try ActivityName(text) }
     }
 
-    /// Where the start tokens of the path's attributes type are registered.
+    /// The place where the start tokens of the path's attributes type are registered.
     func startTokens() throws(APIError) -> ActivityName {
         try identified("attributes_type") { text throws(IdentifierError) in
             try checkAttributesType(text)
@@ -38,7 +38,7 @@ struct Call: Sendable {
         try identified("channel") { text throws(IdentifierError) in try ChannelID(text) }
     }
 
-    /// The channel that the caller speaks for: the SDK's own, or the one that a server names in a header.
+    /// The channel that the caller acts for: the SDK's own, or the one that a server names in a header.
     func actingChannel() throws(APIError) -> ChannelID {
         switch credential {
         case .device(let channel), .signed(.some(let channel)), .contact(_, let channel): return channel

@@ -1,14 +1,15 @@
 import LiveActivity
 import Synchronization
 
-/// What callers hold at once, counted against limits: requests in work, bodies on their way and their bytes. Each kind of
-/// caller has limits of its own, so that devices cannot shut out publishers, and where several apps are served, each has at
-/// most half of them, so that one app cannot shut out the others.
+/// Limits what callers use at the same time: running requests, bodies that are being received, and the bytes of bodies.
+///
+/// Each kind of caller has its own limits, so that devices cannot block publishers. Where several apps are served, each
+/// app has at most half of each limit, so that one app cannot block the others.
 final class Capacity: Sendable {
-    /// Who holds it, by credential.
+    /// The kind of caller, by credential.
     enum Caller: Sendable, Hashable, CaseIterable {
         case master, app, device
-        /// `/readyz` and `/metrics`, which ask Redis for anybody.
+        /// Callers of `/readyz` and `/metrics`. These ask Redis and need no secret.
         case anyone
 
         init(_ credential: Credential) {
@@ -25,22 +26,26 @@ final class Capacity: Sendable {
         case requests, bodies, bytes
     }
 
-    /// Bodies on their way for each request that may be in work: slow ones wait here, where they cost little.
+    /// The most bodies in transit for each request that may run. A slow body waits here, where it costs little.
     static let bodiesPerRequest = 4
 
     private struct Holder: Hashable {
         var caller: Caller
-        /// Nil: all apps together.
+        /// Nil stands for all apps together.
         var app: AppKey?
     }
 
-    /// By caller, then by good.
+    /// By caller, then by `Good`.
     private let limits: [Caller: [Int]]
     private let isShared: Bool
     private let held = Mutex<[Holder: [Int]]>([:])
 
-    /// - Parameter requests: that may be in work at once.
-    /// - Parameter bytes: of the bodies that one kind of caller may have in memory.
+    /// Sets the limits.
+    ///
+    /// - Parameters:
+    ///   - requests: the most requests of each kind of caller that may run at once.
+    ///   - bytes: the most bytes of bodies in memory for one kind of caller.
+    ///   - apps: how many apps are served.
     init(requests: [Caller: Int], bytes: Int, apps: Int) {
         limits = requests.mapValues { [max(1, $0), max(1, $0) * Self.bodiesPerRequest, bytes] }
         isShared = apps > 1
@@ -74,7 +79,7 @@ final class Capacity: Sendable {
 
     private static let nothing = [0, 0, 0]
 
-    /// What one request holds; gives it back at its end.
+    /// The share that one request uses. The request gives it back at its end.
     final class Holding: Sendable {
         private let capacity: Capacity
         private let caller: Caller

@@ -2,17 +2,17 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// What the calls about channels carry. Fields that Lamplighter has no use for are accepted and left alone.
+/// Bodies of the calls about channels. Fields that Lamplighter does not use are accepted and ignored.
 enum ChannelBody {
     struct Registration: Sendable, Hashable {
         var tags: TagChange
-        /// Nil leaves it as it is.
+        /// Nil leaves the named user as it is.
         var namedUser: String?
-        /// Nil: the body does not say. The SDK says so when it changes.
+        /// Nil if the body does not say. The SDK says so when the value changes.
         var hasIOS18: Bool?
     }
 
-    /// Tags of one group in one call, and groups, as Airship has it; and tags of the list that a channel registers with.
+    /// Airship's limits: tags of one group in one call, groups in one call, and tags in the list of a channel.
     static let maximumTags = 100
     static let maximumGroups = 100
     static let maximumDeviceTags = 1_000
@@ -22,7 +22,7 @@ enum ChannelBody {
         let channel = try JSONDocument(bytes).root.object().required("channel").object()
         if let type = channel["device_type"] { try iosOnly(type) }
         var registration = Registration(tags: TagChange(), namedUser: nil)
-        // Without `set_tags` the list is for information, as Airship has it.
+        // In Airship's API the list is only informative without `set_tags`.
         if let set = channel["set_tags"], try set.bool() {
             let tags = try channel["tags"].map { value throws(JSONError) in
                 try strings(value, atMost: maximumDeviceTags)
@@ -40,8 +40,11 @@ enum ChannelBody {
         return registration
     }
 
-    /// `{"add":{"group":["tag"]},"remove":{…},"set":{…}}`, each key optional. They are applied in the order set, add, remove.
-    /// - Parameter isFromDevice: the SDK merges what it has not sent yet, so one group may stand in several keys.
+    /// `{"add":{"group":["tag"]},"remove":{…},"set":{…}}`, each key optional.
+    /// They are applied in the order set, add, remove.
+    /// - Parameter object: the object with these keys.
+    /// - Parameter isFromDevice: one group may then stand in several keys,
+    ///   because the SDK merges changes that it has not sent yet.
     static func tags(_ object: JSONObject, isFromDevice: Bool = false) throws(JSONError) -> TagChange {
         var change = TagChange()
         if let add = object["add"] { change.add = try groups(add) }
@@ -66,8 +69,9 @@ enum ChannelBody {
     private static let iosAudience = ["ios_channel", "channel"]
     private static let foreignAudience = ["android_channel", "amazon_channel"]
 
-    /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`. Channels of other platforms beside are
-    /// left alone, with a warning.
+    /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`.
+    ///
+    /// Channels of other platforms in the audience are ignored with a warning.
     static func tagRequest(_ bytes: [UInt8]) throws(JSONError) -> TagRequest {
         let body = try JSONDocument(bytes).root.object()
         try body.refuseUnknownKeys(known: ["audience", "add", "remove", "set"])

@@ -2,18 +2,19 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// What Airship's SDK sends about contacts.
+/// Bodies that Airship's SDK sends about contacts.
 enum ContactBody {
     enum Action: Sendable, Hashable {
-        /// Whose channel is it?
+        /// Asks which contact the channel belongs to.
         case resolve
         case identify(namedUser: String)
         /// The user signed out.
         case reset
     }
 
-    /// `{"device_info":{"device_type":"ios"},"action":{"type":"identify","named_user_id":"user-7","contact_id":…}}`. The contact
-    /// ids that the SDK tells are its own guesses: they are not read.
+    /// `{"device_info":{"device_type":"ios"},"action":{"type":"identify","named_user_id":"user-7","contact_id":…}}`
+    ///
+    /// The gateway does not read the SDK's contact ids, because they are the SDK's own guesses.
     static func action(_ bytes: [UInt8]) throws(JSONError) -> Action {
         let action = try JSONDocument(bytes).root.object().required("action").object()
         let type = try action.required("type")
@@ -26,7 +27,7 @@ enum ContactBody {
         }
     }
 
-    /// `{"tags":{"add":…,"remove":…,"set":…}}`; `attributes`, `subscription_lists` and `associate` have no effect.
+    /// `{"tags":{"add":…,"remove":…,"set":…}}`. `attributes`, `subscription_lists` and `associate` have no effect.
     static func update(_ bytes: [UInt8]) throws(JSONError) -> TagChange {
         let body = try JSONDocument(bytes).root.object()
         guard let tags = body["tags"], tags.kind != .null else { return TagChange() }

@@ -1,21 +1,23 @@
 import Crypto
 import LiveActivity
 
-/// What Airship's SDK calls the user behind a channel. Nothing is stored: the id is derived from the named user, or from the
-/// channel if it has none. So every gateway gives the same id, and the channels of one user have one contact.
+/// The id by which Airship's SDK knows the user behind a channel.
+///
+/// Nothing is stored. The id is derived from the named user, or from the channel if there is no named user. So every
+/// gateway gives the same id, and the channels of one user have one contact.
 struct ContactID: Sendable, Hashable, CustomStringConvertible {
     let uuid: UUIDBytes
 
     init(of app: AppKey, namedUser: String) { self.init(app, "user", namedUser) }
     init(of app: AppKey, anonymous channel: ChannelID) { self.init(app, "channel", channel.description) }
 
-    /// Reads the form in paths and tokens, in either case.
+    /// Reads the form that paths and tokens use, in either case.
     init?(_ text: some StringProtocol) {
         guard let uuid = UUIDBytes(text) else { return nil }
         self.uuid = uuid
     }
 
-    /// A UUID of version 8 (RFC 9562): the first 122 bits of a digest that belong to no other version.
+    /// Makes a UUID of version 8 (RFC 9562) from the first 16 bytes of a digest, with the version and variant bits set.
     private init(_ app: AppKey, _ kind: String, _ value: String) {
         let text = ["lamplighter contact 1", app.rawValue, kind, value].joined(separator: "\u{0}")
         guard let digest = UUIDBytes(bytes: Array(SHA256.hash(data: Array(text.utf8))).prefix(16)) else {

@@ -2,10 +2,12 @@ import Crypto
 import LiveActivity
 import StrictJSON
 
-/// Tokens that the SDK fetches for its channel and sends with later calls: JWTs signed with HMAC-SHA256 under a key derived
-/// from the master secret, which no device has. Stateless: every gateway of the deployment makes and reads them alike.
+/// Tokens that the SDK fetches for its channel and sends with later calls.
+///
+/// They are JWTs signed with HMAC-SHA256. The key is derived from the master secret, which no device has. No token is
+/// stored, and every gateway of the deployment makes and reads the same ones.
 struct DeviceTokens: Sendable {
-    /// One hour. The SDK reads `expires_in` as milliseconds, and fetches anew in the last 30 s and after any 401.
+    /// One hour. The SDK reads `expires_in` as milliseconds. It fetches a new token in the last 30 s and after any 401.
     static let lifetimeMilliseconds: Int64 = 3_600_000
 
     private static let header = Base64.encodeURL(#"{"alg":"HS256","typ":"JWT"}"#.utf8)
@@ -20,7 +22,7 @@ struct DeviceTokens: Sendable {
         audience = app.key.rawValue
     }
 
-    /// `contact`: the token opens the calls about this contact, and not those about the channel.
+    /// Makes a token. With `contact` it opens the calls about this contact, but not those about the channel.
     func token(for channel: ChannelID, contact: ContactID? = nil, now: Int64) -> String {
         var claims: JSON = [
             "aud": .string(audience), "sub": .string(channel.description), "iat": .integer(now / 1_000),
@@ -36,7 +38,8 @@ struct DeviceTokens: Sendable {
         var contact: ContactID?
     }
 
-    /// Nil unless the token is ours, of this app and not expired. The signature is checked before anything is read.
+    /// Nil unless we issued the token for this app and it has not expired. The
+    /// signature is checked before any claim is read.
     func holder(of token: some StringProtocol, now: Int64) -> Holder? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == Self.header, let code = Base64.decodeURL(parts[2]),

@@ -1,6 +1,6 @@
 import LiveActivity
 
-/// What a call does; one handler each.
+/// The kinds of calls. Each has one handler.
 enum Operation: Sendable, Hashable, CaseIterable {
     case publish, validate, pushLedger, cancelPush
     case createChannel, updateChannel, channelBatch, tagChannels, associate, disassociate, deviceToken
@@ -14,11 +14,11 @@ enum Operation: Sendable, Hashable, CaseIterable {
     case createSchedules, listSchedules, schedule, replaceSchedule, cancelSchedule
     case health, readiness, metrics
 
-    /// Bodies of any length, which are applied as they arrive.
+    /// Whether the body may have any length. Such a body is applied as it arrives.
     var streamsBody: Bool { self == .bulkTrack || self == .bulkStartTokens }
 }
 
-/// Who may call.
+/// The callers that a call admits.
 enum Access: Sendable, Hashable {
     case anyone
     case master
@@ -26,22 +26,22 @@ enum Access: Sendable, Hashable {
     case server
     /// App or master secret, or the SDK for the channel that the path names (parameter `channel`).
     case channel
-    /// App or master secret, or a request that the SDK signed before it had a channel.
+    /// App or master secret, or a request that the SDK signed, with or without a channel.
     case newChannel
-    /// A request that the SDK signed for the channel in its header, or the app secret.
+    /// App or master secret, or a request that the SDK signed for the channel in its header.
     case signedChannel
-    /// The SDK for the contact that the path names (parameter `contact`), or the app secret.
+    /// App or master secret, or the SDK for the contact that the path names (parameter `contact`).
     case contact
 }
 
 /// One method at one path.
 struct Endpoint: Sendable {
     var method: String
-    /// `/api/push/{id}`: shown in logs, metrics and docs.
+    /// A pattern such as `/api/push/{id}`, shown in logs, metrics and docs.
     var pattern: String
     var operation: Operation
     var access: Access
-    /// Whether answers carry Airship's media type.
+    /// Whether responses carry Airship's media type.
     var isAirship: Bool
     let segments: [Segment]
 
@@ -61,7 +61,7 @@ struct Endpoint: Sendable {
         }
     }
 
-    /// Whether a handler may read a body of bounded length.
+    /// Whether the call has a body of bounded length.
     var readsBody: Bool { !["GET", "DELETE"].contains(method) && !operation.streamsBody }
 
     var answerType: String { isAirship ? Answer.airshipType : Answer.jsonType }
@@ -118,20 +118,24 @@ struct Endpoint: Sendable {
     ]
 }
 
-/// Where a request belongs: a pure function of method and path.
+/// The route of a request: a pure function of method and path.
 enum RouteMatch: Sendable {
     case found(Endpoint, parameters: [String: String])
     case methodNotAllowed([String])
-    /// A call of Airship's that is not served.
+    /// A call of Airship's API that Lamplighter does not serve.
     case unserved(UnservedPath)
     case notFound
     /// A path component is not percent-encoded UTF-8.
     case malformed
 
-    /// `path` as it came, still percent-encoded, so that a name may hold `%2F`. One slash at the end is allowed, except
-    /// where no secret is needed.
+    /// Finds the route of a request.
+    ///
+    /// - Parameters:
+    ///   - method: the HTTP method.
+    ///   - path: the path as received, still percent-encoded, so that a name may hold
+    ///     `%2F`. One slash at the end is allowed, except where no secret is needed.
     init(method: String, path: Substring) {
-        // By bytes: a path may hold UTF-8 that is not percent-encoded.
+        // Split by bytes, because a path may hold UTF-8 that is not percent-encoded.
         var parts = path.parts(between: UInt8(ascii: "/"))
         guard parts.first?.isEmpty == true else {
             self = .notFound
@@ -156,13 +160,13 @@ enum RouteMatch: Sendable {
             self = unserved.map(Self.unserved) ?? .notFound
             return
         }
-        // What needs no secret is found in one spelling only: proxies keep it inside by its path.
+        // Accept one spelling only for paths that need no secret, because proxies block these by their path.
         guard first.access != .anyone || path == first.pattern[...] else {
             self = .notFound
             return
         }
         let candidates = Endpoint.all.filter { $0.pattern == first.pattern }
-        // HEAD is GET without the body.
+        // HEAD is GET without the body of the response.
         let wanted = method == "HEAD" ? "GET" : method
         guard let endpoint = candidates.first(where: { $0.method == wanted }) else {
             if let unserved {

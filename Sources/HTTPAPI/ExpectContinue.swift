@@ -3,7 +3,7 @@ import Hummingbird
 import LiveActivity
 
 extension Request {
-    /// A body that will be refused for its announced size is not asked for.
+    /// Whether to send 100 Continue. It is not sent for a body that will be refused because of its announced size.
     func expectsContinue(maximumBodyBytes: Int) -> Bool {
         guard headers[.expect]?.lowercased() == "100-continue" else { return false }
         let announced = headers[.contentLength].flatMap { Int($0) } ?? 0

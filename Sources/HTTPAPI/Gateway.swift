@@ -7,8 +7,10 @@ public import PrometheusText
 import ServiceLifecycle
 public import Store
 
-/// The HTTP server: binds when it is run, answers until graceful shutdown, then lets requests in work finish. Keeps nothing
-/// that a restart would miss: all state is in Redis.
+/// The HTTP server.
+///
+/// It binds when it is run and answers until graceful shutdown. Then it lets
+/// running requests finish. All state is in Redis, so a restart loses nothing.
 public final class Gateway: ListeningService {
     private let configuration: GatewayConfiguration
     private let store: Store
@@ -17,7 +19,14 @@ public final class Gateway: ListeningService {
     private let clock: @Sendable () -> Int64
     private let binding = BoundPort()
 
-    /// `registry` is what `/metrics` renders; bootstrap `MetricsSystem` with the same one to show other parts' numbers too.
+    /// Makes a gateway on Redis's clock.
+    ///
+    /// - Parameters:
+    ///   - configuration: apps, address and limits.
+    ///   - store: the store in Redis.
+    ///   - registry: the metrics that `/metrics` renders. Bootstrap
+    ///     `MetricsSystem` with the same one to show other metrics too.
+    ///   - logger: receives the access log.
     public convenience init(
         _ configuration: GatewayConfiguration, store: Store, registry: PrometheusRegistry = PrometheusRegistry(),
         logger: Logger
@@ -25,7 +34,7 @@ public final class Gateway: ListeningService {
         self.init(configuration, store: store, registry: registry, logger: logger, clock: store.time.now)
     }
 
-    /// `clock`: epoch milliseconds, in place of Redis's time.
+    /// Makes a gateway on another clock. `clock` returns epoch milliseconds and takes the place of Redis's time.
     init(
         _ configuration: GatewayConfiguration, store: Store, registry: PrometheusRegistry, logger: Logger,
         clock: @escaping @Sendable () -> Int64
@@ -61,7 +70,7 @@ public final class Gateway: ListeningService {
         var applicationConfiguration = ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port), serverName: "lamplighter", backlog: 1_024)
         applicationConfiguration.availableConnectionsDelegate = MaximumAvailableConnections(connections)
-        // So that not even the first registration is dated by this machine.
+        // Measure first, so that even the first registration is dated by Redis's clock and not by this machine's.
         try? await store.time.measure()
         let application = Application(
             responder: responder,
@@ -87,7 +96,7 @@ private struct ClockKeeper: Service {
 
     func run() async {
         while !Task.isCancelled, !Task.isShuttingDownGracefully {
-            // Redis is away: the last measurement goes on to serve.
+            // If Redis cannot be reached, the last measurement stays in use.
             try? await time.measure()
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: ServerTime.interval) }
         }

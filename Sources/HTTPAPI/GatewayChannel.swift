@@ -5,11 +5,11 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// One connection: Hummingbird's HTTP/1.1 with handlers and limits of our own.
+/// One connection: Hummingbird's HTTP/1.1 with our own handlers and limits.
 struct GatewayChannel: ServerChildChannel {
     typealias Value = HTTP1Channel.Value
 
-    /// Bytes that are read from the socket at once.
+    /// The most bytes of one read from the socket.
     private static let receiveBuffer = 16 << 10
 
     let http: HTTP1Channel
@@ -48,8 +48,10 @@ struct GatewayChannel: ServerChildChannel {
 }
 
 extension HTTPServerBuilder {
-    /// HTTP/1.1 that answers `Expect: 100-continue`, which curl sends before a large body and otherwise waits a second for.
-    /// A body that will be refused for its announced size is not asked for.
+    /// HTTP/1.1 that answers `Expect: 100-continue`.
+    ///
+    /// curl sends that header before a large body and otherwise waits for a second. A
+    /// body that will be refused because of its announced size gets no 100 Continue.
     static func http1(
         maximumBodyBytes: Int, addresses: AddressLimit, configuration: HTTP1Channel.Configuration
     ) -> HTTPServerBuilder {

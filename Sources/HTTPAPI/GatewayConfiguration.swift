@@ -4,18 +4,19 @@ public import Store
 /// One app that the gateway serves.
 public struct GatewayApp: Sendable {
     public var key: AppKey
-    /// What devices, and servers acting for one device, authenticate with.
+    /// The secret of devices, and of servers that act for one device.
     public var secret: String
-    /// What publishers authenticate with.
+    /// The secret of publishers.
     public var masterSecret: String
     public var bundleID: String
-    /// Seconds to the `stale_date` of starts and updates that give none; nil: they get none.
+    /// Seconds to the `stale_date` of starts and updates that have none. Nil leaves them without one.
     public var staleAfter: Int?
-    /// How long its pushes without `options.expiry` are tried; events that are not here have their own default.
+    /// The time for which pushes without `options.expiry` are tried. An event
+    /// that is absent here has the default of its kind.
     public var lives: [ActivityEvent: Duration] = [:]
-    /// So long after their start its cards are ended; nil: only when somebody publishes an end.
+    /// The age at which the app's cards are ended automatically. Nil: only a published end ends them.
     public var endAfter: Duration?
-    /// What a registration that does not say gets for `options.catch_up`.
+    /// The value of `options.catch_up` for a registration that does not give one.
     public var catchesUp = false
 
     public init(key: AppKey, secret: String, masterSecret: String, bundleID: String) {
@@ -28,42 +29,49 @@ public struct GatewayApp: Sendable {
 
 public struct GatewayConfiguration: Sendable {
     public var host: String
-    /// 0 = any free port; `Gateway.boundPort()` tells which.
+    /// 0 picks any free port. `Gateway.boundPort()` tells which.
     public var port: Int
     public var apps: [GatewayApp]
-    /// The address at which devices reach the gateway, without a slash at the end; nil: the SDK's remote config is not served.
+    /// The address at which devices reach the gateway, without a slash at its
+    /// end. If nil, the SDK's remote config is not served.
     public var publicURL: String?
-    /// Of every request body but the bulk call's, which is streamed. Larger: 413, before it is read.
+    /// The most bytes of a request body. A larger one gets a 413 before it is
+    /// read. The bulk call is exempt because it is streamed.
     public var maximumBodyBytes = 1 << 20
-    /// Requests of publishers in work at once; past it 503 with `Retry-After`.
+    /// The most requests of publishers that run at once. The next one gets a 503 with `Retry-After`.
     public var maximumRequests = 512
-    /// The same with the app secret, and from devices; nil: half as many as of publishers. Each counts for itself.
+    /// The same for requests with the app secret, and for those of devices. Nil
+    /// means half of `maximumRequests` for each.
     public var maximumAppRequests: Int?
     public var maximumDeviceRequests: Int?
-    /// Bytes of request bodies in memory, for each of the three.
+    /// The most bytes of request bodies in memory, for each of the three kinds of callers.
     public var maximumBodyMemory = 64 << 20
-    /// Accepted, unfinished work of one app, and of all together, in entries of its queues (`QueueBounds`): past it 429 with
-    /// `Retry-After`, but for pushes that replace one that waits.
+    /// The most accepted, unfinished work of one app and of all apps together,
+    /// in entries of the queues (`QueueBounds`).
+    ///
+    /// Above the limit a publish gets a 429 with `Retry-After`, except if it supersedes a push that waits.
     public var maximumQueue = 100_000
     public var maximumQueueTotal = 500_000
-    /// The workers' own, for a word in the answer to who goes past it.
+    /// The workers' budget, used to warn a publisher that goes above it.
     public var budget = HighBudget()
-    /// A start token that was last reported longer ago is shown as stale.
+    /// A start token is shown as stale if its last report is older than this.
     public var startTokensStaleAfter: Duration = .seconds(48 * 3_600)
-    /// Open connections; more wait in the kernel's backlog. Lowered at start to what the open-files limit leaves room for.
+    /// The most open connections. Others wait in the kernel's backlog. The
+    /// gateway lowers this at start to what the open-files limit allows.
     public var maximumConnections = 4_096
-    /// Those of one client address; more are closed at once. 0 = any number.
+    /// The most connections of one client address. Further ones are closed at once. 0 means no limit.
     public var maximumConnectionsPerAddress = 1_024
-    /// A connection on which nothing arrives for this long, between or inside requests, is closed.
+    /// A connection is closed if nothing arrives for this long, between or inside requests.
     public var idleTimeout: Duration = .seconds(60)
-    /// From the end of the head to the end of the body (not of the bulk call); past it the connection is closed.
+    /// The time from the end of the head to the end of the body. After it the
+    /// connection is closed. The bulk call is exempt.
     public var readTimeout: Duration = .seconds(30)
-    /// A connection whose peer takes nothing of its answers for this long is closed.
+    /// A connection is closed if its peer reads nothing of a response for this long.
     public var writeTimeout: Duration = .seconds(30)
-    /// Named in the `Server` header, `/healthz` and the log.
+    /// Shown in the `Server` header, in `/healthz` and in the log.
     public var version = "dev"
 
-    /// What asks Redis and needs no secret: `/readyz` and `/metrics`.
+    /// The limit for `/readyz` and `/metrics`, because they ask Redis and need no secret.
     private static let openRequests = 16
 
     var capacity: Capacity {

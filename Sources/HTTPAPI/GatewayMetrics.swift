@@ -3,7 +3,7 @@ import Metrics
 import PrometheusText
 import Store
 
-/// The gateway's numbers. Labels are route patterns, app keys and fixed words: a caller cannot make new series.
+/// The gateway's metrics. Labels are route patterns, app keys and fixed words, so a caller cannot make new series.
 struct GatewayMetrics: Sendable {
     private let registry: PrometheusRegistry
 
@@ -45,7 +45,7 @@ struct GatewayMetrics: Sendable {
         }
     }
 
-    /// Every kind of every app has a series, 1 while its alarm stands.
+    /// Sets one series for each kind of alarm and each app: 1 while the alarm is raised, else 0.
     func record(_ alarms: [Alarm], of apps: [AppKey]) {
         let raised = Set(alarms.map { [$0.app.rawValue, $0.kind.rawValue] })
         for app in apps {
@@ -64,7 +64,7 @@ struct GatewayMetrics: Sendable {
         gauge("lamplighter.dead_letters", [("app", app.rawValue)]).set(pushes)
     }
 
-    /// Of all workers: Redis has the counts.
+    /// Counts of all workers together, read from Redis.
     func broadcasts(_ app: AppKey, _ counts: [BroadcastEvent: Int]) {
         for (event, count) in counts {
             registry.set(

@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 import StrictJSON
 
-/// Hummingbird's view of a request: it lends us the channel, for deadlines on the body.
+/// Hummingbird's context of a request. It gives us the connection's channel, for deadlines on the body.
 struct GatewayContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
@@ -16,8 +16,9 @@ struct GatewayContext: RequestContext {
     }
 }
 
-/// Every request's way: route, authenticate, read the body, take a place, handle, answer, count, log. Never throws: each outcome is an
-/// answer in the API's own form.
+/// Handles every request: route, authenticate, read the body, reserve capacity, run the handler, count, log.
+///
+/// It never throws. Each outcome is a response in the API's own form.
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 
@@ -29,7 +30,7 @@ struct GatewayResponder: HTTPResponder {
     let configuration: GatewayConfiguration
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
-    /// Limits the log lines of wrong credentials, because anybody can send them.
+    /// Limits the log lines about wrong credentials, because anybody can send these.
     let refusals = LogAllowance(burst: 100, perSecond: 10)
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
@@ -85,7 +86,7 @@ struct GatewayResponder: HTTPResponder {
         guard let query = target.query else { throw .parameter("query", "must be percent-encoded UTF-8") }
         let holding = capacity.holding(.init(credential), app.app.key)
         defer { holding.giveBackAll() }
-        // A body may take its time: it has no place yet that another request could use.
+        // Read the body before the request reserves its place: a slow body must not block other requests.
         if endpoint.readsBody { try await body.read(holding) }
         guard holding.take(.requests) else { throw .busy("requests in work") }
         metrics.inFlight(1)
@@ -112,7 +113,7 @@ struct GatewayResponder: HTTPResponder {
         return try await handlers.performOpen(operation)
     }
 
-    /// A proxy in front that ends TLS says so.
+    /// The address by which the caller reached this gateway. A proxy that ends TLS says so in `X-Forwarded-Proto`.
     private static func origin(_ request: Request) -> String {
         guard let authority = request.head.authority, !authority.isEmpty,
             authority.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !Array(#"/\?#@"<>"#.utf8).contains($0) })
@@ -121,10 +122,10 @@ struct GatewayResponder: HTTPResponder {
         return "\(isSecure ? "https" : "http")://\(authority)"
     }
 
-    /// Path and query of a request, still encoded, and the route they lead to.
+    /// Path and query of a request, still encoded, and the route that they lead to.
     private struct Target {
         let match: RouteMatch
-        /// Nil if it cannot be decoded.
+        /// Nil if the query cannot be decoded.
         let query: [String: String]?
 
         init(_ request: Request) {

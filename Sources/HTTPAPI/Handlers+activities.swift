@@ -3,7 +3,7 @@ import Store
 import StrictJSON
 
 extension Handlers {
-    /// Names of one page of `GET /api/activities`.
+    /// How many names one page of `GET /api/activities` holds.
     static let defaultPage = 100
     static let maximumPage = 1_000
 
@@ -14,7 +14,7 @@ extension Handlers {
                 call.app.key, prefix: call.query["prefix"] ?? "", after: call.query["after"], limit: limit)
         }
         var body: JSON = ["ok": true, "activities": .array(names.map { ["name": .string($0.rawValue)] })]
-        // A full page may be the last one: the next is empty then.
+        // A full page may be the last one. The next page is empty then.
         if names.count == limit, let last = names.last { body.append("next", .string(last.rawValue)) }
         return Answer(200, body)
     }
@@ -51,7 +51,9 @@ extension Handlers {
 
     // MARK: Of an activity, and of start tokens
 
-    /// - Parameter place: an activity's name, or where start tokens are registered.
+    /// Stores one registration.
+    /// - Parameter registration: the channel and its token.
+    /// - Parameter place: an activity's name, or the place where start tokens are registered.
     func register(
         _ registration: Registration, in place: ActivityName, _ call: Call
     ) async throws(APIError) -> Answer {
@@ -73,9 +75,10 @@ extension Handlers {
         return .empty
     }
 
-    /// Reads lines as they arrive and applies them a batch at a time, so memory is one batch whatever the length. Each line
-    /// can be applied again, so after a failure the whole body may be sent once more.
-    /// - Parameter place: an activity's name, or where start tokens are registered.
+    /// Reads lines as they arrive and applies them batch by batch, so memory holds one batch whatever the length.
+    ///
+    /// Applying a line twice does no harm, so after a failure the caller may send the whole body once more.
+    /// - Parameter place: an activity's name, or the place where start tokens are registered.
     func bulkTrack(_ call: Call, place: ActivityName) async throws(APIError) -> Answer {
         var bulk = BulkTrack(name: place, app: call.app, now: call.now)
         do throws(APIError) {
@@ -111,16 +114,17 @@ extension Handlers {
 }
 
 extension ActivityName {
-    /// As metrics name a registration that was stored there.
+    /// The label that metrics use for a registration that was stored here.
     fileprivate var storedOutcome: String { startTokensType == nil ? "stored" : "start_token" }
 }
 
-/// Where a bulk call stands.
+/// The progress of one bulk call.
 struct BulkTrack {
-    /// Longest line: a token of 512 bytes is 1,024 digits, a channel 128 bytes; the rest is room for escapes.
+    /// The longest line: a token of 512 bytes is 1,024 digits, a channel has up
+    /// to 128 bytes. The rest is room for escapes.
     static let maximumLineBytes = 8 << 10
     static let batchSize = 1_000
-    /// Rejections listed in the answer; all are counted.
+    /// The most rejections that the response lists. All of them are counted.
     static let maximumListed = 1_000
 
     let name: ActivityName
@@ -147,7 +151,7 @@ struct BulkTrack {
 
     var isFull: Bool { batch.count >= Self.batchSize }
 
-    /// Lines are counted from 1; empty ones are passed over.
+    /// Reads one line. Lines are counted from 1, and empty lines are skipped.
     mutating func take(_ text: LineReader.Line) {
         line += 1
         switch text {
@@ -175,7 +179,8 @@ struct BulkTrack {
         if rejected.count < Self.maximumListed { rejected.append(["line": .integer(line), "error": .string(problem)]) }
     }
 
-    /// `accepted` counts what was stored and what was older than what stood there (`stale`).
+    /// `accepted` counts the lines that were applied. `stale` of them changed
+    /// nothing, because the stored registration is newer.
     var counts: [JSON.Member] {
         [
             JSON.Member("accepted", .integer(accepted)), JSON.Member("stale", .integer(stale)),

@@ -2,8 +2,10 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// Broadcast channels that names own. A gateway signs nothing: it writes down what is wanted, workers make it so at APNs, and
-/// the caller waits for that as long as it likes.
+/// The broadcast channels of names.
+///
+/// A gateway does not call APNs. It records the wanted state, workers create or
+/// delete the channel at APNs, and the caller waits for that as long as it asked to.
 extension Handlers {
     static let defaultWait = 10
     static let maximumWait = 30
@@ -78,7 +80,7 @@ extension Handlers {
         try await storing { () throws(StoreError) in try await store.broadcasts.channel(call.app.key, name) }
     }
 
-    /// The channel as it is once `isSettled`, or when `wait` seconds are over.
+    /// Reads the channel until `isSettled` is true or `wait` seconds are over, and returns it.
     private func poll(
         _ call: Call, _ name: ActivityName, for wait: Int, until isSettled: (BroadcastChannel?) -> Bool
     ) async throws(APIError) -> BroadcastChannel? {
@@ -87,7 +89,7 @@ extension Handlers {
         while true {
             let channel = try await broadcastChannel(call, name)
             if isSettled(channel) || clock.now >= end { return channel }
-            // Cancelled: the connection is gone, and nobody reads the answer.
+            // The task was cancelled because the connection closed, so no one reads the response.
             do { try await clock.sleep(for: .milliseconds(200)) } catch { return channel }
         }
     }
@@ -108,7 +110,7 @@ extension Handlers {
 }
 
 extension Call {
-    /// Seconds that the caller waits for APNs.
+    /// The seconds that the caller waits for APNs.
     fileprivate func wait() throws(APIError) -> Int {
         guard let text = query["wait"] else { return Handlers.defaultWait }
         guard let seconds = Int(text), (0...Handlers.maximumWait).contains(seconds) else {

@@ -14,7 +14,7 @@ extension Handlers {
         return answer
     }
 
-    /// A channel that is not known here is created: devices keep their ids when they are pointed at another server.
+    /// Creates a channel that is not known here, because devices keep their ids when an app moves to another server.
     func updateChannel(_ call: Call) async throws(APIError) -> Answer {
         let channel = try call.channel()
         try await register(channel, call)
@@ -33,7 +33,7 @@ extension Handlers {
         }
     }
 
-    /// Applies what can be applied, in order; each step can be repeated, so a 503 in the middle loses nothing.
+    /// Applies every entry that it can, in order. Each step can be repeated, so a 503 in the middle loses nothing.
     func channelBatch(_ call: Call) async throws(APIError) -> Answer {
         let channel = try call.channel()
         let bytes = call.body.collect()
@@ -59,7 +59,8 @@ extension Handlers {
             JSON.Member("problems", .array(batch.problems.map { .string($0.description) })),
             JSON.Member("problem_count", .integer(batch.problemCount)),
         ]
-        // The SDK would keep the bad entry in every later batch: only a 2xx takes it out of its queue.
+        // Return a 2xx: the SDK removes a batch from its queue only then, and
+        // would repeat the bad entry in every later batch.
         if call.credential.isDevice {
             return Answer(
                 200, .object([JSON.Member("ok", true)] + details),
@@ -124,7 +125,8 @@ extension Handlers {
         return Answer(200, ["ok": true], type: Answer.airshipType)
     }
 
-    /// A token for the channel that the request was signed for. `expires_in` is milliseconds: so the SDK reads it.
+    /// A token for the channel that the request was signed for. `expires_in` is
+    /// in milliseconds, because the SDK reads it so.
     func deviceToken(_ call: Call) throws(APIError) -> Answer {
         let channel = try call.actingChannel()
         return Answer(

@@ -3,11 +3,15 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// Contacts and remote config: what Airship's SDK asks for before it updates its channel. Read in urbanairship/ios-library:
-/// ContactAPIClient, ContactManager, DefaultAirshipContact, RemoteDataAPIClient, RemoteConfig.
+/// Contacts and remote config, which Airship's SDK asks for before it updates its channel.
+///
+/// Sources in urbanairship/ios-library: ContactAPIClient, ContactManager,
+/// DefaultAirshipContact, RemoteDataAPIClient, RemoteConfig.
 extension Handlers {
-    /// Older than every operation that waits in the SDK. When a `resolve` brings a new contact id, the SDK drops the operations
-    /// from before this date. An `identify` from the first launch is older than the channel, and must not be dropped.
+    /// A date before every operation that waits in the SDK.
+    ///
+    /// When a `resolve` brings a new contact id, the SDK drops the operations from before this date. An `identify` from
+    /// the first launch is older than the channel, and the SDK must not drop it.
     private static let longAssociated = "1970-01-01T00:00:00"
 
     func identifyContact(_ call: Call) async throws(APIError) -> Answer {
@@ -41,7 +45,7 @@ extension Handlers {
             ], type: Answer.airshipType)
     }
 
-    /// A contact's tags are put on the channel that sends them: a device acts for itself only.
+    /// Puts a contact's tags on the channel that sends them, because a device acts only for itself.
     func updateContact(_ call: Call) async throws(APIError) -> Answer {
         let channel = try call.actingChannel()
         guard ContactID(call.parameter("contact")) != nil else { throw .parameter("contact", "must be a UUID") }
@@ -53,7 +57,7 @@ extension Handlers {
         return Answer(200, ["ok": true], type: Answer.airshipType)
     }
 
-    /// The addresses that the SDK is to call: this gateway, for everything. Only the SDK reads it.
+    /// Tells the SDK which addresses to call: this gateway, for everything. Only the SDK reads it.
     func remoteData(_ call: Call) throws(APIError) -> Answer {
         guard call.parameter("app_key") == call.app.key.rawValue else { throw .notFound }
         guard let url = configuration.publicURL else {
@@ -80,14 +84,17 @@ extension Handlers {
 
 /// The remote config of Airship's SDK.
 enum RemoteConfig {
-    // The SDK stores the date of the config. The config is sent in full each time, so one date is enough.
+    // The SDK stores the date of the config. The gateway always sends the whole config, so one date is enough.
     static let timestamp = "2026-01-01T00:00:00"
     static let lastModified = "Thu, 01 Jan 2026 00:00:00 GMT"
-    /// Milliseconds. The SDK resolves its contact before it updates its channel, unless the last time is this recent. One day
-    /// instead of the SDK's ten minutes: nothing here depends on the answer.
+    /// Milliseconds: one day instead of the SDK's ten minutes.
+    ///
+    /// The SDK resolves its contact before it updates its channel, unless the
+    /// last time is this recent. Nothing here depends on the response.
     static let resolveAge: Int64 = 86_400_000
 
-    /// `analytics_url` names this gateway too: without it the SDK would send its analytics to Airship.
+    /// The remote config. `analytics_url` is this gateway too, because the SDK
+    /// would otherwise send its analytics to Airship.
     static func data(url: String) -> JSON {
         [
             "airship_config": [

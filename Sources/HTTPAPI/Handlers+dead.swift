@@ -2,7 +2,7 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// What pushes gave up.
+/// Calls about dead letters.
 extension Handlers {
     func listDead(_ call: Call) async throws(APIError) -> Answer {
         let limit = try call.limit()
@@ -19,7 +19,7 @@ extension Handlers {
         var body: JSON = [
             "ok": true, "total": .integer(total), "dead": .array(letters.map { .object($0.members) }),
         ]
-        // A full page may be the last one: the next is empty then.
+        // A full page may be the last one. The next page is empty then.
         if letters.count == limit, let last = letters.last { body.append("next", .string(last.push.description)) }
         return Answer(200, body)
     }
@@ -66,7 +66,7 @@ extension Handlers {
 }
 
 extension Call {
-    /// `limit` of a list's page.
+    /// The query parameter `limit` of a list's page.
     func limit() throws(APIError) -> Int {
         guard let text = query["limit"] else { return Handlers.defaultPage }
         guard let number = Int(text), (1...Handlers.maximumPage).contains(number) else {

@@ -2,16 +2,18 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// What the publisher of a name that nobody follows is told: it may be misspelt.
+/// Hints for the publisher of a name that has no followers, because the name may be misspelt.
 extension Handlers {
-    /// Names of one request that are looked at closely.
+    /// The most names of one request that get a hint.
     private static let mostHints = 3
-    /// Names that are shown as perhaps meant, and how many near ones are asked about.
+    /// The most names that a hint suggests, and the most similar names whose followers are checked.
     private static let mostNames = 3
     private static let mostNear = 12
 
-    /// Pushes to names that nobody follows, by their places. A start begins a name: it is none of them. Never fails: what
-    /// cannot be told is not told.
+    /// Pushes to names that have no followers, with their positions in the body.
+    ///
+    /// A name that has a start in the same body is left out, because the start creates
+    /// its cards. The call never fails: if Redis does not answer, there are no hints.
     func unfollowed(_ pushes: [PublishBody.Push], _ call: Call) async -> [(position: Int?, name: ActivityName)] {
         let begun = pushes.filter { $0.publish.event == .start }.map(\.publish.name)
         var names: [ActivityName] = []

@@ -6,8 +6,10 @@ import Store
 import StrictJSON
 
 extension Handlers {
-    /// 202 only when Redis has every push of the body. Kill -9 between two pushes of an array: the caller has no answer;
-    /// with an Idempotency-Key a repetition completes the array under the same ids.
+    /// Answers 202 only when Redis has every push of the body.
+    ///
+    /// After kill -9 between two pushes of an array the caller has no response. With an Idempotency-Key the caller can
+    /// repeat the request, which completes the array under the same ids.
     func publish(_ call: Call) async throws(APIError) -> Answer {
         let key = try idempotencyKey(call)
         let bytes = call.body.collect()
@@ -26,7 +28,7 @@ extension Handlers {
             ids = reserved
         }
         try await rememberTypes(pushes, call)
-        // Beside the commit, on the same connection: a hint must not make a publish slower.
+        // Look this up while the pushes are committed: a hint must not make a publish slower.
         async let missing = unfollowed(pushes, call)
         for (position, push) in pushes.enumerated() {
             try await accept(push, ids: ids, isRepeatable: key != nil, position: position, call)
@@ -39,7 +41,8 @@ extension Handlers {
         return Answer(202, body, warnings: warnings, hints: hints, type: Answer.airshipType)
     }
 
-    /// Updates that will go out at priority 5, as far as can be told now: it is counted when they are taken up.
+    /// Warns of updates that will go out at priority 5. This is an estimate,
+    /// because a worker counts the budget when it begins the push.
     private func budgetWarnings(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) -> [String] {
         guard configuration.budget.perHour > 0 else { return [] }
         var warnings: [String] = []
@@ -57,7 +60,7 @@ extension Handlers {
         return warnings
     }
 
-    /// A dry run: the same checks, nothing written.
+    /// A dry run: the same checks, but nothing is written.
     func validate(_ call: Call) async throws(APIError) -> Answer {
         let bytes = call.body.collect()
         let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
@@ -67,7 +70,8 @@ extension Handlers {
         return Answer(200, ["ok": true], warnings: warnings, type: Answer.airshipType)
     }
 
-    /// A payload of 4,097 to 5,120 bytes goes to a broadcast channel alone.
+    /// Accepts a payload of 4,097 to 5,120 bytes only for a name with a
+    /// broadcast channel, and warns that it goes only there.
     func checkSizes(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) -> [String] {
         var warnings: [String] = []
         for push in pushes {
@@ -107,7 +111,7 @@ extension Handlers {
             metrics.published(
                 app, outcome: error.status == 429 ? "queue_full" : error.status == 409 ? "conflict" : "failed")
             guard ids.count > 1 else { throw error }
-            // Of an array: which one it was, and what stands.
+            // For an array, name the push that failed and list those that were accepted.
             var named = error
             named.message = "[\(position)]: \(error.message)"
             let path = named.details.map { "[\(position)].\($0.path)" } ?? "[\(position)]"

@@ -10,7 +10,7 @@ extension Handlers {
         return Answer(200, ledger.json)
     }
 
-    /// What is sent stays sent; the ledger afterwards says how much that was.
+    /// Cancels what is not yet sent. The ledger in the response tells how much was sent before.
     func cancelPush(_ call: Call) async throws(APIError) -> Answer {
         let id = try call.pushID()
         let ledger = try await storing { () throws(StoreError) in

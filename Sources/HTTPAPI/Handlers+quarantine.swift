@@ -2,7 +2,7 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// What the prune guard holds back.
+/// Calls about tokens that the prune guard put into quarantine.
 extension Handlers {
     func listQuarantine(_ call: Call) async throws(APIError) -> Answer {
         let limit = try call.limit()
@@ -16,7 +16,8 @@ extension Handlers {
             200, ["ok": true, "total_names": .integer(total), "names": .array(names.map(\.json))])
     }
 
-    /// Body: `{"name"?}`, or `{"attributes_type"}` for start tokens; without either, or without a body, every name of the app.
+    /// Releases tokens. Body: `{"name"?}`, or `{"attributes_type"}` for start
+    /// tokens. Without these, every name of the app.
     func releaseQuarantine(_ call: Call) async throws(APIError) -> Answer {
         let name = try await quarantinedName(call)
         let result = try await storing { () throws(StoreError) in

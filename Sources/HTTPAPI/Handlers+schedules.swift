@@ -6,10 +6,11 @@ import Store
 import StrictJSON
 
 extension Handlers {
-    /// Schedules of one page of `GET /api/schedules`.
+    /// The most schedules of one page of `GET /api/schedules`.
     static let maximumSchedules = 100
 
-    /// 201 only when Redis has every schedule of the body. With an Idempotency-Key a repetition answers the same ids.
+    /// Answers 201 only when Redis has every schedule of the body. A repetition
+    /// with the same Idempotency-Key gets the same ids.
     func createSchedules(_ call: Call) async throws(APIError) -> Answer {
         let key = try idempotencyKey(call)
         let bytes = call.body.collect()
@@ -29,7 +30,7 @@ extension Handlers {
         }
         for (id, body) in zip(ids, bodies) {
             guard let past = body.past else { continue }
-            // A repetition may come after the time.
+            // A repetition is allowed to come after the scheduled time.
             let known = try await storing { () throws(StoreError) in
                 try await store.schedules.find(call.app.key, id) != nil
             }
@@ -53,7 +54,7 @@ extension Handlers {
         return Answer(201, Self.json(schedules, call), warnings: warnings, type: Answer.airshipType)
     }
 
-    /// The whole schedule anew, under its id, as long as it waits: a part alone cannot be given, as with Airship.
+    /// Replaces a whole waiting schedule and keeps its id. As in Airship's API, a part of it cannot be replaced.
     func replaceSchedule(_ call: Call) async throws(APIError) -> Answer {
         let id = try scheduleID(call)
         let body = try ScheduleBody.parseOne(
@@ -80,14 +81,14 @@ extension Handlers {
         }
     }
 
-    /// With the life of its app's pushes, which counts from its acceptance.
+    /// Adds the life that the app sets for this event. It counts from the push's acceptance.
     func lasting(_ publish: Publish, _ call: Call) -> Publish {
         var publish = publish
         publish.life = call.app.lives[publish.event]
         return publish
     }
 
-    /// Those that wait, the earliest first.
+    /// The waiting schedules, the earliest first.
     func listSchedules(_ call: Call) async throws(APIError) -> Answer {
         var limit = Self.maximumSchedules
         if let text = call.query["limit"] {
@@ -140,16 +141,16 @@ extension Handlers {
         }
     }
 
-    /// A push's ledger, whether it waits for its time or was committed.
+    /// The ledger of a push, whether it waits for its time or was committed.
     func ledger(_ app: AppKey, _ id: PushID) async throws(StoreError) -> Ledger? {
         if let ledger = try await store.pushes.ledger(app, id) { return ledger }
         guard let schedule = try await store.schedules.find(app, id) else { return nil }
         if let ledger = schedule.ledger { return ledger }
-        // Committed between the two questions.
+        // The push was committed between the two lookups.
         return try await store.pushes.ledger(app, id)
     }
 
-    /// Cancels a push, whether it waits for its time or was committed, and gives its ledger.
+    /// Cancels a push, whether it waits for its time or was committed, and returns its ledger.
     func cancelled(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Ledger? {
         if let ledger = try await store.pushes.cancel(app, id, now: now) { return ledger }
         guard let cancellation = try await store.schedules.cancel(app, id, now: now) else { return nil }

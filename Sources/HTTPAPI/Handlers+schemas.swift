@@ -4,7 +4,7 @@ import Store
 import StrictJSON
 
 extension Handlers {
-    /// As `checkShapes`, for a dry run, which does without Redis if it must.
+    /// Like `checkShapes`, but for a dry run, which also works without Redis.
     func checkShapesIfPossible(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) -> [String] {
         do throws(APIError) {
             return try await checkShapes(pushes, call)
@@ -14,8 +14,12 @@ extension Handlers {
         }
     }
 
-    /// Compares content states and attributes with what is registered for their type. A start names its type; another
-    /// push's is the one remembered for its name, or else the one whose names fit. Returns warnings.
+    /// Compares content states and attributes with the schemas of their attributes type.
+    ///
+    /// A start names its type. Other pushes have the type that is remembered
+    /// for their name, or else the type whose names fit.
+    ///
+    /// - Returns: warnings.
     func checkShapes(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) -> [String] {
         let app = call.app.key
         let page = try await storing { () throws(StoreError) in try await schemas.page(app) }
@@ -49,7 +53,7 @@ extension Handlers {
                 message: "\(offence.message) (schema of \(type))", path: offence.path, location: offence.location))
     }
 
-    /// A name is of the type that its last start named.
+    /// Remembers for each name the type that its last start gave.
     func rememberTypes(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) {
         for push in pushes {
             guard let type = push.publish.attributesType else { continue }
@@ -59,7 +63,7 @@ extension Handlers {
         }
     }
 
-    /// `PUT /api/activities/{name}` `{"attributes_type": …}`; null forgets it.
+    /// `PUT /api/activities/{name}` `{"attributes_type": …}`. Null forgets the type.
     func describeActivity(_ call: Call) async throws(APIError) -> Answer {
         let name = try call.name()
         let bytes = call.body.collect()
@@ -86,7 +90,7 @@ extension Handlers {
         return Answer(200, ["ok": true, "schemas": .array(schemas)])
     }
 
-    /// The document as it was put.
+    /// Returns the document exactly as it was put.
     func schema(_ call: Call) async throws(APIError) -> Answer {
         let type = call.parameter("attributes_type")
         let document = try await storing { () throws(StoreError) in

@@ -2,7 +2,8 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// Push-to-start tokens: of an attributes type on a channel, not of an activity. The SDK reports them in its batch.
+/// Push-to-start tokens. They belong to an attributes type on a channel, not to
+/// an activity. The SDK reports them in its batch.
 extension Handlers {
     func startTokens(_ call: Call) async throws(APIError) -> Answer {
         let place = try call.startTokens()

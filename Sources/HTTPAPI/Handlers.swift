@@ -4,7 +4,7 @@ import PrometheusText
 import Store
 import StrictJSON
 
-/// One method per operation; the others are in `Handlers+….swift`.
+/// One method per operation. The other methods are in `Handlers+….swift`.
 struct Handlers: Sendable {
     let store: Store
     let configuration: GatewayConfiguration
@@ -63,7 +63,7 @@ struct Handlers: Sendable {
         }
     }
 
-    /// What needs no app: called before authentication.
+    /// Handles calls that need no app. It runs before authentication.
     func performOpen(_ operation: Operation) async throws(APIError) -> Answer {
         switch operation {
         case .health: return Answer(200, ["ok": true, "version": .string(configuration.version)])
@@ -74,7 +74,8 @@ struct Handlers: Sendable {
         }
     }
 
-    /// Queue depths and alarms are asked for at each scrape; without Redis the process's own numbers still come.
+    /// Reads queue depths and alarms from Redis at each scrape. Without Redis
+    /// the process still reports its own metrics.
     private func prometheus() async -> Answer {
         let apps = configuration.apps.map(\.key)
         if let depths = try? await store.queue.depth(apps) {

@@ -4,12 +4,14 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// The body of one request: received at most once, within its limits. When a request is refused before its body was read, the
-/// rest of it is either small and thrown away, or the connection is closed a moment after the answer.
+/// The body of one request, received at most once and within its limits.
+///
+/// If a request is refused before its body was read, a small rest is read and
+/// dropped. Otherwise the connection is closed a moment after the response.
 final class IncomingBody: Sendable {
-    /// A refused request's body up to this size is read and dropped, so that the connection can be used again.
+    /// The most bytes of a refused request's body that are read and dropped, so that the connection can be used again.
     static let drainedBytes = 64 << 10
-    /// Between an early answer and the closing of its connection: time for the answer to arrive before the reset.
+    /// The time between an early response and closing its connection, so that the response arrives before the reset.
     static let linger: TimeAmount = .seconds(5)
 
     private let body: RequestBody
@@ -17,17 +19,17 @@ final class IncomingBody: Sendable {
     private let limit: Int
     private let timeout: TimeAmount
     private let hasEncoding: Bool
-    /// Nil: chunked, of unknown length.
+    /// Nil for a chunked body, whose length is unknown.
     private let announced: Int?
     private let state = Mutex(State())
 
     private struct State {
-        /// Hummingbird's body can be iterated once; a second time ends the process.
+        /// Guards against a second iteration, because Hummingbird ends the process then.
         var isBegun = false
         var isRead = false
         var isLate = false
         var bytes = 0
-        /// The whole, once it was read.
+        /// The whole body, after it was read.
         var whole: [UInt8] = []
     }
 
@@ -41,14 +43,15 @@ final class IncomingBody: Sendable {
         hasEncoding = !["", "identity"].contains((request.headers[.contentEncoding] ?? "").lowercased())
     }
 
-    /// Bytes read so far.
+    /// Bytes that were read so far.
     var bytesRead: Int { state.withLock { $0.bytes } }
 
-    /// The whole body; empty for a call whose body is not read.
+    /// The whole body. Empty for a call whose body is not read.
     func collect() -> [UInt8] { state.withLock { $0.whole } }
 
-    /// Receives the whole body. 413 if it is too large, 408 if it takes too long, 503 if too much is on its way.
+    /// Receives the whole body.
     /// - Parameter holding: counts bodies while they are received, and their bytes until the request ends.
+    /// - Throws: 413 if the body is too large, 408 if it takes too long, 503 if too many bodies are in transit.
     func read(_ holding: Capacity.Holding) async throws(APIError) {
         try checkEncoding()
         guard announced ?? 0 <= limit else { throw .bodyTooLarge(limit: limit) }
@@ -77,7 +80,7 @@ final class IncomingBody: Sendable {
         }
     }
 
-    /// On the channel's event loop. Closing the input ends the receiving; the answer can still go out.
+    /// Runs on the channel's event loop. Closing only the input ends the receiving, so the response can still be sent.
     private func scheduleDeadline() -> Scheduled<Void> {
         let channel = self.channel
         return channel.eventLoop.scheduleTask(in: timeout) { [weak self] in
@@ -94,7 +97,7 @@ final class IncomingBody: Sendable {
         return APIError(400, "The request body is not framed as its header fields say.")
     }
 
-    /// Hands on the body part by part as it arrives, without a limit of its size.
+    /// Passes on the body part by part as it arrives, without a limit of its size.
     func stream(_ take: (ByteBufferView) async throws(APIError) -> Void) async throws(APIError) {
         try checkEncoding()
         begin()
@@ -111,7 +114,7 @@ final class IncomingBody: Sendable {
         markRead()
     }
 
-    /// To be called with every answer. True if the connection cannot be used again.
+    /// Must be called with every response. True if the connection cannot be used again.
     func finish() async -> Bool {
         let state = state.withLock { $0 }
         if state.isRead || announced == 0 { return false }

@@ -1,6 +1,6 @@
-/// Points in time as this interface writes and reads them. Epoch milliseconds inside.
+/// Points in time as the API writes and reads them. Inside they are epoch milliseconds.
 enum Instant {
-    /// `2026-11-21T18:00:00.123Z`
+    /// Writes the form `2026-11-21T18:00:00.123Z`.
     static func text(_ milliseconds: Int64) -> String {
         let (days, inDay) = floorDivide(milliseconds, 86_400_000)
         let (year, month, day) = civil(days)
@@ -10,11 +10,13 @@ enum Instant {
             + "\(pad(seconds / 3_600, 2)):\(pad(seconds / 60 % 60, 2)):\(pad(seconds % 60, 2)).\(pad(fraction, 3))Z"
     }
 
-    /// `2026-11-21T18:00:00`: Airship's form, UTC without a zone, without what is less than a second.
+    /// Writes Airship's form `2026-11-21T18:00:00`: UTC without a zone, in whole seconds.
     static func plainText(_ milliseconds: Int64) -> String { String(text(milliseconds).dropLast(5)) }
 
-    /// `2026-11-21T18:00:00` in UTC, with or without a fraction, and with or without a zone at its end: `Z` or an offset
-    /// such as `+01:00`. A space may stand for the `T`. Nil for anything else.
+    /// Reads `2026-11-21T18:00:00`, in UTC if no zone follows.
+    ///
+    /// A fraction may follow, and then `Z` or an offset such as `+01:00`. A
+    /// space may stand for the `T`. Nil for anything else.
     static func parse(_ text: some StringProtocol) -> Int64? {
         var bytes = Array(text.utf8)
         var offset: Int64 = 0
@@ -54,7 +56,7 @@ enum Instant {
         return ((days * 24 + hour) * 60 + minute - offset) * 60_000 + second * 1_000 + fraction
     }
 
-    /// `01:00`, `0100` or `01`; less than a day.
+    /// Reads `01:00`, `0100` or `01`, less than a day, as minutes.
     private static func minutes(_ offset: ArraySlice<UInt8>) -> Int64? {
         let digits = offset.filter { $0 != UInt8(ascii: ":") }
         let isWhole =
@@ -69,7 +71,7 @@ enum Instant {
     }
 
     // Days since 1970-01-01 in the proleptic Gregorian calendar, in eras of 400 years that begin on 1 March.
-    // http://howardhinnant.github.io/date_algorithms.html
+    // Source: http://howardhinnant.github.io/date_algorithms.html
     private static func daysFromCivil(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let (era, yearOfEra) = floorDivide(month <= 2 ? year - 1 : year, 400)
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1

@@ -2,13 +2,14 @@ import APNsWire
 import LiveActivity
 import StrictJSON
 
-/// `notification.ios.live_activity`.
+/// The object `notification.ios.live_activity`.
 enum LiveActivityBody {
-    /// A publisher's clock may be ahead of ours by this many seconds: a timestamp from the future would make devices drop
-    /// every later push until it has come.
+    /// The most seconds that a publisher's clock may be ahead of ours.
+    ///
+    /// After a timestamp from the future, devices would drop every later push until that time has come.
     static let maximumLead: Int64 = 300
 
-    /// What Apple lets an ended activity stay on the lock screen, seconds.
+    /// The most seconds for which Apple keeps an ended activity on the lock screen.
     static let maximumLinger = 4 * 3_600
 
     struct Parsed {
@@ -24,7 +25,7 @@ enum LiveActivityBody {
         "alert", "attributes_type", "attributes",
     ]
 
-    /// `now` in epoch seconds.
+    /// Reads one Live Activity. `now` is in epoch seconds.
     static func parse(
         _ value: JSONValue, audience: Audience, options: PublishOptions, now: Int64, staleAfter: Int?,
         warnings: inout [String]
@@ -50,7 +51,8 @@ enum LiveActivityBody {
             throw body.missing("alert", "is required for event start")
         }
         try attributes(body, event: event, into: &publish)
-        // A clock that was never set must not end the process; Redis settles the time in any case.
+        // Clamp to the valid range: a clock that was never set must not crash
+        // the process. Redis's time is used in the end.
         let time = max(publish.timestamp ?? Int(now), Payload.timestampRange.lowerBound)
         let payload = Payload(publish, timestamp: time).bytes
         let oversize = payload.count > Payload.maximumBytes ? tooLarge(payload.count, body) : nil
@@ -106,7 +108,7 @@ enum LiveActivityBody {
             publish.staleDate = seconds
         }
         if let dismissal = body["dismissal_date"] {
-            // Apple takes any time in the past for "now"; 0 is what people write.
+            // Apple takes any time in the past as "now", and many publishers write 0.
             let isZero = try dismissal.integer() == 0
             publish.dismissalDate = isZero ? 0 : try EpochSeconds.read(dismissal)
             if publish.event != .end { warnings.append("\(dismissal.path) has an effect with event end only") }
@@ -137,7 +139,7 @@ enum LiveActivityBody {
     }
 
     private static func tooLarge(_ size: Int, _ body: JSONObject) -> JSONError {
-        // The largest part is the one to cut.
+        // Report the largest part, because that is the one to shorten.
         let parts = ["content_state", "attributes", "alert"].compactMap { body[$0] }
         let culprit = parts.max { $0.raw.count < $1.raw.count } ?? body.value
         return culprit.error(
@@ -146,7 +148,7 @@ enum LiveActivityBody {
     }
 }
 
-/// Reads a string by the rule of an identifier of the domain.
+/// Reads a string as an identifier of the domain.
 func identifier<Value>(
     _ value: JSONValue, _ make: (String) throws(IdentifierError) -> Value
 ) throws(JSONError) -> Value {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets so many lines of one kind into the log, and counts those that it leaves out: strangers must not fill a disk.
+/// Limits the log lines of one kind and counts those it leaves out, so that strangers cannot fill a disk.
 final class LogAllowance: Sendable {
     private struct State {
         var allowed: Double
@@ -18,7 +18,7 @@ final class LogAllowance: Sendable {
         state = Mutex(State(allowed: Double(burst), updated: now))
     }
 
-    /// Lines left out since the last one that was written; nil if this one is to be left out too.
+    /// The number of lines left out since the last one that was written. Nil if this line is to be left out too.
     func take(now: ContinuousClock.Instant = .now) -> Int? {
         state.withLock { state in
             let elapsed = state.updated.duration(to: now)

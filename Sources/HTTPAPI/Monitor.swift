@@ -8,8 +8,9 @@ import ServiceLifecycle
 public import Store
 import StrictJSON
 
-/// The HTTP server of a process that has no API of its own, a worker: `/healthz`, `/readyz` and `/metrics` as the gateway has
-/// them, without credentials, and nothing else.
+/// The HTTP server of a worker, which has no API of its own.
+///
+/// It serves `/healthz`, `/readyz` and `/metrics` like the gateway, without credentials, and nothing else.
 public final class Monitor: ListeningService {
     private let host: String
     private let port: Int
@@ -20,7 +21,14 @@ public final class Monitor: ListeningService {
     private let logger: Logger
     private let binding = BoundPort()
 
-    /// `port` 0 picks a free one. `registry` is what `/metrics` renders.
+    /// - Parameters:
+    ///   - host: the address to listen on.
+    ///   - port: 0 picks a free one.
+    ///   - apps: their alarms are part of `/readyz`.
+    ///   - store: is asked by `/readyz`.
+    ///   - registry: the metrics that `/metrics` renders.
+    ///   - version: shown in `/healthz`.
+    ///   - logger: receives the server's lines.
     public init(
         host: String, port: Int, apps: [AppKey], store: Store, registry: PrometheusRegistry, version: String,
         logger: Logger
@@ -38,7 +46,7 @@ public final class Monitor: ListeningService {
 
     public func run() async throws {
         defer { binding.settle(nil) }
-        // Enough for anybody who watches; a crowd is none of them.
+        // 256 connections are enough for scrapers and probes.
         var configuration = ApplicationConfiguration(
             address: .hostname(host, port: port), serverName: "lamplighter", backlog: 64)
         configuration.availableConnectionsDelegate = MaximumAvailableConnections(256)
@@ -48,7 +56,7 @@ public final class Monitor: ListeningService {
                 maximumBodyBytes: 1_024, addresses: AddressLimit(0),
                 configuration: .init(
                     additionalChannelHandlers: [StalledReaderHandler(timeout: .seconds(10))],
-                    // Whoever says nothing must not keep an orchestrator from asking.
+                    // Close silent connections soon, so that they cannot block the probes of an orchestrator.
                     idleTimeout: .seconds(5))),
             configuration: configuration,
             onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },

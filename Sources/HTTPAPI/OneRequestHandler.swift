@@ -2,18 +2,18 @@ import NIOCore
 
 /// Gives the HTTP decoder a connection's bytes in small parts, and none while a complete request waits for its answer.
 ///
-/// The decoder reads all that it gets: a full receive buffer of small requests would be some 1,600 heads in memory, on
-/// every connection of a stranger. Bytes that wait here stop the reading of the socket, so what a client sends ahead
-/// stays in the kernel's buffers.
+/// The decoder reads everything that it gets. A full receive buffer of small requests would become some 1,600 heads in
+/// memory, on every connection of a stranger. While bytes wait in this handler, it stops reading the socket. So
+/// requests that a client sends ahead stay in the kernel's buffers.
 ///
-/// On the channel's event loop, as `RequestFormHandler`, which tells how far the requests are.
+/// Runs on the channel's event loop, like `RequestFormHandler`, which reports the progress of requests to it.
 final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
-    /// Bytes that are decoded at once between bodies: at most some 60 heads.
+    /// The most bytes that are decoded at once outside of bodies: some 60 heads.
     static let partBytes = 1_024
 
     private var context: ChannelHandlerContext?
@@ -21,14 +21,14 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isFeeding = false
     private var isReadWanted = false
     private var isInputClosed = false
-    /// Complete requests without an answer. Negative: an answer came before its request was complete.
+    /// Complete requests without a response. Negative if a response came before its request was complete.
     private var unanswered = 0
-    /// Of a body whose length was announced: it can be decoded in one part.
+    /// Bytes left of a body whose length was announced. They can be decoded in one part.
     private var bodyLeft = 0
 
     // MARK: What RequestFormHandler saw
 
-    /// - Parameter bodyBytes: as announced; 0 if there is no body or its length is not known.
+    /// - Parameter bodyBytes: the announced length. 0 if there is no body or its length is unknown.
     func requestBegan(bodyBytes: Int) { bodyLeft = max(0, bodyBytes) }
     func bodyArrived(_ bytes: Int) { bodyLeft = max(0, bodyLeft - bytes) }
 
@@ -40,7 +40,7 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func requestAnswered() {
         unanswered -= 1
         guard unanswered <= 0, held.readableBytes > 0 || isReadWanted || isInputClosed, let context else { return }
-        // Not in the middle of the answer's writing.
+        // Wait until the current write of the response has returned.
         context.eventLoop.assumeIsolated().execute { self.resume() }
     }
 
@@ -64,7 +64,7 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The end of the input comes behind the bytes before it.
+        // Report the end of the input only after the bytes before it.
         if held.readableBytes > 0, case ChannelEvent.inputClosed? = event as? ChannelEvent {
             isInputClosed = true
         } else {
@@ -96,7 +96,7 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
             guard let part = held.readSlice(length: count) else { break }
             context.fireChannelRead(wrapInboundOut(part))
         }
-        // Frees the memory behind the parts.
+        // Frees the memory of the parts.
         if held.readableBytes == 0 { held = ByteBuffer() }
     }
 }

@@ -6,12 +6,12 @@
     import Darwin
 #endif
 
-/// A connection is a file descriptor, and a server that runs out of them stops accepting for good.
+/// The process's limit of file descriptors. A server that runs out of them stops accepting connections for good.
 enum OpenFiles {
-    /// For Redis, logs, event loops and what else the process opens.
+    /// Descriptors kept free for Redis, logs, event loops and other files of the process.
     static let reserve = 128
 
-    /// Raises the soft limit as far as the hard one allows, and says how many connections it has room for.
+    /// Raises the soft limit as far as the hard limit allows, and returns how many connections fit.
     static func connectionLimit(wanted: Int) -> Int {
         var limit = rlimit()
         #if canImport(Glibc)

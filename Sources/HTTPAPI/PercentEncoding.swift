@@ -2,7 +2,7 @@ import LiveActivity
 
 /// RFC 3986 percent-encoding of path components and query values.
 enum PercentEncoding {
-    /// Nil for a broken escape or bytes that are not UTF-8.
+    /// Nil for a broken escape or for bytes that are not UTF-8.
     static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
@@ -21,7 +21,7 @@ enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Names and values of a query string; nil if one cannot be decoded. The first of equal names counts.
+    /// Names and values of a query string. Nil if one cannot be decoded. If a name is repeated, its first value counts.
     static func query(_ text: Substring) -> [String: String]? {
         var values: [String: String] = [:]
         for pair in text.parts(between: UInt8(ascii: "&")) where !pair.isEmpty {

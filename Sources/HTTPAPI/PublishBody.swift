@@ -2,25 +2,29 @@ import APNsWire
 import LiveActivity
 import StrictJSON
 
-/// The body of a publish: one push object or an array of them, checked as a whole before anything is written.
-/// A pure function of the bytes and the time.
+/// The body of a publish: one push object or an array of them.
+///
+/// The body is checked as a whole before anything is written. The result depends only on the bytes and the time.
 enum PublishBody {
-    /// Pushes in one request, as Airship has it.
+    /// Airship's limit of pushes in one request.
     static let maximumPushes = 100
 
     struct Push: Sendable {
         var publish: Publish
         var payload: [UInt8]
-        /// What will not do what its writer may expect; shown in the answer.
+        /// Parts that may not do what the publisher expects. The response shows them.
         var warnings: [String]
-        /// As they stand in the body, for the check of their shape.
+        /// The value as written in the body, for the check against its schema.
         var contentState: JSONValue?
         var attributes: JSONValue?
-        /// The payload is too large for tokens, though not for a broadcast channel.
+        /// Set if the payload is too large for tokens but not for a broadcast channel.
         var oversize: JSONError?
     }
 
-    /// `now` in epoch milliseconds; `staleAfter`: seconds to the `stale_date` of updates that give none.
+    /// - Parameters:
+    ///   - bytes: the body.
+    ///   - now: epoch milliseconds.
+    ///   - staleAfter: seconds to the `stale_date` of starts and updates that have none.
     static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(APIError) -> [Push] {
         try reading { () throws(JSONError) in
             let root = try JSONDocument(bytes).root
@@ -36,7 +40,7 @@ enum PublishBody {
         }
     }
 
-    /// One push object. `now`: epoch seconds, of its sending.
+    /// Reads one push object. `now` is the time of its sending, in epoch seconds.
     static func push(_ value: JSONValue, now: Int64, staleAfter: Int? = nil) throws(JSONError) -> Push {
         guard value.kind == .object else { throw value.mismatch("a push object") }
         let body = try value.object()
@@ -70,7 +74,7 @@ enum PublishBody {
     private static let pushKeys = ["audience", "device_types", "notification", "options"]
     private static let optionKeys = ["conflate", "expiry", "insist", "restart"]
 
-    /// A list or one string; with `ios` in it, or `all`.
+    /// `all`, `ios`, or a list of platforms that includes `ios`.
     private static func deviceTypes(_ value: JSONValue) throws(JSONError) {
         switch value.kind {
         case .string:
@@ -104,7 +108,7 @@ enum PublishBody {
         if let restart = object["restart"] { options.restart = try restart.bool() }
         if let expiry = object["expiry"] {
             options.expiry = Int(try self.expiry(expiry, now: now))
-            // Not an error: a publisher that repeats a request with its Idempotency-Key must be able to.
+            // Only warn: a publisher must be able to repeat a request with its Idempotency-Key after the expiry.
             if let at = options.expiry, at != 0, at <= now {
                 warnings.append("\(expiry.path) is in the past: nothing will be sent")
             }
@@ -112,7 +116,8 @@ enum PublishBody {
         return options
     }
 
-    /// Seconds from now (below 1,000,000,000), epoch seconds, or Airship's `2026-11-21T18:00:00`; 0 = try once.
+    /// Reads seconds from now (below 1,000,000,000), epoch seconds, or
+    /// Airship's `2026-11-21T18:00:00`. 0 means try once.
     private static func expiry(_ value: JSONValue, now: Int64) throws(JSONError) -> Int64 {
         if value.kind == .string {
             guard let milliseconds = Instant.parse(try value.string()) else {
@@ -129,9 +134,9 @@ enum PublishBody {
     }
 }
 
-/// Epoch seconds in a body.
+/// Reads epoch seconds from a body.
 enum EpochSeconds {
-    /// Ten digits: 2001 to 2286. Milliseconds are recognized and said.
+    /// Accepts ten digits: the years 2001 to 2286. For a value in milliseconds the error says so.
     static func read(_ value: JSONValue) throws(JSONError) -> Int {
         let seconds = try value.integer()
         guard let exact = Int(exactly: seconds), Payload.timestampRange.contains(exact) else {

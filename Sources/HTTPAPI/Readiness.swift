@@ -3,7 +3,7 @@ import Redis
 import Store
 import StrictJSON
 
-/// What `/readyz` says, of a gateway and of a worker: ready as long as Redis answers.
+/// The response of `/readyz`, for a gateway or a worker. The process is ready as long as Redis answers.
 struct Readiness: Sendable {
     let store: Store
     let apps: [AppKey]
@@ -12,14 +12,14 @@ struct Readiness: Sendable {
         do throws(RedisError) {
             try await store.redis.send(Store.ping)
         } catch {
-            // A server that answers at all but cannot serve (LOADING, …) is not ready either.
+            // Redis that answers but cannot serve (LOADING, …) is not ready either.
             var problem = APIError(StoreError.redis(error))
             problem.status = 503
             problem.code = 50300
             problem.retryAfter = problem.retryAfter ?? 5
             throw problem
         }
-        // An alarm is for people: publishes are taken all the same, and their work is kept.
+        // An alarm does not make the process unready: publishes are still accepted, and their work is kept.
         let alarms = (try? await store.alarms.list(apps)) ?? []
         return Answer(200, ["ok": true, "alarms": .array(alarms.map(\.json))])
     }

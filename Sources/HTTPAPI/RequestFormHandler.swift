@@ -1,15 +1,15 @@
 import NIOCore
 import NIOHTTP1
 
-/// Brings requests into the one form that the rest of the gateway reads, where HTTP/1.1 allows several or where clients and
-/// proxies read one in different ways:
-/// - a connection that is to be closed says `Connection: close`, in this spelling;
-/// - CONNECT, a transfer coding other than chunked and a request without exactly one Host close their connection; the
-///   last arrives without any;
-/// - an offer to upgrade is not taken, and the connection goes on: NIO's decoder stops behind such a request for ever, so
-///   another takes its place (Java's HttpClient and `curl --http2` send an offer with their first request).
+/// Brings requests into the one form that the rest of the gateway reads, because
+/// HTTP/1.1 allows several forms and software reads some of them differently.
+/// - A connection that is to be closed gets `Connection: close` in this spelling.
+/// - CONNECT, a transfer coding other than chunked, and a request without exactly one
+///   Host close their connection. The handlers see such a request without any Host.
+/// - An offer to upgrade is ignored and the connection goes on. Java's HttpClient and `curl --http2` send one with
+///   their first request. NIO's decoder stops for ever after such a request, so a new decoder replaces it.
 ///
-/// On the channel's event loop.
+/// Runs on the channel's event loop.
 final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -30,7 +30,7 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Puts both handlers into the pipeline of a channel on which nothing was read yet.
     ///
-    /// Its decoder is replaced by one that hands on what it did not read when it is removed.
+    /// Also replaces the channel's decoder by one that passes on its unread bytes when it is removed.
     static func install(in channel: any Channel, limits: NIOHTTPDecoderLimitConfiguration) throws {
         let pipeline = channel.pipeline.syncOperations
         let first = try pipeline.handler(type: Decoder.self)
@@ -70,7 +70,8 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if isEnd { pace.requestAnswered() }
     }
 
-    /// The new decoder gets what the old one has not read, a moment later, when that leaves the pipeline.
+    /// Replaces the decoder. The new one gets the bytes that the old one has
+    /// not read when the old one leaves the pipeline, a moment later.
     private func replaceDecoder(_ context: ChannelHandlerContext) {
         offersUpgrade = false
         let old = decoder
@@ -87,7 +88,7 @@ final class RequestFormHandler: ChannelDuplexHandler, RemovableChannelHandler {
 }
 
 extension HTTPRequestHead {
-    /// As NIO's parser sees it.
+    /// Whether NIO's parser will see an offer to upgrade.
     fileprivate var offersUpgrade: Bool {
         headers.contains(name: "upgrade")
             && headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
@@ -98,14 +99,14 @@ extension HTTPRequestHead {
         var closes = method == .CONNECT || headers[canonicalForm: "connection"].contains { $0.lowercased() == "close" }
         if version.minor == 0 {
             closes = closes || !headers[canonicalForm: "connection"].contains { $0.lowercased() == "keep-alive" }
-            // HTTP/1.0 knows no Host.
+            // HTTP/1.0 has no Host.
             if hosts.isEmpty { headers.add(name: "host", value: "localhost") }
         }
         if hosts.count > 1 || hosts.first?.isEmpty == true || hosts.isEmpty && version.minor > 0 {
             headers.remove(name: "host")
             closes = true
         }
-        // Refused, and its body is not read: where that ends is not known.
+        // Close: the request will be refused and its body is not read, so the end of the body is unknown.
         let codings = headers["transfer-encoding"]
         if !codings.isEmpty, codings.count > 1 || codings[0].lowercased() != "chunked" { closes = true }
         if closes { headers.replaceOrAdd(name: "connection", value: "close") }

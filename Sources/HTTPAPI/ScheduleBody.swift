@@ -1,29 +1,31 @@
 import LiveActivity
 import StrictJSON
 
-/// The body of `POST /api/schedules`: one schedule object or an array of them, checked as a whole. The push inside is
-/// checked as if it were published at its time.
+/// The body of `POST /api/schedules`: one schedule object or an array of them, checked as a whole.
+///
+/// The push inside is checked as if it were published at its scheduled time.
 enum ScheduleBody {
-    /// How long before now a time may lie and still be taken, for clocks that differ and requests that take long; it is
-    /// then sent at once. Milliseconds.
+    /// The most milliseconds that a scheduled time may lie in the past. The push is
+    /// then sent at once. This allows for clocks that differ and for slow requests.
     static let grace: Int64 = 60_000
-    /// How far ahead it may lie: what is further is a slip, such as milliseconds for seconds. Milliseconds.
+    /// The most milliseconds that a scheduled time may lie ahead. A later time
+    /// is a mistake, such as milliseconds for seconds.
     static let horizon: Int64 = 366 * 86_400_000
-    /// Of the push object as posted; it is kept and shown.
+    /// The most bytes of the push object as posted, because the store keeps it and shows it.
     static let maximumPushBytes = 64 << 10
 
     struct Scheduled: Sendable {
-        /// Epoch milliseconds.
+        /// The scheduled time in epoch milliseconds.
         var due: Int64
         var label: String?
         var push: PublishBody.Push
-        /// As it came.
+        /// The push object as posted.
         var posted: [UInt8]
-        /// The error to answer if the time is gone and this is no repetition.
+        /// The error to return if the time is past and the request is not a repetition.
         var past: JSONError?
     }
 
-    /// `now` in epoch milliseconds.
+    /// Reads the body. `now` is in epoch milliseconds.
     static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(APIError) -> [Scheduled] {
         try reading { () throws(JSONError) in
             let root = try JSONDocument(bytes).root

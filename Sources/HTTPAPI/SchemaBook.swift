@@ -3,16 +3,18 @@ import Store
 import StrictJSON
 import Synchronization
 
-/// The schemas of each app as this gateway last read them. Redis is asked for their version at most once a second, so a
-/// change holds everywhere a second later; an app without schemas costs that one question.
+/// The schemas of each app, as this gateway last read them.
+///
+/// The gateway asks Redis for their version at most once a second. So a change is in
+/// use everywhere a second later, and an app without schemas costs only that request.
 final class SchemaBook: Sendable {
     struct Page: Sendable {
         var version: Int
         var types: [ExactText: SchemaDocument] = [:]
-        /// Written by a newer version of Lamplighter, whose keywords this one does not know.
+        /// Types whose schemas a newer version of Lamplighter wrote, with keywords that this version does not know.
         var unreadable: Set<ExactText> = []
 
-        /// The type whose names fit best: a whole name before a beginning, a longer beginning before a shorter one.
+        /// The type whose names fit best. A whole name beats a beginning, and a longer beginning beats a shorter one.
         func type(for name: ActivityName) -> ExactText? {
             let fits = types.compactMap { type, document in document.fit(name).map { (type: type, fit: $0) } }
             return fits.max { ($0.fit, $1.type) < ($1.fit, $0.type) }?.type
@@ -52,7 +54,7 @@ final class SchemaBook: Sendable {
         return page
     }
 
-    /// What this gateway changed itself holds at once.
+    /// Drops the cached schemas, so that a change by this gateway is in use at once.
     func forget(_ app: AppKey) { _ = entries.withLock { $0.removeValue(forKey: app) } }
 
     private static func compiled(_ set: SchemaSet) -> Page {

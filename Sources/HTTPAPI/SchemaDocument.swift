@@ -2,8 +2,8 @@ import JSONSchema
 import LiveActivity
 import StrictJSON
 
-/// What is registered for an attributes type: schemas of its content state and its attributes, and the names that are of
-/// that type without being told.
+/// The document of an attributes type: schemas of its content state and
+/// attributes, and the names that have this type by default.
 struct SchemaDocument: Sendable {
     static let maximumBytes = 64 << 10
     static let maximumNames = 100
@@ -11,7 +11,7 @@ struct SchemaDocument: Sendable {
 
     var contentState: JSONSchema?
     var attributes: JSONSchema?
-    /// Names, or beginnings of names that end in `*`.
+    /// Names, or beginnings of names followed by `*`.
     var names: [ExactText] = []
 
     init(_ value: JSONValue) throws(JSONError) {
@@ -42,7 +42,8 @@ struct SchemaDocument: Sendable {
         }
     }
 
-    /// How well a name fits one of the document's: the length of what fits, more for the whole name; nil if it does not.
+    /// How well a name fits the document's names. A longer match is greater,
+    /// and a whole name is greatest. Nil if none fits.
     func fit(_ name: ActivityName) -> Int? {
         names.compactMap { pattern in
             if let beginning = pattern.description.cut(at: Self.star)?.head {

@@ -1,14 +1,16 @@
 import NIOCore
 
-/// Closes a connection whose peer does not take its answers. Hummingbird's idle time does not run while an answer is being
-/// written, so a peer that sends requests and reads nothing would keep its connection for ever.
+/// Closes a connection whose peer does not read its responses.
 ///
-/// The time runs while more than NIO's high-water mark (64 KiB) waits to be taken, and starts anew when half of it is.
+/// Hummingbird's idle time does not run while a response is being written. So a
+/// peer that sends requests and reads nothing would keep its connection for ever.
+///
+/// The time runs while more than NIO's high-water mark (64 KiB) is unsent. It starts again after half of that was sent.
 final class StalledReaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
     private let timeout: TimeAmount
-    /// On the channel's event loop.
+    /// Used only on the channel's event loop.
     private var closing: Scheduled<Void>?
 
     init(timeout: Duration) { self.timeout = TimeAmount(timeout) }

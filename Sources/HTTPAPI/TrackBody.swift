@@ -2,16 +2,22 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// One channel that follows a name: the body of a single call, and a line of the bulk call.
+/// One channel that follows a name: the body of a single call, or one line of the bulk call.
 enum TrackBody {
     private static let keys = [
         "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled", "options",
     ]
-    /// Of a push-to-start token, which belongs to no activity.
+    /// The keys for a push-to-start token, which belongs to no activity.
     private static let startKeys = ["token", "registered_at_ms"]
 
-    /// `{"token":hex,"registered_at_ms"?,"started_at_ms"?,"activity_id"?,"frequent_pushes_enabled"?,"options"?}`; `catchesUp`:
-    /// what holds without `options.catch_up`.
+    /// `{"token":hex,"registered_at_ms"?,"started_at_ms"?,"activity_id"?,"frequent_pushes_enabled"?,"options"?}`
+    ///
+    /// - Parameters:
+    ///   - bytes: the body.
+    ///   - channel: the channel that the path names.
+    ///   - isStart: whether the token is a push-to-start token.
+    ///   - now: epoch milliseconds.
+    ///   - catchesUp: the value if `options.catch_up` is absent.
     static func single(
         _ bytes: [UInt8], channel: ChannelID, isStart: Bool = false, now: Int64, catchesUp: Bool = false
     ) throws(JSONError) -> Registration {
@@ -20,7 +26,7 @@ enum TrackBody {
         return try registration(body, channel: channel, now: now, catchesUp)
     }
 
-    /// The same with `"channel"`.
+    /// The same with the key `"channel"`.
     static func line(
         _ bytes: [UInt8], isStart: Bool = false, now: Int64, catchesUp: Bool = false
     ) throws(JSONError) -> Registration {

@@ -1,13 +1,15 @@
 import LiveActivity
 
-/// A call of Airship's that Lamplighter does not serve, with what to use instead. It answers 404: Airship's clients and SDK
-/// repeat a request after a 5xx, and a 405 would speak of another call's path.
+/// A call of Airship's API that Lamplighter does not serve, with advice on what to use instead.
+///
+/// The response is a 404. After a 5xx Airship's clients and SDK would repeat
+/// the request, and a 405 would be about another call.
 struct UnservedPath: Sendable, Hashable {
-    /// Nil: any.
+    /// Nil stands for any method.
     let method: String?
-    /// `{x}` stands for one component, `**` at the end for any number of them, none included.
+    /// `{x}` stands for one component, and `**` at the end for any number of them, including none.
     let pattern: String
-    /// A sentence.
+    /// One sentence.
     let advice: String
     private let segments: [Substring]
 
@@ -25,14 +27,15 @@ struct UnservedPath: Sendable, Hashable {
         }
     }
 
-    /// Whether this row names by a word what an endpoint takes for a parameter: `/api/channels/attributes` is no channel.
+    /// Whether this row has a word where the endpoint has a parameter. For
+    /// example `/api/channels/attributes` is not a channel.
     func isMoreExact(than endpoint: Endpoint) -> Bool {
         zip(segments, endpoint.segments).contains { word, segment in
             if case .parameter = segment { word.first != "{" && word != "**" } else { false }
         }
     }
 
-    /// By the first two components, so that a request of another kind looks at no row.
+    /// Grouped by the first two components, so that a request of another kind looks at no row.
     private static let byRoot = Dictionary(grouping: all) { root($0.segments.filter { $0 != "**" }.map(String.init)) }
 
     private static func root(_ components: [String]) -> String { components.prefix(2).joined(separator: "/") }
