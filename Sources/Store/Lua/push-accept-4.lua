@@ -1,36 +1,59 @@
--- Commits one publish on its name's slot: sequence number, timestamp, record, place in the name's queue, superseding.
--- KEYS  1 n (name meta, hash)  2 q (the name's unswept pushes, zset by sequence)  3 p (this push, hash)
---       4 b (the registry's bucket 0)
--- ARGV  1 push id  2 '' for Redis's own time, or ms  3 event  4 priority  5 audience, encoded  6 timestamp s or ''
---       7 payload  8 offset of its timestamp's ten digits  9 supersedable 0|1  10 expiry s or ''
---       11 ms that it is tried without an expiry
---       12 retention ms  13 the p keys' common prefix  14 most unswept pushes of one name
---       15 1: the queues are full, so only what takes another's place is accepted
---       16 1: past the name's budget of priority 10 it goes out at 5  17 attributes type of a start, or ''  18 1: a start
---       for followers too  19 of an automatic end: the latest start, ms, of the cards that it ends; else ''
---       20 1: it says nothing about the state  21 1: it is for the broadcast channel alone, too large for tokens
---       22 the w keys' common prefix
--- Returns {'ok', sequence, timestamp, wake} (the same again for an id that is already committed),
---         {'behind', last timestamp}, {'ended'}, {'full'} (the name) or {'closed'} (ARGV 15); nothing but `firm` is written for these.
---         wake 1: the caller must put an entry for the name into a stream; 2: also, though something waited before. 0: one
---         is there, or is put there when the push that is being swept is finished.
--- Atomic. A superseded push's record is reached by its id (its key is not declared, but has the same hash tag); should it
--- not be on this node while its slot moves, pcall leaves that push in the queue, to be sent before this one.
--- A push without a state replaces nothing, and what waits before it keeps its place: that is the state that its cards show. An
--- automatic end is one of them, and closes nothing besides, since it is for some cards of the name.
+-- Commits one publish on its name's slot: sequence number, timestamp, record, entry in the name's queue, superseding.
+-- KEYS[1] n: name meta, hash
+-- KEYS[2] q: the name's unswept pushes, zset by sequence number
+-- KEYS[3] p: this push, hash
+-- KEYS[4] b: the registry's bucket 0, hash
+-- ARGV[1] push id
+-- ARGV[2] time of acceptance, ms; '' = Redis's own time
+-- ARGV[3] event
+-- ARGV[4] priority
+-- ARGV[5] audience, encoded; `*` = everyone
+-- ARGV[6] timestamp (s) from the publisher, or ''
+-- ARGV[7] payload
+-- ARGV[8] offset of the timestamp's ten digits in the payload
+-- ARGV[9] 1: supersedable; 0: not
+-- ARGV[10] expiry (s), or ''
+-- ARGV[11] ms for which a push without an expiry is tried
+-- ARGV[12] retention, ms
+-- ARGV[13] common prefix of the p keys
+-- ARGV[14] most unswept pushes of one name
+-- ARGV[15] 1: the queues are full, so only a push that supersedes another is accepted
+-- ARGV[16] 1: the push goes out at priority 5 once the name's budget of priority 10 is used up
+-- ARGV[17] attributes type of a start, or ''
+-- ARGV[18] 1: the start also goes to channels that already follow the name
+-- ARGV[19] of an automatic end: the latest start (ms) of the cards that it ends; else ''
+-- ARGV[20] 1: stateless
+-- ARGV[21] 1: for the broadcast channel alone, because the payload is too large for tokens
+-- ARGV[22] common prefix of the w keys
+-- Returns one of these. Only 'ok' writes anything, except that 'full' may set `firm`.
+--   {'ok', sequence, timestamp, wake}: committed. An id that is already committed gets the same answer again.
+--     wake 1: the caller must add an entry for the name to a stream.
+--     wake 2: the same, although another push was waiting.
+--     wake 0: the name has an entry, or gets one when the active push is swept.
+--   {'behind', last timestamp}: the publisher's timestamp is older than the name's last one.
+--   {'ended'}: the name is closed.
+--   {'full'}: the name has too many unswept pushes.
+--   {'closed'}: ARGV[15] is 1 and the push supersedes none.
+-- Atomic. The script reaches the record of a superseded push by its id: its key is not declared but has the same hash
+-- tag. If the record is on another node because the slot moves, the read fails and that push stays in the queue, before
+-- this one.
+-- A stateless push supersedes nothing. Pushes before it keep their place, because its cards show their state. An
+-- automatic end is
+-- stateless and does not close the name, because it is for some cards only.
 local id, sup = ARGV[1], ARGV[9]
 local automatic = (ARGV[19] or '') ~= ''
 local known = redis.call('HMGET', KEYS[3], 'seq', 'ts', 'state')
--- Whoever repeats an id may have died before the wake-up.
+-- An earlier caller may have died before it added the entry, so this one is told to add it.
 if known[1] then return {'ok', tonumber(known[1]), tonumber(known[2]), known[3] == 'queued' and 2 or 0} end
 
--- Gateways' clocks may differ by minutes: order, and what a device takes for newer, follow this one clock.
+-- One clock decides the order and the timestamps that devices compare, because the gateways' clocks may differ by
+-- minutes.
 local now = tonumber(ARGV[2]) or redis_now()
 local stamp = string.format('%.0f', now)
 
 local meta = redis.call('HMGET', KEYS[1], 'ts', 'ended', 'active', 'woken', 'seq', 'firm')
 local last = tonumber(meta[1] or '0')
--- Cards that are still there can always be ended once more. Of several buckets that is taken for granted.
+-- Cards that are still registered can always be ended again. A name with several buckets counts as having some.
 local function has_tokens()
     local values = redis.call('HGETALL', KEYS[4])
     for i = 1, #values, 2 do
@@ -42,12 +65,12 @@ if meta[2] and ARGV[3] ~= 'start' and not automatic and not (ARGV[3] == 'end' an
 local ts = ARGV[6] ~= '' and tonumber(ARGV[6]) or math.max(math.floor(now / 1000), last)
 if ts < last then return {'behind', last} end
 
--- Full without a look at each push, where nothing can be replaced: what has no state for the same tokens takes nobody's place, and
--- `firm` is the sequence number as of which nothing that waits can be replaced.
+-- Refuse without a look at each push if nothing can be superseded: either this push supersedes nothing, or no waiting
+-- push is supersedable. `firm` equals `seq` in the second case, as long as no push was accepted since.
 local replacesNothing = ARGV[3] == 'start' or automatic or ARGV[20] == '1' or ARGV[21] == '1'
 local isFull = redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[14])
 if isFull and (replacesNothing or meta[6] and meta[6] == meta[5]) then return {'full'} end
--- The deadline is fixed here, so that all who ask for it agree. Expiry 0 means: try once, not: never.
+-- The deadline is fixed here, so that all readers agree. Expiry 0 means: try once.
 local expiry = tonumber(ARGV[10]) or 0
 local deadline = string.format('%.0f', expiry > 0 and expiry * 1000 or now + ARGV[11])
 local this = {sup, ARGV[3], ARGV[20], deadline, ARGV[10], stamp}
@@ -66,7 +89,7 @@ for _, old in ipairs(pending) do
         end
     end
 end
--- The tasks of each have to be here too.
+-- A push can only be superseded if its tasks are on this node too.
 for at = #replaced, 1, -1 do
     local tasks = redis.pcall('EXISTS', ARGV[22] .. replaced[at])
     if type(tasks) == 'table' then
@@ -75,21 +98,21 @@ for at = #replaced, 1, -1 do
     end
 end
 if #pending - #replaced >= tonumber(ARGV[14]) then
-    -- Not written where memory is full: the next refusal looks once more.
+    -- The write fails where memory is full. The next refusal looks at each push again then.
     if allFirm and meta[5] then redis.pcall('HSET', KEYS[1], 'firm', meta[5]) end
     return {'full'}
 end
 if ARGV[15] == '1' and #replaced == 0 then return {'closed'} end
 for _, old in ipairs(replaced) do
     redis.call('HSET', ARGV[13] .. old, 'superseded_by', id, 'expanded', 1)
-    -- One that an operator took up again may have waiting places.
+    -- A push that an operator retried may have entries in retry queues.
     stop(ARGV[13] .. old, ARGV[22] .. old, 'superseded', stamp)
     redis.call('ZREM', KEYS[2], old)
     finish(ARGV[13] .. old, ARGV[22] .. old, stamp)
 end
 
--- Something that waits has an entry, or had one that was lost with its gateway: so it is repeated, after 5 s, 10 s, … 640 s.
--- What waits may do so at a lower priority, or for the end of its interval (pacing), which this push need not.
+-- A waiting push has an entry, unless its gateway lost it. So the wake-up is repeated after 5 s, 10 s, … 640 s. The
+-- entry is also not enough if it has a lower priority, or if the waiting pushes may be paced and this one may not.
 local at, wakes, priority = string.match(meta[4] or '', '^(%d+) (%d+) (%d+)$')
 wakes = tonumber(wakes or '0')
 local wake = #pending == 0 or not at or now - at >= 5000 * 2 ^ wakes
@@ -109,7 +132,7 @@ redis.call('HSET', KEYS[3], 'seq', seq, 'ts', digits, 'event', ARGV[3], 'prio', 
     'soft', ARGV[16], 'bare', ARGV[20])
 if ARGV[3] == 'start' then
     redis.call('HSET', KEYS[3], 'type', ARGV[17], 'restart', ARGV[18])
-    -- The name lives again: what follows the start is for those whom it reaches.
+    -- A start opens the name: pushes after it are for the cards that it creates.
     open_name(KEYS[1])
 end
 if automatic then redis.call('HSET', KEYS[3], 'cutoff', ARGV[19]) end
@@ -117,10 +140,10 @@ redis.call('PEXPIRE', KEYS[3], ARGV[12])
 redis.call('ZADD', KEYS[2], seq, id)
 redis.call('PEXPIRE', KEYS[2], ARGV[12])
 redis.call('HSET', KEYS[1], 'last', id, 'woken', woken)
--- A publisher's own timestamps are not measured by an automatic end's.
+-- A publisher's timestamps need not be newer than an automatic end's.
 if not automatic then redis.call('HSET', KEYS[1], 'ts', digits) end
 if ARGV[3] == 'end' and not automatic then redis.call('HSET', KEYS[1], 'ending', stamp) end
--- No start from before it goes out any more, and whose token comes after it is brought it.
+-- From now on, older starts do not go out. A started channel whose token comes later gets this end.
 if ARGV[5] == '*' and ARGV[3] == 'end' and not automatic then
     redis.call('HSET', KEYS[3], 'closes', KEYS[1])
     close_name(KEYS[1], seq, stamp, id)

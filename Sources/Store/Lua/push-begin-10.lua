@@ -1,21 +1,41 @@
--- Takes up a name's oldest unswept push, or says what to do instead. Its first caller fixes the number of shards; a push of
--- one shard is claimed in the same step, so that a small audience costs one round trip.
--- KEYS  1 n  2 q  3 p  4 w (tasks, hash)  5 b (the registry's bucket 0)  6 k (catch-up, zset)  7 o (removals owed)
---       8 bc (the name's broadcast channel)  9 bt (pushes that wait for their broadcast)  10 v (newest states by audience)
--- ARGV  1 push id  2 owner  3 lease ms  4 buckets a shard  5 most shards  6 retention ms  7 least ms between updates; 0 = off
---       8 the p keys' common prefix  9 push id, 16 bytes  10 most lapses in a row without progress
---       11 most updates at priority 10 an hour; 0 = any  12 the same for devices without frequent updates
---       13 for a start: `n` of bucket 0 of the start tokens of its attributes type, which lie on another slot; '' = not known
--- Returns {'idle'}: nothing waits.  {'other', id}: that push goes first; call again with its keys.
---         {'gone', waiting}: the record has expired; it was struck from the queue.
---         {'starts', attributes type}: nothing was done; call again with ARGV 13.
---         {'paced', ms left}: it may be replaced until then; put an entry for the name into the timer.
---         {'planned', waiting}: taken up already, its shards are in the stream.
---         {'plan', shards, record}: put the shards into the stream, then set w's `planned`.
---         {'tail', waiting}: its shards are finished; the catch-up behind them is to be claimed.
---         {'held', ms left}: another worker has the only shard, or the catch-up.
---         {'claimed', epoch, position, ahead, record, removals that other pushes owe, poison 0|1}: the caller has shard 0/1.
--- A lease is an epoch, an owner and a deadline on Redis's own clock; only the latest epoch can settle.
+-- Begins a name's oldest unswept push, or says what to do instead. The first caller fixes the number of shards. A push
+-- with one shard is claimed in the same step, so that a small audience costs one round trip.
+-- KEYS[1] n: name meta, hash
+-- KEYS[2] q: the name's unswept pushes, zset by sequence number
+-- KEYS[3] p: this push, hash
+-- KEYS[4] w: its tasks, hash
+-- KEYS[5] b: the registry's bucket 0, hash
+-- KEYS[6] k: catch-up, zset
+-- KEYS[7] o: pending removals, hash
+-- KEYS[8] bc: the name's broadcast channel, hash
+-- KEYS[9] bt: broadcast queue, zset by sequence number
+-- KEYS[10] v: newest states by audience, hash
+-- ARGV[1] push id
+-- ARGV[2] owner
+-- ARGV[3] lease, ms
+-- ARGV[4] least buckets of a shard
+-- ARGV[5] most shards
+-- ARGV[6] retention, ms
+-- ARGV[7] least ms between updates; 0 = no pacing
+-- ARGV[8] common prefix of the p keys
+-- ARGV[9] push id, 16 bytes
+-- ARGV[10] most lapses in a row without progress
+-- ARGV[11] most updates at priority 10 in an hour; 0 = any number
+-- ARGV[12] the same for devices without frequent updates
+-- ARGV[13] for a start: field `n` of bucket 0 of its start tokens, which are on another slot; '' = not known
+-- Returns one of these:
+--   {'idle'}: no push waits.
+--   {'other', id}: that push goes first. Call again with its keys.
+--   {'gone', unswept pushes}: the record has expired. It was removed from the queue.
+--   {'starts', attributes type}: nothing was done. Call again with ARGV[13].
+--   {'paced', ms left}: the push may be superseded until then. Put an entry for the name into the timer.
+--   {'planned', unswept pushes}: the push has begun, and its shards are in the stream.
+--   {'plan', shards, record}: put the shards into the stream, then set w's `planned` (task-planned).
+--   {'tail', unswept pushes}: the shards are finished. Claim the catch-up.
+--   {'held', ms left}: another worker has the lease of the only shard, or of the catch-up.
+--   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: the caller has shard
+--     0/1.
+-- Atomic. A lease is an epoch, an owner and a deadline on Redis's own clock. Only the latest epoch can settle.
 local id = ARGV[1]
 local active = redis.call('HGET', KEYS[1], 'active')
 if active and active ~= id then return {'other', active} end
@@ -40,17 +60,18 @@ local interval = tonumber(ARGV[7])
 local update = redis.call('HMGET', KEYS[3], 'seq', 'sup', 'until', 'expiry', 'event', 'aud', 'cutoff')
 local automatic = update[7]
 if not active and interval > 0 and update[2] == '1' then
-    -- `paced`: when the last interval began, and the newest push then. What was accepted before (for other audiences) goes
-    -- without waiting, so that an interval has one sweep for each audience.
+    -- `paced`: when the last interval began (ms), and the name's last sequence number then. Older pushes (for other
+    -- audiences) do not wait, so that an interval has one sweep for each audience.
     local meta = redis.call('HMGET', KEYS[1], 'paced', 'seq')
     local at, before = string.match(meta[1] or '', '^(%d+) (%d+)$')
     if not at or tonumber(update[1]) > tonumber(before) then
         local left = at and math.min(at + interval - now, interval) or 0
-        -- It does not expire while it is paced.
+        -- Pacing must not delay an update past its deadline.
         local deadline = tonumber(update[3]) or math.huge
         if deadline > now and deadline <= now + left then left = 0 end
         if left > 0 then
-            -- What must not wait may stand behind it: then nothing does.
+            -- If a push that cannot be superseded is queued behind this update, do not pace: the order would delay it
+            -- too.
             local alone = true
             for _, other in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
                 if redis.pcall('HGET', ARGV[8] .. other, 'sup') ~= '1' then alone = false break end
@@ -61,15 +82,16 @@ if not active and interval > 0 and update[2] == '1' then
     end
 end
 if not active then
-    -- From here on, who begins to follow or gets another token is noted in k (registry-set): the sweep may be past it.
-    -- Not behind a start: whoever gets an update token meanwhile has its card.
+    -- From here on, registry-set notes new registrations in k, because the sweep may be past their position. A start
+    -- needs no catch-up: a channel that registers a token during its sweep has a card.
     redis.call('HSET', KEYS[1], 'active', id, 'begun', update[1], 'begun_id', id)
     if event == 'start' then redis.call('HDEL', KEYS[1], 'catch') else redis.call('HSET', KEYS[1], 'catch', ARGV[9]) end
     redis.call('UNLINK', KEYS[6])
     redis.call('HSET', KEYS[3], 'state', 'sending')
     if automatic then
-        -- What its cards show in the end is settled here, for all shards and retries: what one update told all of them last, so
-        -- nothing older than any push that was accepted before. Nothing if some were told something else since.
+        -- Fix the content state of the automatic end here, for all shards and retries. It is that of the last update
+        -- for everyone. It is none if a start or an update for another audience began since, because some cards show
+        -- another state then.
         local states = redis.call('HGETALL', KEYS[10])
         local forAll = ''
         for i = 1, #states, 2 do
@@ -91,9 +113,9 @@ if not active then
     elseif event == 'start' then
         redis.call('HSET', KEYS[1], 'started', update[1])
     else
-        -- v: what a late follower is to be shown. One state for all replaces those before it, one for an audience that of the
-        -- same audience. An `end` for an audience has a field of its own (`!`), which stands until an `end` for all: a card that
-        -- was started before it may tell its token later. Of all but the one for all the newest 16 are kept.
+        -- v holds the states that late joiners get. A push for everyone replaces all of them, another one only that of
+        -- its audience. An `end` for an audience has a field of its own (`!`) until an `end` for everyone, because the
+        -- token of a card that was started before it may come later. Besides `*`, the 16 newest are kept.
         local field = update[6] == '*' and '*' or (update[5] == 'end' and '!' or '') .. redis.sha1hex(update[6])
         local states = redis.call('HGETALL', KEYS[10])
         local oldest, least, count = nil, math.huge, 0
@@ -113,9 +135,9 @@ if not active then
     end
     local most, mostSlow = tonumber(ARGV[11]), tonumber(ARGV[12])
     local asked = redis.call('HMGET', KEYS[3], 'prio', 'event', 'soft', 'resumed')
-    -- One that goes on where it was stopped was counted when it was begun.
+    -- A resumed push was counted when it began for the first time.
     if most + mostSlow > 0 and asked[1] == '10' and asked[2] == 'update' and not asked[4] then
-        -- `budget`: when the hour of the first of them began, and how many went out at 10 in it.
+        -- `budget`: when the hour began with its first update at priority 10 (ms), and how many of them went out since.
         local at, count = string.match(redis.call('HGET', KEYS[1], 'budget') or '', '^(%d+) (%d+)$')
         if not at or now - at >= 3600000 then at, count = string.format('%.0f', now), '0' end
         count = tonumber(count)
@@ -133,11 +155,12 @@ if not active then
         if demote ~= 'all' then count = count + 1 end
         redis.call('HSET', KEYS[1], 'budget', string.format('%s %d', at, count))
     end
-    -- Joins the line of broadcasts here, where pushes are in order; the record says so to the caller, who wakes a sender.
+    -- Queue the broadcast here, because pushes begin in order. The field in the record tells the caller to wake a
+    -- sender.
     local owned = redis.call('HMGET', KEYS[8], 'state', 'id')
     local channel = owned[1]
     if event == 'start' and channel == 'live' and owned[2] then
-        -- The same for all shards and retries, whatever becomes of the channel.
+        -- All shards and retries use the same broadcast channel, even if the name loses it meanwhile.
         redis.call('HSET', KEYS[3], 'input', owned[2])
         record[#record + 1], record[#record + 2] = 'input', owned[2]
     end
@@ -156,7 +179,7 @@ local task = redis.call('HMGET', KEYS[4], 'shards', 'planned', '0/1:e', '0/1:d',
     'owed')
 local shards = tonumber(task[1])
 if not shards then
-    -- `<buckets>:<fingerprint of the hash key>`, absent for one bucket; only a matter of size here.
+    -- `n` is `<buckets>:<fingerprint of the hash key>`, absent for one bucket. Only the number matters here.
     local count = event == 'start' and ARGV[13] or redis.call('HGET', KEYS[5], 'n') or '1'
     local n = tonumber(string.match(count, '^%d+')) or 1
     shards = 1
@@ -175,7 +198,7 @@ if shards > 1 then
 end
 if task[4] and tonumber(task[4]) > now then return {'held', tonumber(task[4]) - now} end
 local epoch, lapses = tonumber(task[3] or 0) + 1, tonumber(task[9] or 0)
--- A lease that was given back has no owner.
+-- A lease that was given back has no owner, so this is no lapse.
 if task[8] and task[8] ~= '' then lapses = lapses + 1 end
 redis.call('HSET', KEYS[4], '0/1:e', epoch, '0/1:o', ARGV[2], '0/1:d', string.format('%.0f', now + ARGV[3]), '0/1:c', lapses)
 return {'claimed', epoch, task[5] or '0', task[6] or '', record, redis.call('HLEN', KEYS[7]) - tonumber(task[10] or 0),

@@ -1,7 +1,11 @@
--- Cancels what is unsent of a push. Pages in flight settle as they would; a worker sees the state at its next page.
--- KEYS  1 q  2 p  3 w
--- ARGV  1 push id  2 '' for Redis's own time, or ms
--- Returns 0: no such push.  1: final before.  2: cancelled before it was taken up.  3: cancelled while sending.
+-- Cancels the unsent part of a push. Pages in flight settle normally. A worker sees the state at its next page.
+-- KEYS[1] q: the name's unswept pushes, zset
+-- KEYS[2] p: this push, hash
+-- KEYS[3] w: its tasks, hash
+-- ARGV[1] push id
+-- ARGV[2] time of the cancellation, ms; '' = Redis's own time
+-- Returns 0: no such push. 1: the push was final already. 2: cancelled before it began. 3: cancelled during its sweep.
+-- Atomic.
 local state = redis.call('HGET', KEYS[2], 'state')
 if not state then return 0 end
 if state ~= 'queued' and state ~= 'sending' then return 1 end

@@ -1,7 +1,10 @@
--- Put before scripts that close a name, open it, or take back what closed it (Lua.swift). n is the name's meta. An `end` for everyone
--- closes its name when it is accepted, and stands until it turns out that it reached nobody. Fields: `ends` those that stand, as
--- `<sequence>:<ms>:<push>`, oldest first, the newest 8; `opened` the last sequence number when the name was opened; `ended`, `over`
--- and `over_id` follow from them.
+-- Fragment that Lua.swift puts before scripts that close a name, open it or undo a closing. n is the name's meta
+-- (hash). An `end` for everyone closes its name when it is accepted. The closing is undone if the end turns out to
+-- reach nobody. Fields of n:
+--   `ends`: the ends that still close the name, as `<sequence>:<ms>:<push id>`, oldest first, the newest 8.
+--   `opened`: the name's last sequence number at the time when it was opened.
+--   `over`, `over_id`: sequence number and push id of the newest of `ends`.
+--   `ended`: time (ms) of that end, absent while the name is open (`opened` is not older than `over`).
 local function mark_ended(n, ends)
     if #ends == 0 then
         redis.call('HDEL', n, 'ends', 'ended', 'over', 'over_id')
@@ -16,7 +19,7 @@ local function mark_ended(n, ends)
     end
 end
 
--- The ends that stand, without that of one push, and whether it was among them.
+-- Returns the entries of `ends` without that of the push `besides`, and whether that one was among them.
 local function standing_ends(n, besides)
     local ends, found = {}, false
     for entry in string.gmatch(redis.call('HGET', n, 'ends') or '', '%S+') do
@@ -33,7 +36,7 @@ local function close_name(n, seq, at, id)
     mark_ended(n, ends)
 end
 
--- Ends of before this close it no more, also when a later one is taken back.
+-- Older ends close the name no more, even if a newer end is undone later.
 local function open_name(n)
     redis.call('HDEL', n, 'ended')
     redis.call('HSET', n, 'opened', redis.call('HGET', n, 'seq') or 0)

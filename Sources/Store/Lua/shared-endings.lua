@@ -1,13 +1,14 @@
--- Put before scripts that end pushes or their waiting places (Lua.swift): what an ending means, said once.
--- p is a push's record, w its tasks; w's `wait` counts its places in the name's lists of waiting channels, `owed` the
--- removals it decided that are not struck off. Ids are 16 bytes in lists and text in keys.
+-- Fragment that Lua.swift puts before scripts that end pushes or their entries in retry queues. p is a push's record
+-- (hash), w its tasks (hash). w's `wait` counts the push's entries in the name's retry queues, and `owed` its pending
+-- removals. A push id is 16 bytes in a queue and text in a key.
 local function id_text(raw)
     local hex = string.gsub(raw, '.', function(c) return string.format('%02x', string.byte(c)) end)
     return string.format('%s-%s-%s-%s-%s', string.sub(hex, 1, 8), string.sub(hex, 9, 12), string.sub(hex, 13, 16),
         string.sub(hex, 17, 20), string.sub(hex, 21))
 end
 
--- Whether an `end` that is over reached neither a token nor the broadcast channel, though there was somebody to reach.
+-- Whether a finished `end` reached neither a token nor the broadcast channel, because it was stopped or because all of
+-- them failed or expired. The answer is false for an `end` that ran to its finish without a target.
 local function reached_nobody(p, state)
     local push = redis.call('HMGET', p, 'delivered', 'bc', 'failed', 'expired')
     if tonumber(push[1] or 0) > 0 or push[2] == 'delivered' then return false end
@@ -15,8 +16,9 @@ local function reached_nobody(p, state)
         or push[2] == 'failed' or push[2] == 'expired'
 end
 
--- A push is over when its sweep is, and nothing of it waits or is owed, its broadcast (`bc`) included. Answers its state. An `end`
--- that reached nobody closes its name no more (`closes`: that name's meta).
+-- Finishes a push once its sweep is finished and it has no entry in a retry queue, no pending removal and no waiting
+-- broadcast (`bc`). Returns the push's state. An `end` that reached nobody closes its name no more (`closes` is the key
+-- of its meta).
 local function finish(p, w, now)
     local push = redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes')
     local open = redis.call('HMGET', w, 'wait', 'owed', 'bc')
@@ -30,9 +32,9 @@ local function finish(p, w, now)
     return push[1]
 end
 
--- What a push gives up is kept for an operator: dl counts tokens by reason (`r:`) and says why the push was stopped, dl:c
--- holds the channels, the first 10,000; of those beyond, `over` is the number. Kept for 7 days. `isCounted`: its count stands
--- already.
+-- Keeps a channel that a push gave up, so that an operator can decide about it. Kept for 7 days. dl counts tokens by
+-- reason (`r:`) and says why the push was stopped. dl:c holds the first 10,000 channels. `over` counts the others.
+-- `isCounted`: `r:` counts this token already.
 local function give_up(dl, channel, reason, isCounted, now)
     if not isCounted then redis.call('HINCRBY', dl, 'r:' .. reason, 1) end
     redis.call('HSET', dl, 'at', now)
@@ -45,15 +47,16 @@ local function give_up(dl, channel, reason, isCounted, now)
     end
 end
 
--- Tokens of a push expired unsent: an operator is told how many. Their channels are not kept, because nothing of the push may be
--- sent any more.
+-- Tells an operator how many tokens of a push expired unsent. Their channels are not kept, because nothing of the push
+-- may be sent any more.
 local function note_expired(dl, tokens, now)
     redis.call('HINCRBY', dl, 'r:Expired', tokens)
     redis.call('HSET', dl, 'at', now)
     redis.call('PEXPIRE', dl, 604800000)
 end
 
--- Notes that a push was stopped, and how many places it had in lists then: they are kept as the lists are worked off.
+-- Notes that a push was stopped, and counts its entries in retry queues. Their channels are kept later, when a worker
+-- comes to each entry.
 local function note_stop(dl, w, reason, now)
     redis.call('HSET', dl, 'stop', reason, 'at', now)
     local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
@@ -61,7 +64,7 @@ local function note_stop(dl, w, reason, now)
     redis.call('PEXPIRE', dl, 604800000)
 end
 
--- A push's broadcast leaves the line, as `how`: the push may be over with that.
+-- Removes a push from the broadcast queue (`line`) with the outcome `how`. This may finish the push.
 local function leave_broadcast(line, ps, ws, id, how, now)
     if redis.call('EXISTS', ps .. id) == 1 then redis.call('HSET', ps .. id, 'bc', how) end
     if redis.call('EXISTS', ws .. id) == 1 then
@@ -71,7 +74,8 @@ local function leave_broadcast(line, ps, ws, id, how, now)
     redis.call('ZREM', line, id)
 end
 
--- Stops a push (failed, cancelled or superseded): its waiting places are counted at once. What is left of them in the lists counts nothing any more.
+-- Stops a push (failed, cancelled or superseded) and counts its entries in retry queues at once. The entries stay in
+-- the queues but count nothing any more.
 local function stop(p, w, state, now)
     redis.call('HSET', p, 'state', state, 'finished', now)
     local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
@@ -81,8 +85,8 @@ local function stop(p, w, state, now)
     end
 end
 
--- One waiting place of a push ends as `field`, for a reason that is counted too, or ''. False: the push is over (stopped,
--- cancelled, expired) and has counted it.
+-- Ends one retry queue entry of a push as `field`, and counts it under `reason` unless that is ''. Returns false if the
+-- push is final (stopped, cancelled, expired), because it has counted the entry already.
 local function leave(p, w, field, reason, now)
     local state = redis.call('HGET', p, 'state')
     if state ~= 'sending' and state ~= 'queued' then return false end
@@ -93,8 +97,9 @@ local function leave(p, w, field, reason, now)
     return true
 end
 
--- Attempts of a list's first push, and a count of the channel's registrations, which tells a sender that the token it
--- had read is not the channel's any more.
+-- The header of a retry queue: attempts of the first push, and a count of the channel's registrations. A changed count
+-- tells the sender that the channel has another token than the one it read. docs/keyspace.md explains attempts from
+-- 16384 on.
 local function header(attempts, registrations)
     return string.char(math.floor(attempts / 256), attempts % 256, registrations)
 end

@@ -1,7 +1,8 @@
--- Put before scripts that bring late followers a push that was swept before they came (Lua.swift).
+-- Fragment that Lua.swift puts before scripts that queue a push for late joiners after its sweep.
 
--- The channel's line, with the push at its end, is stored as given, and the push counts the channel: it may be over, and is
--- open again. p and w are its record and tasks, h and r the waiting channels.
+-- Stores the channel's retry queue `line`, which has the push at its end, and counts the channel as a target of the
+-- push. The push may be finished. It is open again then. p, w: the push's record and tasks. h, r: the name's retry
+-- queues and their due times. `isNew`: the channel had no queue.
 local function bring(p, w, h, r, channel, line, isNew, now, life)
     redis.call('HSET', p, 'state', 'sending')
     redis.call('HDEL', p, 'finished')

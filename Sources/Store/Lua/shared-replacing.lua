@@ -1,18 +1,19 @@
--- Put before scripts in which a newer push takes the place of an older one of its name (Lua.swift): which may do so, said once.
+-- Fragment that Lua.swift puts before scripts in which a newer push may supersede an older one of its name.
 
--- What decides about it, as HMGET of a push's record gives it. `bare`: it says nothing about the state.
+-- The fields of a push's record that decide about it, for HMGET. `bare` 1: the push is stateless.
 local standing = {'sup', 'event', 'bare', 'until', 'expiry', 'created', 'aud'}
 
--- How long a push is tried, ms. One that is tried once lives no longer than its acceptance.
+-- Until when a push is tried, ms. A push that is tried once (expiry 0) lives until its acceptance.
 local function lives_until(push)
     local expiry, created = tonumber(push[5] or ''), tonumber(push[6] or '') or 0
     if expiry == 0 then return created end
-    -- A record of before an upgrade has no deadline.
+    -- A record from before an upgrade has no deadline.
     return tonumber(push[4] or '') or expiry and expiry * 1000 or created + 28800000
 end
 
--- Only an update without an alert is replaced, only by a push with a state of its own for the same tokens, and only by one that is
--- tried at least as long: so that what expires has never taken the place of what would have arrived.
+-- Whether `newer` may supersede `older`. Only an update without an alert can be superseded, and only by a push with a
+-- content state. The caller checks that both are for the same tokens. The newer push must be tried at least as long.
+-- Otherwise it could expire although the older one would have arrived.
 local function takes_place(newer, older)
     return older[1] == '1' and newer[2] ~= 'start' and newer[3] ~= '1' and lives_until(newer) >= lives_until(older)
 end
