@@ -1,7 +1,7 @@
 import ArgumentParser
 import Curl
 
-/// `lamplighter activity`: one name, or the list of names.
+/// `lamplighter activity`: shows one name, or lists the names.
 struct ActivityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "activity",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Curl
 import Settings
 
-/// `lamplighter broadcast`: the broadcast channels that names own.
+/// `lamplighter broadcast`: manages the broadcast channels of names.
 struct BroadcastCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "broadcast",

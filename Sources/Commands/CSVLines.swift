@@ -1,19 +1,21 @@
-/// Turns CSV into NDJSON line by line: a header, then one record a line. The columns are the keys of NDJSON. Fields may be quoted ("" for a quote inside); a
-/// field cannot hold a line break, as no column here needs one.
+/// Turns CSV into NDJSON, line by line.
+///
+/// The first line is a header with the keys of NDJSON, and each further line is one record. Fields may be quoted (""
+/// for a quote inside). A field cannot hold a line break, because no column here needs one.
 struct CSVLines {
     static let columns = [
         "channel", "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled", catchUp,
     ]
-    /// `{"options":{"catch_up":…}}` in NDJSON.
+    /// The column for `{"options":{"catch_up":…}}` in NDJSON.
     private static let catchUp = "options.catch_up"
-    /// They stay text, also if they look like a number.
+    /// Columns that stay text, even if a field looks like a number.
     private static let texts = ["channel", "token", "activity_id"]
 
     private var header: [String]?
     private var rest: [UInt8] = []
-    /// Lines of the file read, and lines written.
+    /// Lines of the file that were read so far.
     private var lineNumber = 0
-    /// Lines of the file that were not written, ascending: what `line(of:)` counts around.
+    /// Lines of the file that were not written, ascending. `line(of:)` skips them.
     private var left: [Int] = []
     private(set) var rejected: [ImportCommand.Result.Rejected] = []
 
@@ -83,12 +85,12 @@ struct CSVLines {
         return names
     }
 
-    /// Numbers and flags as they are, anything else quoted, so that the gateway names what is wrong with it.
+    /// Numbers and flags stay as they are. Everything else is quoted, so that the gateway can name the problem.
     private static func literal(_ field: String) -> String {
         Int(field) != nil || field == "true" || field == "false" ? field : JSONText.quoted(field)
     }
 
-    /// Nil when a quote is not closed.
+    /// The fields of a line. Nil if a quote is not closed.
     static func fields(_ line: String) -> [String]? {
         var fields: [String] = []
         var field = ""

@@ -3,7 +3,7 @@ import APNsWire
 import LiveActivity
 import Settings
 
-/// What APNs itself says of a broadcast channel: whoever else has the key may have deleted it.
+/// The state of a broadcast channel as APNs itself reports it. Others who have the key may have deleted it.
 enum ChannelAtAPNs {
     case kept(BroadcastStorage)
     case failed(ChannelError)

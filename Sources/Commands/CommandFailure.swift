@@ -5,7 +5,8 @@ import Redis
 import Settings
 import Store
 
-/// Why a command ends with another code than 0. The message is for the person at the terminal; empty = already said.
+/// Ends a command with an exit code other than 0. The message is for the person at the terminal, and empty if the
+/// reason was already printed.
 struct CommandFailure: Error {
     var status: ExitStatus
     var message: String
@@ -15,7 +16,7 @@ struct CommandFailure: Error {
         self.message = message
     }
 
-    /// Nil for errors of the argument parser, which has words and codes of its own.
+    /// Nil for errors of the argument parser, because it has its own messages and exit codes.
     init?(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `lamplighter dead`: what pushes gave up.
+/// `lamplighter dead`: manages dead letters, the tokens that pushes gave up.
 struct DeadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead",
@@ -138,7 +138,7 @@ struct DeadCommand: ParsableCommand {
         }
     }
 
-    /// As `GET /api/dead/{push_id}` answers it.
+    /// A dead letter as `GET /api/dead/{push_id}` returns it.
     struct Letter: Decodable {
         var push_id: String
         var name: String
@@ -146,7 +146,7 @@ struct DeadCommand: ParsableCommand {
         var stopped: String?
         var tokens: Int
         var kept: Int
-        /// A gateway of before says nothing of it.
+        /// Absent in the response of an older gateway.
         var not_kept: Int?
         var reasons: [String: Int]
 

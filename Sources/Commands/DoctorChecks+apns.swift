@@ -5,8 +5,10 @@ import Logging
 import Settings
 
 extension DoctorChecks {
-    /// Sends one push to a token of one byte, which no device has, the way a worker would. APNs checks the credentials
-    /// first: 400 BadDeviceToken says that they are right, and nothing reaches a device.
+    /// Sends one push to a token of one byte, in the same way as a worker.
+    ///
+    /// No device has this token, so nothing reaches a device. APNs checks the credentials first, so a 400
+    /// BadDeviceToken proves that they are right.
     func apns(_ app: AppSettings) async -> [Finding] {
         let first = await apns(app, "APNs \(app.key)", app.apnsOrigin)
         guard let other = app.otherOrigin else { return first }
@@ -22,11 +24,11 @@ extension DoctorChecks {
         guard found.isReachable else { return [unreachable(subject, origin, found, app)] }
         let transport: any PushTransport
         do {
-            // What goes wrong is told here, not logged.
+            // The findings report every problem, so the log stays silent.
             transport = try settings.worker.transport.make(
                 configuration, Logger(label: "doctor", factory: { _ in SwiftLogNoOpLogHandler() }))
         } catch {
-            // The key's own check has said so.
+            // The check of the key has already reported this.
             if case .key = error { return [] }
             return [.bad(subject, error.description, "set it right in the app's settings", .configuration)]
         }

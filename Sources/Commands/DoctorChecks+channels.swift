@@ -3,8 +3,10 @@ import APNsWire
 import Settings
 
 extension DoctorChecks {
-    /// Lists the app's broadcast channels: the host can be reached, the provider token is good there, and there is room.
-    /// Nothing but broadcast channels needs that host, so that what is wrong with it is a warning.
+    /// Lists the app's broadcast channels. This checks that the host can be reached, that it accepts the provider
+    /// token, and that there is room for more channels.
+    ///
+    /// A problem is only a warning, because only broadcast channels need that host.
     func channels(_ app: AppSettings) async -> [Finding] {
         let subject = "APNs channels \(app.key)"
         guard let origin = app.manageOrigin, let bundleID = app[.bundleID],

@@ -4,7 +4,7 @@ import OpenSSL
 import Redis
 import Settings
 
-/// The checks behind `doctor`, each a list of findings and none of them an error of the program.
+/// The checks behind `doctor`. Each returns findings and never throws an error of its own.
 struct DoctorChecks {
     let settings: Settings
     let logger: Logger
@@ -19,7 +19,7 @@ struct DoctorChecks {
         return findings
     }
 
-    /// The file holds the apps' secrets and Redis's password.
+    /// Checks who can read the configuration file, because it holds the apps' secrets and Redis's password.
     private func configuration() -> [Finding] {
         guard let path = settings.file, let exposure = ProviderKeyFile.exposure(path) else { return [] }
         return [.warning("configuration", exposure, "chmod 600 \(path)")]
@@ -97,7 +97,7 @@ struct DoctorChecks {
         return findings
     }
 
-    /// Timestamps order the updates on a device, so machines must agree on the time.
+    /// Compares the clocks, because timestamps order the updates on a device and machines must agree on the time.
     private func clock(_ client: RedisClient) async throws -> Finding {
         let before = Date()
         let answers = try await client.onEachPrimary([RedisCommand("TIME")])

@@ -4,7 +4,7 @@ import Logging
 import Redis
 import Settings
 
-/// `lamplighter doctor`: everything that must be right before the first push, each with a remedy.
+/// `lamplighter doctor`: checks what must be right before the first push. Each problem comes with a remedy.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -39,7 +39,7 @@ struct DoctorCommand: AsyncParsableCommand {
                     .configuration))
         }
         print(findings)
-        // What is wrong here comes before what is away.
+        // A wrong configuration takes precedence over an unreachable server.
         let order: [ExitStatus] = [.configuration, .unreachable, .failed]
         let wrong = Set(findings.filter { $0.mark == .bad }.map(\.status))
         if let status = order.first(where: wrong.contains) { throw CommandFailure(status, "") }

@@ -4,7 +4,7 @@ import Foundation
 import LiveActivity
 import Settings
 
-/// Where and as whom a command speaks to the gateway.
+/// The gateway that a command calls, and the credentials for it.
 struct GatewayOptions: ParsableArguments {
     @Option(
         name: [.customLong("url"), .customLong(SettingKey.gatewayURL.flagName)], help: ArgumentHelp(.gatewayURL))
@@ -27,7 +27,7 @@ struct GatewayOptions: ParsableArguments {
     }
 }
 
-/// The gateway's HTTP interface, as a publisher uses it.
+/// A client of the gateway's HTTP API, as a publisher uses it.
 struct GatewayClient: Sendable {
     let url: String
     let key: String
@@ -39,7 +39,16 @@ struct GatewayClient: Sendable {
         authorization = "Basic " + Data("\(key):\(secret)".utf8).base64EncodedString()
     }
 
-    /// The body of a 2xx; anything else is a failure in words. `path` begins with a slash and is encoded already.
+    /// Sends one request.
+    ///
+    /// - Parameters:
+    ///   - method: the HTTP method.
+    ///   - path: begins with a slash and is already percent-encoded.
+    ///   - headers: further header fields.
+    ///   - body: the body, if there is one.
+    ///   - timeout: the longest time for the whole exchange.
+    /// - Returns: the body of a 2xx response.
+    /// - Throws: `CommandFailure` with a message for every other response.
     func send(
         _ method: String, _ path: String, headers: [(String, String)] = [], body: HTTPBody? = nil,
         timeout: Duration = .seconds(30)
@@ -85,7 +94,7 @@ struct GatewayClient: Sendable {
         var details: Details?
     }
 
-    /// One path segment: everything but unreserved characters is percent-encoded, slashes too.
+    /// Encodes one path segment. Everything but unreserved characters is percent-encoded, slashes too.
     static func segment(_ text: String) -> String {
         text.utf8.reduce(into: "") { out, byte in
             let isUnreserved =
@@ -97,7 +106,7 @@ struct GatewayClient: Sendable {
         }
     }
 
-    /// A decoded answer, or a failure that says the gateway is of another version.
+    /// Decodes a response. Throws a failure if its form is not the expected one.
     static func decode<Value: Decodable>(_ type: Value.Type, _ body: [UInt8]) throws -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(body))
@@ -108,7 +117,7 @@ struct GatewayClient: Sendable {
 }
 
 extension Terminal {
-    /// A gateway's JSON answer as it came, with one newline at its end.
+    /// Prints a gateway's JSON response as received, with one newline at its end.
     static func print(json body: [UInt8]) {
         var text = String(decoding: body, as: UTF8.self)
         while text.hasSuffix("\n") { text.removeLast() }

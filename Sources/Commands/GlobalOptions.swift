@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import Settings
 
-/// What every command takes.
+/// The options of every command.
 struct GlobalOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -18,7 +18,8 @@ struct GlobalOptions: ParsableArguments {
     @Option(name: .customLong(SettingKey.logLevel.flagName), help: ArgumentHelp(SettingKey.logLevel))
     var logLevel: String?
 
-    /// Flags over environment over file over defaults; warnings go to stderr.
+    /// Loads the settings and prints their warnings to stderr. Flags override the environment, then the
+    /// file, then the defaults.
     func settings(_ flags: [SettingKey: String?] = [:]) throws -> Settings {
         var values: [String: String] = [:]
         for (key, value) in flags { values[key.path] = value }
@@ -30,7 +31,7 @@ struct GlobalOptions: ParsableArguments {
         return settings
     }
 
-    /// For processes: `--json` asks for JSON lines.
+    /// A logger for processes. With `--json` it writes JSON lines.
     func logger(_ label: String, _ settings: Settings) -> Logger {
         let format: LogFormat = json || settings.log.isJSON ? .json : .text
         var logger = Logger(label: label) { StandardErrorLog(label: $0, format: format) }
@@ -38,7 +39,7 @@ struct GlobalOptions: ParsableArguments {
         return logger
     }
 
-    /// For commands that print a result: only what is wrong is logged, unless more is asked for.
+    /// A logger for commands that print a result. Without `--log-level` it logs only critical messages.
     func quietLogger(_ label: String, _ settings: Settings) -> Logger {
         var logger = logger(label, settings)
         if logLevel == nil { logger.logLevel = .critical }
@@ -47,7 +48,7 @@ struct GlobalOptions: ParsableArguments {
 }
 
 extension ArgumentHelp {
-    /// `summary (ENVIRONMENT, default …).`
+    /// Help in the form `summary (ENVIRONMENT, default …).`
     init(_ key: SettingKey) {
         var choices = ""
         if case .choice(let values) = key.form { choices = ": \(values.joined(separator: ", "))" }

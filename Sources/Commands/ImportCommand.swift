@@ -2,7 +2,7 @@ import ArgumentParser
 import Curl
 import Foundation
 
-/// `lamplighter import`: many channels at once, streamed from a file or a pipe.
+/// `lamplighter import`: registers many channels at once, streamed from a file or a pipe.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
@@ -41,7 +41,7 @@ struct ImportCommand: AsyncParsableCommand {
         guard (name == nil) != (startTokens == nil) else { throw ValidationError("give --name or --start-tokens") }
     }
 
-    /// Where they go, and what became of them in words.
+    /// The path of the bulk call, and words for its outcome.
     private var target: (path: String, outcome: String) {
         if let startTokens {
             let path = "/api/start-tokens/\(GatewayClient.segment(startTokens))/channels"
@@ -60,7 +60,7 @@ struct ImportCommand: AsyncParsableCommand {
                 "POST", target.path,
                 headers: [("Content-Type", "application/x-ndjson")],
                 body: .stream { try source.next() },
-                // Any length takes any time; a gateway that went away is noticed by the connection.
+                // A long file takes a long time. The connection itself notices a gateway that went away.
                 timeout: .seconds(7 * 24 * 3_600))
         } catch {
             source.abandon()

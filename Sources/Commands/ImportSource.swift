@@ -2,24 +2,25 @@ import ArgumentParser
 import Foundation
 import Synchronization
 
-/// What `import` uploads: the file in pieces, CSV turned into NDJSON on the way. Memory does not grow with the file.
-/// `next` runs on the transfer's thread, everything else after the transfer.
+/// The upload of `import`: reads the file in pieces and turns CSV into NDJSON. Memory does not grow with the file.
+///
+/// `next` runs on the transfer's thread. Everything else runs after the transfer.
 final class ImportSource: Sendable {
     private static let pieceBytes = 256 << 10
 
     private struct State {
         var reader: FileHandle
         var csv: CSVLines?
-        /// Read already, to tell the format.
+        /// Bytes that were already read to detect the format.
         var pending: [UInt8]
         var bytesRead = 0
-        /// What stopped the reading: the transfer only knows that it was stopped.
+        /// The error that stopped the reading. The transfer itself only knows that it was stopped.
         var failure: (any Error)?
         var bar = ProgressBar()
     }
 
     private let state: Mutex<State>
-    /// Bytes of the file; nil for a pipe.
+    /// The file's size in bytes. Nil for a pipe.
     private let size: Int?
 
     init(path: String, format: ImportFormat?) throws {
@@ -38,7 +39,7 @@ final class ImportSource: Sendable {
         state = Mutex(State(reader: reader, csv: isCSV ? CSVLines() : nil, pending: first))
     }
 
-    /// The next piece, empty at the end.
+    /// The next piece. Empty at the end.
     func next() throws -> [UInt8] {
         do {
             return try read()
@@ -65,13 +66,13 @@ final class ImportSource: Sendable {
                 state.bar.draw(share, "\(Terminal.grouped(state.bytesRead / 1_000)) kB sent")
                 guard state.csv != nil else { return piece }
                 let out = try piece.isEmpty ? state.csv?.finish() : state.csv?.feed(piece)
-                // A piece may hold no whole line; only the end may be answered with nothing.
+                // A piece may hold no whole line. Read on then, because an empty result means the end.
                 if piece.isEmpty || out?.isEmpty == false { return out ?? [] }
             }
         }
     }
 
-    /// The file's line of an uploaded one, both from 1.
+    /// The line of the file for an uploaded line. Both count from 1.
     func line(of uploaded: Int) -> Int { state.withLock { $0.csv?.line(of: uploaded) ?? uploaded } }
 
     var rejected: [ImportCommand.Result.Rejected] { state.withLock { $0.csv?.rejected ?? [] } }

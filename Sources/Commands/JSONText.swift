@@ -1,4 +1,4 @@
-/// JSON written by hand where bytes must pass through untouched, and for log lines.
+/// JSON built by hand, for log lines and where the user's bytes must pass through unchanged.
 enum JSONText {
     /// The text in quotes, with control characters (C0, DEL, C1) escaped.
     static func quoted(_ text: String) -> String {
@@ -22,7 +22,7 @@ enum JSONText {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
     }
 
-    /// `{"key":value,…}` of values that are JSON already; nil values are left out.
+    /// Builds `{"key":value,…}` from values that are already JSON. Nil values are left out.
     static func object(_ fields: [(String, String?)]) -> String {
         "{" + fields.compactMap { key, value in value.map { "\(quoted(key)):\($0)" } }.joined(separator: ",") + "}"
     }

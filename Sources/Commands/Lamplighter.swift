@@ -1,7 +1,7 @@
 public import ArgumentParser
 import Glibc
 
-/// The program: parses the command line, runs one subcommand and turns its end into an exit code.
+/// The program. It parses the command line, runs one subcommand and exits with a code for the result.
 public struct Lamplighter: AsyncParsableCommand {
     static let version = "0.1.0"
 
@@ -33,12 +33,12 @@ public struct Lamplighter: AsyncParsableCommand {
 
     public init() {}
 
-    /// Runs what the command line says and ends the process.
+    /// Runs the command of the command line and ends the process.
     public static func start() async -> Never {
-        // A peer that goes away is an error of the call that writes to it, not the end of the process.
+        // Ignore SIGPIPE: a peer that closes its connection must cause an error of the write, not end the process.
         signal(SIGPIPE, SIG_IGN)
-        // libcurl would write the keys of its TLS sessions into that file. A reader of the file could read provider tokens.
-        // Here no other thread reads the environment yet.
+        // libcurl would write the keys of its TLS sessions into that file, and its reader could read provider tokens.
+        // No other thread reads the environment yet.
         unsetenv("SSLKEYLOGFILE")
         do {
             var command = try parseAsRoot()
@@ -56,7 +56,7 @@ public struct Lamplighter: AsyncParsableCommand {
     }
 }
 
-/// What a shell or a supervisor reads. The values are sysexits.h's.
+/// The exit codes for a shell or a supervisor. The values are those of sysexits.h.
 enum ExitStatus: Int32 {
     case done = 0
     case failed = 1

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A push's ledger as `GET /api/push/{id}` answers it.
+/// A push's ledger as `GET /api/push/{id}` returns it.
 struct LedgerReport: Decodable, Sendable {
     var push_id: String
     var name: String
@@ -30,17 +30,17 @@ struct LedgerReport: Decodable, Sendable {
 
     var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
 
-    /// Ended as its publisher wants it: every target has an outcome, or a newer push took over.
+    /// Whether the push ended well: every target has an outcome, or a newer push superseded it.
     var isGood: Bool { state == "done" || state == "superseded" }
 
-    /// The request to the name's channel.
+    /// The request to the name's broadcast channel.
     struct Broadcast: Decodable, Sendable {
         var state: String
         var status: Int?
         var reason: String?
     }
 
-    /// Milliseconds since 1970, written as a number or as ISO 8601.
+    /// Milliseconds since 1970. In JSON they are a number or ISO 8601 text.
     enum Timestamp: Decodable, Sendable {
         case milliseconds(Int)
         case text(String)
@@ -65,7 +65,7 @@ struct LedgerReport: Decodable, Sendable {
         }
     }
 
-    /// Nil while it runs.
+    /// The time from acceptance to the end. Nil while the push runs.
     var duration: String? {
         guard let from = created_at.milliseconds, let to = finished_at?.milliseconds else { return nil }
         return to - from < 1_000 ? "\(max(0, to - from)) ms" : "\(Double((to - from) / 10) / 100) s"

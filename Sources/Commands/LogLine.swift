@@ -3,7 +3,7 @@ import Logging
 
 /// One message, ready to be written.
 struct LogLine {
-    /// Since 1970.
+    /// The time since 1970.
     struct Time {
         var seconds: Int
         var milliseconds: Int
@@ -13,7 +13,7 @@ struct LogLine {
             return Time(seconds: milliseconds / 1_000, milliseconds: milliseconds % 1_000)
         }
 
-        /// RFC 3339, UTC.
+        /// The time in the form of RFC 3339, UTC.
         var text: String {
             var parts = tm()
             var seconds = time_t(seconds)
@@ -42,7 +42,7 @@ struct LogLine {
                 #"{"time":"\#(time.text)","level":"\#(level.rawValue)","logger":\#(JSONText.quoted(label))"#
                     + #","message":\#(JSONText.quoted(message))"#
             ) { line, entry in
-                // A field of the message never replaces one of the line's own.
+                // A metadata key must not replace one of the line's own keys, so it gets a prefix.
                 let isReserved = ["time", "level", "logger", "message"].contains(entry.key)
                 return "\(line),\(JSONText.quoted(isReserved ? "_" + entry.key : entry.key)):\(Self.json(entry.value))"
             } + "}"
@@ -64,7 +64,7 @@ struct LogLine {
         }
     }
 
-    /// Quoted when it has a space, a quote or an equals sign, or is empty.
+    /// Quotes a value that is empty or holds a space, a quote or an equals sign.
     private static func logfmt(_ value: Logger.MetadataValue) -> String {
         let text = value.description
         let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x3D && $0 != 0x7F }

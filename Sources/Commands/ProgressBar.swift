@@ -1,12 +1,13 @@
 import Glibc
 
-/// One line on stderr, drawn over itself; silent when stderr is no terminal. Used by one thread at a time.
+/// One line on stderr that is drawn again in place. It draws nothing if stderr is no terminal. Only one thread
+/// may use it at a time.
 struct ProgressBar: Sendable {
     private static let width = 28
     private let isShown = Terminal.standardErrorIsTerminal
     private var lastDrawn: ContinuousClock.Instant?
 
-    /// `share` 0 to 1, nil when the whole is not known yet. At most ten times a second, unless `isLast`.
+    /// Draws at most ten times a second, unless `isLast`. `share` is 0 to 1, or nil if the total is not known yet.
     mutating func draw(_ share: Double?, _ text: String, isLast: Bool = false) {
         guard isShown else { return }
         let now = ContinuousClock.now

@@ -2,7 +2,7 @@ import Foundation
 import OpenSSL
 import Settings
 
-/// The .p8 file of an app, read and proved to be a P-256 key before anything is sent with it.
+/// The .p8 file of an app. It is read and checked to be a P-256 key before the first push.
 struct ProviderKeyFile {
     var pem: [UInt8]
     var key: P256SigningKey
@@ -17,7 +17,7 @@ struct ProviderKeyFile {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw .missing(key: name, remedy: "\(path) cannot be read by this user")
         }
-        // A key has some 250 bytes; whatever is larger than this is another file.
+        // A key has some 250 bytes, so a larger file is something else.
         guard data.count <= 64 << 10 else { throw .missing(key: name, remedy: "\(path) is too large for a key file") }
         pem = [UInt8](data)
         do {
@@ -27,7 +27,7 @@ struct ProviderKeyFile {
         }
     }
 
-    /// Says who else than its owner can read or change a file of secrets. Nil: nobody can.
+    /// Says which users other than the owner can read or change a file of secrets. Nil if none can.
     static func exposure(_ path: String) -> String? {
         let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
         return exposure(mode: mode, path)

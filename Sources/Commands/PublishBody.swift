@@ -2,13 +2,13 @@ import ArgumentParser
 import Foundation
 import LiveActivity
 
-/// The options of `publish` as Airship's request. JSON of the publisher is passed on byte for byte.
+/// Turns the options of `publish` into Airship's request. The publisher's JSON is passed on byte for byte.
 struct PublishBody {
     let options: PublishCommand
 
     init(_ options: PublishCommand) { self.options = options }
 
-    /// `now`: epoch seconds, for relative times.
+    /// The request's JSON. `now` is in epoch seconds, for relative times.
     func json(now: Int) throws -> String {
         let activity = JSONText.object([
             ("name", JSONText.quoted(options.name)),
@@ -45,7 +45,7 @@ struct PublishBody {
         ])
     }
 
-    /// `all`, `tag:T`, `tag:GROUP/T`, `channel:ID`, `user:NAME`, or JSON.
+    /// Reads `all`, `tag:T`, `tag:GROUP/T`, `channel:ID`, `user:NAME`, or JSON.
     static func audience(_ text: String) throws -> String {
         if text == "all" { return #""all""# }
         if text.hasPrefix("{") || text.hasPrefix("\"") {
@@ -71,7 +71,7 @@ struct PublishBody {
         throw ValidationError("--audience must be all, tag:T, tag:GROUP/T, channel:ID, user:NAME or JSON")
     }
 
-    /// Epoch seconds, `now`, or a time from now such as `+90`, `+15m`, `+2h`.
+    /// Reads epoch seconds, `now`, or a time from now such as `+90`, `+15m`, `+2h`.
     static func time(_ text: String, _ option: String, now: Int) throws -> String {
         if text == "now" { return String(now) }
         if text.hasPrefix("+") {
@@ -94,7 +94,7 @@ struct PublishBody {
         return text
     }
 
-    /// The JSON text of an object: written out, in `@file`, or on stdin (`-`).
+    /// The JSON text of an object: as written, from `@file`, or from stdin (`-`).
     private static func jsonObject(_ text: String, _ option: String) throws -> String {
         let json = try InputText.read(text, option).trimmingCharacters(in: .whitespacesAndNewlines)
         guard json.hasPrefix("{"), isJSON(json) else { throw ValidationError("\(option) must be a JSON object") }
@@ -106,7 +106,7 @@ struct PublishBody {
     }
 }
 
-/// An option's text: as written, from `@file`, or `-` for stdin.
+/// The text of an option: as written, from `@file`, or from stdin (`-`).
 enum InputText {
     static func read(_ text: String, _ option: String) throws -> String {
         let data: Data?

@@ -2,7 +2,7 @@ import ArgumentParser
 import Curl
 import Foundation
 
-/// `lamplighter publish`: one update to everyone who follows a name.
+/// `lamplighter publish`: sends one update to all devices that follow a name.
 struct PublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
@@ -172,13 +172,14 @@ struct PublishCommand: AsyncParsableCommand {
         if Terminal.standardErrorIsTerminal { Terminal.error("scheduled for \(time.text)") }
     }
 
-    /// To stderr. The answer that `--json` prints has them, but for a ledger.
+    /// Prints warnings to stderr. With `--json` the printed response holds them already, except when
+    /// a ledger is printed.
     private func warn(_ warnings: [String]?) {
         guard wait || !global.json else { return }
         for warning in warnings ?? [] { Terminal.error("warning: \(warning)") }
     }
 
-    /// For the progress bar alone: nil when there is no answer.
+    /// How many tokens follow the name, for the progress bar only. Nil if the gateway does not answer.
     private func followers(_ client: GatewayClient) async -> Int? {
         struct Activity: Decodable { var tokens: Int }
         let answer = try? await client.send("GET", "/api/activities/\(GatewayClient.segment(name))")

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `lamplighter push`: what became of a publish.
+/// `lamplighter push`: shows the outcome of a publish.
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push",
@@ -28,7 +28,7 @@ struct PushCommand: AsyncParsableCommand {
         if cancel {
             let answer = try await client.send("DELETE", path)
             if !wait {
-                // With 204 the ledger is read by itself.
+                // A 204 has no body, so the ledger is read separately.
                 let ledger = answer.isEmpty ? try await client.send("GET", path) : answer
                 return try show(ledger)
             }

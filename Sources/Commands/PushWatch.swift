@@ -1,18 +1,18 @@
 import Foundation
 
-/// Follows a push to its end, with a progress bar on a terminal.
+/// Waits until a push is final, with a progress bar on a terminal.
 struct PushWatch: Sendable {
     let client: GatewayClient
     let pushID: String
-    /// How many tokens it will be about, while the ledger still counts them; nil when nothing is known.
+    /// How many tokens the push will have, while the ledger still counts them. Nil if unknown.
     var expected: Int?
 
-    /// Questions in a row that may stay without an answer: ten seconds.
+    /// The most failed requests in a row: ten seconds.
     private static let patience = 20
-    /// After so long somebody ought to have taken it up.
+    /// After this time a worker should have begun the push.
     private static let suspicious: Duration = .seconds(5)
 
-    /// The final ledger, decoded and as it came.
+    /// Waits for the final ledger, and returns it decoded and as received.
     func finish() async throws -> (report: LedgerReport, body: [UInt8]) {
         var bar = ProgressBar()
         let started = ContinuousClock.now
@@ -24,7 +24,7 @@ struct PushWatch: Sendable {
                 body = try await client.send("GET", "/api/push/\(pushID)")
                 failures = 0
             } catch let failure as CommandFailure {
-                // A gateway that is being restarted is no reason to give up: the push goes on without it.
+                // Keep trying while the gateway restarts, because the push goes on without it.
                 failures += 1
                 guard failure.status == .unreachable, failures < Self.patience else {
                     bar.abandon()
@@ -57,7 +57,7 @@ struct PushWatch: Sendable {
         }
     }
 
-    /// Waits, prints the ledger, and fails unless it ended well.
+    /// Waits, prints the ledger, and throws unless the push ended well.
     func report(json: Bool) async throws {
         let (report, body) = try await finish()
         if json { Terminal.print(json: body) } else { report.lines.forEach(Terminal.print) }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Curl
 
-/// `lamplighter quarantine`: tokens that the prune guard holds back.
+/// `lamplighter quarantine`: manages tokens that the prune guard put into quarantine.
 struct QuarantineCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "quarantine",
@@ -124,7 +124,8 @@ struct QuarantineCommand: ParsableCommand {
         }
     }
 
-    /// One name, the start tokens of a type, or all: said in so many words, since nothing brings a discarded token back.
+    /// One name, the start tokens of a type, or all. The user must say which one, because a discarded
+    /// token cannot be restored.
     struct Choice: ParsableArguments {
         @Argument(help: "Name of the activity.")
         var name: String?

@@ -1,4 +1,4 @@
-/// One checked point, with what to do about it.
+/// The result of one check, with a remedy.
 struct Finding: Sendable, Hashable {
     enum Mark: String, Sendable {
         case good = "✓"
@@ -7,12 +7,12 @@ struct Finding: Sendable, Hashable {
     }
 
     var mark: Mark
-    /// What was looked at: `Redis`, `APNs key shop`.
+    /// The subject of the check, such as `Redis` or `APNs key shop`.
     var subject: String
     var text: String
-    /// Nil when nothing has to be done.
+    /// Nil if nothing has to be done.
     var remedy: String?
-    /// The exit code it asks for; only for `bad`.
+    /// The exit code for this finding. Used only for `bad`.
     var status = ExitStatus.failed
 
     static func good(_ subject: String, _ text: String) -> Finding {
@@ -26,13 +26,13 @@ struct Finding: Sendable, Hashable {
     }
 }
 
-/// What a Redis server says about itself, judged: decisions only, no I/O.
+/// Judges what a Redis server reports about itself. It makes decisions only and does no I/O.
 struct RedisFindings {
-    /// Fields of INFO.
+    /// Fields of the reply to INFO.
     var info: [String: String]
-    /// Answers of CONFIG GET; empty where a managed service forbids it.
+    /// Replies to CONFIG GET. Empty if a managed service forbids it.
     var configuration: [String: String]
-    /// Which server it is, where there are several.
+    /// The server's name, if there are several servers.
     var node: String?
 
     static let watched = [
@@ -42,7 +42,7 @@ struct RedisFindings {
 
     var all: [Finding] { [version] + durability + [memory, encoding, cluster].compactMap { $0 } + persistence }
 
-    /// What every process warns about when it starts: the ways to lose what was accepted.
+    /// Findings about ways to lose accepted work. Every process warns about them at start.
     var losses: [Finding] { (durability + [memory].compactMap { $0 } + persistence).filter { $0.mark != .good } }
 
     var version: Finding {
@@ -99,7 +99,7 @@ struct RedisFindings {
             "redis-cli CONFIG SET maxmemory-policy noeviction, and use config/redis.conf")
     }
 
-    /// Compact buckets need room for a token of 80 bytes and its record in one listpack entry.
+    /// Checks the limits of compact buckets. One listpack entry needs room for a token of 80 bytes and its record.
     var encoding: Finding? {
         let value = (configuration["hash-max-listpack-value"] ?? configuration["hash-max-ziplist-value"]).flatMap(
             Int.init)
@@ -113,7 +113,7 @@ struct RedisFindings {
             "redis-cli CONFIG SET hash-max-listpack-value 128 hash-max-listpack-entries 512, and use config/redis.conf")
     }
 
-    /// In a cluster nobody but a replica takes a dead primary's place; and it wants to be spoken to as one.
+    /// Checks a cluster: it needs redis+cluster:// as its URL, and only a replica can replace a dead primary.
     var cluster: Finding? {
         guard info["cluster_enabled"] == "1" else { return nil }
         if node == nil {
@@ -155,7 +155,7 @@ struct RedisFindings {
 }
 
 extension [RedisFindings] {
-    /// What all servers say alike once, else with the server's name.
+    /// A finding that is the same on all servers appears once. Other findings carry the server's name.
     func merged(_ part: (RedisFindings) -> [Finding]) -> [Finding] {
         let said = map(part)
         var merged: [Finding] = []
@@ -170,7 +170,7 @@ extension [RedisFindings] {
         return merged
     }
 
-    /// Bytes, of all servers together; nil where one does not say.
+    /// Bytes of all servers together. Nil if one server does not report them.
     var usedMemory: Int? {
         let sizes = compactMap { $0.info["used_memory"].flatMap(Int.init) }
         return sizes.count == count && count > 0 ? sizes.reduce(0, +) : nil

@@ -3,9 +3,9 @@ import Redis
 import Settings
 import Store
 
-/// The connection that every process opens at start, and what Redis says about itself.
+/// The connection that every process opens at start, and what Redis reports about itself.
 struct RedisInspection {
-    /// How long a start waits for a Redis that does not answer. One that loads its data is waited for as long as it takes.
+    /// The longest wait at start for a Redis that does not answer. There is no limit while Redis loads its data.
     static let patience: Duration = .seconds(5)
 
     static func client(_ settings: Settings, logger: Logger) -> RedisClient {
@@ -16,7 +16,7 @@ struct RedisInspection {
             logger: logger)
     }
 
-    /// Returns when Redis answers; throws after `patience` with what to do.
+    /// Returns when Redis answers. Throws after `patience`, with a remedy.
     static func await(_ redis: RedisClient, _ settings: Settings, logger: Logger) async throws {
         let clock = ContinuousClock()
         let deadline = clock.now + patience
@@ -41,14 +41,14 @@ struct RedisInspection {
         }
     }
 
-    /// Of each server that takes writes: one, or the primaries of a cluster.
+    /// Findings for each server that takes writes: a single server, or the primaries of a cluster.
     static func findings(_ redis: RedisClient) async throws(RedisError) -> [RedisFindings] {
         let questions = RedisFindings.watched.map { RedisCommand("CONFIG", ["GET", .string($0)]) }
         return try await redis.onEachPrimary([RedisCommand("INFO")] + questions).map {
             (node, replies) throws(RedisError) in
             if let error = replies[0].error { throw error }
             var configuration: [String: String] = [:]
-            // Managed services rename or forbid CONFIG: an error reply leaves the configuration unknown.
+            // Managed services rename or forbid CONFIG. After an error reply the configuration is unknown.
             for reply in replies.dropFirst() where reply.error == nil {
                 guard let pair = try? reply.array(), pair.count == 2 else { continue }
                 if let key = try? pair[0].string(), let value = try? pair[1].string() { configuration[key] = value }
@@ -57,7 +57,8 @@ struct RedisInspection {
         }
     }
 
-    /// Whether a failover, which sentinels or a cluster begin by themselves, may lose what was accepted. Nil without them.
+    /// Whether a failover may lose accepted work. Nil without sentinels or a cluster, because only these
+    /// fail over by themselves.
     static func failover(_ settings: Settings) -> Finding? {
         guard settings.redisURL.usesSentinels || settings.redisURL.usesCluster else { return nil }
         if settings.waitReplicas > 0 {
@@ -68,7 +69,7 @@ struct RedisInspection {
             "redis.wait_replicas: 1, with two replicas, so that one may be away")
     }
 
-    /// Warns about every way in which this server may lose what was accepted.
+    /// Logs a warning for every way in which this server may lose accepted work.
     static func warn(_ redis: RedisClient, logger: Logger) async {
         guard let findings = try? await findings(redis) else { return }
         for finding in findings.merged(\.losses) {

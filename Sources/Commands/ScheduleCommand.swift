@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `lamplighter schedule`: publishes that wait for their time.
+/// `lamplighter schedule`: manages publishes that wait for their time.
 struct ScheduleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
@@ -90,7 +90,7 @@ struct ScheduleDelete: AsyncParsableCommand {
     }
 }
 
-/// A schedule as the gateway shows it.
+/// A schedule as the gateway returns it.
 struct ScheduleReport: Decodable {
     struct Time: Decodable { var scheduled_time: String }
     struct Push: Decodable { var notification: Notification }

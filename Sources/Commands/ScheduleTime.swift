@@ -1,16 +1,22 @@
 import Foundation
 
-/// A moment as a person writes it: `+10m`, epoch seconds, or a date and time, with a zone or in this machine's.
+/// A time as a person writes it: `+10m`, epoch seconds, or a date and time in a given zone or in this machine's.
 struct ScheduleTime: Equatable {
     /// Epoch seconds.
     let seconds: Int
 
-    /// In the API's form, UTC.
+    /// The API's form, in UTC.
     var text: String {
         Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601)
     }
 
-    /// `now`: epoch seconds. Without a zone, `zone`'s own time is meant: one that the clocks skip, or show twice, is refused.
+    /// Reads a time.
+    ///
+    /// - Parameters:
+    ///   - text: the time as written.
+    ///   - now: epoch seconds, for relative times.
+    ///   - zone: used if the text has no zone.
+    /// - Throws: also for a local time that clocks skip or show twice when they change.
     static func parse(_ text: String, now: Int, zone: TimeZone = .current) throws(ScheduleTimeError) -> ScheduleTime {
         if text.hasPrefix("+") || Int(text) != nil {
             guard let time = try? PublishBody.time(text, "", now: now), let seconds = Int(time) else {
@@ -31,22 +37,22 @@ struct ScheduleTime: Equatable {
             calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date) == parts.components
         }
         guard shows(date) else {
-            // The 31st of a short month is no matter of clocks.
+            // The 31st of a short month is an error of the date, not of a clock change.
             let day = calendar.dateComponents([.year, .month, .day], from: date)
             let isDay = (day.year, day.month, day.day) == (parts.year, parts.month, parts.day)
             throw isDay ? .skipped(zone.identifier) : .unreadable
         }
-        // Most clocks turn back by an hour, Lord Howe's by half of one.
+        // Most clocks turn back by an hour, and Lord Howe's by half an hour.
         let isTwice = [-7_200, -3_600, -1_800, 1_800, 3_600, 7_200].contains { shows(date.addingTimeInterval($0)) }
         guard !isTwice else { throw .twice(zone.identifier) }
         return ScheduleTime(seconds: Int(date.timeIntervalSince1970))
     }
 
-    /// `2026-11-21T18:00`, seconds and zone optional.
+    /// Reads `2026-11-21T18:00`, with optional seconds and zone.
     private struct Parts {
         var year = 0, month = 0, day = 0
         var components: DateComponents
-        /// Seconds east of Greenwich; nil: none given.
+        /// Seconds east of Greenwich. Nil if the text has no zone.
         var offset: Int?
 
         init?(_ text: String) {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Curl
 
-/// `lamplighter schema`: what content states and attributes must look like.
+/// `lamplighter schema`: manages the schemas of content states and attributes.
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",

@@ -9,7 +9,7 @@ import ServiceLifecycle
 import Settings
 import Store
 
-/// `lamplighter serve`: the gateway.
+/// `lamplighter serve`: runs the gateway.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -31,7 +31,8 @@ struct ServeCommand: AsyncParsableCommand {
         let settings = try global.settings(redis.values.merging(gateway.values) { first, _ in first })
         let logger = global.logger("gateway", settings)
         let apps = try settings.requiredApps().map { app in
-            // A gateway does not sign; a key that is named and wrong is still better found now than by a worker.
+            // A gateway does not sign. If a key is configured, it is checked here so that an error shows up
+            // before a worker needs it.
             if app[.keyFile] != nil { _ = try ProviderKeyFile(app) }
             for field in app.shortSecrets {
                 logger.warning(

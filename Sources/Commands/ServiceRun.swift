@@ -5,15 +5,17 @@ import NIOCore
 import ServiceLifecycle
 import Settings
 
-/// Runs the services of a process until a signal or the end of one of them.
+/// Runs the services of a process until a signal arrives or one of them ends.
 enum ServiceRun {
-    /// Returns after an orderly end. Past `limit` after the first signal the process ends by itself with code 0 all the
-    /// same: what is unfinished is in Redis and others claim it, so a supervisor has no reason to call it a failure.
+    /// Runs services, and returns after an orderly end.
+    ///
+    /// If the services still run `limit` after the first signal, the process exits with code 0. Redis holds the
+    /// unfinished work and other processes claim it, so a supervisor need not treat this as a failure.
     static func run(_ services: [any Service], within limit: Duration, logger: Logger) async throws {
         let trap = SignalTrap()
         defer { withExtendedLifetime(trap) {} }
         let signals = trap.first
-        // The group logs its own steps; ours say the same with more sense to an operator.
+        // The service group logs its own steps. Our lines say the same in words for an operator.
         var groupLogger = logger
         groupLogger.logLevel = max(logger.logLevel, .error)
         let configurations = services.map {
@@ -32,7 +34,7 @@ enum ServiceRun {
                     logger.warning("not done after \(limit.components.seconds) s: ended; the rest is claimed by others")
                     _exit(ExitStatus.done.rawValue)
                 }
-                // The stream ends only with a signal or with this task.
+                // Wait here: `signals` ends only after a signal or when this task is cancelled.
                 try await Task.sleep(for: .seconds(Int64.max / 4))
             }
             try await tasks.next()
@@ -40,7 +42,8 @@ enum ServiceRun {
         }
     }
 
-    /// The same where one of them listens: says where, and names the address if it cannot.
+    /// The same for services of which one listens. Logs the address, or names it in the error if the
+    /// port cannot be bound.
     static func run(
         _ services: [any Service], listener: any ListeningService, at host: String, _ port: Int, saying words: String,
         within limit: Duration, logger: Logger
@@ -52,7 +55,7 @@ enum ServiceRun {
         do {
             try await run(services, within: limit, logger: logger)
         } catch {
-            // Once it listens, what ends it is its own affair; before, it is the address.
+            // Before the service listens, the cause is the address. After that the error is the service's own.
             guard await listener.boundPort() == nil else { throw error }
             let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
             throw CommandFailure.cannotListen(at: host, port, why)

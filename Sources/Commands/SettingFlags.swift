@@ -1,7 +1,7 @@
 import ArgumentParser
 import Settings
 
-/// The flags of each section; names and help come from the table of settings.
+/// The flags of each section. Names and help come from the table of settings.
 struct RedisFlags: ParsableArguments {
     @Option(name: .customLong(SettingKey.redisURL.flagName), help: ArgumentHelp(SettingKey.redisURL))
     var url: String?

@@ -1,8 +1,10 @@
 import Dispatch
 import Glibc
 
-/// SIGTERM and SIGINT: the first asks for an orderly end, the second ends the process at once. Nothing is lost by the
-/// second either: what was accepted is in Redis, and what this process held is claimed by others.
+/// Handles SIGTERM and SIGINT. The first signal asks for an orderly end, and the second ends the process at once.
+///
+/// The second signal loses nothing either. Redis holds all accepted work, and other workers claim
+/// what this process held.
 final class SignalTrap {
     private let sources: [any DispatchSourceSignal]
     let first: AsyncStream<Int32>
@@ -10,11 +12,11 @@ final class SignalTrap {
     init() {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         first = stream
-        // One serial queue counts for both signals.
+        // One serial queue counts both signals.
         let queue = DispatchQueue(label: "signals")
         let count = SignalCount()
         sources = [SIGTERM, SIGINT].map { number in
-            // The source sees the signal; without this the default action would end the process first.
+            // Ignore the signal itself: the default action would end the process before the source sees it.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
@@ -28,7 +30,7 @@ final class SignalTrap {
     }
 }
 
-/// Touched on the signals' queue only.
+/// Used only on the signals' queue.
 private final class SignalCount: @unchecked Sendable {  // guard: the serial queue "signals"
     private var count = 0
     func next() -> Int {

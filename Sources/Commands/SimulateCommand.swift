@@ -4,7 +4,7 @@ import Foundation
 import Logging
 import Settings
 
-/// `lamplighter simulate`: a server that behaves as Apple's does, faults included.
+/// `lamplighter simulate`: runs a server that behaves like Apple's, including faults.
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
@@ -40,11 +40,11 @@ struct SimulateCommand: AsyncParsableCommand {
 
     private static func whole(_ path: String) -> String { URL(fileURLWithPath: path).path }
 
-    /// What a worker's configuration needs, one line of JSON or the variables to set.
+    /// Prints the settings that a worker needs: one line of JSON, or the variables to set.
     private func announce(_ simulator: APNsSimulator) {
         let (url, manage, control) = (simulator.url, simulator.manageURL, simulator.controlURL)
         let key = simulator.keys.first
-        // Whole paths: what reads them may run elsewhere.
+        // Print absolute paths, because a worker may run in another directory.
         let keyFile: String? = if case .file(let path) = key?.material { Self.whole(path) } else { nil }
         let caFile = Self.whole(simulator.caFile)
         if global.json {

@@ -2,7 +2,7 @@ import APNsSimulator
 import ArgumentParser
 import Foundation
 
-/// How the simulator listens and whom it lets in.
+/// Options for the simulator's addresses and its clients.
 struct SimulatorServerOptions: ParsableArguments {
     @Option(name: .long, help: "Address to listen on.")
     var host = "127.0.0.1"
@@ -91,7 +91,7 @@ struct SimulatorServerOptions: ParsableArguments {
     }
 }
 
-/// What goes wrong.
+/// Options for the simulator's faults.
 struct SimulatorFaultOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("Share of tokens that are dead: 0 to 1.", valueName: "share"))
     var deadShare: Double?

@@ -2,14 +2,16 @@ import Glibc
 import Logging
 
 enum LogFormat: Sendable {
-    /// `2026-11-21T16:02:03.123Z info worker: message key=value`
+    /// Text such as `2026-11-21T16:02:03.123Z info worker: message key=value`.
     case text
-    /// One JSON object a line.
+    /// One JSON object per line.
     case json
 }
 
-/// Writes each message as one line to stderr, with one write, so that lines of several threads and processes stay whole.
-/// Control characters are escaped: what a client sent cannot forge a line.
+/// Writes each message as one line to stderr.
+///
+/// One write per line keeps the lines of several threads and processes whole. Control characters are escaped, so that
+/// text from a client cannot forge a line.
 struct StandardErrorLog: LogHandler {
     let label: String
     let format: LogFormat

@@ -5,7 +5,7 @@ import Redis
 import Settings
 import Store
 
-/// `lamplighter status`: what waits, who works.
+/// `lamplighter status`: shows the queues, the alarms, the workers and Redis.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -45,7 +45,7 @@ struct StatusCommand: AsyncParsableCommand {
         }
     }
 
-    /// What waits for an operator.
+    /// Work that waits for an operator.
     private struct Kept {
         var deadLetters = 0
         var quarantinedNames = 0

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What goes to the person or the pipe: results to stdout, everything else to stderr.
+/// Output for a person or a pipe: results to stdout, everything else to stderr.
 enum Terminal {
     static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
@@ -13,16 +13,16 @@ enum Terminal {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            // A reader that went away (`| head`) is no failure of ours.
+            // A closed pipe (`| head`) is not an error of this program.
             guard written > 0 else { return }
             bytes = bytes.dropFirst(written)
         }
     }
 
-    /// One line of a result.
+    /// Prints one line of a result.
     static func print(_ line: String) { put(line + "\n", to: STDOUT_FILENO) }
 
-    /// `1234567` as `1,234,567`.
+    /// Writes `1234567` as `1,234,567`.
     static func grouped(_ number: Int) -> String {
         var digits = String(number.magnitude)
         var groups: [Substring] = []
@@ -34,7 +34,7 @@ enum Terminal {
     }
 }
 
-/// Rows of text in columns; the first column to the left, the others as asked.
+/// Rows of text in columns. Each column has its alignment.
 struct Table {
     enum Alignment { case left, right }
 

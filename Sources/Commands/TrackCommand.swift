@@ -1,7 +1,7 @@
 import ArgumentParser
 import Curl
 
-/// `lamplighter track`: one channel begins to follow a name.
+/// `lamplighter track`: lets one channel follow a name.
 struct TrackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "track",

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `lamplighter untrack`: one channel follows a name no more.
+/// `lamplighter untrack`: ends that one channel follows a name.
 struct UntrackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "untrack",

@@ -12,7 +12,7 @@ import Redis
 import Settings
 import Store
 
-/// `lamplighter work`: one worker process. Start as many as you like, on any machines.
+/// `lamplighter work`: runs one worker process. Any number of workers may run, on any machines.
 struct WorkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "work",
@@ -38,7 +38,7 @@ struct WorkCommand: AsyncParsableCommand {
         let configurations = try apps.map { try Self.configuration($0, settings) }
         let client = RedisInspection.client(settings, logger: logger)
         let store = Store(redis: client, prefix: settings.redisPrefix)
-        // Before Redis is waited for: a configuration that cannot send ends the process at once.
+        // Make the transports before waiting for Redis: a configuration that cannot send must end the process at once.
         let served = try zip(apps, configurations).map { app, configuration in
             var configuration = configuration
             configuration.share = FleetProviderTokens(store, app: app.key)
@@ -54,7 +54,7 @@ struct WorkCommand: AsyncParsableCommand {
         }
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, logger: logger)
-        // Before the worker is made: it takes its counters from there.
+        // Bootstrap the metrics before the worker is made, because it gets its counters from there.
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let service = Worker(store: store, apps: served, options: Self.options(settings), logger: logger)
@@ -65,7 +65,7 @@ struct WorkCommand: AsyncParsableCommand {
             let monitor = Monitor(
                 host: host, port: port, apps: apps.map(\.key), store: store, registry: registry,
                 version: Lamplighter.version, logger: logger)
-            // They are stopped from the last on: who watches sees the drain.
+            // The services stop in reverse order, so that the monitor still answers during the drain.
             try await ServiceRun.run(
                 [monitor, totals, service], listener: monitor, at: host, port, saying: "health and metrics",
                 within: limit, logger: logger)
@@ -113,7 +113,7 @@ struct WorkCommand: AsyncParsableCommand {
             close: { await client.sender.close() })
     }
 
-    /// The key file is read and checked here, so that a wrong one ends the process and not the first push.
+    /// Reads and checks the key file here, so that a wrong one ends the process at start and not at the first push.
     static func configuration(_ app: AppSettings, _ settings: Settings) throws -> APNsConfiguration {
         _ = try app.required(.bundleID)
         return APNsConfiguration(

@@ -4,7 +4,7 @@ import Logging
 import PrometheusText
 import ServiceLifecycle
 
-/// What this worker has settled since its start: logged on SIGUSR1, and once more when it ends.
+/// Logs what this worker has settled since its start: on SIGUSR1, and once more when it ends.
 struct WorkerTotals: Service {
     let registry: PrometheusRegistry
     let logger: Logger
@@ -34,7 +34,7 @@ struct WorkerTotals: Service {
         logger.notice("broadcasts since the start", metadata: broadcasts.mapValues { "\($0)" })
     }
 
-    /// Sums `METRIC{app="…",outcome="…"} N` over the apps.
+    /// Sums `METRIC{app="…",outcome="…"} N` over all apps.
     static func outcomes(_ metric: String, _ text: String) -> [String: Int] {
         var found: [String: Int] = [:]
         for line in text.split(separator: "\n") where line.hasPrefix(metric + "{") {

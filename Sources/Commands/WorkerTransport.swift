@@ -3,7 +3,7 @@ import Logging
 import Settings
 
 extension Settings.Worker.Transport {
-    /// The sender of one app. Throws when the configuration cannot send.
+    /// Makes the transport of one app. Throws if the configuration cannot send.
     func make(_ configuration: APNsConfiguration, _ logger: Logger) throws(APNsClientError) -> any PushTransport {
         switch self {
         case .libcurl: try CurlTransport(configuration: configuration, logger: logger)
