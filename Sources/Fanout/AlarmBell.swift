@@ -2,9 +2,9 @@ import LiveActivity
 import Store
 import Synchronization
 
-/// When this worker last raised each alarm: pages that say the same add nothing.
+/// When this worker last raised each alarm. It does not raise the same alarm again within `pause`.
 final class AlarmBell: Sendable {
-    /// Milliseconds; far below an alarm's life.
+    /// Milliseconds. It is far shorter than the time for which Redis keeps an alarm.
     private static let pause: Int64 = 30_000
     private struct Key: Hashable { var app: AppKey; var kind: Alarm.Kind }
     private let rung = Mutex<[Key: Int64]>([:])

@@ -2,8 +2,8 @@ import LiveActivity
 import Store
 import Synchronization
 
-/// The answers that this worker has seen and not yet added to the fleet's count, by app and minute. The count is asked only
-/// when something is called dead, and by a timer, so that answers cost no round trips of their own.
+/// Counts of APNs's answers that this worker has not yet added to the fleet's counts, by app and minute. The worker
+/// adds them when APNs calls a token dead, and by a timer. So answers cost no round trips of their own.
 final class AnswerLog: Sendable {
     private let counts = Mutex<[AppKey: [Int64: AnswerCounts]]>([:])
 
@@ -14,15 +14,15 @@ final class AnswerLog: Sendable {
         counts.withLock { $0[app, default: [:]][now / 60_000, default: AnswerCounts()] += page }
     }
 
-    /// Takes what has been noted, by age in minutes; what is older than `window` minutes is forgotten.
+    /// Takes the noted counts, by their age in minutes. Counts of `window` minutes or older are dropped.
     func take(_ app: AppKey, now: Int64, window: Int) -> [(age: Int, counts: AnswerCounts)] {
         let taken = counts.withLock { $0.removeValue(forKey: app) ?? [:] }
         return taken.map { (age: Int(max(0, now / 60_000 - $0.key)), counts: $0.value) }
             .filter { $0.age < window }.sorted { $0.age < $1.age }
     }
 
-    /// Puts back what could not be added.
-    /// - Parameter now: as it was when they were taken
+    /// Puts back counts that could not be added to the fleet's counts.
+    /// - Parameter now: the time at which they were taken, epoch ms
     func putBack(_ app: AppKey, _ taken: [(age: Int, counts: AnswerCounts)], now: Int64) {
         counts.withLock { counts in
             for (age, page) in taken {

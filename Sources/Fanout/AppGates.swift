@@ -2,12 +2,15 @@ import APNsWire
 import LiveActivity
 import Synchronization
 
-/// Which apps rest, and until when. Each halting answer in a row doubles the rest. When a rest is over the gate is half
-/// open: one piece of work passes, and of its first page one request (`GatedTransport`); all else waits for what becomes
-/// of it. The first page that gets through opens the gate.
+/// The circuit breaker of each app. A gate is closed while its app rests: the worker keeps the app's work and sends
+/// none of it. Each halting answer in a row doubles the rest.
+///
+/// After the rest the gate is half open. It lets one stream entry pass, and of that entry's first page one request, the
+/// probe (`GatedTransport`). All other work waits for the answer to the probe. The first page that delivers a token
+/// opens the gate.
 final class AppGates: Sendable {
-    /// How long the entries behind one that was let through wait, milliseconds. If it has sent no probe until then (there
-    /// was nothing to send), the next one may.
+    /// How long other entries wait after a half-open gate let one pass, in milliseconds. If the entry had nothing to
+    /// send, the next one may send the probe then.
     static let probeTurn: Int64 = 2_000
 
     struct Gate: Sendable {
@@ -15,46 +18,47 @@ final class AppGates: Sendable {
         /// Boot-clock milliseconds.
         var until: Int64
         var inARow: Int
-        /// No other entry passes the half-open gate before: boot-clock milliseconds.
+        /// A half-open gate lets no other entry pass before this time: boot-clock milliseconds.
         var nextEntry: Int64 = 0
         var probe = Probe.none
     }
 
     enum Probe: Sendable {
         case none
-        /// On its way to APNs, and the pages that wait for its fate.
+        /// The probe is on its way to APNs, and these pages wait for its answer.
         case inFlight(waiting: [CheckedContinuation<Admission, Never>])
         case refused
-        /// APNs took the credentials; the gate opens with the first token delivered.
+        /// APNs accepted the credentials. The gate opens with the first delivered token.
         case passed
     }
 
-    /// What a page may do.
+    /// How a page may proceed.
     enum Admission: Sendable {
         case send
         /// Send one request of the page, then call `probed`.
         case probe
-        /// Nothing: this is the answer to each of its tokens.
+        /// Send nothing, because this is the answer to each token of the page.
         case refused(PushOutcome)
     }
 
     private let gates = Mutex<[AppKey: Gate]>([:])
 
-    /// How long an app rests after the n-th halting answer in a row. A probe is one request, so asking once a minute is
-    /// cheap; APNs counts neither.
+    /// How long an app rests after the n-th halting answer in a row. One probe a minute is cheap, because it is one
+    /// request. APNs counts neither refused credentials nor failed connections.
     static func rest(_ halt: Halt, inARow: Int) -> Duration {
         let base: Duration = halt.cause == .credentials ? .seconds(15) : .seconds(1)
         let cap: Duration = halt.cause == .credentials ? .seconds(60) : .seconds(30)
         return min(cap, base * (1 << min(inARow, 10)))
     }
 
-    /// The rest that a halting answer now would bring.
+    /// How long the app would rest if an answer halted it now.
     func nextRest(_ app: AppKey, _ halt: Halt) -> Duration {
         Self.rest(halt, inARow: gates.withLock { $0[app]?.inARow ?? 0 })
     }
 
-    /// Nil when a piece of the app's work may be begun; otherwise when to come again. Asking a half-open gate takes the
-    /// turn to probe.
+    /// Asks whether a piece of the app's work may begin. At a half-open gate the caller takes the turn to send the
+    /// probe.
+    /// - Returns: nil if it may begin; otherwise the time after which to ask again
     func rest(of app: AppKey, now: Int64) -> Duration? {
         gates.withLock { gates in
             guard let gate = gates[app] else { return nil }
@@ -66,7 +70,8 @@ final class AppGates: Sendable {
         }
     }
 
-    /// True if the app was not at rest already: the moment to raise the alarm, or to repeat it.
+    /// Closes the app's gate.
+    /// - Returns: true if the app did not rest already, so the caller raises or repeats the alarm
     func close(_ app: AppKey, _ halt: Halt, now: Int64) -> Bool {
         gates.withLock { gates in
             let before = gates[app]
@@ -79,21 +84,23 @@ final class AppGates: Sendable {
         }
     }
 
-    /// What the app rested for, if it did: the moment to clear the alarm.
+    /// Opens the app's gate.
+    /// - Returns: the reason for which the app rested, so the caller clears the alarm; nil if it did not rest
     func open(_ app: AppKey) -> Halt? {
         let gate = gates.withLock { $0.removeValue(forKey: app) }
         if case .inFlight(let waiting)? = gate?.probe { waiting.forEach { $0.resume(returning: .send) } }
         return gate?.halt
     }
 
-    /// A halt that a worker before this one raised an alarm for: the app begins with a probe, whose success ends it.
+    /// Begins with a half-open gate, because an earlier worker raised an alarm for this halt. A probe that passes ends
+    /// it.
     func inherit(_ app: AppKey, _ halt: Halt) {
         gates.withLock { $0[app] = $0[app] ?? Gate(halt: halt, until: 0, inARow: 0) }
     }
 
     // MARK: Pages
 
-    /// Waits while a probe is on its way.
+    /// Says how a page may proceed; waits while a probe is on its way.
     func admit(_ app: AppKey, now: Int64) async -> Admission {
         await withCheckedContinuation { continuation in
             let admission: Admission? = gates.withLock { gates in
@@ -115,7 +122,7 @@ final class AppGates: Sendable {
         }
     }
 
-    /// The probe did not leave this machine: the page that has waited longest takes its turn.
+    /// Passes the probe on to the page that has waited longest, because the probe did not leave this machine.
     func probeWasNotSent(_ app: AppKey) {
         let next: CheckedContinuation<Admission, Never>? = gates.withLock { gates in
             guard let gate = gates[app], case .inFlight(var waiting) = gate.probe else { return nil }
@@ -126,7 +133,7 @@ final class AppGates: Sendable {
         next?.resume(returning: .probe)
     }
 
-    /// The answer to a probe is in. Refused, the gate stays as it is until `close` says for how long.
+    /// Notes the answer to a probe. If APNs refused it, the gate stays as it is until `close` sets the next rest.
     func probed(_ app: AppKey, hasPassed: Bool) {
         let (waiting, admission): ([CheckedContinuation<Admission, Never>], Admission) = gates.withLock { gates in
             guard let gate = gates[app], case .inFlight(let waiting) = gate.probe else { return ([], .send) }
@@ -138,7 +145,7 @@ final class AppGates: Sendable {
 }
 
 extension Halt {
-    /// The answer of a token that was not sent because of it.
+    /// The outcome of each token that was not sent because of this halt.
     var outcome: PushOutcome {
         switch cause {
         case .credentials: .rejected(Rejection(status: 403, reason: RejectionReason(wire: reason, status: 403)))

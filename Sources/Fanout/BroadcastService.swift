@@ -1,15 +1,16 @@
 public import APNsWire
 public import LiveActivity
 
-/// What APNs offers an app for broadcast channels: APNsClient's sender and channel management, as the worker calls them.
+/// APNs's services for an app's broadcast channels, as the worker calls them: APNsClient's sender and channel
+/// management.
 public struct BroadcastService: Sendable {
-    /// One broadcast; no answer is an outcome as well.
+    /// Sends one broadcast. A missing answer is an outcome as well.
     public var send: @Sendable (PreparedBroadcast) async -> PushOutcome
     public var create: @Sendable (BroadcastStorage) async throws(ChannelError) -> BroadcastChannelID
     public var delete: @Sendable (BroadcastChannelID) async throws(ChannelError) -> Void
-    /// All channels of the app, also those made elsewhere.
+    /// Lists all broadcast channels of the app, including those that other systems made.
     public var list: @Sendable () async throws(ChannelError) -> [BroadcastChannelID]
-    /// Waits for what is in flight.
+    /// Waits for requests in flight.
     public var close: @Sendable () async -> Void
 
     public init(

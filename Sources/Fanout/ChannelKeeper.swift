@@ -3,29 +3,29 @@ import LiveActivity
 import Logging
 import Store
 
-/// Makes and deletes broadcast channels at APNs as names want them. Every worker does so by the clock; one at a time for an
-/// app has the lease. Killed at any point, the next holder finishes or undoes what was begun: a channel that was made and
-/// noted is given to its name, one that only APNs's list shows is deleted.
+/// Creates and deletes broadcast channels at APNs as names want them. Every worker does this by the clock, but only the
+/// one with the app's lease may. If that worker is killed, the next holder of the lease finishes or undoes its work. A
+/// channel that was made and noted goes to its name. A channel that only APNs's list shows is deleted.
 struct ChannelKeeper: Sendable {
     let store: Store
     let apps: [AppKey: WorkerApp]
     let owner: String
     let logger: Logger
-    /// Milliseconds that tests are ahead of Redis's time.
+    /// How far tests are ahead of Redis's time, in milliseconds.
     var ahead: Int64 = 0
 
-    /// Longer than the two requests that lie between two renewals may take.
+    /// Longer than the two requests between two renewals may take.
     static let lease: Duration = .seconds(60)
-    /// Names of one turn.
+    /// How many names one turn takes.
     static let turn = 64
     private static let backoff = Backoff()
-    /// After a refusal that only an operator can end, such as FeatureNotEnabled.
+    /// The pause after a refusal that only an operator can end, such as FeatureNotEnabled.
     private static let restAfterRefusal: Duration = .seconds(300)
 
     /// Epoch milliseconds.
     func clock() -> Int64 { store.time.now() + ahead }
 
-    /// One turn for an app: what is due now. Errors of Redis end it; what was due still is.
+    /// Does the work of an app's names that are due. An error of Redis ends the turn, and the other names stay due.
     func tick(_ key: AppKey) async {
         guard let app = apps[key] else { return }
         do throws(StoreError) {
@@ -46,7 +46,7 @@ struct ChannelKeeper: Sendable {
         }
     }
 
-    /// Perhaps another worker is configured better.
+    /// Postpones the names for a worker that may have a server for broadcast channels, because this one has none.
     private func decline(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
         for name in names {
             _ = try await store.broadcasts.failed(app, name, "this worker has no server for broadcast channels")
@@ -59,7 +59,7 @@ struct ChannelKeeper: Sendable {
         if let unfinished = lease.unfinished {
             if let error = try await turn.finish(unfinished, lease) {
                 logger.warning("a channel's creation cannot be looked into yet: \(error)", metadata: turn.metadata)
-                // Nothing of this app until it can: the next creation would hide the lost one.
+                // Postpone all names of the app: the intent of the next creation would overwrite the unfinished one.
                 for name in names { try await store.broadcasts.take(turn.app, name, until: clock() + 5_000) }
                 _ = try await store.broadcasts.renew(lease, for: .zero)
                 return
@@ -75,7 +75,7 @@ struct ChannelKeeper: Sendable {
                 outcome = try await turn.attend(name, lease, &known)
             } catch {
                 if error.isPassing { throw error }
-                // A record that cannot be read must not keep the names behind it waiting.
+                // Postpone this name, because a record that cannot be read must not delay the names after it.
                 logger.error("a name's broadcast channel: \(error)", metadata: turn.metadata)
                 try await store.broadcasts.take(turn.app, name, until: clock() + Self.restAfterRefusal.milliseconds)
                 continue
@@ -110,21 +110,21 @@ struct ChannelKeeper: Sendable {
     }
 }
 
-/// The app's channels at APNs, as they were at the beginning of a turn.
+/// How many broadcast channels the app has at APNs: those listed in this turn, and those made since.
 struct KnownChannels: Sendable {
     var count: Int
 }
 
-/// What one holder of an app's lease does.
+/// The work of the worker that holds an app's lease.
 struct Turn: Sendable {
     enum Outcome: Sendable {
         case done
-        /// Epoch milliseconds.
+        /// Look again at this time, epoch milliseconds.
         case later(Int64)
         case failed(ChannelError)
-        /// A channel may have been made that nobody knows.
+        /// APNs may have made a channel whose id is not known.
         case unknown(ChannelError)
-        /// The lease is another's.
+        /// Another worker has the lease.
         case lost
     }
 
@@ -174,7 +174,7 @@ struct Turn: Sendable {
         }
         known?.count += 1
         guard try await store.made(lease, name, id, for: ChannelKeeper.lease) else {
-            // Whoever has the lease now knows nothing of it.
+            // Delete the channel, because the worker that has the lease now does not know its id.
             try? await channels.delete(id)
             return .lost
         }
@@ -189,12 +189,13 @@ struct Turn: Sendable {
         return try await store.noteForeign(lease, all.filter { !own.contains($0) })
     }
 
-    /// A channel that has been made becomes its name's; if the name does not want it any more, it is deleted.
+    /// Gives a new broadcast channel to its name, or deletes the channel if the name no longer wants it.
+    /// - Returns: the error if that deletion failed
     private func give(_ id: BroadcastChannelID, to name: ActivityName) async throws(StoreError) -> ChannelError? {
         if try await store.live(app, name, id, now: clock()) {
             keeper.logger.info("broadcast channel made", metadata: metadata.merging(["name": "\(name)"]) { $1 })
             try await keeper.store.alarms.clear(app, .broadcast)
-            // Its line waits for this.
+            // Wake a worker, because the name's broadcast queue waits for this channel.
             try await keeper.store.queue.add([.broadcast(app, name, .high)])
             return nil
         }
@@ -219,7 +220,8 @@ struct Turn: Sendable {
         return nil
     }
 
-    /// What a holder before left when it died over a creation. An error: nothing is known yet, and the intent stays.
+    /// Finishes or undoes the creation during which the previous holder of the lease died.
+    /// - Returns: an error if APNs did not answer or refused; the intent stays then
     func finish(
         _ unfinished: BroadcastLease.Creation, _ lease: BroadcastLease
     ) async throws(StoreError) -> ChannelError? {
@@ -231,7 +233,7 @@ struct Turn: Sendable {
             let own = Set(try await store.list(app).map(\.id))
             let foreign = try await store.foreign(app)
             let orphans = all.filter { !own.contains($0) && !foreign.contains($0) }
-            // More than one can only mean that others make channels for this app too: theirs are not ours to delete.
+            // Several orphans mean that another system makes channels for this app too. They are not ours to delete.
             if orphans.count == 1 {
                 if let error = try await remove(orphans[0]) { return error }
                 keeper.logger.notice("an orphaned broadcast channel was deleted", metadata: metadata)

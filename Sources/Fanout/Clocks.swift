@@ -2,17 +2,18 @@ import APNsClient
 import LiveActivity
 import Synchronization
 
-/// Milliseconds on the clocks that the worker judges by.
+/// The clocks that the worker uses for decisions, in milliseconds.
 enum Clocks {
     /// Epoch milliseconds.
     static func now() -> Int64 { wallClock() }
 
-    /// Milliseconds since boot, suspension included: a lease is over on this clock even if the machine or the process slept.
+    /// Milliseconds since boot, suspension included. On this clock a lease expires even if the machine or the process
+    /// slept.
     static func sinceBoot() -> Int64 { bootClock() }
 }
 
-/// A lease as its holder sees it: valid until a time on the boot clock, which each successful renewal moves. The time is
-/// taken before the request to Redis leaves, so it is never later than Redis's own deadline.
+/// A lease as its holder sees it. It is valid until a time on the boot clock, and each successful renewal moves that
+/// time. The clock is read before the request to Redis leaves, so the time is never later than Redis's own deadline.
 final class HeldLease: SendPermission {
     private let validUntil: Mutex<Int64>
     let duration: Duration
@@ -22,19 +23,19 @@ final class HeldLease: SendPermission {
         self.duration = duration
     }
 
-    /// What is still to leave a lane when the lease is over belongs to whoever takes it over.
+    /// After the lease expires, requests that have not left a lane belong to the next owner.
     var holds: Bool { isLive }
     var isLive: Bool { Clocks.sinceBoot() < validUntil.withLock { $0 } }
-    /// While it is live, and until a time on the boot clock.
+    /// A permission to send while the lease is live, and only until a time on the boot clock if there is one.
     func permission(until time: Int64?) -> any SendPermission {
         time.map { BriefPermission(held: self, until: $0) } ?? self
     }
     func extend(askedAt: Int64) { validUntil.withLock { $0 = max($0, askedAt + duration.milliseconds) } }
-    /// Redis said that another has it: nothing more may be begun.
+    /// Marks the lease as lost, because Redis said that another worker has it. Nothing more may begin under it.
     func lose() { validUntil.withLock { $0 = .min } }
 }
 
-/// For what is judged by what Redis said a while ago.
+/// A permission that ends before its lease, because it rests on data that was read a while ago.
 private struct BriefPermission: SendPermission {
     let held: HeldLease
     let until: Int64

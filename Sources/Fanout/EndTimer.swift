@@ -3,9 +3,9 @@ import LiveActivity
 import Logging
 import Store
 
-/// Ends the cards that are old enough, in the apps whose cards are ended by themselves.
+/// Ends cards that are old enough, in the apps that have an automatic end.
 struct EndTimer: Sendable {
-    /// Names in hand at once: of each a page of tokens is in memory.
+    /// How many names are processed at once. Each has one page of tokens in memory.
     private static let batch = 8
 
     let store: Store
@@ -22,7 +22,8 @@ struct EndTimer: Sendable {
 
     var apps: [AppKey] { rules.compactMap { $1 == nil ? nil : $0 } }
 
-    /// Sees to names that were followed before the setting; true when that is done for all apps.
+    /// Puts names that were followed before the setting into the timer of automatic ends.
+    /// - Returns: true when this is done for all apps; false when Redis did not answer
     func begin() async -> Bool {
         for (app, rule) in rules {
             do throws(StoreError) {
@@ -40,7 +41,8 @@ struct EndTimer: Sendable {
         return true
     }
 
-    /// One look. What a Redis error leaves undone is taken over by whoever comes after a while.
+    /// Processes the names that are due. After an error of Redis, a worker takes the unfinished names over a minute
+    /// later.
     func run() async {
         for (app, rule) in rules {
             guard let rule else { continue }

@@ -4,7 +4,8 @@ import LiveActivity
 import Store
 
 extension PushRecord {
-    /// Entries of a page that get the push at priority 5 while the others get it at the push's own: indices.
+    /// The push at priority 5, and the indices of the entries that get it. The other entries get the push at its own
+    /// priority. Nil unless the budget demotes only the devices that have frequent pushes switched off.
     func lowered(_ page: TokenPage, _ push: PreparedPush) -> (push: PreparedPush, entries: Set<Int>)? {
         guard demotion == .infrequent else { return nil }
         var low = push
@@ -12,7 +13,7 @@ extension PushRecord {
         return (low, Set(page.entries.indices.filter { page.entries[$0].isInfrequent }))
     }
 
-    /// How many entries of a page get it at a lower priority than was asked for.
+    /// How many entries of a page get the push at a lower priority than its publisher asked for.
     func demoted(_ page: TokenPage) -> Int {
         switch demotion {
         case nil: 0
@@ -23,7 +24,8 @@ extension PushRecord {
 }
 
 extension Environments {
-    /// As `send`, some of the entries (indices) with another push than the rest: in two parts, side by side.
+    /// Sends a page in two parts, side by side, if some entries get another push.
+    /// - Parameter apart: the other push and the indices of its entries
     func send(
         _ page: TokenPage, _ push: PreparedPush, known: Set<Int>, apart: (push: PreparedPush, entries: Set<Int>)?,
         while permission: any SendPermission
@@ -44,7 +46,7 @@ extension Environments {
         return delivery
     }
 
-    /// A part of the page, with what became of it by the page's own indices.
+    /// Sends a part of the page. The indices of the result are those of the whole page.
     private func send(
         _ page: TokenPage, _ push: PreparedPush, _ known: Set<Int>, _ indices: [Int], _ permission: any SendPermission
     ) async -> Delivery {

@@ -2,19 +2,20 @@ import APNsClient
 import APNsWire
 import LiveActivity
 
-/// One app's APNs servers: the first, and for an app that is configured for both environments the other one. A token lives
-/// in one of them, and only the answer tells in which: what is a bad token in one is tried once in the other, as part of
-/// the same attempt.
+/// One app's APNs servers: the first, and the other environment if the app is configured for both. A token lives in one
+/// of them, and only APNs's answer tells in which. If one environment calls a token bad, the token is tried once in the
+/// other, as part of the same attempt.
 struct Environments: Sendable {
     let first: any PushTransport
     let other: (any PushTransport)?
 
-    /// What became of a page, wherever its tokens were sent.
+    /// The outcome of a page in both environments.
     struct Delivery: Sendable {
         var outcome = PageOutcome()
-        /// Entries that the other environment took, and the first did not or was not asked.
+        /// Indices of the entries that the other environment accepted. The first one refused them or was not asked.
         var found: [Int] = []
-        /// Entries whose outcome the other environment gave: what it says of credentials and topics is about it alone.
+        /// Indices of the entries whose outcome came from the other environment. Its answers about credentials and
+        /// topics concern that environment alone.
         var elsewhere: Set<Int> = []
     }
 
@@ -43,12 +44,13 @@ struct Environments: Sendable {
         return delivery.sorted()
     }
 
-    /// The outcome of a part of a page, by the page's own indices.
+    /// The outcome of a part of a page. An exception's index is a position in `indices`, which holds the page's own
+    /// indices.
     fileprivate struct Part: Sendable {
         var indices: [Int]
         var outcome: PageOutcome
 
-        /// Entries that this environment does not know.
+        /// Page indices of the entries that this environment answered with 400 BadDeviceToken.
         var misplaced: Set<Int> {
             Set(
                 outcome.exceptions.compactMap { exception in

@@ -2,7 +2,7 @@ public import APNsClient
 public import LiveActivity
 public import Store
 
-/// One app's provider token, agreed on through Redis by all workers. Without Redis each goes on by itself.
+/// One app's provider token, which all workers share through Redis. Without Redis each worker uses its own token.
 public struct FleetProviderTokens: ProviderTokenShare {
     let tokens: ProviderTokens
     let app: AppKey

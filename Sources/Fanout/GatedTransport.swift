@@ -2,8 +2,8 @@ import APNsClient
 import APNsWire
 import LiveActivity
 
-/// An app's transport behind its gate. While the gate is half open one request at a time is the probe: not a page of a
-/// thousand, which wrong credentials would turn away whole.
+/// An app's transport behind its gate. While the gate is half open, one request at a time is the probe. A page of a
+/// thousand is too much for a probe, because APNs would refuse all of it if the credentials are still wrong.
 struct GatedTransport: PushTransport {
     let transport: any PushTransport
     let app: AppKey
@@ -32,7 +32,7 @@ struct GatedTransport: PushTransport {
             return PageOutcome(all: page, answer)
         }
         if case .unanswered(let none) = answer, none.cause == .cancelled {
-            // Its lease was lost before it was sent: APNs has said nothing, and another page is the probe.
+            // The lease was lost before the probe left. APNs has said nothing, so another page becomes the probe.
             gates.probeWasNotSent(app)
             return PageOutcome(all: page, answer)
         }
@@ -47,7 +47,7 @@ struct GatedTransport: PushTransport {
 }
 
 extension NoAnswer {
-    /// No connection could be made, or none on which the server said a word: nothing was sent.
+    /// True if no connection was made, or if the server sent nothing on it. Nothing was delivered then.
     var isUnreachable: Bool {
         switch cause {
         case .connectionFailed, .tls: true
@@ -58,7 +58,8 @@ extension NoAnswer {
 }
 
 extension PushOutcome {
-    /// The answer speaks of the app's credentials, or of a server that cannot be reached: nothing of the page would pass.
+    /// True if the answer concerns the app's credentials or an unreachable server. No other request of the page would
+    /// pass.
     var haltsApp: Bool {
         switch self {
         case .accepted: false

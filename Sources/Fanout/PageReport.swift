@@ -3,54 +3,57 @@ import APNsWire
 import LiveActivity
 import Store
 
-/// What a page's outcomes mean: one decision per token, made without clock, Redis or socket. Where the tokens came from
-/// decides how the decision is written down (`Settlement+pages.swift`).
+/// Turns the outcomes of a page into one decision per token, without clock, Redis or socket. `Settlement+pages.swift`
+/// writes the decisions down, in a way that depends on where the tokens came from.
 struct PageReport {
     enum Decision: Hashable {
         case delivered
         case failed
         case expired
         case dead(Prune)
-        /// Try again at `due` (epoch ms), after `attempts` in all.
+        /// Try again at `due` (epoch ms). `attempts` counts all attempts so far.
         case retry(due: Int64, attempts: Int)
     }
 
     struct Exception {
         var index: Int
         var decision: Decision
-        /// As `errors` counts it.
+        /// The reason under which the ledger's `errors` count it.
         var reason: String
-        /// It is tried again though it may have arrived.
+        /// The entry is tried again although its push may have arrived.
         var mayBeDuplicate = false
-        /// Of a failed one: it is kept, should an operator want it tried again. What was to be tried only once is not.
+        /// A failed entry that is kept as a dead letter, so that an operator can retry it. A push that is tried only
+        /// once keeps none.
         var isGivenUp = false
     }
 
-    /// Every entry that is not delivered, by index, with the answer's name.
+    /// Every entry that was not delivered, with the reason in APNs's answer.
     private(set) var exceptions: [Exception] = []
     private(set) var delivered = 0
     private(set) var retries = 0
     private(set) var duplicatesPossible = 0
     private(set) var errors: [String: Int] = [:]
-    /// Stop the push early, for this reason.
+    /// The reason to stop the push early.
     private(set) var stop: String?
-    /// Halt the app: its credentials do not work, or its server cannot be reached.
+    /// The reason to halt the app: APNs refuses its credentials, or its server cannot be reached.
     private(set) var halt: Halt?
-    /// What the answers say about tokens.
+    /// Counts of the answers for the prune guard.
     private(set) var answers = AnswerCounts()
-    /// The app's other environment refuses what the first takes: the reason. The app goes on.
+    /// The reason for which the app's other environment refuses pushes. The app goes on in the first environment.
     private(set) var otherRefusal: String?
-    /// Not one request of the page left this machine, or APNs refused the credentials of all: nothing needs to be settled,
-    /// the page can be read again.
+    /// True if no request of the page left this machine, or if APNs refused the credentials of all requests. Then there
+    /// is nothing to settle, and the page can be read again.
     private(set) var isUnsent = false
 
     /// - Parameters:
     ///   - now: epoch ms
     ///   - deadline: epoch ms after which no token is tried
-    ///   - rest: how long the app rests after a halting answer
-    ///   - elsewhere: entries whose outcome is that of the app's other environment. What it says of credentials, the topic
-    ///     or the way to it is about it alone: it halts nothing and stops nothing, its tokens are tried again.
-    ///   - attributesType: of a start: what its tokens are registered under
+    ///   - triesOnce: the push has no retries
+    ///   - elsewhere: indices of entries whose outcome came from the app's other environment. If it refuses the
+    ///     credentials or the topic, or cannot be reached, the app and the push go on. These tokens are tried again.
+    ///   - attributesType: for a start, the type under which its tokens are registered
+    ///   - rest: gives the time for which the app rests after a halting answer
+    ///   - random: gives random numbers in 0 ..< 1 for the backoff
     init(
         _ page: TokenPage, _ outcome: PageOutcome, now: Int64, deadline: Int64, triesOnce: Bool, backoff: Backoff,
         elsewhere: Set<Int> = [], attributesType: String? = nil, rest: (Halt) -> Duration, random: () -> Double
@@ -115,7 +118,7 @@ struct PageReport {
                     decision = again(
                         attempts: attempts, after: backoff.delay(afterAttempts: attempts, fraction: random()))
                 case .pruneToken: decision = prune(nil)
-                // Without a timestamp the answer speaks of now.
+                // An answer without a timestamp means that the token is dead now.
                 case .pruneIfOlder: decision = prune(rejection.timestamp ?? now)
                 case .stopPush, .recreateChannel:
                     stop = stop ?? rejection.reason.wire
@@ -147,12 +150,12 @@ struct PageReport {
         }
         answers += AnswerCounts(answers: delivered)
         isUnsent = unsent > 0 && unsent == page.count
-        // One connection of several failed: its tokens wait, the app goes on.
+        // APNs answered other requests, so only one connection of several failed. Its tokens wait, and the app goes on.
         if isAnswered, halt?.cause == .unreachable { halt = nil }
     }
 }
 
-/// Why an app's sends rest for a while: what it has to send is kept.
+/// The reason for which an app's sends rest for a while. The worker keeps the app's work meanwhile.
 struct Halt: Hashable, Sendable {
     enum Cause: String, Sendable, CaseIterable {
         case credentials, unreachable
@@ -171,6 +174,7 @@ struct Halt: Hashable, Sendable {
 }
 
 extension Prune {
-    /// A 400: about this environment, this topic, this key. A 410 is about the token alone, and so is the end of an activity.
+    /// True for a 400, which concerns this environment, topic or key. A 410 concerns the token alone, and so does a
+    /// delivered `end`.
     var isDisputable: Bool { deadSince == nil && !hasEnded }
 }

@@ -1,8 +1,9 @@
 import LiveActivity
 import Synchronization
 
-/// The places of a pool, shared by apps so that none can take all of them: each app finds half of an equal share, whatever
-/// the others do, and takes what is left over while they need less. Whoever finds none waits in line with those of its app.
+/// The places of a pool, a semaphore that apps share so that none of them can take every place. Each app is sure of
+/// half an equal share. It may take more than that while the other apps need less. A caller that finds no place waits,
+/// in order, behind other callers of its app.
 final class Places: Sendable {
     private struct Waiting {
         /// Nil: waits until there is a place for any app, and takes none.
@@ -12,11 +13,11 @@ final class Places: Sendable {
     private struct State {
         var free: Int
         var held: [AppKey: Int]
-        /// What each app is sure of.
+        /// How many places each app is sure of.
         let share: Int
         var waiting: [Waiting] = []
 
-        /// How many places `app` may take now. Those that others are sure of and do not use are left to them.
+        /// How many places `app` may take now. Unused places that other apps are sure of are left to them.
         func open(for app: AppKey) -> Int {
             let kept = held.reduce(0) { $0 + ($1.key == app ? 0 : max(0, share - $1.value)) }
             return max(0, free - kept)
@@ -29,7 +30,7 @@ final class Places: Sendable {
             return true
         }
 
-        /// Those who go on now, in their order.
+        /// Takes places for the waiting callers that may go on now, in their order.
         mutating func served() -> [CheckedContinuation<Void, Never>] {
             var served: [CheckedContinuation<Void, Never>] = []
             var rest: [Waiting] = []
@@ -43,7 +44,7 @@ final class Places: Sendable {
     }
     private let state: Mutex<State>
 
-    /// At least one place for each app.
+    /// Makes `count` places, but at least one for each app.
     init(_ count: Int, _ apps: [AppKey]) {
         let count = max(count, apps.count, 1)
         state = Mutex(
@@ -58,7 +59,7 @@ final class Places: Sendable {
 
     func take(_ app: AppKey) async { await wait(app) { $0.take(app) } }
 
-    /// Returns when there is a place for some app; it is not kept.
+    /// Returns when there is a place for some app, without taking it.
     func untilOpen() async { await wait(nil) { state in state.held.keys.contains { state.open(for: $0) > 0 } } }
 
     func give(_ app: AppKey) {

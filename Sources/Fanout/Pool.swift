@@ -3,9 +3,9 @@ import Logging
 import ServiceLifecycle
 import Store
 
-/// The readers and places of one kind of stream: entries are asked for only while there is a place for them, so what this
-/// worker cannot begin stays in the stream for others. An app that floods the stream, or whose APNs is slow, fills its own
-/// places and is not read for until one is free; the others are.
+/// The reader and the places of one kind of stream. The worker reads entries only while it has places for them. Entries
+/// that it cannot begin stay in the stream for other workers. If an app floods the stream or its APNs is slow, it fills
+/// its own places. The worker then reads entries of the other apps only, until a place of that app is free.
 struct Pool: Sendable {
     let stream: WorkStream
     private let apps: [AppKey]
@@ -13,7 +13,7 @@ struct Pool: Sendable {
     private let sweeper: Sweeper
     private let places: Places
 
-    /// How long a read waits that leaves apps out whose places are taken: they may have one again soon.
+    /// How long a read waits that leaves out apps without a free place. They may have one again soon.
     private static let shortRead = Duration.milliseconds(5)
 
     init(_ stream: WorkStream, _ apps: [AppKey], reader: WorkReader, sweeper: Sweeper, places: Places) {
@@ -24,17 +24,19 @@ struct Pool: Sendable {
         self.places = places
     }
 
-    /// Reads until the drain begins; returns when everything it took is seen to.
+    /// Reads until the drain begins. Returns when all entries that it read are processed.
     func run(consumer: String) async {
         await withDiscardingTaskGroup { group in
             var failures = 0
             while !sweeper.drain.isOn {
-                // Nothing is asked for before there is a place. It is not kept while the read waits: where there is only one,
-                // the entries of the dead would never get it. What finds it taken waits in line.
+                // Read only when there is a place, but do not hold the place during the read. If there is only one
+                // place, claimed entries would never get it. If a claim takes it first, the entry that was read waits
+                // for a place.
                 await places.untilOpen()
                 if sweeper.drain.isOn { break }
                 let open = apps.map { (app: $0, places: places.open(for: $0)) }.filter { $0.places > 0 }
-                // Redis counts for each app by itself, so none is asked for more than the least has room for.
+                // COUNT applies to each app's stream. So ask for a fraction of the fewest free places, and all entries
+                // fit together.
                 guard let count = open.map(\.places).min() else { continue }
                 do throws(StoreError) {
                     let found = try await reader.read(
@@ -57,7 +59,7 @@ struct Pool: Sendable {
         }
     }
 
-    /// Takes entries over that other workers have left, as far as there are places.
+    /// Claims entries that other workers left unfinished, as many as there are places.
     func claim(consumer: String, idle: Duration, in group: inout DiscardingTaskGroup) async {
         for app in apps where !sweeper.drain.isOn {
             let open = places.open(for: app)
@@ -87,7 +89,7 @@ struct Pool: Sendable {
             let app = entry.item.app
             let hasPlace = places.takeIfOpen(app)
             group.addTask {
-                // A claim was faster: it stands in line with its app's, and holds up no other app's.
+                // A claim took the place first. This entry waits behind its own app's entries, and delays no other app.
                 if !hasPlace { await places.take(app) }
                 await handle(entry, readAt: read)
                 places.give(app)
@@ -95,10 +97,12 @@ struct Pool: Sendable {
         }
     }
 
-    /// To its end, under a place. `readAt` on the boot clock.
+    /// Processes an entry to its end. The caller holds a place for it.
+    /// - Parameter readAt: when the entry was read, boot-clock milliseconds
     private func handle(_ entry: WorkEntry, readAt: Int64) async {
         var entry = entry
-        // Another worker may have taken it over while it stood in line here: it is not this one's to acknowledge unseen.
+        // Another worker may have claimed the entry while it waited for a place here. A claimed entry is not
+        // acknowledged while another worker holds its task.
         if Clocks.sinceBoot() - readAt > sweeper.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
         guard sweeper.leases.take(entry) else { return }
         if await sweeper.handle(entry) == .acknowledge {
@@ -116,7 +120,7 @@ struct Pool: Sendable {
 }
 
 extension Backoff {
-    /// Between reads while Redis does not answer.
+    /// The pause between reads while Redis does not answer.
     static let reading: Backoff = {
         var backoff = Backoff()
         backoff.base = .milliseconds(100)

@@ -1,16 +1,16 @@
 public import Store
 
-/// Whether what APNs says about dead tokens can be believed: a wrong key, topic or environment makes every token look dead,
-/// and a sender that prunes on such a word destroys its own database. A value, without clock or I/O.
+/// Decides whether to believe APNs about dead tokens. With a wrong key, topic or environment APNs calls every token
+/// dead, and a sender that believes it destroys its own registry. This is a value, without clock or I/O.
 public struct PruneGuard: Sendable, Hashable {
-    /// Of the answers, from which on 400-class dead tokens are unusually many. 0 < share ≤ 1.
+    /// The share of answers from which on 400-class dead tokens are unusually many. 0 < share ≤ 1.
     public var share: Double
-    /// Fewer answers than these prove nothing.
+    /// The guard ignores counts of fewer answers than this, because they prove nothing.
     public var answers: Int
     /// Minutes over which an app's answers are counted.
     public var window: Int
-    /// Minutes over which the last `answers` of an app are counted where its window has fewer: tokens may be called wrong
-    /// slowly, a few a minute.
+    /// Minutes over which the guard counts an app's last `answers` answers if the window has fewer. It finds tokens
+    /// that are called wrong slowly, a few a minute.
     public var memory: Int
 
     public init(share: Double = 0.5, answers: Int = 200, window: Int = 10, memory: Int = 1_440) {
@@ -22,7 +22,7 @@ public struct PruneGuard: Sendable, Hashable {
 
     var span: AnswerSpan { AnswerSpan(window: window, memory: memory, least: answers) }
 
-    /// What the counts come from, in the words of an alarm.
+    /// The source of the counts, in the words of an alarm.
     public enum Scope: Sendable, Hashable {
         case push
         case app
@@ -37,11 +37,11 @@ public struct PruneGuard: Sendable, Hashable {
         }
     }
 
-    /// What is done about tokens that APNs calls dead.
+    /// The decision about tokens that APNs calls dead.
     public struct Verdict: Sendable, Hashable {
-        /// Why 400-class dead tokens are quarantined and not pruned; nil = they are pruned.
+        /// Why 400-class dead tokens are quarantined instead of pruned. Nil: they are pruned.
         public var quarantine: String?
-        /// Why there is an alarm about 410s, which are pruned all the same.
+        /// Why there is an alarm about 410s. Their tokens are pruned all the same.
         public var manyUnregistered: String?
 
         public init(quarantine: String? = nil, manyUnregistered: String? = nil) {
@@ -50,7 +50,11 @@ public struct PruneGuard: Sendable, Hashable {
         }
     }
 
-    /// The verdict on dead tokens among the answers to a push so far, to its app over the window, and to its app lately.
+    /// Decides about dead tokens.
+    /// - Parameters:
+    ///   - push: the answers to the push so far
+    ///   - app: the answers to its app over the window
+    ///   - lately: the last answers to its app, over `memory`
     public func verdict(
         push: AnswerCounts, app: AnswerCounts, lately: AnswerCounts = AnswerCounts()
     ) -> Verdict {

@@ -5,9 +5,9 @@ import Logging
 import Store
 import Synchronization
 
-/// The waiting channels of a name that are due, sent page by page, several at a time: of each channel the push that is
-/// first in its line, to the token that it has now. What waits longer stays in Redis. Channels stay in line until they are
-/// settled, so nothing is lost if the worker dies.
+/// Sends to the waiting channels of a name that are due, page by page, several pages at a time. Each channel gets the
+/// first push of its retry queue, at the token that it has now. Channels that are not due stay in Redis. A channel
+/// keeps its queue entry until it is settled, so nothing is lost if the worker dies.
 struct RetryRun: Sendable {
     private let sweeper: Sweeper
     private let app: WorkerApp
@@ -40,7 +40,9 @@ struct RetryRun: Sendable {
     var rest: Duration? { state.values.withLock { $0.rest } }
     private var mayGoOn: Bool { state.goesOn && held.isLive && !sweeper.drain.isOn }
 
-    /// False when something could not be settled: the lease is another's, or Redis was away for as long as it held.
+    /// Sends until no channel is due or the run may not go on.
+    /// - Returns: false if something could not be settled. Another worker has the lease, or it expired while Redis was
+    ///   away.
     func run() async throws(StoreError) -> Bool {
         var found = true
         while found, mayGoOn {
@@ -77,7 +79,8 @@ struct RetryRun: Sendable {
 
     private struct Kind: Hashable { var push: PushID; var isLate: Bool }
 
-    /// Due channels that are not in hand, by the push that is first in their line, late followers apart.
+    /// Due channels that no page of this run has yet, grouped by the first push of their retry queues. Late joiners get
+    /// pages of their own.
     private func pages() async throws(StoreError) -> [(channels: [WaitingChannel], record: PushRecord?)] {
         let inHand = state.values.withLock { $0.inHand }
         let due = try await sweeper.store.sweeps.dueChannels(
@@ -118,10 +121,10 @@ struct RetryRun: Sendable {
         waiting = waiting.filter { channel in
             let isTooLate = record.event == .start && (isOver || channel.follows && !record.restarts)
             if channel.token == nil || isTooLate
-                // For a broadcast channel alone.
+                // The push was accepted for a broadcast channel alone: it is too large for a token.
                 || record.payload.count > Payload.maximumBytes
                 || record.event == .end && (channel.followsSince ?? 0) >= record.createdAt
-                // Another card by now, which is young.
+                // The channel has another card now, which is too young for this automatic end.
                 || !record.isFor(startedAt: channel.startedAt ?? .min)
             {
                 gone.finish(channel, as: .skipped)
@@ -162,7 +165,7 @@ struct RetryRun: Sendable {
                 staleBefore: record.event == .start ? sweeper.staleBefore : nil))
     }
 
-    /// Repeated while the lease holds: what was sent must not be sent again because Redis was away for a moment.
+    /// Repeats the settlement while the lease is live. A short outage of Redis must not cause pushes to be sent twice.
     private func settle(_ settlement: RetrySettlement) async {
         let settled = await held.whileLive(log) { () async throws(StoreError) in
             for push in settlement.givenUp {
