@@ -1,23 +1,31 @@
--- Puts late followers in line for the state that they missed, or lets go of them. Each only while it stands in f as it was
--- read, so a repetition does nothing.
--- KEYS  1 n  2 f (late followers, hash)  3 h  4 r
--- ARGV  1 sequence of the last push that was taken up, as it was when they were looked at; '' for none
---       2 retention ms  3 the p keys' common prefix  4 the w keys', then fours: channel, its value in f, push (16 bytes), or ''
---       to let go of it, and that push's sequence
--- Returns {'again'}: a push was taken up since: nothing was done, look again.
---         {'ok', how many are left, how many were put in line}
--- The state is one that no sweep brings them any more: it was taken up before they came, and nothing since then was for
--- them. So their lines hold nothing that is newer, and whatever is taken up later finds them in line.
+-- Queues a push for late joiners, with the content state that they missed, or drops them.
+-- KEYS[1] n: name meta, hash
+-- KEYS[2] f: late joiners, hash
+-- KEYS[3] h: retry queues, hash
+-- KEYS[4] r: waiting channels, zset by due time (ms)
+-- ARGV[1] sequence number of the last begun push when the worker read the states; '' = none
+-- ARGV[2] retention, ms
+-- ARGV[3] common prefix of the p keys
+-- ARGV[4] common prefix of the w keys
+-- ARGV[5 ...] fours: channel, its value in f, push (16 bytes) or '' to drop the channel, and that push's sequence
+--   number
+-- Returns {'again'}: another push has begun since. Nothing was done. Read the states again.
+--   {'ok', late joiners left, late joiners queued}
+-- Atomic. A late joiner is handled only while f holds the value that was read, so a repetition does nothing.
+-- No sweep delivers the push to these channels: it began before they came, and no push that began since is for them. So
+-- their queues hold nothing newer, and later pushes join the queues behind it.
 local n, f, h, r = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 if (redis.call('HGET', n, 'begun') or '') ~= ARGV[1] then return {'again'} end
 local now = string.format('%.0f', redis_now())
 local mostWaiting = 64
 local put = 0
 
--- The channel's list with the push at its end, nil if it has no place there.
+-- Returns the channel's retry queue with the push at its end, and whether the queue is new. Nil if the queue is full,
+--   or if its last
+-- push is not older.
 local function joined(channel, raw, seq)
     local list = redis.call('HGET', h, channel)
-    -- Attempts from 16384 on: it goes out without its alert (retry-settle, WaitingChannel).
+    -- Attempts from 16384 on: the push goes out without its alert (retry-settle, WaitingChannel).
     if not list or #list < 19 then return header(16384, 0) .. raw, true end
     local last = id_text(string.sub(list, -16))
     local other = redis.call('HMGET', ARGV[3] .. last, unpack(standing))
@@ -26,7 +34,7 @@ local function joined(channel, raw, seq)
     if takes_place(redis.call('HMGET', ARGV[3] .. id_text(raw), unpack(standing)), other) or not before then
         leave(ARGV[3] .. last, ARGV[4] .. last, 'superseded', '', now)
         list = string.sub(list, 1, -17)
-        -- First in line: without the other one's attempts, and without its own alert.
+        -- The push is first now: it has none of the other's attempts, and goes out without its alert.
         if #list == 3 then list = header(16384, string.byte(list, 3)) end
     elseif #list >= 3 + 16 * mostWaiting then
         return nil

@@ -1,14 +1,21 @@
--- Strikes removals off that were applied to the registry, or that are not to be applied because their tokens are
--- quarantined: each is counted once, by the call that strikes it.
--- KEYS  1 o  2 h  3 r  4 n  5 x (quarantine)
--- ARGV  1 the p keys' common prefix  2 the w keys'  3 life of the quarantine's marks, ms, then triples: field of o, outcome
---       to count for its push, mark that quarantines the token, '' or '-': it is quarantined where it is registered
--- Returns {the name's first due ms or '', then for each triple 1 struck or 0 not owed any more}
--- `cut` in n counts the lists that were set free after an `end`: a sweep that read a page before the removal and asks for
--- waiting channels after it learns from it to read the page again.
+-- Confirms pending removals: they were applied to the registry, or are not to be applied because their tokens are
+-- quarantined. The call that confirms a removal counts it, once.
+-- KEYS[1] o: pending removals, hash
+-- KEYS[2] h: retry queues, hash
+-- KEYS[3] r: waiting channels, zset by due time (ms)
+-- KEYS[4] n: name meta, hash
+-- KEYS[5] x: quarantine, hash
+-- ARGV[1] common prefix of the p keys
+-- ARGV[2] common prefix of the w keys
+-- ARGV[3] life of the quarantine's marks, ms
+-- ARGV[4 ...] threes: field of o, outcome to count for its push, and the mark that quarantines the token; '' = not
+--   quarantined, '-' = quarantined where the token is registered
+-- Returns {due ms of the name's first waiting channel or '', then for each three 1 confirmed or 0 not pending}
+-- Atomic. n's `cut` counts retry queues that were released after an `end`. A sweep may read a page before a removal and
+-- the waiting channels after it. The changed count tells it to read the page again.
 local o, h, r, n, x = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local now = string.format('%.0f', redis_now())
--- After the push's 16 bytes and the length, 2.
+-- The channel is behind the push id (16 bytes) and the channel's length (2 bytes).
 local function channel_of(field)
     return string.sub(field, 19, 18 + string.byte(field, 17) * 256 + string.byte(field, 18))
 end

@@ -38,8 +38,7 @@
 -- tag. If the record is on another node because the slot moves, the read fails and that push stays in the queue, before
 -- this one.
 -- A stateless push supersedes nothing. Pushes before it keep their place, because its cards show their state. An
--- automatic end is
--- stateless and does not close the name, because it is for some cards only.
+-- automatic end is stateless and does not close the name, because it is for some cards only.
 local id, sup = ARGV[1], ARGV[9]
 local automatic = (ARGV[19] or '') ~= ''
 local known = redis.call('HMGET', KEYS[3], 'seq', 'ts', 'state')

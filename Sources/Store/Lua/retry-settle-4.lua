@@ -1,23 +1,33 @@
--- Settles attempts at channels that waited. Each operation acts only while its push is first in the channel's list, with the
--- attempts that the sender saw: repeating one counts nothing twice.
--- KEYS  1 l  2 r  3 h  4 o
--- ARGV  1 owner  2 epoch  3 lease ms  4 the p keys' common prefix  5 the w keys'  6 retention ms
---       7 the dl keys' common prefix, then operations:
---         'pop' channel push seen field reason kept   finished: counted as `field`, and under `reason` unless that is '';
---                                                  kept 1: given up, for an operator to decide about; 2: its start token is
---                                                  stale, which is counted besides
---         'again' channel push seen due attempts reason duplicates
---         'owe' channel push seen token value reason   dead: a removal is owed to the registry, counted when it is struck
---         'end' channel push seen token value      its `end` was delivered: the same, and nothing goes to the channel until
---                                                  then, not even what another push's page has read
---         'keep' push                              what follows does not end the push: it is to be stopped
---         'stop' push reason                       stops a push early, after 'keep'
---         'void' channel                           takes a list out that nobody can read
---       push: 16 bytes. seen: the list's header as it was when the token was looked up; if the channel has registered a new
---       token since, that one is still to be sent to, and the push stays first (unless it expired, or is a start, whose
---       tokens are others: the card that it brought tells its own token).
--- Returns {'stale'}: the lease is another's; nothing was written.
---         {'ok', the name's first due ms or '', removals owed}
+-- Settles attempts at waiting channels. An operation acts only while its push is first in the channel's retry queue,
+-- with the attempts that the sender saw. So repeating it counts nothing twice.
+-- KEYS[1] l: the name's leases, hash
+-- KEYS[2] r: waiting channels, zset by due time (ms)
+-- KEYS[3] h: their retry queues, hash
+-- KEYS[4] o: pending removals, hash
+-- ARGV[1] owner
+-- ARGV[2] epoch
+-- ARGV[3] lease, ms
+-- ARGV[4] common prefix of the p keys
+-- ARGV[5] common prefix of the w keys
+-- ARGV[6] retention, ms
+-- ARGV[7] common prefix of the dl keys
+-- ARGV[8 ...] operations, each with its arguments:
+--   'pop' channel push seen field reason kept: the push is finished for the channel. It is counted as `field`, and
+--     under `reason` unless that is ''. kept 1: given up, so that an operator can decide. kept 2: its start token is
+--     stale, which is counted too.
+--   'again' channel push seen due attempts reason duplicates: tried again at due (ms).
+--   'owe' channel push seen token value reason: the token is dead. Its pending removal is counted when it is confirmed.
+--   'end' channel push seen token value: the `end` was delivered to the token. Its removal is pending too. Until it is
+--     confirmed, the channel gets nothing, not even from a page that another push has read.
+--   'keep' push: the operations that follow do not finish the push, because 'stop' comes after them.
+--   'stop' push reason: stops a push early, after 'keep'.
+--   'void' channel: removes a retry queue that cannot be read.
+--   push: 16 bytes. seen: the queue's header when the token was looked up. If the channel has registered another token
+--     since, the push stays first for that token, unless it expired. A start does not: the other token belongs to the
+--     card that it created.
+-- Returns {'stale'}: another worker has the lease. Nothing was written.
+--   {'ok', due ms of the name's first waiting channel or '', pending removals}
+-- Atomic.
 local l, r, h, o = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local lease = redis.call('HMGET', l, 'r:e', 'r:o')
 if lease[1] ~= ARGV[2] or lease[2] ~= ARGV[1] then return {'stale'} end
@@ -30,7 +40,7 @@ local function keys(push)
     local text = id_text(push)
     return ARGV[4] .. text, ARGV[5] .. text
 end
--- The rest of a list moves up.
+-- Removes the first push of a retry queue.
 local function pop(channel, list)
     if #list < 35 then
         redis.call('HDEL', h, channel)
@@ -56,7 +66,7 @@ while i <= #ARGV do
     if not size[op] then return redis.error_reply('ERR retry-settle: unknown operation') end
     i = i + size[op]
     if op == 'void' then
-        -- One that was finished when its line was asked for may have a new line by now.
+        -- The channel may have a new queue by now, if its earlier one was finished when the worker read it.
         local list = redis.call('HGET', h, channel)
         if not list or #list < 19 or (#list - 3) % 16 ~= 0 then
             redis.call('ZREM', r, channel)
@@ -80,7 +90,7 @@ while i <= #ARGV do
         local isFirst = list and string.sub(list, 4, 19) == push and string.sub(list, 1, 2) == string.sub(seen, 1, 2)
         local p, w = keys(push)
         if not isFirst then
-            -- Replaced by a newer push meanwhile: that one keeps to the new due time all the same.
+            -- A newer push superseded it meanwhile. The new due time holds for that push too.
             if op == 'again' and list then redis.call('ZADD', r, 'XX', 'GT', a, channel) end
         elseif string.byte(list, 3) ~= string.byte(seen, 3) and not (op == 'pop' and a == 'expired')
             and redis.call('HGET', p, 'event') ~= 'start' then
@@ -98,7 +108,7 @@ while i <= #ARGV do
                 local reason = redis.call('HGET', p, 'stopped')
                 local isKept = reason and redis.call('EXISTS', dl) == 1
                 if reason and a == 'delivered' then
-                    -- It was on the wire when the push was stopped, and was counted as failed then.
+                    -- The request was in flight when the push was stopped, and was counted as failed then.
                     redis.call('HINCRBY', p, 'failed', -1)
                     redis.call('HINCRBY', p, 'delivered', 1)
                     if isKept then redis.call('HINCRBY', dl, 'r:' .. reason, -1) end
@@ -119,11 +129,11 @@ while i <= #ARGV do
             local state = redis.call('HGET', p, 'state')
             local isOpen = state == 'sending' or state == 'queued'
             if isOpen then
-                -- From waiting to owed: it is counted when the removal is struck.
+                -- A waiting token becomes a pending removal, which is counted when it is confirmed.
                 redis.call('HINCRBY', w, 'wait', -1)
                 if op == 'owe' then redis.call('HINCRBY', p, 'e:' .. c, 1) end
             end
-            -- A push that is over has counted it: its removal is nobody's.
+            -- A final push has counted the token already, so the removal belongs to no push.
             local debtor = isOpen and push or string.rep('\0', 16)
             if op == 'owe' then
                 if isOpen then

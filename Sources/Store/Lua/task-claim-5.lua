@@ -1,12 +1,20 @@
--- Takes a lease on one shard of a push, or on the catch-up behind its shards ('c').
--- KEYS  1 p  2 w  3 r (waiting channels by due ms)  4 o (removals owed)  5 q
--- ARGV  1 shard  2 owner  3 lease ms  4 most lapses in a row without progress
--- Returns {'gone'}: no such push any more.
---         {'done', unswept pushes of the name, the name's first due ms or '', removals owed, catch-up waits 0|1}: the part is
---         finished (or, for the catch-up, the shards are not).
---         {'held', ms left}: another owner's lease is live.
---         {'claimed', epoch, position, ahead, record, removals that other pushes owe, poison 0|1}: poison, when so many
---         owners in a row died or fell asleep over it.
+-- Claims one shard of a push, or the catch-up behind its shards.
+-- KEYS[1] p: the push, hash
+-- KEYS[2] w: its tasks, hash
+-- KEYS[3] r: waiting channels, zset by due time (ms)
+-- KEYS[4] o: pending removals, hash
+-- KEYS[5] q: the name's unswept pushes, zset
+-- ARGV[1] shard, or 'c' for the catch-up
+-- ARGV[2] owner
+-- ARGV[3] lease, ms
+-- ARGV[4] most lapses in a row without progress
+-- Returns {'gone'}: no such push.
+--   {'done', unswept pushes of the name, due ms of its first waiting channel or '', pending removals, catch-up waits
+--     0|1}: the part is finished. For the catch-up also if the shards are not finished.
+--   {'held', ms left}: another owner has a live lease.
+--   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: poison 1 if more than
+--     ARGV[4] owners in a row crashed or stalled.
+-- Atomic.
 local record = redis.call('HGETALL', KEYS[1])
 if #record == 0 then return {'gone'} end
 local s = ARGV[1]
@@ -23,12 +31,12 @@ end
 local now = redis_now()
 if task[2] and tonumber(task[2]) > now then return {'held', tonumber(task[2]) - now} end
 local epoch, lapses = tonumber(task[1] or 0) + 1, tonumber(task[7] or 0)
--- A lease that was given back has no owner.
+-- A lease that was given back has no owner, so this is no lapse.
 if task[6] and task[6] ~= '' then lapses = lapses + 1 end
 redis.call('HSET', KEYS[2], s .. ':e', epoch, s .. ':o', ARGV[2], s .. ':d', string.format('%.0f', now + ARGV[3]), s .. ':c', lapses)
 local position, ahead = task[3] or '0', task[4] or ''
 if s == 'c' then
-    -- Its pages are numbered anew by each owner.
+    -- Each owner of the catch-up numbers its pages anew.
     position, ahead = '0', ''
     redis.call('HDEL', KEYS[2], 'c:p', 'c:a')
 end

@@ -1,8 +1,11 @@
--- Prolongs a lease that is still the caller's, or gives it back. A lease given back has no owner: a renewal that was on its
--- way meanwhile cannot revive it.
--- KEYS  1 w
--- ARGV  1 shard  2 owner  3 epoch  4 lease ms; 0 releases it at once
--- Returns 1, or 0 when another has taken the shard or it is finished.
+-- Prolongs a lease that the caller still has, or gives it back. A lease that was given back has no owner, so that a
+-- late renewal cannot revive it.
+-- KEYS[1] w: the push's tasks, or l: the name's leases; hash
+-- ARGV[1] shard, 'c', 'r' or 'b'
+-- ARGV[2] owner
+-- ARGV[3] epoch
+-- ARGV[4] lease, ms; 0 gives it back at once
+-- Returns 1, or 0 if another owner has the lease or the task is finished.
 local s = ARGV[1]
 local task = redis.call('HMGET', KEYS[1], s .. ':e', s .. ':o')
 if task[1] ~= ARGV[3] or task[2] ~= ARGV[2] then return 0 end

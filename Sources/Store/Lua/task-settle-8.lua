@@ -1,23 +1,43 @@
--- Settles one page in one step: counters, checkpoint, lease, places in the lists of waiting channels, removals owed, early
--- stop, the end of the sweep and of the push. Repeating it counts nothing twice.
--- KEYS  1 n  2 q  3 p  4 w  5 r  6 h  7 k  8 o
--- ARGV  1 push id  2 the same, 16 bytes  3 shard, or 'c' for the catch-up behind the shards  4 owner  5 epoch  6 lease ms
---       7 first position of the page (for 'c' its number)  8 position behind it  9 first position of the shard
---       10 end of the shard  11 reason to stop the push early, or ''  12 the p keys' common prefix  13 the w keys'
---       14 retention ms  15 the dl keys' common prefix  16 1: the rest of the shard is given up with its push, which was
---       stopped: where it stands is kept
---       then a list of operations, each with its arguments:
---         'dead' channel reason        a token of the page is given up, and counted by 'add'
---         'add' field n                counters of tokens that this page read
---         'owe' channel-and-token value  a removal owed to the registry; counted when it is struck
---         'retry' channel due attempts   a token of the page to try again; counted as read by 'add'
---         'hold' channel attempts        the channel waits for an older push: this one joins its list (counted here); of
---                                        the attempts of a push that it replaces so many at most are held against it
---         'caught' channel arrival       a channel of the catch-up was seen to, unless it registered once more
--- Returns {'stale'}: the lease is another's; nothing was written.  {'gone'}: no such push any more.
---         {'ok', state, part finished 0|1, unswept pushes of the name, the name's first due ms or '', removals that other
---          pushes owe, catch-up waits 0|1}
--- If the worker dies before this call, the page is read and sent again by whoever claims the shard; after it, never.
+-- Settles one page in one step: counters, checkpoint, lease, retry queues, pending removals, early stop, the finish of
+-- the sweep and of the push.
+-- KEYS[1] n: name meta, hash
+-- KEYS[2] q: the name's unswept pushes, zset by sequence number
+-- KEYS[3] p: this push, hash
+-- KEYS[4] w: its tasks, hash
+-- KEYS[5] r: waiting channels, zset by due time (ms)
+-- KEYS[6] h: their retry queues, hash
+-- KEYS[7] k: catch-up, zset
+-- KEYS[8] o: pending removals, hash
+-- ARGV[1] push id
+-- ARGV[2] push id, 16 bytes
+-- ARGV[3] shard, or 'c' for the catch-up
+-- ARGV[4] owner
+-- ARGV[5] epoch
+-- ARGV[6] lease, ms
+-- ARGV[7] first position of the page; in the catch-up the page's number
+-- ARGV[8] position after the page
+-- ARGV[9] first position of the shard
+-- ARGV[10] position after the shard
+-- ARGV[11] reason to stop the push early, or ''
+-- ARGV[12] common prefix of the p keys
+-- ARGV[13] common prefix of the w keys
+-- ARGV[14] retention, ms
+-- ARGV[15] common prefix of the dl keys
+-- ARGV[16] 1: the push was stopped, so the rest of the shard is given up. Its position is kept for an operator.
+-- ARGV[17 ...] operations, each with its arguments:
+--   'dead' channel reason: a token of the page is given up. 'add' counts it.
+--   'add' field n: adds n to a counter of the push, for tokens that this page read.
+--   'owe' channel-and-token value: a pending removal, counted when it is confirmed.
+--   'retry' channel due attempts: a token of the page that is tried again at due (ms). 'add' counts it as read.
+--   'hold' channel attempts: the channel waits for an older push, so this push joins its retry queue and is counted
+--     here. If it supersedes a push there, it takes over that push's attempts, but not more than this number.
+--   'caught' channel arrival: the catch-up has handled the channel, unless it registered once more.
+-- Returns {'stale'}: another worker has the lease. Nothing was written.
+--   {'gone'}: no such push.
+--   {'ok', state, part finished 0|1, unswept pushes of the name, due ms of its first waiting channel or '', pending
+--     removals of other pushes, catch-up waits 0|1}
+-- Atomic. If the worker dies before this call, the next owner of the shard reads and sends the page again. After this
+-- call it does not. Repeating the call counts nothing twice.
 local id, raw, s = ARGV[1], ARGV[2], ARGV[3]
 local n, q, p, w, r, h, k, o = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local state = redis.call('HGET', p, 'state')
@@ -28,8 +48,9 @@ local task = redis.call('HMGET', w, s .. ':e', s .. ':o', s .. ':p', s .. ':a', 
 if task[1] ~= ARGV[5] or task[2] ~= ARGV[4] then return {'stale'} end
 redis.call('HSET', w, s .. ':d', string.format('%.0f', time + ARGV[6]))
 
--- The checkpoint: `p` is the position up to which all is settled; pages settled ahead of it wait in `a` as from-to pairs.
--- A page that lies in it was settled before by a call whose answer was lost: then nothing is counted again.
+-- The checkpoint: `p` is the position up to which everything is settled. `a` holds pages that are settled ahead of it,
+-- as from-to pairs. If a page lies in them, an earlier call settled it and its answer was lost. Then nothing is counted
+-- again.
 local from, to = tonumber(ARGV[7]), tonumber(ARGV[8])
 local position, ahead = math.max(tonumber(task[3] or '0'), tonumber(ARGV[9])), {}
 for a, b in string.gmatch(task[4] or '', '(%d+)-(%d+)') do ahead[#ahead + 1] = {tonumber(a), tonumber(b)} end
@@ -42,10 +63,10 @@ local this = redis.call('HMGET', p, unpack(standing))
 local stopReason = redis.call('HGET', p, 'stopped')
 local mostWaiting = 64
 
--- A place for this push at the end of the channel's list. It may take that of the push that stands last there: the channel's due
--- time stays, so that a back-off or Retry-After outlives it.
+-- Adds this push at the end of the channel's retry queue. It may supersede the last push there. The channel's due time
+-- stays, so that a backoff or Retry-After outlives the superseded push.
 local function wait(channel, due, attempts, isCounted)
-    -- What waits is sent to the token that the channel will have then: nothing is left to catch up with.
+    -- A queued push goes to the token that the channel has when it is sent, so there is nothing left to catch up with.
     redis.call('ZREM', k, channel)
     local list = redis.call('HGET', h, channel)
     if list and #list >= 19 and string.sub(list, -16) == raw then
@@ -55,7 +76,7 @@ local function wait(channel, due, attempts, isCounted)
     if not isCounted then redis.call('HINCRBY', p, 'targets', 1) end
     if stopped then
         redis.call('HINCRBY', p, state == 'failed' and 'failed' or 'skipped', 1)
-        -- Its page was on the wire when the push was stopped: it is kept as those are that waited then.
+        -- The request was in flight when the push was stopped. Its channel is kept like those that waited then.
         local isKept = state == 'failed' and stopReason and redis.call('EXISTS', dl) == 1
         if isKept then give_up(dl, channel, stopReason, false, now) end
         return
@@ -78,7 +99,8 @@ local function wait(channel, due, attempts, isCounted)
             list = header(math.min(before, tonumber(attempts)), string.byte(list, 3))
         end
     elseif #list >= 3 + 16 * mostWaiting then
-        -- The oldest but the first is given up, unless it is an end: what is newest is worth most.
+        -- The queue is full. Give up the oldest push after the first that is no `end`, because newer pushes matter
+        -- more.
         for at = 20, #list, 16 do
             local old = id_text(string.sub(list, at, at + 15))
             if redis.call('HGET', ARGV[12] .. old, 'event') ~= 'end' then
@@ -105,7 +127,7 @@ while i <= #ARGV do
         if redis.call('HSET', o, raw .. a, b) == 1 then
             redis.call('HINCRBY', w, 'owed', 1)
         else
-            -- A page had that very token, and the catch-up has it again: it is one target.
+            -- A page counted this token as a target, and the catch-up read it again: it is one target.
             redis.call('HINCRBY', p, 'targets', -1)
         end
         redis.call('PEXPIRE', o, ARGV[14])
@@ -168,7 +190,7 @@ if redis.call('HGET', w, 'left') == '0' and redis.call('HGET', p, 'expanded') ~=
         finished = 1
     else
         tail = 1
-        -- Who registers on and on must not keep the next push waiting for ever: its sweep will find them.
+        -- A name with registrations all the time must not delay its next push for ever. The next sweep finds them.
         if s == 'c' and position >= 16 and redis.call('ZCARD', q) > 1 then redis.call('HDEL', n, 'catch') end
     end
 end
