@@ -2,8 +2,8 @@ import LiveActivity
 import Logging
 import Store
 
-/// Commits the schedules that are due. Every worker knows when the next is (`TimerPlan`), so a schedule becomes a push well
-/// within a second of its time as long as one worker is there.
+/// Commits the schedules that are due. Every worker knows when the next one is due (`TimerPlan`). So a schedule becomes
+/// a push well within a second of its time, if at least one worker runs.
 struct ScheduleTimer: Sendable {
     private static let batch = 256
 
@@ -11,7 +11,7 @@ struct ScheduleTimer: Sendable {
     let apps: [AppKey]
     let logger: Logger
 
-    /// One look. What a Redis error leaves undone is taken up again by whoever comes next.
+    /// Commits the schedules that are due now. After an error of Redis, the next turn of any worker continues.
     func run() async {
         for app in apps {
             do throws(StoreError) {

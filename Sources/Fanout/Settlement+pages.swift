@@ -2,8 +2,9 @@ import LiveActivity
 import Store
 
 extension Settlement {
-    /// A page read from the registry: its tokens are counted for the first time.
-    /// - Parameter endedAt: when an `end` was delivered (epoch ms): its tokens are owed their removal. Nil for other events.
+    /// A page that was read from the registry. Its tokens are counted as targets for the first time.
+    /// - Parameter endedAt: when an `end` was delivered (epoch ms); its tokens get pending removals. Nil for other
+    ///   events.
     init(firstAttempt page: TokenPage, _ report: PageReport, endedAt: Int64?, range: Range<ScanPosition>) {
         self.init(range: range)
         targets = page.count
@@ -33,7 +34,7 @@ extension Settlement {
         }
     }
 
-    /// Tokens that are not sent: each of them ends the same way.
+    /// Tokens that are not sent to, all with the same outcome.
     init(unsent count: Int, as field: SettledField, range: Range<ScanPosition>) {
         self.init(range: range)
         targets = count
@@ -42,8 +43,10 @@ extension Settlement {
 }
 
 extension RetrySettlement {
-    /// A page of waiting channels, all with the same push first in line.
-    /// - Parameter staleBefore: of a start: the time (epoch ms) before which its tokens were last reported if they are stale.
+    /// A page of waiting channels, which all have the same first push in their retry queues.
+    /// - Parameters:
+    ///   - endedAt: when an `end` was delivered (epoch ms); nil for other events
+    ///   - staleBefore: for a start, a time (epoch ms); tokens that were last reported before it are stale
     init(_ waiting: [WaitingChannel], _ report: PageReport, endedAt: Int64?, staleBefore: Int64? = nil) {
         self.init()
         let exceptions = Dictionary(uniqueKeysWithValues: report.exceptions.map { ($0.index, $0) })
@@ -74,7 +77,7 @@ extension RetrySettlement {
 }
 
 extension TokenPage {
-    /// Waiting channels with the tokens they have now; each must have one.
+    /// Waiting channels with the tokens that they have now. Each must have one.
     init(_ waiting: [WaitingChannel]) {
         self.init(
             reservingEntries: waiting.count,

@@ -2,7 +2,7 @@ import LiveActivity
 import Store
 import Synchronization
 
-/// A bounded number of places; whoever finds none waits in line.
+/// A semaphore with a fixed number of places. A caller that finds no place waits in order.
 final class Slots: Sendable {
     private struct State {
         var free: Int
@@ -40,14 +40,14 @@ final class Slots: Sendable {
     }
 }
 
-/// Set once, when the worker is asked to stop: no new page is begun after it.
+/// Set once, when the worker is asked to stop. No new page begins after that.
 final class Drain: Sendable {
     private let flag = Atomic(false)
     var isOn: Bool { flag.load(ordering: .acquiring) }
     func begin() { flag.store(true, ordering: .releasing) }
 }
 
-/// The leases and entries in hand, for the timer that renews them.
+/// The leases and stream entries that this worker holds, for the timer that renews them.
 final class LeaseKeeper: Sendable {
     private struct State {
         var leases: [Lease: HeldLease] = [:]
@@ -58,7 +58,9 @@ final class LeaseKeeper: Sendable {
     func hold(_ lease: Lease, _ held: HeldLease) { state.withLock { $0.leases[lease] = held } }
     func release(_ lease: Lease) { state.withLock { _ = $0.leases.removeValue(forKey: lease) } }
 
-    /// False if the entry is in hand already: a claim of this worker's own work that took long to begin.
+    /// Notes an entry that this worker begins to process.
+    /// - Returns: false if the worker processes the entry already: it claimed its own entry, which waited long for its
+    ///   turn
     func take(_ entry: WorkEntry) -> Bool {
         state.withLock { state in
             if state.entries.contains(where: { $0.id == entry.id && $0.item == entry.item }) { return false }

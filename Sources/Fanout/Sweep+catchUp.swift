@@ -2,8 +2,9 @@ import LiveActivity
 import Store
 
 extension Sweep {
-    /// The catch-up: channels that registered a token while the shards were swept, in the order of their arrival, until none
-    /// is left. Its pages are numbered, so that one that was settled and got no answer is not counted twice.
+    /// Sweeps the catch-up: channels that registered a token while the shards were swept, in order of arrival, until
+    /// none is left. Its pages are numbered. A repeated settlement is recognised by its number, so no page is counted
+    /// twice.
     func catchUp() async {
         var number: UInt64 = 0
         while mayGoOn {
@@ -25,7 +26,8 @@ extension Sweep {
                     }
                 }
             }
-            // Nobody is left, and no page in flight: this ends the sweep, unless somebody arrives before it.
+            // No channel is left and no page is in flight. This settlement ends the sweep, unless another channel has
+            // arrived.
             if mayGoOn, number == before {
                 await settle(Settlement(range: Self.page(number)))
                 number += 1
@@ -37,7 +39,8 @@ extension Sweep {
         ScanPosition(number)..<ScanPosition(number + 1)
     }
 
-    /// The next channels and the order of the last one; no order when there are none. Nil when Redis did not answer.
+    /// The next channels and the order number of the last one; no number when there are none. Nil when Redis did not
+    /// answer.
     private func arrivals(after order: Int64) async -> (Page, last: Int64?)? {
         await held.whileLive(log) { () async throws(StoreError) in
             while true {

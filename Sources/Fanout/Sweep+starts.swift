@@ -1,14 +1,15 @@
 import LiveActivity
 import Store
 
-/// A start goes to the start tokens of its attributes type, which lie on another slot than its name.
+/// A start goes to the start tokens of its attributes type, which are on another slot than its name.
 ///
-/// No catch-up follows it: who registers a start token behind its sweep was no target of it. A token that is rotated while
-/// the sweep runs is sent to as it was read.
+/// A start has no catch-up: a start token that is registered after the sweep has passed was no target of it. If a token
+/// rotates while the sweep runs, the sweep sends to the token that it read.
 extension Sweep {
-    /// The next page of start tokens in the audience. What decides about them is read on the name's slot afterwards: a channel
-    /// that began to follow in between is left out, one that stopped between the two has had its card.
-    /// - Parameter splits: some of the page may get the variant for the name's broadcast channel.
+    /// The next page of start tokens in the audience. The state of each channel under the name is read after its start
+    /// token. A channel that began to follow in between is left out. A channel that stopped following in between gets
+    /// the start, because its card is over.
+    /// - Parameter splits: some of the page may get the variant for the name's broadcast channel
     func startPage(
         _ starts: ActivityName, from position: ScanPosition, to limit: ScanPosition, splits: Bool
     ) async throws(StoreError) -> (Page, ScanPosition) {
@@ -16,7 +17,7 @@ extension Sweep {
             lease.app, starts, from: position, to: limit, limit: sweeper.options.pageSize)
         let audience = try await sweeper.store.channels.filter(lease.app, tokens, claim.record.audience)
         if audience.isEmpty { return (Page(), next) }
-        // Of what may stand there only the quarantine and the other environment concern start tokens.
+        // Only two marks apply to start tokens: the quarantine and the other environment.
         let marks = try await sweeper.store.registry.marks(lease.app, starts, audience, signs, for: .start) ?? Marks()
         try await sweeper.store.quarantine.forget(lease.app, starts, marks.outdated)
         let sendUntil = sweeper.startsSentUntil
@@ -30,7 +31,8 @@ extension Sweep {
             if standing.isOver {
                 page.skipped += 1
             } else if standing.waits[index] {
-                // Whatever it waits for goes first, and may be the end of the card that it has.
+                // The older push that the channel waits for goes first. It may be the end of the card that the channel
+                // has.
                 page.held.append(Array(audience.channel(index)))
             } else if standing.follows[index], !claim.record.restarts {
                 page.skipped += 1
@@ -49,7 +51,7 @@ extension Sweep {
 }
 
 extension Sweeper {
-    /// On the boot clock, for starts that are looked at now.
+    /// Starts that are checked now may be sent until this time on the boot clock.
     var startsSentUntil: Int64 { Clocks.sinceBoot() + options.startHold.milliseconds }
 
     /// Start tokens that were last reported before this time (epoch ms) count as stale.
@@ -57,7 +59,7 @@ extension Sweeper {
 }
 
 extension PageReport {
-    /// How many of a page's tokens were delivered to, of those that were registered before a time (epoch ms).
+    /// How many tokens of a page got the push although they were registered before a time (epoch ms).
     func delivered(_ page: TokenPage, registeredBefore time: Int64) -> Int {
         let exceptions = Set(exceptions.map(\.index))
         return page.entries.indices.count { page.entries[$0].registeredAt < time && !exceptions.contains($0) }

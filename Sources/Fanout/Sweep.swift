@@ -5,34 +5,36 @@ import Logging
 import Store
 import Synchronization
 
-/// One shard of one push on its way through the registry, or the catch-up behind its shards: page after page is read,
-/// filtered, sent and settled, several at a time. Memory is bounded by `openPages` pages, whatever the shard's size.
+/// Sweeps one shard of a push, or the catch-up after its shards. It reads, filters, sends and settles page after page,
+/// several pages at a time. At most `openPages` pages are in memory, whatever the size of the shard.
 ///
-/// Killed at any point, it is resumed from the last settled page by whoever claims the entry; pages in flight are sent again.
+/// If the worker is killed, the worker that claims the entry continues after the last settled page. Pages that were in
+/// flight are sent again.
 struct Sweep: Sendable {
     enum End {
         case finished(Leftovers)
-        /// Another worker has the shard, or Redis could not be reached for as long as the lease held.
+        /// Another worker has the shard, or Redis did not answer until the lease expired.
         case lost
-        /// The worker drains (zero) or the app rests (the time): the rest of the shard waits for another turn.
+        /// The worker drains (`rest` is zero) or the app rests (for `rest`). The remainder of the shard waits for
+        /// another turn.
         case interrupted(rest: Duration)
     }
 
-    /// A page on its way, with the channels in the audience that wait for an older push.
+    /// A page to send, with the channels in the audience that wait for an older push.
     struct Page: Sendable {
         var tokens = TokenPage()
         var held: [[UInt8]] = []
-        /// How many more are in the audience and not sent to, since their tokens are quarantined.
+        /// How many more channels are in the audience and get nothing, because their tokens are quarantined.
         var quarantined = 0
-        /// How many more are in the audience of a start, and follow already or come too late.
+        /// For a start: how many more channels are in the audience but follow already, or for which the name has ended.
         var skipped = 0
-        /// Of `tokens`, those that live in the app's other APNs environment.
+        /// Indices of the `tokens` that live in the app's other APNs environment.
         var elsewhere: Set<Int> = []
-        /// Of the tokens of a start, those whose activities are to take their updates from the name's broadcast channel.
+        /// For a start: indices of the tokens whose activities are to take updates from the name's broadcast channel.
         var onChannel: Set<Int> = []
-        /// Of a start: it may be sent until then, on the boot clock.
+        /// For a start: the page may be sent until this time on the boot clock.
         var sendUntil: Int64?
-        /// Of a catch-up.
+        /// For a catch-up: the arrivals that this page processes.
         var arrivals: [CatchUpArrival] = []
         var isEmpty: Bool {
             tokens.isEmpty && held.isEmpty && arrivals.isEmpty && quarantined == 0 && skipped == 0
@@ -45,12 +47,12 @@ struct Sweep: Sendable {
     let log: Logger
     private let app: WorkerApp
     private let push: PreparedPush
-    /// Of a start: what goes to `Page.onChannel`.
+    /// For a start: the variant for the tokens in `Page.onChannel`.
     private let channelPush: PreparedPush?
     private let deadline: Int64
     private let state = Progress()
 
-    /// What the pages of one sweep tell each other.
+    /// State that the pages of one sweep share.
     private final class Progress: Sendable {
         struct Values {
             var leftovers: Leftovers?; var isOver = false; var isLost = false; var rest: Duration?; var expired = 0
@@ -74,7 +76,7 @@ struct Sweep: Sendable {
 
     func run() async -> End {
         if claim.owesRemovals {
-            // Before anything is read: a token whose `end` was delivered gets nothing more.
+            // Apply pending removals before any read, because a token whose `end` was delivered gets nothing more.
             let applied: Void? = await held.whileLive(log) { () async throws(StoreError) in
                 try await sweeper.applyOwed(lease.app, lease.name)
             }
@@ -90,7 +92,7 @@ struct Sweep: Sendable {
             case .catchUp: await catchUp()
             default: await pages()
             }
-            // Failed or cancelled: nobody reads the rest, and the name is free for its next push.
+            // The push failed or was cancelled. The rest is not read, and the name is free for its next push.
             if state.values.withLock({ $0.isOver && $0.leftovers == nil }) { await close() }
         }
         let (leftovers, isLost, rest, expired) = state.values.withLock {
@@ -114,7 +116,7 @@ struct Sweep: Sendable {
         let end = lease.bounds.upperBound
         var ahead = claim.ahead[...]
         var position = claim.position
-        // Pages that the audience leaves empty are settled together with the next one that it does not.
+        // A page without channels in the audience is settled together with the next page that has some.
         var unsettled = position
         await withDiscardingTaskGroup { group in
             let open = Slots(sweeper.options.openPages)
@@ -161,8 +163,9 @@ struct Sweep: Sendable {
         }
     }
 
-    /// Who of a page is in the audience, and which of them wait for an older push; without those that have `setAside`.
-    /// Nil: the page has to be read again.
+    /// Sorts a page into the channels that get the push and those that wait for an older push or are quarantined.
+    /// - Parameter setAside: channels with this mark are left out
+    /// - Returns: nil if the page has to be read again
     func sorted(
         _ tokens: TokenPage, _ signs: MarkSigns, setAside: Marks.Mark?
     ) async throws(StoreError) -> Page? {
@@ -203,14 +206,14 @@ struct Sweep: Sendable {
         } else if sweeper.store.time.now() >= deadline {
             settlement = Settlement(unsent: page.tokens.count + page.held.count, as: .expired, range: range)
         } else if push.payload.count > Payload.maximumBytes {
-            // Accepted for the name's broadcast channel.
+            // The push was accepted for a broadcast channel alone: it is too large for a token.
             let count = page.tokens.count + page.held.count
             settlement = Settlement(unsent: count, as: .failed, range: range)
             settlement.errors[RejectionReason.Known.payloadTooLarge.rawValue] = count
         } else {
             settlement = Settlement(range: range)
             if !page.tokens.isEmpty {
-                // It may have taken long to come to this, and a process may have slept: nothing is sent on a lost lease.
+                // Check the lease, because this may come late or after a suspension. Nothing is sent on a lost lease.
                 guard held.isLive else { return lose() }
                 let report = await sweeper.deliver(
                     page.tokens, push, app, claim.record, lease.name, elsewhere: page.elsewhere,
@@ -219,8 +222,8 @@ struct Sweep: Sendable {
                 if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
                 if report.isUnsent {
                     guard held.isLive else { return lose() }
-                    // Nothing left this machine: the page is read again when the app is back, or by another worker when
-                    // this one drains. A transport that gives pages back for no reason is not asked again at once.
+                    // Nothing left this machine. This worker reads the page again when the app is back; another one
+                    // does if this one drains. Pause also if a transport returns pages without a reason.
                     let pause: Duration = sweeper.drain.isOn ? .zero : .seconds(1)
                     state.values.withLock { $0.rest = $0.rest ?? pause }
                     return
@@ -270,15 +273,16 @@ struct Sweep: Sendable {
                 try await sweeper.apply(
                     settlement.owed.map { OwedPrune(push: lease.push, prune: $0) }, lease.app, lease.name)
             }
-            // The entry stays pending then, and whoever claims it finds what is left.
+            // Without that the entry stays pending, and the worker that claims it finds the remaining work.
             if seenTo == nil { lose() }
         }
     }
 }
 
 extension HeldLease {
-    /// Repeats what Redis could not answer, for as long as the lease holds. Each such call may be repeated. Nil also for what
-    /// will not pass by itself: repeating that would keep a place of the worker for ever.
+    /// Repeats a call that Redis could not answer, while the lease is live. The call must be safe to repeat.
+    /// - Returns: nil when the lease has expired, or at once for an error that does not pass by itself. Repeating such
+    ///   a call would hold a place of the worker for ever.
     func whileLive<T: Sendable>(_ log: Logger, _ body: () async throws(StoreError) -> T) async -> T? {
         var attempt = 1
         while isLive {
@@ -302,15 +306,18 @@ extension HeldLease {
 }
 
 extension PushRecord {
-    /// Of an automatic end those whose cards are old enough, of other pushes all.
+    /// The entries of a page that the push is for: for an automatic end, those whose cards are old enough.
     func targets(of page: TokenPage) -> TokenPage {
         isAutomatic ? page.filtered { isFor(startedAt: page.entries[$0].startedAt) } : page
     }
 
-    /// What goes out, the same for all of its tokens but some of a start: an automatic end shows what the update told that it ends.
+    /// The payload that goes out, the same for all tokens except some of a start. An automatic end shows the content
+    /// state of the update in `shown`.
     private var rendered: [UInt8] { isAutomatic ? Payload.end(payload, showing: shown) : payload }
 
-    /// A late follower is brought the state, not the alert: what that told is in the past.
+    /// The push as it is sent to a token.
+    /// - Parameter isLate: a late joiner gets the content state without the alert, because the alert told about the
+    ///   past
     func prepared(bundleID: String, _ name: ActivityName, isLate: Bool = false) -> PreparedPush {
         PreparedPush(
             headers: PushHeaders(
@@ -319,7 +326,8 @@ extension PushRecord {
             payload: isLate ? Payload.withoutAlert(rendered) : rendered)
     }
 
-    /// A start for devices that can take an activity's updates from the name's broadcast channel, if it has one.
+    /// The variant of a start for devices that can take updates from the name's broadcast channel; nil if there is
+    /// none.
     func onChannel(_ push: PreparedPush) -> PreparedPush? {
         guard event == .start, let inputChannel, let payload = Payload.start(payload, onChannel: inputChannel) else {
             return nil

@@ -4,15 +4,15 @@ import Logging
 import Store
 
 extension Sweeper {
-    /// APNs's own limit on what it keeps.
+    /// The longest time for which APNs keeps a broadcast.
     private static let longestStorage: Duration = .seconds(8 * 3_600)
 
-    /// The entry that wakes a sender for a push that has joined the line of its name's broadcasts.
+    /// The entry that wakes a worker for a push that has joined its name's broadcast queue.
     func broadcast(_ item: WorkItem, _ record: PushRecord) -> [WorkItem] {
         record.awaitsBroadcast ? [.broadcast(item.app, item.name, record.priority)] : []
     }
 
-    /// A name's broadcasts, one after the other, until none is due.
+    /// Sends a name's broadcasts, one after the other, until none is due.
     func broadcasts(_ item: WorkItem, _ log: Logger) async throws(StoreError) -> Disposition {
         while !drain.isOn {
             let asked = Clocks.sinceBoot()
@@ -23,7 +23,8 @@ extension Sweeper {
             switch take.turn {
             case .idle: return .acknowledge
             case .held(let left):
-                // Another worker is at it, or died at it; it may have looked before this one's push was in line.
+                // Another worker sends a broadcast, or died over it. It may have looked before this push joined the
+                // queue, so look again.
                 try await store.queue.schedule(item, due: store.time.now() + min(left.milliseconds, 500))
                 return .acknowledge
             case .wait(let left):
@@ -41,14 +42,15 @@ extension Sweeper {
         return .acknowledge
     }
 
-    /// Sends one broadcast and settles it. False: what became of it could not be written down.
+    /// Sends one broadcast and settles it.
+    /// - Returns: false if its outcome could not be written down
     private func broadcast(_ task: BroadcastTask, _ held: HeldLease, _ log: Logger) async -> Bool {
         let (app, name) = (task.lease.app, task.lease.name)
         let (settlement, isChannelGone) = await attempt(task, log)
         let settled = await held.whileLive(log) { () async throws(StoreError) in
             let now = store.time.now()
             if isChannelGone { _ = try await store.broadcasts.gone(app, name, task.channel, now: now) }
-            // First: should this worker die in between, it is done once more.
+            // Retire the channel before the push is settled. If this worker dies in between, both are done once more.
             if task.record.event == .end, settlement.isFinal {
                 try await store.broadcasts.retire(app, name, at: now + options.channelLife.milliseconds)
             }
@@ -66,7 +68,7 @@ extension Sweeper {
         let record = task.record
         guard store.time.now() < record.deadline else { return (BroadcastSettlement(.expired), false) }
         guard let app = apps[task.lease.app], let service = app.broadcasts else {
-            // Another worker may be configured better.
+            // Another worker may be configured for broadcasts.
             return (BroadcastSettlement(.again(due: store.time.now() + 5_000), reason: "NoBroadcastService"), false)
         }
         let outcome = await service.send(
@@ -95,18 +97,22 @@ extension BroadcastSettlement {
     var isFinal: Bool { if case .again = outcome { false } else { true } }
 }
 
-/// What the answer to a broadcast means: decisions without clock or I/O.
+/// Decides what the answer to a broadcast means, without clock or I/O.
 struct BroadcastReport: Hashable {
-    /// After an answer that speaks of our credentials: APNs does not want to be asked often.
+    /// The pause after an answer about our credentials, because APNs does not want to be asked often.
     static let restAfterRefusal: Duration = .seconds(15)
 
     var settlement: BroadcastSettlement
-    /// APNs does not know the channel: another one is made, and the broadcast goes to that.
+    /// APNs does not know the channel. The worker makes another one, and the broadcast goes to that.
     var isChannelGone = false
-    /// For an operator.
+    /// The reason of an alarm for the operator.
     var alarm: String?
 
-    /// `attempts` with this one; `now` and `deadline` in epoch milliseconds.
+    /// - Parameters:
+    ///   - attempts: attempts so far, including this one
+    ///   - now, deadline: epoch milliseconds
+    ///   - triesOnce: the push has no retries
+    ///   - fraction: a random number in 0 ..< 1 for the backoff
     init(
         _ outcome: PushOutcome, attempts: Int, now: Int64, deadline: Int64, triesOnce: Bool, backoff: Backoff,
         fraction: Double

@@ -4,14 +4,16 @@ import LiveActivity
 import Logging
 import Store
 
-/// Late followers: each is put in line for the newest state that is for it and that no sweep brings it.
+/// Late joiners. Each one is queued for the newest push that is for it and that no sweep delivers to it.
 extension Sweeper {
-    /// What waits to be swept may cover a follower: then it is looked at again after this time.
+    /// A push that is not swept yet may be for a late joiner. The worker decides about that late joiner again after
+    /// this time.
     static let lateInterval: Duration = .seconds(1)
-    /// Times that a push is taken up between reading the states and deciding, in one turn.
+    /// The most rounds in one turn. A round is repeated when a push has begun between reading the states and deciding.
     private static let mostTurns = 16
 
-    /// Needs no lease: each follower is decided about in one script, and by whoever comes first.
+    /// Decides about the late joiners of a name. This needs no lease: one script decides about each, and the first
+    /// caller wins.
     func late(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
         var (left, put) = (0, 0)
@@ -33,7 +35,8 @@ extension Sweeper {
             }
             if !isOutdated, left == 0 || decided == 0 { break }
         }
-        // Whoever died before this left the entry or its lines: it is looked for them whether or not somebody was put there now.
+        // Look for due retries even if this call queued no channel, because a worker that died here may have queued
+        // some.
         if let first = try await store.sweeps.leftovers(item.app, item.name).firstRetry {
             if first <= store.time.now() {
                 try await store.queue.add([.retries(item.app, item.name, .high)])
@@ -48,7 +51,7 @@ extension Sweeper {
         return .acknowledge
     }
 
-    /// Without those for whom the sweep of a push that waits is to be awaited: that push may yet be cancelled.
+    /// Decides about late joiners, except those for whom an unswept push may be: that push may still be cancelled.
     private func decide(
         _ followers: [LateFollower], _ states: CurrentStates, _ item: WorkItem
     ) async throws(StoreError) -> [(LateFollower, LateDecision)] {
@@ -56,7 +59,7 @@ extension Sweeper {
         var decisions: [(LateFollower, LateDecision)] = []
         var (page, _) = try await store.registry.lookup(item.app, item.name, Array(open.keys))
         let now = store.time.now()
-        // What ended the card of one that was started is its own, whatever the name told others since.
+        // An `end` after the start of a card is for that card, whatever was published under the name since.
         let ends = states.kept.filter { $0.event == .end }
         if !ends.isEmpty {
             var started = page.filtered { open[Array(page.channel($0))]?.wasStarted == true }
@@ -74,7 +77,7 @@ extension Sweeper {
         }
         for (record, waits) in states.waiting.map({ ($0, true) }) + states.kept.map({ ($0, false) }) {
             if page.isEmpty { break }
-            // What is for old cards alone is not awaited.
+            // Automatic ends are for old cards only, and starts for channels without a card.
             if record.event == .start || record.isAutomatic { continue }
             let audience = try await store.channels.filter(item.app, page, record.audience)
             var covered: Set<[UInt8]> = []
@@ -91,16 +94,17 @@ extension Sweeper {
                 page = rest.filtered { !covered.contains(Array(rest.channel($0))) }
             }
         }
-        // Not tracked any more, or nothing was ever published for them.
+        // The others are not tracked any more, or no push was ever published for them.
         return decisions + open.values.map { ($0, .drop) }
     }
 }
 
 extension Sweeper {
-    /// Before a page of a start is sent: its channels are awaited. A device may tell its token before the page's last answer comes,
-    /// and what is published from then on is kept for it.
-    /// - Parameter onChannel: entries whose activities take their updates from a broadcast channel: they tell no token.
-    /// - Returns: notes of starts before it, by the page's index; nil if the lease ran out over it.
+    /// Notes the channels of a page as started channels, before the page is sent. A device may register its token
+    /// before the page's last answer comes. Pushes that are published from then on are kept for it.
+    /// - Parameter onChannel: indices of entries whose activities take updates from a broadcast channel, so their
+    ///   devices register no token
+    /// - Returns: the notes of earlier starts, by the page's index; nil if the lease expired meanwhile
     func expectTokens(
         _ page: TokenPage, _ app: AppKey, _ record: PushRecord, _ name: ActivityName, besides onChannel: Set<Int>,
         while held: HeldLease
@@ -113,8 +117,8 @@ extension Sweeper {
         return before.map { Dictionary(zip(indices, $0).compactMap { index, note in note.map { (index, $0) } }) { $1 } }
     }
 
-    /// … and after it: those whose only attempt was refused for good got no card by it. Who is left out here by a death is awaited
-    /// for nothing.
+    /// Takes back the notes of channels that got no card, because APNs refused their only attempt for good. If the
+    /// worker dies before this, their notes stay for 8 h without effect.
     func expectNoTokens(
         _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, _ app: AppKey, _ name: ActivityName,
         before: [Int: [UInt8]], while held: HeldLease
@@ -134,7 +138,7 @@ extension Sweeper {
 }
 
 extension PageReport {
-    /// Of a page that was not sent because its lease is lost.
+    /// The report of a page that was not sent because its lease was lost.
     init(lost page: TokenPage) {
         let cancelled = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
         self.init(
@@ -144,13 +148,15 @@ extension PageReport {
 }
 
 extension LateFollower {
-    /// `record` is the newest push for this channel among those that were taken up. Its own sweep had the channel, or it is
-    /// to be brought to it now, or it is over.
+    /// Decides about this late joiner.
+    /// - Parameter record: the newest push for this channel that has begun
+    /// - Returns: `drop` if that push's own sweep had the channel, or if the push is over
     func decision(on record: PushRecord, now: Int64) -> LateDecision {
         guard record.sequence <= upTo, record.sequence > after, record.payload.count <= Payload.maximumBytes else {
             return .drop
         }
-        // What ended before it began to follow is not its own, unless it was started before that.
+        // An `end` from before the channel began to follow is not for it, except if the channel was started before that
+        // `end`.
         if record.event == .end, !wasStarted { return .drop }
         return now < min(record.deadline, record.createdAt + LateFollowers.life.milliseconds)
             ? .put(record.id, sequence: record.sequence) : .drop

@@ -3,14 +3,16 @@ import LiveActivity
 import Logging
 import Store
 
-/// Removals that pages decided on: applied to the registry, or, where the prune guard does not believe APNs, turned into
-/// quarantine. They are owed in Redis before; whoever claims a name after a death applies what is left.
+/// Removals that pages decided on. The worker applies them to the registry, or quarantines the tokens if the prune
+/// guard does not believe APNs. Until then Redis keeps them as pending removals. After a death, the worker that claims
+/// the name applies them.
 extension Sweeper {
     func applyOwed(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         try await store.sweeps.eachOwed(app, name) { owed throws(StoreError) in try await apply(owed, app, name) }
     }
 
-    /// Repeatable: the registry knows what it removed, each is counted by the one call that strikes it.
+    /// Applies pending removals. It may be repeated, because the registry knows which tokens it removed, and the one
+    /// call that confirms a removal counts it.
     func apply(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         for start in stride(from: 0, to: owed.count, by: 1_000) {
             let part = owed[start..<min(start + 1_000, owed.count)]
@@ -24,7 +26,7 @@ extension Sweeper {
     private func remove(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         if owed.isEmpty { return }
         var struck: [(owed: OwedPrune, as: SettledField)] = []
-        // Start tokens lie by their type: a dead one takes no activity's token with it.
+        // Start tokens are registered under their attributes type, so a dead one does not remove an activity's token.
         for (type, part) in Dictionary(grouping: owed, by: \.prune.attributesType) {
             let place = type.map { ActivityName(startTokensOf: $0) } ?? name
             let results = try await store.registry.prune(app, place, part.map(\.prune))
@@ -32,14 +34,15 @@ extension Sweeper {
         }
         let (counted, firstRetry) = try await store.sweeps.strike(app, name, struck)
         meters.struck(app, counted)
-        // What waited behind an `end` is free now.
+        // Pushes that waited behind an `end` can go out now.
         if let firstRetry, owed.contains(where: \.prune.hasEnded) {
             try await scheduleRetries(app, name, .high, firstRetry)
         }
     }
 
-    /// The name is listed before, lest a death leave marks that nobody sees, and after: an operator may have let go of it
-    /// in between. Of start tokens it is their type that is listed, and marked.
+    /// Quarantines tokens instead of removing them. The name is listed before its tokens are marked, so a death in
+    /// between leaves no unlisted marks. It is listed again afterwards, because an operator may have released the name
+    /// in between. Start tokens are listed and marked under their attributes type.
     private func quarantine(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         let now = store.time.now()
         for (type, part) in Dictionary(grouping: owed, by: \.prune.attributesType) {
@@ -56,7 +59,7 @@ extension Sweeper {
         }
     }
 
-    /// The pushes whose 400s are not believed. Adds what this worker has seen to the fleet's count, and raises alarms.
+    /// The pushes whose 400s are not believed. This also adds the worker's counts to the fleet's and raises alarms.
     private func distrusted(
         _ owed: ArraySlice<OwedPrune>, _ app: AppKey, _ name: ActivityName
     ) async throws(StoreError) -> Set<PushID> {
@@ -90,7 +93,7 @@ extension Sweeper {
         return distrusted
     }
 
-    /// Raises an alarm and says so in the log, each kind at most twice a minute.
+    /// Raises an alarm and logs it, each kind at most twice a minute for an app.
     func ring(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async {
         guard bell.mayRing(app, kind, now: Clocks.sinceBoot()) else { return }
         logger.error(
@@ -98,15 +101,16 @@ extension Sweeper {
         try? await store.alarms.raise(Alarm(app: app, kind: kind, reason: reason, since: store.time.now()))
     }
 
-    /// Tells an operator that something of a push expired unsent: a line in the log for each push, and an alarm.
-    /// - Parameter tokens: how many; nil: its broadcast.
+    /// Tells the operator that tokens or the broadcast of a push expired unsent: a log line for each push, and an
+    /// alarm.
+    /// - Parameter tokens: how many tokens; nil for the broadcast
     func tellExpired(_ app: AppKey, _ push: PushID, _ tokens: Int?, _ log: Logger) async {
         let what: Logger.MetadataValue = tokens.map { "\($0)" } ?? "broadcast"
         log.error("a push expired before it was sent to all", metadata: ["push": "\(push)", "tokens": what])
         await ring(app, .expired, "pushes expired before they were sent to all; see `lamplighter dead list`")
     }
 
-    /// The same of pushes whose broadcast channel was not made in time.
+    /// Tells the operator that pushes expired because their broadcast channel was not made in time.
     func tellExpired(_ app: AppKey, broadcastsOf name: ActivityName, _ pushes: Int, _ log: Logger) async {
         log.error(
             "pushes expired before their broadcast channel was made",
@@ -125,7 +129,7 @@ extension Sweeper {
 }
 
 extension Alarm.Kind {
-    /// What an operator reads first.
+    /// The text that an operator reads first.
     var alarmText: String {
         switch self {
         case .credentials:

@@ -5,7 +5,7 @@ import Logging
 import Store
 
 extension Sweeper {
-    /// Sends to the name's waiting channels that are due, under a lease of its own.
+    /// Sends to the name's waiting channels that are due, under the lease of the name's retries.
     func retries(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
         let asked = Clocks.sinceBoot()
@@ -14,7 +14,8 @@ extension Sweeper {
         {
         case .idle: return .acknowledge
         case .held(let left):
-            // Another worker is at it, or died at it; it may have looked before this entry's channel was put in line.
+            // Another worker sends the retries, or died over them. It may have looked before this channel was queued,
+            // so look again.
             try await store.queue.schedule(item, due: store.time.now() + min(left.milliseconds, 500))
             return .acknowledge
         case .claimed(let lease, let owesRemovals, let isPoison):
@@ -28,7 +29,7 @@ extension Sweeper {
                 held.lose()
                 return .leave
             }
-            // In this order: should the worker die in between, the entry comes back by itself.
+            // Schedule first, then give the lease back. If the worker dies in between, the entry comes back by itself.
             if let first = try await store.sweeps.leftovers(item.app, item.name).firstRetry {
                 let rest = run.rest.map { store.time.now() + $0.milliseconds } ?? first
                 try await scheduleRetries(item.app, item.name, item.priority, max(first, rest))
@@ -40,9 +41,14 @@ extension Sweeper {
 
     // MARK: Judging a page, for sweeps and retries alike
 
-    /// Sends a page, each token to the environment where it lives, and says what became of it. Where tokens were found in
-    /// the other environment is remembered on the way. `apart`: entries (indices) that get another push than the rest. `time`: what
-    /// has not left by then, on the boot clock, is not sent.
+    /// Sends a page, each token to the environment where it lives, and turns the outcomes into a report. It remembers
+    /// which tokens the other environment accepted.
+    /// - Parameters:
+    ///   - elsewhere: indices of the entries known to live in the other environment
+    ///   - apart: another push, and the indices of the entries that get it
+    ///   - deadline: epoch ms after which no token is tried again
+    ///   - time: boot-clock milliseconds after which no request leaves this machine
+    /// - Returns: the decision for each entry
     func deliver(
         _ page: TokenPage, _ push: PreparedPush, _ app: WorkerApp, _ record: PushRecord, _ name: ActivityName,
         elsewhere: Set<Int>, apart: (push: PreparedPush, entries: Set<Int>)? = nil, deadline: Int64,
@@ -65,7 +71,7 @@ extension Sweeper {
         answers.note(app.key, report.answers, now: store.time.now())
         let news = delivery.found.filter { !elsewhere.contains($0) }
         if !news.isEmpty {
-            // Lost, it is found out again.
+            // If this write is lost, the next send finds out again.
             try? await store.otherEnvironment.remember(app.key, record.startTokens ?? name, page, news)
         }
         if let refusal = report.otherRefusal { await ring(app.key, .otherEnvironment, refusal) }
@@ -75,7 +81,8 @@ extension Sweeper {
         return report
     }
 
-    /// Closes or opens the app's gate after a page; the time it rests, if it does.
+    /// Closes or opens the app's gate after a page.
+    /// - Returns: how long the app rests, if it does
     func rest(_ app: AppKey, _ report: PageReport, _ log: Logger) async -> Duration? {
         if let halt = report.halt {
             if gates.close(app, halt, now: Clocks.sinceBoot()) {
@@ -87,7 +94,7 @@ extension Sweeper {
         }
         if report.delivered > 0, let halt = gates.open(app) {
             log.notice("APNs accepts this app's pushes again", metadata: ["reason": "\(halt.reason)"])
-            // One may have followed the other: what passes ends both.
+            // One halt may have followed the other, so a delivery clears both alarms.
             for cause in Halt.Cause.allCases { try? await store.alarms.clear(app, cause.alarm) }
         }
         return nil

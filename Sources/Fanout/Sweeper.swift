@@ -4,8 +4,8 @@ import LiveActivity
 import Logging
 import Store
 
-/// Takes stream entries to their end: begins pushes, sweeps shards, sends retries, applies prunes. One for a worker; all of
-/// its state lies in Redis, in the leases it holds and in the gates.
+/// Processes stream entries to their end: begins pushes, sweeps shards, sends retries, applies removals. A worker has
+/// one. All of its state is in Redis, in the leases that it holds and in the gates.
 struct Sweeper: Sendable {
     let store: Store
     let apps: [AppKey: WorkerApp]
@@ -20,11 +20,11 @@ struct Sweeper: Sendable {
     let bell: AlarmBell
     let logger: Logger
 
-    /// What becomes of the stream's entry.
+    /// How the worker leaves the stream entry.
     enum Disposition {
-        /// Nothing of it is left to do, or what is left was put where it will be found.
+        /// Acknowledged: nothing is left to do, or the remaining work is stored where a worker finds it.
         case acknowledge
-        /// It stays pending, and is claimed by somebody after `claimAfter`.
+        /// Pending: a worker claims the entry after `claimAfter`.
         case leave
     }
 
@@ -46,7 +46,7 @@ struct Sweeper: Sendable {
             case .late: return try await late(entry, log)
             }
         } catch {
-            // Whatever was done is settled or will be done again from the checkpoint by whoever claims the entry.
+            // Finished work is settled. The worker that claims the entry does the rest again from the checkpoint.
             log.warning("work is put off: \(error)", metadata: ["part": "\(entry.item.part)"])
             return .leave
         }
@@ -63,10 +63,12 @@ struct Sweeper: Sendable {
         case .idle:
             return .acknowledge
         case .held:
-            // A fresh entry: the holder's own entry stands for the name. A claimed one may be the holder's.
+            // Acknowledge a fresh entry, because the holder has an entry for the name. Leave a claimed one: it may be
+            // the holder's.
             return entry.isClaimed ? .leave : .acknowledge
         case .paced(let left):
-            // Dying before this leaves a claimed entry; a timer's entry that is lost is the reconciler's.
+            // If the worker dies before this, a claimed entry comes back. The reconciler finds the name if a timer's
+            // entry was lost.
             try await store.queue.schedule(
                 WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: .name),
                 due: store.time.now() + left.milliseconds)
@@ -75,13 +77,14 @@ struct Sweeper: Sendable {
             if item.part == .reconcile { try await putBackShards(item, push) }
             return .acknowledge
         case .catchUp:
-            // Under an entry that names its push, for the same reason as below.
+            // Sweep the catch-up under an entry that names its push, for the same reason as in `.claimed` below.
             try await store.queue.add([
                 WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: .catchUp)
             ])
             return .acknowledge
         case .plan(let record, let shards):
-            // Dying after `add` leaves shards that are added once more: a shard that is done or held turns them away.
+            // If the worker dies after `add`, the shards are added again. The claim of a shard that is done or held
+            // then fails.
             try await store.queue.add(
                 broadcast(item, record)
                     + (0..<shards).map { index in
@@ -92,8 +95,8 @@ struct Sweeper: Sendable {
             try await store.sweeps.markPlanned(item.app, item.name, push)
             return .acknowledge
         case .claimed(let claim) where push != item.push:
-            // An entry has to name the push that is swept under it: whoever claims it after a death looks for what that push
-            // left behind. Should the worker die before `add`, this entry comes back.
+            // The entry must name the push that is swept under it, because after a death its claimer looks for that
+            // push's leftovers. If the worker dies before `add`, this entry comes back.
             _ = try await store.sweeps.renew(claim.lease, for: .zero)
             try await store.queue.add([
                 WorkItem(app: item.app, name: item.name, push: push, priority: claim.record.priority, part: .name)
@@ -101,25 +104,25 @@ struct Sweeper: Sendable {
             return .acknowledge
         case .claimed(let claim):
             let broadcast = broadcast(item, claim.record)
-            // Whoever dies before this has not settled the sweep, which is begun once more.
+            // If the worker dies before this, its sweep is not settled, so the push begins again.
             if !broadcast.isEmpty { try await store.queue.add(broadcast) }
             return try await sweep(item, claim, asked: asked, isClaimed: entry.isClaimed, log)
         }
     }
 
-    /// A claimed entry may belong to a push whose last page was settled by a worker that died before it was done with it.
+    /// Completes a claimed entry whose last page was settled by a worker that died before the work that follows.
     private func seeToLeftovers(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
         _ = try await finish(item, try await store.sweeps.leftovers(item.app, item.name), isClaimed: true, log)
     }
 
-    /// A shard, or the catch-up.
+    /// Claims and sweeps a shard or the catch-up.
     private func part(_ item: WorkItem, isClaimed: Bool, _ log: Logger) async throws(StoreError) -> Disposition {
         let asked = Clocks.sinceBoot()
         switch try await store.sweeps.claim(
             item, owner: owner, lease: options.claimAfter, mostLapses: options.maxClaims)
         {
         case .gone: return .acknowledge
-        // Whoever holds a catch-up does so under an entry of its own; a claimed one may be that.
+        // The holder of a catch-up has an entry of its own. A claimed entry may be that one, so leave it pending.
         case .held: return item.part == .catchUp && !isClaimed ? .acknowledge : .leave
         case .done(let leftovers): return try await finish(item, leftovers, isClaimed: isClaimed, log)
         case .claimed(let claim): return try await sweep(item, claim, asked: asked, isClaimed: isClaimed, log)
@@ -141,7 +144,7 @@ struct Sweeper: Sendable {
         case .lost:
             return .leave
         case .interrupted(let rest):
-            // In this order: should the worker die in between, the entry comes back by itself.
+            // Schedule first, then give the lease back. If the worker dies in between, the entry comes back by itself.
             if rest > .zero {
                 try await store.queue.schedule(item, due: store.time.now() + rest.milliseconds)
             }
@@ -151,8 +154,8 @@ struct Sweeper: Sendable {
         }
     }
 
-    /// Sees to what is left behind a finished part; each step may be repeated. The catch-up is swept at once, in the place
-    /// and under the entry of the part that was the last.
+    /// Does the work that follows a finished part. Each step may be repeated. The catch-up is swept at once, in the
+    /// place and under the entry of the last part.
     func finish(
         _ item: WorkItem, _ leftovers: Leftovers, isClaimed: Bool, _ log: Logger
     ) async throws(StoreError) -> Disposition {
@@ -164,7 +167,7 @@ struct Sweeper: Sendable {
             return try await part(tail, isClaimed: isClaimed, log)
         }
         if leftovers.nameWaits {
-            // Its own push, while other shards of it are under way, has entries already.
+            // Do not add the item's own push: other shards of it are still swept, under entries of their own.
             guard let (push, priority) = try await store.queue.firstUnswept(item.app, item.name), push != item.push
             else { return .acknowledge }
             try await store.queue.add([
@@ -180,7 +183,7 @@ struct Sweeper: Sendable {
         try await store.queue.schedule(.retries(app, name, priority), due: due)
     }
 
-    /// Shards of the active push that no stream, no timer and no worker holds any more: their entries were lost.
+    /// Adds shards of the active push again whose entries were lost: no stream, timer or worker has them.
     private func putBackShards(_ item: WorkItem, _ push: PushID) async throws(StoreError) {
         let shards = try await store.sweeps.unfinishedShards(item.app, item.name, push)
             .map { WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: $0) }

@@ -1,10 +1,10 @@
 import LiveActivity
 import Store
 
-/// Takes out of an app's lists what is gone, a little at a time, so that no list grows for ever. Every worker does so; whatever
-/// is left undone is found again.
+/// Removes entries from an app's lists when their subject is gone, a little at a time, so that no list grows for ever.
+/// Every worker does this. The next turn finds entries that one turn left.
 struct Tidying: Sendable {
-    /// Entries of one step, and steps of one turn while most of what they find is gone.
+    /// How many entries one step looks at, and how many steps one turn has while most of the entries are gone.
     private static let (step, steps) = (500, 20)
 
     let store: Store

@@ -1,20 +1,22 @@
 import LiveActivity
 import Store
 
-/// What a worker does by the timers in Redis, and how long it may sleep: no clock and no I/O in it. All times are epoch
-/// milliseconds of Redis's clock.
+/// Decides which chores are due by the timers in Redis, and how long a worker may sleep, without clock or I/O. All
+/// times are epoch milliseconds of Redis's clock.
 struct TimerPlan: Sendable {
     enum Chore: Hashable, Sendable {
-        /// Retries, rests and pauses that are over go back to their streams.
+        /// Moves tasks whose retry, rest or pause is over back to their streams.
         case tasks
-        /// Schedules become pushes.
+        /// Turns schedules into pushes.
         case schedules
-        /// Broadcast channels of an app are made and deleted. A chore for each app: APNs may be slow to answer one of them.
+        /// Makes and deletes an app's broadcast channels. Each app has a chore of its own, because APNs may be slow for
+        /// one of them.
         case channels(AppKey)
-        /// Cards that are old enough are ended.
+        /// Ends cards that are old enough.
         case ends
 
-        /// From the end of one turn to the next, while something is due all the time: another worker may have it in hand.
+        /// Milliseconds from the end of one turn to the next while tasks stay due. Another worker may be processing
+        /// them.
         var rest: Int64 {
             switch self {
             case .tasks: 5
@@ -24,16 +26,18 @@ struct TimerPlan: Sendable {
         }
     }
 
-    /// Others may put in something earlier than what is known: a gateway a schedule for in half a second. It is found after
-    /// this time at the latest, so that a schedule is a push within a second.
+    /// Milliseconds. Another process may add a timer that is due earlier than the known ones, such as a schedule for
+    /// half a second from now. The worker finds it after this time at the latest, so a schedule becomes a push within a
+    /// second.
     static let longestSleep: Int64 = 750
-    /// Workers that know of the same timer do not all come at once.
+    /// Milliseconds of random delay, so that workers that know the same timer do not all ask at once.
     static let stagger: Int64 = 16
 
     private var running: Set<Chore> = []
     private var notBefore: [Chore: Int64] = [:]
 
-    /// What is to be begun now, and when to look again. `next` is nil when Redis did not say.
+    /// Says which chores begin now, and when to look again.
+    /// - Parameter next: nil when Redis did not answer
     mutating func look(_ next: NextDue?, now: Int64) -> (begin: [Chore], wake: Int64) {
         var begin: [Chore] = []
         var wake = now + Self.longestSleep
@@ -56,7 +60,7 @@ struct TimerPlan: Sendable {
 }
 
 extension NextDue {
-    /// What waits, and until when.
+    /// Each kind of chore that waits, and when it is due.
     fileprivate var chores: [(TimerPlan.Chore, due: Int64)] {
         let single: [(TimerPlan.Chore, Int64?)] = [(.tasks, task), (.schedules, schedule), (.ends, end)]
         return single.compactMap { chore, due in due.map { (chore, $0) } } + channels.map { (.channels($0), $1) }

@@ -4,7 +4,8 @@ import ServiceLifecycle
 import Store
 import Synchronization
 
-/// What a worker does by the clock. Every worker does all of it; the scripts see to it that nothing is done twice.
+/// The work that a worker does by the clock. Every worker does all of it, and the scripts make sure that nothing is
+/// done twice.
 struct Timers: Sendable {
     let store: Store
     let apps: [AppKey]
@@ -17,7 +18,8 @@ struct Timers: Sendable {
     let answers: AnswerLog
     let logger: Logger
 
-    /// Keeps what is in hand, until cancelled: longer than all else, since pages in flight are settled under these leases.
+    /// Renews the worker's leases and entries until cancelled. It runs longer than all else, because pages in flight
+    /// are settled under these leases.
     func keepInHand(consumer: String) async {
         while !Task.isCancelled {
             await renew(consumer: consumer)
@@ -25,7 +27,7 @@ struct Timers: Sendable {
         }
     }
 
-    /// Until the drain begins. Work that a claim brings is waited for before it returns.
+    /// Runs until the drain begins. Returns when the entries that it claimed are processed.
     func run(consumer: String) async {
         await withDiscardingTaskGroup { group in
             group.addTask { await watch() }
@@ -75,10 +77,10 @@ struct Timers: Sendable {
         }
     }
 
-    /// Chores end in tasks of their own.
+    /// Shared by tasks, because each chore ends in a task of its own.
     private final class SharedPlan: Sendable {
         let state = Mutex(TimerPlan())
-        /// Apps whose names are all in the timer of ends.
+        /// Apps whose names are all in the timer of automatic ends.
         let ending = Mutex<[AppKey]>([])
     }
 
@@ -127,17 +129,17 @@ struct Timers: Sendable {
         }
     }
 
-    /// Once, as soon as Redis is there.
+    /// Runs once, as soon as Redis answers.
     private func adoptEnds() async {
         while !drain.isOn, !Task.isCancelled, await !ends.begin() {
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.jittered(.seconds(1))) }
         }
     }
 
-    /// Leases on the name's slot and idle times in the streams: both say that this worker lives.
+    /// Renews the leases in the names' slots and the idle times in the streams. Both show that this worker lives.
     private func renew(consumer: String) async {
         let (held, entries) = leases.inHand
-        // At once: one after the other, hundreds of leases and a slow Redis take longer than a lease holds.
+        // Renew all at once: one after the other, hundreds of leases on a slow Redis take longer than a lease lasts.
         await withDiscardingTaskGroup { group in
             for (lease, clock) in held {
                 group.addTask {
@@ -156,7 +158,7 @@ struct Timers: Sendable {
         await quietly { () async throws(StoreError) in try await store.queue.renew(entries, consumer: consumer) }
     }
 
-    /// What went well counts too, before something is called dead somewhere in the fleet.
+    /// Adds the worker's counts to the fleet's. The fleet needs the good answers too before APNs calls a token dead.
     private func tellAnswers() async {
         for app in answers.apps {
             let now = store.time.now()

@@ -4,12 +4,12 @@ public import Logging
 public import ServiceLifecycle
 public import Store
 
-/// One worker: readers take entries from the streams, sweepers take them to their end, timers renew what is in hand, claim
-/// what others left, move what is due and look for what was lost.
+/// One worker. Readers take entries from the streams, and a sweeper processes each to its end. Timers renew leases and
+/// entries, claim entries that other workers left, move due tasks and look for lost ones.
 ///
-/// On graceful shutdown the readers stop, pages in flight are settled, what was begun and not finished goes back to the
-/// streams with its checkpoint, and `run` returns. Killed, it leaves its entries pending; others claim them after
-/// `claimAfter` and go on from the last settled page.
+/// On graceful shutdown the readers stop, and pages in flight are settled. Unfinished work goes back to the streams
+/// with its checkpoint, and `run` returns. A killed worker leaves its entries pending. Other workers claim them after
+/// `claimAfter` and continue after the last settled page.
 public struct Worker: Service {
     private let store: Store
     private let apps: [WorkerApp]
@@ -77,12 +77,13 @@ public struct Worker: Service {
         } onCancelOrGracefulShutdown: {
             logger.notice("draining: no new work is begun")
             drain.begin()
-            // Each read is woken by a command of its own; a read that cannot be woken ends by its own time limit.
+            // A command of its own wakes each read. A read that cannot be woken ends at its own time limit.
             for pool in pools { Task { await pool.interrupt() } }
         }
     }
 
-    /// How many entries of a stream are in hand at once, of all apps together. Priority 5 has a share of its own, a quarter of that of 10.
+    /// How many entries of a stream are processed at once, for all apps together. Priority 5 has a smaller share of its
+    /// own.
     static func places(_ stream: WorkStream, _ concurrency: Int) -> Int {
         switch stream {
         case .namesHigh: max(2, concurrency)
@@ -92,8 +93,8 @@ public struct Worker: Service {
         }
     }
 
-    /// An app whose credentials were refused before this worker came begins with a probe: a fleet that is restarted with
-    /// the same wrong key asks once a worker, and one with the right key takes the alarm back with its first push.
+    /// Begins with a half-open gate for apps that were halted before this worker started. A fleet that restarts with
+    /// the same wrong key sends one request for each worker. With the right key, the first push clears the alarm.
     private func inheritHalts(_ keys: [AppKey], _ gates: AppGates) async {
         guard let alarms = try? await store.alarms.list(keys) else { return }
         for alarm in alarms {
@@ -103,7 +104,8 @@ public struct Worker: Service {
         }
     }
 
-    /// Waits for Redis and makes the streams; false if the worker was asked to stop meanwhile.
+    /// Waits for Redis and makes the streams.
+    /// - Returns: false if the worker was asked to stop meanwhile
     private func prepare(_ keys: [AppKey], _ drain: Drain) async -> Bool {
         var attempt = 0
         while !drain.isOn {

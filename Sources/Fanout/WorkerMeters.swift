@@ -2,7 +2,7 @@ import LiveActivity
 import Metrics
 import Store
 
-/// The worker's metrics, one set of handles per app, made once.
+/// The worker's metrics: one set of handles for each app, made once.
 struct WorkerMeters: Sendable {
     private let outcomes: [AppKey: [SettledField: Counter]]
     private let broadcasts: [AppKey: [BroadcastEvent: Counter]]
@@ -47,12 +47,12 @@ struct WorkerMeters: Sendable {
         attempted(app, settlement.retries, settlement.duplicatesPossible)
     }
 
-    /// Tokens by how they ended.
+    /// Counts tokens by their outcomes.
     func struck(_ app: AppKey, _ counted: [SettledField: Int]) {
         for (field, number) in counted where number > 0 { outcomes[app]?[field]?.increment(by: number) }
     }
 
-    /// Broadcasts that left their line, or are tried again.
+    /// Counts broadcasts that left the broadcast queue or are tried again.
     func broadcast(_ app: AppKey, _ counted: [BroadcastEvent: Int]) {
         for (event, number) in counted { broadcasts[app]?[event]?.increment(by: number) }
     }

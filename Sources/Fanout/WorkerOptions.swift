@@ -7,11 +7,11 @@ public struct WorkerApp: Sendable {
     public var key: AppKey
     public var bundleID: String
     public var transport: any PushTransport
-    /// Of an app for both APNs environments: where tokens are tried that the first does not know.
+    /// For an app in both APNs environments: where tokens are tried that the first does not know.
     public var otherTransport: (any PushTransport)?
     /// Nil: this worker makes no broadcast channels for the app and sends to none.
     public var broadcasts: BroadcastService?
-    /// So long after their start its cards are ended; nil: only when somebody publishes an end.
+    /// How long after their start the app's cards are ended. Nil: only when a publisher sends an `end`.
     public var endAfter: Duration?
 
     public init(
@@ -30,33 +30,34 @@ public struct WorkerApp: Sendable {
 }
 
 public struct WorkerOptions: Sendable {
-    /// Shown by `status`; a random part is added, so that two workers never pass for one.
+    /// The name that `status` shows. A random part is added, so that two workers never have the same name.
     public var name: String
-    /// Tokens to a page.
+    /// Tokens in a page.
     public var pageSize = 1_000
-    /// Pages of one shard that are open at once.
+    /// Pages of one shard that are in flight at once.
     public var openPages = 4
-    /// Small pushes in hand at once; a quarter of that again for priority 5.
+    /// Small pushes that are processed at once. Priority 5 has a quarter as many in addition.
     public var concurrency = 48
-    /// How long a lease holds and an entry may lie untouched before another worker takes it over.
+    /// How long a lease lasts, and how long an entry may lie untouched before another worker claims it.
     public var claimAfter: Duration = .seconds(10)
-    /// Owners of a part that may die or fall asleep over it in a row, without progress, before it is given up.
+    /// How many owners of a part may crash or stall in a row, without progress, before the part is given up.
     public var maxClaims = 8
     public var drainTimeout: Duration = .seconds(25)
-    /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.
+    /// The least time between two supersedable updates of a name; 0 = off.
     public var minInterval: Duration = .zero
     /// Updates of a name that may go out at priority 10 in an hour.
     public var budget = HighBudget()
     public var backoff = Backoff.ofPushes
     public var pruneGuard = PruneGuard()
-    /// From a name's end to the deletion of its broadcast channel.
+    /// The time from a name's `end` to the deletion of its broadcast channel.
     public var channelLife: Duration = .seconds(3_600)
-    /// A start token that was last reported longer ago counts as stale: Airship's SDK reports its own again when the app is
-    /// opened after this long.
+    /// A start token that was last reported longer ago counts as stale. Airship's SDK reports its start token again
+    /// when the app is opened after this time.
     public var startTokensStaleAfter: Duration = .seconds(48 * 3_600)
 
-    /// Starts of a page that have not left so long after it was looked up who follows, and whether the name has ended, are looked
-    /// at again. Beyond this and what is on the wire, no start goes out after the name's `end`.
+    /// How long a page of starts may wait after the worker read who follows and whether the name has ended. Starts that
+    /// have not left by then are read again. So apart from requests on the wire, no start goes out later than this
+    /// after an `end`.
     package var startHold: Duration = .seconds(10)
 
     public init(name: String = "worker") { self.name = name }
