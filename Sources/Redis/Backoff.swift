@@ -1,4 +1,5 @@
-/// When to try to connect again: exponential with full jitter, so that a fleet does not come back in step.
+/// The pause before the next attempt to connect. It grows exponentially with full jitter, so that processes do not all
+/// reconnect at the same moment.
 struct Backoff {
     static let first = Duration.milliseconds(50)
     static let longest = Duration.seconds(2)
@@ -14,7 +15,7 @@ struct Backoff {
 
     mutating func succeeded() { self = Backoff() }
 
-    /// Nil when an attempt is due.
+    /// The rest of the pause. Nil if an attempt is due.
     func remaining(at now: ContinuousClock.Instant) -> Duration? {
         guard let notBefore, notBefore > now else { return nil }
         return notBefore - now

@@ -3,27 +3,29 @@ internal import Glibc
 internal import Logging
 internal import Synchronization
 
-/// What a connection's thread needs to know.
+/// The settings of one connection's thread.
 struct ConnectionSettings: Sendable {
     var url: RedisURL
     var options: RedisOptions
     var limits = ReplyLimits()
-    /// Loaded whenever a connection is made.
+    /// Scripts that each new connection loads.
     var scripts: [RedisScript] = []
     var threadName: String
     var logger: Logger
 }
 
-/// The life of one connection: a named OS thread that owns the link and everything that is on its way through it.
+/// The life of one connection: a named OS thread that owns the link and all commands on it.
 ///
-/// It connects when the first batch comes. It takes all batches there are, writes them, and reads the replies in order,
-/// so that callers share round trips without knowing of each other. When the link breaks, what was written fails as
-/// `.lost`, what was not goes to a new link. When a link cannot be made, all that wait fail as `.unreachable`, and it
-/// goes on trying with backoff until one is made or the mailbox closes.
+/// The thread connects when the first batch comes. It takes all waiting batches, writes them, and reads the replies in
+/// order. So callers share round trips.
+///
+/// When the link breaks, batches that were written fail as `.lost`, and the others go to a new link. When no link
+/// can be made, all waiting batches fail as `.unreachable`. The thread then retries with backoff until it has a link
+/// or the mailbox closes.
 struct ConnectionThread: ~Copyable {
     private struct InFlight {
         var batch: Batch
-        /// Where it begins in the link's stream of bytes.
+        /// The offset of its first byte in the link's stream.
         var start: Int
     }
 
@@ -32,11 +34,11 @@ struct ConnectionThread: ~Copyable {
     private let clock = ContinuousClock()
     private var link: RedisLink?
     private var waiting: [Batch] = []
-    /// Oldest first, from `head` on.
+    /// Oldest first, beginning at `head`.
     private var inFlight: [InFlight] = []
     private var head = 0
     private var backoff = Backoff()
-    /// When the server last gave a reply, or began to owe one.
+    /// The time of the server's last reply, or the time at which the current reply became due.
     private var lastProgress: ContinuousClock.Instant
 
     static func start(_ mailbox: Mailbox, _ settings: ConnectionSettings) {
@@ -55,7 +57,7 @@ struct ConnectionThread: ~Copyable {
                 guard let context else { return nil }
                 let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
                 chiredis_name_thread(start.settings.threadName)
-                // Signals are for the threads that expect them.
+                // Block all signals here, so that they reach the threads that handle them.
                 var all = sigset_t()
                 sigfillset(&all)
                 pthread_sigmask(SIG_BLOCK, &all, nil)
@@ -111,7 +113,7 @@ struct ConnectionThread: ~Copyable {
         if descriptors[0].revents != 0 { mailbox.clearSignal() }
     }
 
-    /// Write, wait, read: once.
+    /// Writes, waits and reads once.
     private mutating func turn() throws(LinkFailure) {
         try write()
         var arrived: Int16 = 0
@@ -158,7 +160,8 @@ struct ConnectionThread: ~Copyable {
             case .complete(let arena):
                 mailbox.resume(inFlight[head].batch, .success(arena))
                 head += 1
-                // After a failover another server is the primary, behind the same name; this one keeps its connections.
+                // After a failover another server is the primary under the same name, but the old one
+                // keeps its connections.
                 if arena.saysReadOnly { throw .broken("the server has become a replica") }
                 if isOwed { beginHead() }
             case .needsMore(let count):
@@ -190,7 +193,7 @@ struct ConnectionThread: ~Copyable {
             backoff.succeeded()
             mailbox.isFailing.store(false, ordering: .relaxed)
         } catch {
-            // Then `run` ends, and whoever waits is told that the client is closed.
+            // The client is closing. `run` ends then and fails all waiting callers as closed.
             guard !mailbox.isClosing else { return }
             if backoff.failures == 0 {
                 settings.logger.warning(
@@ -208,7 +211,7 @@ struct ConnectionThread: ~Copyable {
         }
     }
 
-    /// The link is of no use any more. Everyone who is owed a reply is told, or waits for the next link.
+    /// Drops a broken link. Each batch in flight either fails, or waits for the next link if none of it was written.
     private mutating func drop(_ failure: LinkFailure) {
         let writtenTotal = link?.writtenTotal ?? 0
         link = nil

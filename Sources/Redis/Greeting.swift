@@ -1,7 +1,9 @@
 internal import Synchronization
 
-/// What is said on a new connection before any caller's command: AUTH and SELECT, which must succeed; a name, the
-/// connection's id and the scripts, which need not (a user may lack the right, a server may still be loading).
+/// The commands on a new connection before any caller's commands.
+///
+/// AUTH and SELECT must succeed. The name, the connection's id and the scripts may fail, because a user may lack the
+/// right and a server may still be loading.
 struct Greeting {
     private enum Step {
         case mustSucceed, mayFail, clientID, primary
@@ -13,7 +15,7 @@ struct Greeting {
         if let password = url.password {
             add(RedisCommand("AUTH", (url.user.map { [.string($0)] } ?? []) + [.string(password)]), .mustSucceed)
         }
-        // A sentinel may not have heard yet.
+        // Check the role, because a sentinel may not know of a failover yet.
         if case .sentinels = url.endpoint { add(RedisCommand("ROLE"), .primary) }
         if url.database != 0 { add(RedisCommand("SELECT", [.int(url.database)]), .mustSucceed) }
         add(RedisCommand("CLIENT", ["SETNAME", .string(options.clientName)]), .mayFail)
@@ -26,8 +28,13 @@ struct Greeting {
         steps.append(step)
     }
 
-    /// Blocks the connection's thread for at most twice the connect timeout, to connect and to be greeted back, thrice with TLS,
-    /// and as long for each sentinel that has to be asked. `attempt`: how many have failed before.
+    /// Connects and sends the greeting. Blocks the connection's thread.
+    ///
+    /// The longest time is twice the connect timeout, or three times with TLS, and as much again for
+    /// each sentinel asked.
+    /// - Parameter settings: the server and the timeouts.
+    /// - Parameter attempt: how many attempts have failed before this one.
+    /// - Parameter mailbox: the wait ends when it closes.
     func connect(
         _ settings: ConnectionSettings, attempt: Int, _ mailbox: Mailbox
     ) throws(LinkFailure) -> RedisLink {
@@ -36,7 +43,7 @@ struct Greeting {
         switch settings.url.endpoint {
         case .server(let server): address = server
         case .sentinels(let sentinels): address = try sentinels.address(turn: attempt, settings, mailbox)
-        // A connection is to one node, which `ConnectionSettings.at` names.
+        // A connection goes to one node of a cluster, and `ConnectionSettings.at` names that node.
         case .cluster: throw .broken("a connection to no node of the cluster")
         }
         do throws(LinkFailure) {
@@ -58,7 +65,7 @@ struct Greeting {
             case .clientID:
                 mailbox.clientID.store((try? reply.integer()) ?? 0, ordering: .relaxed)
             case .primary:
-                // A user without the right to ask is told by READONLY.
+                // If the user may not ask for the role, a READONLY reply shows it later.
                 if let role = try? reply.array().first?.string(), role != "master" {
                     throw .broken("it is a replica; the failover is not complete")
                 }

@@ -1,4 +1,5 @@
-/// One of the 16,384 parts that a cluster deals its keys out by (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/).
+/// One of the 16,384 parts among which a cluster divides its keys.
+/// Source: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
 struct HashSlot: Sendable, Hashable, CustomStringConvertible {
     static let count = 16_384
     let number: UInt16
@@ -8,7 +9,7 @@ struct HashSlot: Sendable, Hashable, CustomStringConvertible {
         self.number = UInt16(number)
     }
 
-    /// Of a key: by its hash tag, where it has one.
+    /// The slot of a key, by its hash tag if it has one.
     init(key: UnsafeRawBufferPointer) { number = Self.crc(Self.tag(of: key)) & UInt16(Self.count - 1) }
 
     init(key: String) {
@@ -18,7 +19,7 @@ struct HashSlot: Sendable, Hashable, CustomStringConvertible {
 
     var description: String { "slot \(number)" }
 
-    /// What stands between the first `{` and the first `}` after it, if that is anything; else the whole key.
+    /// The text between the first `{` and the next `}`. If there is none or it is empty, the whole key.
     static func tag(of key: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         guard let open = key.firstIndex(of: UInt8(ascii: "{")),
             let length = key[(open + 1)...].firstIndex(of: UInt8(ascii: "}")).map({ $0 - open - 1 }), length > 0
@@ -26,7 +27,7 @@ struct HashSlot: Sendable, Hashable, CustomStringConvertible {
         return UnsafeRawBufferPointer(rebasing: key[open + 1..<open + 1 + length])
     }
 
-    /// CRC-16/XMODEM.
+    /// CRC-16/XMODEM, as the cluster specification demands.
     static func crc(_ bytes: UnsafeRawBufferPointer) -> UInt16 {
         bytes.reduce(0) { $0 << 8 ^ table[Int(UInt8($0 >> 8) ^ $1)] }
     }

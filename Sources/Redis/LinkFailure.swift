@@ -1,12 +1,12 @@
-/// Why a link is of no use any more.
+/// The reason why a link cannot be used any more.
 enum LinkFailure: Error {
-    /// The peer is gone, or never was there.
+    /// The connection broke or could not be made.
     case broken(String)
-    /// The peer speaks something that is not what it promised.
+    /// The peer sent something that its protocol does not allow.
     case protocolViolation(String)
-    /// The server said no to AUTH or SELECT.
+    /// The server refused AUTH or SELECT.
     case refused(RedisError)
-    /// TLS did not come about, and will not without somebody's doing what `remedy` says.
+    /// TLS failed. A new attempt also fails until an operator does what `remedy` says.
     case insecure(String, remedy: String)
 
     var why: String {
@@ -17,7 +17,7 @@ enum LinkFailure: Error {
         }
     }
 
-    /// The same with words before it that say where.
+    /// The same failure, with the server's name before the text.
     func at(_ place: String) -> LinkFailure {
         switch self {
         case .broken(let text): .broken("\(place): \(text)")

@@ -2,43 +2,45 @@ internal import CHiredis
 internal import Glibc
 internal import Synchronization
 
-/// Commands of one caller, encoded, and the one continuation that their replies resume.
+/// The encoded commands of one caller, and the one continuation that their replies resume.
 struct Batch: Sendable {
     let bytes: [UInt8]
     let replies: Int
-    /// How long the server may rightly stay silent before it answers (XREADGROUP … BLOCK).
+    /// The longest time for which the server may wait before it replies (XREADGROUP … BLOCK).
     let blocking: Duration
     let continuation: CheckedContinuation<Result<ReplyArena, RedisError>, Never>
-    /// Set when a connection broke before any byte of it was written. It is carried over to a new connection once.
+    /// Set when a connection broke before any byte of the batch was written. A batch moves to a new
+    /// connection only once.
     var isCarriedOver = false
 }
 
-/// The one thing that callers and a connection's thread share. Callers put batches in; the thread takes all there is.
-/// The eventfd lives as long as the mailbox, which both sides hold.
+/// The only state that callers and a connection's thread share. Callers add batches, and the thread takes all of them.
+///
+/// Both sides hold the mailbox, and the eventfd lives as long as the mailbox.
 final class Mailbox: Sendable {
     private struct State {
         var batches: [Batch] = []
         var isClosing = false
         var hasEnded = false
-        /// The eventfd was written since the thread last took.
+        /// The eventfd was written after the thread last took the batches.
         var isSignalled = false
         var closers: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
     let wakeUp: Int32 = chiredis_eventfd()
-    /// Replies owed to callers: what `RedisClient` chooses the least loaded connection by.
+    /// How many replies callers wait for. `RedisClient` chooses the connection with the smallest load.
     let load = Atomic<Int>(0)
     /// True from a failed connection attempt to the next successful one.
     let isFailing = Atomic<Bool>(false)
-    /// The server's id of the present connection (CLIENT ID); 0 without one.
+    /// The server's id of the current connection (CLIENT ID). 0 without one.
     let clientID = Atomic<Int>(0)
-    /// The 3 of TLS 1.3, of the last connection; 0 without TLS.
+    /// The minor version of TLS on the last connection: 3 for TLS 1.3, 0 without TLS.
     let tlsMinorVersion = Atomic<Int>(0)
 
     deinit { Glibc.close(wakeUp) }
 
-    /// One round trip. Never blocks the calling thread.
+    /// Sends commands and waits for their replies, without blocking the calling thread.
     func exchange(
         _ bytes: [UInt8], replies: Int, blocking: Duration = .zero
     ) async throws(RedisError) -> ReplyArena {
@@ -61,7 +63,7 @@ final class Mailbox: Sendable {
         if !accepted { resume(batch, .failure(.closed)) }
     }
 
-    /// Everything queued, in order. Thread of the connection only.
+    /// Takes all queued batches, in order. Only the connection's thread may call it.
     func take() -> (batches: [Batch], isClosing: Bool) {
         state.withLock { state in
             state.isSignalled = false
@@ -72,15 +74,15 @@ final class Mailbox: Sendable {
     }
 
     func resume(_ batch: Batch, _ result: Result<ReplyArena, RedisError>) {
-        // Released here, acquired in `exchange`: the same hand-over that the continuation makes, for ThreadSanitizer,
-        // which cannot see the runtime's when a continuation is resumed before its task has suspended.
+        // Release here and acquire in `exchange`. A continuation does the same, but ThreadSanitizer cannot see that
+        // when the continuation is resumed before its task has suspended.
         load.subtract(batch.replies, ordering: .releasing)
         batch.continuation.resume(returning: result)
     }
 
     var isClosing: Bool { state.withLock { $0.isClosing } }
 
-    /// No more batches are taken; the thread ends soon. Repeatable.
+    /// Refuses further batches and lets the thread end soon. May be called repeatedly.
     func close() {
         let first = state.withLock { state in
             defer { state.isClosing = true }
@@ -99,7 +101,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// The thread's last act.
+    /// Called last by the thread.
     func end() {
         let closers = state.withLock { state in
             state.hasEnded = true
@@ -113,7 +115,8 @@ final class Mailbox: Sendable {
         _ = write(wakeUp, &one, 8)
     }
 
-    /// Thread of the connection only, and before `take`: what is signalled after this is seen by the next wait.
+    /// Only the connection's thread may call it, and before `take`. The next wait sees a signal that
+    /// comes after this call.
     func clearSignal() {
         var count: UInt64 = 0
         _ = read(wakeUp, &count, 8)

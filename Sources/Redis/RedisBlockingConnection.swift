@@ -1,20 +1,20 @@
 public import Logging
 internal import Synchronization
 
-/// A connection of its own for commands that wait at the server, such as XREADGROUP … BLOCK.
+/// A separate connection for commands that wait at the server, such as XREADGROUP … BLOCK.
 ///
-/// Commands go out one after the other and are answered in that order; a second caller waits for the first one's reply.
+/// Commands are sent one after the other and answered in that order. A second caller waits for the reply of the first.
 /// Scripts are not loaded here.
 public final class RedisBlockingConnection: Sendable {
     private struct State {
-        /// Commands begun, and ended.
+        /// How many commands were started and how many ended.
         var begun = 0
         var ended = 0
-        /// An interrupt came when nothing was there to be interrupted: the next command returns at once.
+        /// `interrupt` was called while no command waited, so the next command returns at once.
         var isInterrupted = false
     }
 
-    /// The server that is talked to now.
+    /// The server that this connection currently uses.
     private struct Line {
         var address: RedisAddress?
         var node: RedisNode?
@@ -24,10 +24,10 @@ public final class RedisBlockingConnection: Sendable {
     private let state = Mutex(State())
     private let line: Mutex<Line>
     private let settings: ConnectionSettings
-    /// Of a cluster: where the owner of a command's keys is looked up.
+    /// Set for a cluster: finds the node that owns a command's keys.
     private let topology: Topology?
 
-    /// Connects when the first command comes.
+    /// Makes a connection. It connects when the first command comes.
     public convenience init(url: RedisURL, options: RedisOptions = RedisOptions(), logger: Logger) {
         let settings = ConnectionSettings(url: url, options: options, threadName: "redis-blocking", logger: logger)
         if case .cluster(let seeds) = url.endpoint {
@@ -48,10 +48,14 @@ public final class RedisBlockingConnection: Sendable {
 
     deinit { close() }
 
-    /// One command; an error reply is thrown.
-    /// - Parameter blockingFor: how long the command itself asks the server to wait; `commandTimeout` is added to it.
-    ///   A command that blocks for ever (BLOCK 0) has no place here: a silent server could not be told from a dead one.
-    /// - Returns: the reply, nil when the server's wait ended without one or `interrupt` was called.
+    /// Sends one command.
+    ///
+    /// A command that blocks for ever (BLOCK 0) must not be sent here, because a silent server would
+    /// look like a dead one.
+    /// - Parameter command: the command.
+    /// - Parameter blockingFor: how long the command asks the server to wait. `commandTimeout` is added to it.
+    /// - Returns: the reply. Nil if the server's wait ended without one, or `interrupt` was called.
+    /// - Throws: also for an error reply.
     public func send(_ command: RedisCommand, blockingFor: Duration) async throws(RedisError) -> RedisReply {
         let mayGo = state.withLock { state in
             guard !state.isInterrupted else {
@@ -73,7 +77,7 @@ public final class RedisBlockingConnection: Sendable {
         return reply
     }
 
-    /// At the node that owns its keys, wherever that is now.
+    /// Sends the command to the node that owns its keys, and follows redirections.
     private func send(
         _ command: RedisCommand, _ blocking: Duration, _ topology: Topology
     ) async throws(RedisError) -> RedisReply {
@@ -87,7 +91,8 @@ public final class RedisBlockingConnection: Sendable {
                 case .moved(_, let owner): (address, isAsking) = (owner, false)
                 case .ask(let owner): (address, isAsking) = (owner, true)
                 case nil:
-                    // It waited where its keys are no more: they went to another node, which this one names when it is asked.
+                    // The keys moved to another node while the command waited. The old node names the new one
+                    // when it is asked again.
                     guard case .server("UNBLOCKED", _) = reply.error else { return reply }
                     isAsking = false
                 }
@@ -99,7 +104,8 @@ public final class RedisBlockingConnection: Sendable {
         throw RedisError(reply: Topology.astray(slot))
     }
 
-    /// The connection, made anew when it is another server's turn. The one before ends when nobody waits on it any more.
+    /// Returns the connection, and makes a new one for another server. The old one closes when its
+    /// last caller has a reply.
     private func node(at address: RedisAddress?) throws(RedisError) -> RedisNode {
         let node: RedisNode? = line.withLock { line in
             if line.isClosed { return nil }
@@ -112,11 +118,13 @@ public final class RedisBlockingConnection: Sendable {
         return node
     }
 
-    /// Wakes the command that waits, or the next one if none does: it returns nil, as if its time were up. By
-    /// CLIENT UNBLOCK on a short-lived second connection, so that no entry the server has handed out is lost on the way.
+    /// Wakes the waiting command, or the next one if none waits. The command returns nil, as if its time were over.
     ///
-    /// Returns when the command is awake. Where the server does not let us (no right to CLIENT UNBLOCK, not reachable),
-    /// logs a warning and leaves the command to its own time limit.
+    /// A second, short-lived connection sends CLIENT UNBLOCK, so that no entry is lost that the server
+    /// has already delivered.
+    ///
+    /// Returns when the command is awake. If the server refuses CLIENT UNBLOCK or cannot be reached, this logs a
+    /// warning and the command waits until its own time limit.
     public func interrupt() async {
         let target: Int? = state.withLock { state in
             guard state.ended < state.begun else {
@@ -126,7 +134,7 @@ public final class RedisBlockingConnection: Sendable {
             return state.begun
         }
         guard let target else { return }
-        // The command may be on its way to the server still, which then has nothing to wake yet: ask again.
+        // The command may still be on its way to the server, which then has nothing to wake. Ask again.
         var control: (address: RedisAddress?, node: RedisNode)?
         var pause = Duration.milliseconds(1)
         while state.withLock({ $0.ended }) < target {
@@ -143,7 +151,7 @@ public final class RedisBlockingConnection: Sendable {
                     break
                 }
             }
-            // A task of its own, because a cancelled caller (a drain, most likely) could not sleep.
+            // Sleep in a task of its own, because a cancelled caller (most likely a drain) cannot sleep.
             await Task.detached { [pause] in try? await Task.sleep(for: pause) }.value
             pause = min(pause * 2, .milliseconds(50))
         }
@@ -153,7 +161,8 @@ public final class RedisBlockingConnection: Sendable {
 
     private var logger: Logger { settings.logger }
 
-    /// Fails what waits: with `lost` if it was written, else with `closed`. Ends the thread. Repeatable.
+    /// Ends the thread. A waiting command fails as `lost` if it was written, else as `closed`. May
+    /// be called repeatedly.
     public func close() {
         line.withLock { line in
             line.isClosed = true

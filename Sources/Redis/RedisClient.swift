@@ -1,12 +1,13 @@
 public import Logging
 
-/// A few connections to one Redis, or to each node of a cluster, that all callers share. Nothing here blocks the caller's thread.
+/// A few connections to one Redis, or to each node of a cluster, that all callers share. No call blocks
+/// the caller's thread.
 ///
-/// Since connections are shared, commands that change the connection's state (SELECT, WATCH, SUBSCRIBE, MULTI by hand)
-/// or block it (BLPOP, XREADGROUP … BLOCK) have no place here: `transaction` and `RedisBlockingConnection` exist for that.
+/// Because connections are shared, do not send commands that change the connection's state (SELECT, WATCH, SUBSCRIBE,
+/// MULTI) or block it (BLPOP, XREADGROUP … BLOCK). Use `transaction` and `RedisBlockingConnection` instead.
 ///
-/// In a cluster each command goes to the node that owns its keys, which must share a hash tag; one without keys says near which key
-/// it is to be answered, or is put to each primary.
+/// In a cluster each command goes to the node that owns its keys, and these must share a hash tag. A command without
+/// keys names a key whose node gets it, or goes to every primary.
 public final class RedisClient: Sendable {
     private enum Servers: Sendable {
         case one(RedisNode)
@@ -15,8 +16,14 @@ public final class RedisClient: Sendable {
     private let servers: Servers
     private let settings: ConnectionSettings
 
-    /// Connects when the first command comes. `scripts` are loaded on each new connection, so that their first call is
-    /// no extra round trip. `connections`: to each node of a cluster.
+    /// Makes a client. It connects when the first command comes.
+    ///
+    /// - Parameters:
+    ///   - url: the server, the sentinels or some nodes of the cluster.
+    ///   - connections: how many connections to the server, or to each node of a cluster.
+    ///   - scripts: are loaded on each new connection, so that their first call needs no extra round trip.
+    ///   - options: timeouts, name and TLS files.
+    ///   - logger: receives lines about lost and new connections.
     public init(
         url: RedisURL, connections: Int = 2, scripts: [RedisScript] = [], options: RedisOptions = RedisOptions(),
         logger: Logger
@@ -35,8 +42,8 @@ public final class RedisClient: Sendable {
         self.settings = settings
     }
 
-    /// A client of its own to the same server, with one connection, for commands after which the server says nothing for up
-    /// to `silence` (WAIT). Scripts are not loaded there.
+    /// A separate client with one connection to the same server. Scripts are not loaded there.
+    /// - Parameter silence: the longest time for which the server may be silent after a command (WAIT).
     public func separate(silence: Duration) -> RedisClient {
         var settings = settings
         settings.options.commandTimeout += silence
@@ -49,7 +56,8 @@ public final class RedisClient: Sendable {
         return RedisClient(servers, settings)
     }
 
-    /// A connection of its own to the same server, for commands that wait there; in a cluster to the node that has their keys.
+    /// A separate connection to the same server, for commands that wait there. In a cluster it goes to the node
+    /// that owns their keys.
     public func blockingConnection() -> RedisBlockingConnection {
         switch servers {
         case .one: RedisBlockingConnection(settings, nil)
@@ -57,10 +65,10 @@ public final class RedisClient: Sendable {
         }
     }
 
-    /// Keys of several hash tags may lie on several servers.
+    /// Whether keys of different hash tags may be on different servers.
     public var isCluster: Bool { if case .cluster = servers { true } else { false } }
 
-    /// Such as `TLS 1.3`; nil without TLS, and before the first connection.
+    /// Text such as `TLS 1.3`. Nil without TLS, and before the first connection.
     public var encryption: String? {
         let minor =
             switch servers {
@@ -70,11 +78,13 @@ public final class RedisClient: Sendable {
         return minor.map { "TLS 1.\($0)" }
     }
 
-    /// All commands in one round trip on one connection; error replies stay in their place. In a cluster one round trip with
-    /// each node, all at once: commands with one key, or with keys that stay together, run in their order, others in none.
+    /// Sends all commands in one round trip on one connection. An error reply keeps its position.
     ///
-    /// A script that the server has lost (SCRIPT FLUSH, restart) is loaded and its command alone repeated, after the rest. Where
-    /// the order matters, the pipeline runs in steps.
+    /// A cluster needs one round trip for each node, all at the same time. Commands whose keys are on one node run in
+    /// their order. Between nodes there is no order.
+    ///
+    /// If the server has lost a script (SCRIPT FLUSH, restart), the script is loaded and only its command is repeated,
+    /// after the others. Use steps where the order matters.
     public func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
         switch servers {
         case .one(let node): try await node.pipeline(commands)
@@ -82,10 +92,15 @@ public final class RedisClient: Sendable {
         }
     }
 
-    /// The same in steps: those before an index of `boundaries`, which ascend, have been executed when those from it on begin. One
-    /// server does that in a single round trip; a cluster takes one for each step, and sends nothing behind a step with an error
-    /// reply, which then stands in the place of the rest: one node may refuse what the others would build on. One server that has
-    /// lost a script executes the steps behind it twice, the second time in order: they must bear that.
+    /// Sends all commands in steps: each step is executed before the next one begins.
+    ///
+    /// One server executes all steps in a single round trip. If it has lost a script, the later steps are executed
+    /// twice, the second time in order, so they must allow that.
+    ///
+    /// A cluster needs one round trip for each step, because one node may refuse a command on which other nodes build.
+    /// After an error reply in a step nothing more is sent, and that error takes the place of all further replies.
+    /// - Parameter commands: all commands.
+    /// - Parameter boundaries: the index of the first command of each step after the first one, ascending.
     public func pipeline(
         _ commands: [RedisCommand], inStepsAt boundaries: [Int]
     ) async throws(RedisError) -> [RedisReply] {
@@ -109,8 +124,10 @@ public final class RedisClient: Sendable {
         return replies
     }
 
-    /// Each node's commands in one round trip on one connection, and `last`, which has no keys, behind them (WAIT): for each
-    /// command its reply, and that to what stood behind it.
+    /// Sends each node's commands in one round trip on one connection, with `last` after them (WAIT).
+    /// - Parameter commands: all commands.
+    /// - Parameter last: a command without keys.
+    /// - Returns: for each command its reply, and the reply to the `last` that followed it.
     public func pipeline(
         _ commands: [RedisCommand], eachNodeThen last: RedisCommand
     ) async -> [Result<(reply: RedisReply, last: RedisReply), RedisError>] {
@@ -129,7 +146,7 @@ public final class RedisClient: Sendable {
         }
     }
 
-    /// One command; an error reply is thrown.
+    /// Sends one command. Throws for an error reply.
     @discardableResult
     public func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
         let reply = try await pipeline([command])[0]
@@ -137,10 +154,10 @@ public final class RedisClient: Sendable {
         return reply
     }
 
-    /// MULTI, the commands, EXEC in one round trip: an atomic view. All keys must share a hash tag.
+    /// Sends MULTI, the commands and EXEC in one round trip, so that they are atomic. All keys must share a hash tag.
     ///
-    /// An error found before EXEC is thrown, and nothing was executed; one that a command meets inside EXEC stays in its
-    /// place, since Redis executes the others all the same.
+    /// An error before EXEC is thrown, and nothing was executed then. An error of one command inside EXEC keeps its
+    /// position in the replies, because Redis executes the other commands anyway.
     public func transaction(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
         switch servers {
         case .one(let node): try await node.transaction(commands)
@@ -148,7 +165,7 @@ public final class RedisClient: Sendable {
         }
     }
 
-    /// Commands without keys, at every server that takes writes. `node`: which one it is, where there are several.
+    /// Sends commands without keys to every server that takes writes. `node` names the server if there are several.
     public func onEachPrimary(
         _ commands: [RedisCommand]
     ) async throws(RedisError) -> [(node: String?, replies: [RedisReply])] {
@@ -158,7 +175,7 @@ public final class RedisClient: Sendable {
         }
     }
 
-    /// Fails what is queued with `closed` and what was written with `lost`, closes the connections and ends their threads.
+    /// Closes the connections and ends their threads. Queued commands fail as `closed`, and written ones as `lost`.
     public func close() async {
         switch servers {
         case .one(let node):

@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// The nodes of a cluster that one client talks to, and the way of its commands: each to the node that owns its slot, and on to
-/// the node that a redirection names.
+/// The nodes of a cluster that one client uses. Each command goes to the node that owns its slot, and then to the node
+/// that a redirection names.
 final class RedisCluster: Sendable {
-    /// What a command came to: its reply, and that to what was sent behind it.
+    /// The result of one command: its reply, and the reply to the command that was sent after it.
     typealias Outcome = Result<(reply: RedisReply, last: RedisReply?), RedisError>
 
     /// Commands that go to one node in one round trip.
     private struct Group: Sendable {
         var node: RedisAddress
         var isAsking = false
-        /// Places among all commands.
+        /// Their indices among all commands.
         var indices: [Int]
     }
     private struct Nodes {
@@ -23,15 +23,16 @@ final class RedisCluster: Sendable {
     private let connections: Int
     private let nodes = Mutex(Nodes())
 
-    /// Shares the topology with other clients of the process; connections are its own.
+    /// Makes a client of the cluster. It shares the topology with other clients of the process, but has
+    /// its own connections.
     init(_ topology: Topology, _ settings: ConnectionSettings, connections: Int) {
         self.topology = topology
         self.settings = settings
         self.connections = connections
     }
 
-    /// Each node's commands in one round trip, all nodes at once. What is thrown speaks for all: `lost` where any of them may have
-    /// been executed.
+    /// Sends each node's commands in one round trip, to all nodes at the same time.
+    /// - Throws: one error for all commands. It is `lost` if any of them may have been executed.
     func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
         let outcomes = try await outcomes(commands)
         var replies: [RedisReply] = []
@@ -56,7 +57,9 @@ final class RedisCluster: Sendable {
         return mayBeExecuted ? .lost("a part of a pipeline over several nodes: \(first.why)") : first
     }
 
-    /// - Parameter last: sent behind each node's commands, on the same connection.
+    /// Sends the commands and follows redirections.
+    /// - Parameter commands: all commands.
+    /// - Parameter last: a command that is sent after each node's commands, on the same connection.
     func outcomes(_ commands: [RedisCommand], last: RedisCommand? = nil) async throws(RedisError) -> [Outcome] {
         if commands.isEmpty { return [] }
         var slots: [HashSlot] = []
@@ -103,7 +106,7 @@ final class RedisCluster: Sendable {
         return outcomes.map { $0 ?? .failure(.unexpectedReply("a command without an outcome")) }
     }
 
-    /// A transaction at the node that owns all of its keys.
+    /// Runs a transaction at the node that owns all of its keys.
     func transaction(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
         guard let slot = try commands.commonSlot() else { return [] }
         guard var address = try await topology.map()[slot] else { throw RedisError(reply: Topology.unserved(slot)) }
@@ -127,7 +130,7 @@ final class RedisCluster: Sendable {
         throw RedisError(reply: Topology.astray(slot))
     }
 
-    /// The same commands at every primary, together with the name of each.
+    /// Sends the same commands to every primary. Returns the replies together with the primary's name.
     func onEachPrimary(
         _ commands: [RedisCommand]
     ) async throws(RedisError) -> [(node: String, replies: [RedisReply])] {
@@ -158,7 +161,7 @@ extension RedisCluster {
         insteadOf group: Group, _ slots: [HashSlot], _ error: RedisError
     ) async -> [HashSlot: RedisAddress]? {
         guard let first = group.indices.first else { return nil }
-        // Asks once, for all of the group.
+        // This asks the cluster once for the whole group.
         _ = await topology.owner(of: slots[first], insteadOf: group.node, error)
         guard case .unreachable = error, let map = topology.known else { return nil }
         var owners: [HashSlot: RedisAddress] = [:]
@@ -194,7 +197,7 @@ extension RedisCluster {
         }
     }
 
-    /// One round trip with each group's node, all at once; one that is alone needs no tasks.
+    /// Does one round trip with each group's node, all at the same time. A single group needs no tasks.
     private func exchange(
         _ groups: [Group], _ commands: [RedisCommand], _ last: RedisCommand?
     ) async -> [Result<[RedisReply], RedisError>] {
@@ -223,7 +226,8 @@ extension RedisCluster {
         }
     }
 
-    /// Made when it is first needed. Those that own nothing any more are let go of, which closes them when nobody waits there.
+    /// The connections to a node, made when first needed. Also drops nodes that own no slot any more: these close
+    /// after their last reply.
     private func node(at address: RedisAddress) throws(RedisError) -> RedisNode {
         let node: RedisNode? = nodes.withLock { nodes in
             if nodes.isClosed { return nil }

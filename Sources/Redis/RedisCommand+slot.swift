@@ -1,15 +1,17 @@
-/// Which slot a command is for. Read from its bytes, and only for a cluster, so that one server's commands cost nothing more.
+/// Finds the slot of a command in its encoded bytes. Only a cluster needs this, so commands for one
+/// server cost nothing more.
 extension RedisCommand {
-    /// Where a command's keys stand among its arguments.
+    /// The positions of a command's keys among its arguments.
     private enum Keys {
         case first, second, all
-        /// Behind their number, which is the second argument.
+        /// After their number, which is the second argument.
         case counted
-        /// The first half of what follows the word STREAMS.
+        /// The first half of the arguments after the word STREAMS.
         case streams
     }
 
-    /// Every command that may be sent to a cluster by its keys. What is not listed is refused, and not guessed.
+    /// Every command that a cluster may get by its keys. A command that is not listed is refused, because its
+    /// keys would be a guess.
     private static let keys: [String: Keys] = {
         let first = """
             DUMP EXPIRE EXPIREAT EXPIRETIME GET GETDEL GETSET HDEL HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HMSET HSCAN HSET
@@ -29,7 +31,8 @@ extension RedisCommand {
         return keys
     }()
 
-    /// Throws `unroutable` for a command without keys that was not given one to go by, and for keys of two slots.
+    /// The slot of the command. Throws `unroutable` for keys of two slots, and for a command with
+    /// neither keys nor `near`.
     func slot() throws(RedisError) -> HashSlot {
         if let near { return near }
         let result: Result<HashSlot, RedisError> = encoded.withUnsafeBytes { bytes in
@@ -56,7 +59,7 @@ extension RedisCommand {
             let count = arguments.next().flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
             for _ in 0..<count { try found.add(arguments.next()) }
         case .streams:
-            // Neither a group's nor a consumer's name is the word that is looked for.
+            // Skip GROUP and the names of group and consumer, because one of them could be the word STREAMS.
             if name == "XREADGROUP" { for _ in 0..<3 { _ = arguments.next() } }
             while let word = arguments.next(), !word.elementsEqual("STREAMS".utf8) {}
             for _ in 0..<arguments.left / 2 { try found.add(arguments.next()) }
@@ -67,7 +70,7 @@ extension RedisCommand {
 }
 
 extension [RedisCommand] {
-    /// The one slot of all of them.
+    /// The slot that all commands share. Nil if there is no command.
     func commonSlot() throws(RedisError) -> HashSlot? {
         var common: HashSlot?
         for (index, command) in enumerated() {
@@ -81,7 +84,7 @@ extension [RedisCommand] {
     }
 }
 
-/// The slot that keys share. Those of one hash tag are told by it, and hashed once.
+/// Collects the one slot of a command's keys. Keys with the same hash tag are hashed only once.
 private struct SlotOfKeys {
     let command: String
     private(set) var slot: HashSlot?
@@ -103,11 +106,12 @@ private struct SlotOfKeys {
     }
 }
 
-/// Walks through a command's bytes, `*2\r\n$3\r\nGET\r\n$1\r\na\r\n`, which this module wrote itself.
+/// Reads the arguments of a command such as `*2\r\n$3\r\nGET\r\n$1\r\na\r\n`. It trusts the bytes, because this
+/// module encoded them.
 private struct EncodedArguments {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
-    /// Arguments not yet given.
+    /// Arguments that were not returned yet.
     private(set) var left = 0
 
     init(_ bytes: UnsafeRawBufferPointer) {
@@ -123,7 +127,7 @@ private struct EncodedArguments {
         return UnsafeRawBufferPointer(rebasing: bytes[position..<position + length])
     }
 
-    /// A letter, a number, the end of the line.
+    /// Reads one letter, a number and the end of the line.
     private mutating func number() -> Int {
         var value = 0
         position += 1

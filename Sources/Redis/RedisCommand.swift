@@ -1,9 +1,9 @@
 /// One command, encoded when it is made: a flat RESP array of bulk strings, ready to be copied into a batch.
 public struct RedisCommand: Sendable {
     private(set) var encoded: [UInt8]
-    /// For EVALSHA: the script, and where the arguments after the digest begin in `encoded`.
+    /// Set for EVALSHA: the script, and the offset in `encoded` of the arguments after the digest.
     private(set) var script: (script: RedisScript, restOffset: Int, argumentCount: Int)?
-    /// In a cluster: where a command without keys goes.
+    /// The slot whose node gets a command without keys in a cluster.
     private(set) var near: HashSlot?
 
     public init(_ name: String, _ arguments: [RedisArgument] = []) {
@@ -14,13 +14,13 @@ public struct RedisCommand: Sendable {
         for argument in arguments { argument.encode(into: &encoded) }
     }
 
-    /// A command without keys (TIME, PING): in a cluster it goes to the node that has `key`.
+    /// Makes a command without keys (TIME, PING). In a cluster it goes to the node that owns `key`.
     public init(_ name: String, _ arguments: [RedisArgument] = [], near key: String) {
         self.init(name, arguments)
         near = HashSlot(key: key)
     }
 
-    /// The arguments, and behind them those that were encoded before.
+    /// Makes a command from these arguments, followed by arguments that were encoded before.
     public init(_ name: String, _ arguments: [RedisArgument], _ packed: PackedArguments) {
         encoded = []
         encoded.reserveCapacity(
@@ -31,7 +31,8 @@ public struct RedisCommand: Sendable {
         encoded.append(contentsOf: packed.encoded)
     }
 
-    /// EVALSHA. The connection has loaded the script if the client knows it; a server that lost it is given it again.
+    /// Makes an EVALSHA. New connections load the scripts of their client, and a server that lost a
+    /// script gets it again.
     public init(_ script: RedisScript, keys: [RedisArgument], arguments: [RedisArgument] = []) {
         encoded = []
         encoded.reserveCapacity(
@@ -46,7 +47,8 @@ public struct RedisCommand: Sendable {
         for argument in arguments { argument.encode(into: &encoded) }
     }
 
-    /// The same call as EVAL with the source, for MULTI, where a missing script could not be put right afterwards.
+    /// The same call as EVAL with the source. MULTI needs this, because a missing script could not
+    /// be loaded afterwards.
     var encodedWithSource: [UInt8] {
         guard let script else { return encoded }
         var out: [UInt8] = []
@@ -59,7 +61,7 @@ public struct RedisCommand: Sendable {
     }
 }
 
-/// Arguments that are encoded once for several commands: the channels of a page.
+/// Arguments that are encoded once for several commands, such as the channels of a page.
 public struct PackedArguments: Sendable {
     fileprivate var encoded: [UInt8] = []
     public private(set) var count = 0
@@ -72,7 +74,7 @@ public struct PackedArguments: Sendable {
     }
 }
 
-/// Bytes of one argument: literals for strings and integers; `.bytes` for binary.
+/// The bytes of one argument. Strings and integers may be literals. Use `.bytes` for binary data.
 public struct RedisArgument: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByStringInterpolation
 {
@@ -88,18 +90,18 @@ public struct RedisArgument: Sendable, ExpressibleByStringLiteral, ExpressibleBy
     public init(stringLiteral value: String) { form = .text(value) }
     public init(integerLiteral value: Int) { form = .number(Int64(value)) }
     public static func string(_ text: String) -> RedisArgument { RedisArgument(.text(text)) }
-    /// Decimal. Must fit 64 bits, signed or unsigned.
+    /// A number in decimal. It must fit into 64 bits, signed or unsigned.
     public static func int(_ number: some BinaryInteger) -> RedisArgument {
         Int64(exactly: number).map { RedisArgument(.number($0)) } ?? RedisArgument(.large(UInt64(number)))
     }
-    /// An array or a slice of one is kept without a copy.
+    /// Binary data. An array or its slice is kept without a copy.
     public static func bytes(_ bytes: some Collection<UInt8>) -> RedisArgument {
         if let slice = bytes as? ArraySlice<UInt8> { return RedisArgument(.bytes(slice)) }
         if let array = bytes as? [UInt8] { return RedisArgument(.bytes(array[...])) }
         return RedisArgument(.bytes(ArraySlice(bytes)))
     }
 
-    /// At least the bytes that `encode` writes.
+    /// An upper bound of the bytes that `encode` writes.
     var encodedBound: Int {
         switch form {
         case .text(let text): text.utf8.count + 16
@@ -119,7 +121,7 @@ public struct RedisArgument: Sendable, ExpressibleByStringLiteral, ExpressibleBy
 }
 
 extension [UInt8] {
-    /// `*12\r\n`, `$3\r\n`
+    /// Writes headers such as `*12\r\n` and `$3\r\n`.
     fileprivate mutating func appendHeader(_ letter: UInt8, _ number: Int) {
         append(letter)
         if number < 10 {

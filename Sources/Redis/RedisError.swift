@@ -1,25 +1,27 @@
-/// Why a command has no usable reply. Never holds arguments: they may be tokens or secrets.
+/// The reason why a command has no usable reply. It never holds arguments, because these may be tokens or secrets.
 public enum RedisError: Error, Sendable, Hashable {
-    /// No connection could be made or it was refused; nothing was executed.
+    /// No connection could be made, or the server refused it. Nothing was executed.
     case unreachable(String)
-    /// No connection through TLS could be made: certificates, files or the kind of server must be set right. Nothing was executed.
+    /// No TLS connection could be made. The certificates, the files or the URL's scheme must be corrected.
+    /// Nothing was executed.
     case insecure(String, remedy: String)
-    /// The connection broke or timed out after the command was written: it may have been executed.
+    /// The connection broke or timed out after the command was written. The command may have been executed.
     case lost(String)
-    /// Redis answered with an error: its first word (`LOADING`, `OOM`, `WRONGTYPE`, `READONLY`, …) and the whole message.
+    /// Redis sent an error reply. `code` is its first word (`LOADING`, `OOM`, `WRONGTYPE`, `READONLY`, …).
     case server(code: String, message: String)
-    /// A reply of another type, size or form than the command promises.
+    /// The reply has another type, size or form than the command promises.
     case unexpectedReply(String)
-    /// Not sent: by its keys it belongs to no node of the cluster, or to several.
+    /// The command was not sent, because its keys belong to no node of the cluster, or to several.
     case unroutable(String)
     /// The client was closed.
     case closed
 }
 
 extension RedisError {
-    /// Whether the same command may succeed later without anyone changing it or the configuration: `.insecure` too, since
-    /// certificates are renewed under processes that run. After `.lost` it may have been executed already, so only a command
-    /// that is harmless twice should be repeated.
+    /// Whether the same command may succeed later without a change of the command or the configuration.
+    ///
+    /// This includes `.insecure`, because certificates are renewed while processes run. After `.lost` the command may
+    /// have been executed, so repeat it only if doing it twice is harmless.
     public var isRetriable: Bool {
         switch self {
         case .unreachable, .insecure, .lost: true
@@ -28,12 +30,12 @@ extension RedisError {
         }
     }
 
-    /// Errors that describe a state of the server which passes: starting, failing over, short of memory or replicas.
+    /// Codes of temporary states of the server: it starts, fails over, or lacks memory or replicas.
     private static let passingCodes: Set<String> = [
         "LOADING", "BUSY", "MASTERDOWN", "READONLY", "OOM", "NOREPLICAS", "TRYAGAIN", "CLUSTERDOWN", "MISCONF",
     ]
 
-    /// What an operator can do about it, where there is something to say.
+    /// Advice for an operator, if there is any.
     public var remedy: String? {
         switch self {
         case .unreachable: "check redis.url, and that redis-server runs and accepts connections from here"
@@ -79,7 +81,7 @@ extension RedisError: CustomStringConvertible {
 }
 
 extension RedisError {
-    /// From the text of an error reply. What Redis quotes of a command's arguments is cut off, and long text is too.
+    /// Makes an error from the text of an error reply. Arguments that Redis quotes are cut off, and so is long text.
     init(reply message: String) {
         var text = message[...]
         for quotation in [", with args beginning with", "Wrong number of args"] {

@@ -1,8 +1,9 @@
 internal import Glibc
 
 extension RedisLink {
-    /// Commands and their replies before any caller's: blocks the connection's thread for at most `timeout`, and ends at once
-    /// when the mailbox closes.
+    /// Sends commands before any caller's, and returns their replies.
+    ///
+    /// Blocks the connection's thread for at most `timeout`. Ends at once when the mailbox closes.
     mutating func exchange(
         _ commands: [RedisCommand], within timeout: Duration, _ mailbox: Mailbox
     ) throws(LinkFailure) -> [RedisReply] {
@@ -25,16 +26,16 @@ extension RedisLink {
         }
     }
 
-    /// What the server said before it hung up, if it did, tells more than that it hung up.
+    /// Improves the failure with the server's last message, if it sent one before it closed the connection.
     private func lastWords(_ failure: LinkFailure) -> LinkFailure {
         guard case .broken(let why) = failure else { return failure }
         do throws(LinkFailure) {
             _ = try receive()
         } catch {
-            // Under TLS 1.3 a client's certificate is judged when the client is writing already.
+            // Under TLS 1.3 the server checks a client's certificate when the client is already writing.
             if case .insecure = error { return error }
         }
-        // A server that is full, or protected, says so and hangs up, perhaps before it was spoken to.
+        // A server that is full or in protected mode sends an error and closes, perhaps before any command.
         _ = try? readReplies()
         if let words = errorSoFar { return .broken("\(why), saying: \(words)") }
         guard hasEndedSilently else { return failure }

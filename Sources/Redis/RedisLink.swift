@@ -1,8 +1,10 @@
 internal import CHiredis
 internal import Glibc
 
-/// One connected wire with hiredis' reader behind it. Owner of the reader and what the reader points to; made, used and freed
-/// on one thread, and copied nowhere.
+/// One connection and the hiredis reader for its replies.
+///
+/// It owns the reader and everything to which the reader points. It is made, used and freed on one
+/// thread, and never copied.
 struct RedisLink: ~Copyable {
     private let wire: RedisWire
     private let reader: UnsafeMutablePointer<redisReader>
@@ -10,15 +12,17 @@ struct RedisLink: ~Copyable {
     private let builder: UnsafeMutablePointer<ReplyBuilder>
     private let input: UnsafeMutableRawBufferPointer
 
-    /// Appended to this link and not yet written: `outgoing[written...]`.
+    /// Bytes that were appended to this link but not written yet: `outgoing[written...]`.
     private var outgoing: [UInt8] = []
     private var written = 0
-    /// Bytes appended, and written, since the link was made.
+    /// How many bytes were appended and written since the link was made.
     private(set) var appendedTotal = 0
     private(set) var writtenTotal = 0
 
-    /// Blocks the connection's thread for at most the connect timeout, apart from the system's name resolution, and as long for
-    /// TLS, where the URL asks for it; that ends at once when the mailbox closes.
+    /// Connects, with TLS if the URL asks for it. Blocks the connection's thread.
+    ///
+    /// TCP and TLS each take at most the connect timeout. The system's name resolution is not limited. TLS ends at once
+    /// when the mailbox closes.
     init(_ address: RedisAddress, _ settings: ConnectionSettings, _ mailbox: Mailbox) throws(LinkFailure) {
         let wire = try RedisWire(address, timeout: settings.options.connectTimeout)
         if settings.url.usesTLS {
@@ -37,13 +41,13 @@ struct RedisLink: ~Copyable {
         builder = .allocate(capacity: 1)
         builder.initialize(to: ReplyBuilder(limits: limits))
         reader.pointee.privdata = UnsafeMutableRawPointer(builder)
-        // Else hiredis frees its buffer whenever it has been read to the end.
+        // Without this, hiredis frees its buffer each time it was read to the end.
         reader.pointee.maxbuf = 1 << 20
         input = .allocate(byteCount: 128 << 10, alignment: 16)
         largestBuffered = limits.stringBytes + input.count
     }
 
-    /// The reader first: it points to the functions and the builder.
+    /// Frees the reader first, because it points to the functions and the builder.
     deinit {
         redisReaderFree(reader)
         functions.deallocate()
@@ -52,17 +56,17 @@ struct RedisLink: ~Copyable {
         input.deallocate()
     }
 
-    /// What hiredis may hold of a string that is still coming in.
+    /// The most bytes that hiredis may hold of a string that has not fully arrived.
     private let largestBuffered: Int
 
     var descriptor: Int32 { wire.descriptor }
     var hasUnwritten: Bool { written < outgoing.count }
-    /// What to poll for.
+    /// The events to poll for.
     var events: Int16 { wire.events(forWriting: hasUnwritten) }
-    /// Something has arrived that shows on no descriptor: `receive` comes before the next wait.
+    /// OpenSSL holds bytes that poll cannot see, so call `receive` before the next wait.
     var hasBuffered: Bool { wire.hasBuffered }
     func isReadable(after events: Int16) -> Bool { wire.isReadable(after: events) }
-    /// The 3 of TLS 1.3; 0 without TLS.
+    /// The minor version of TLS: 3 for TLS 1.3, 0 without TLS.
     var tlsMinorVersion: Int { wire.tlsMinorVersion }
     var hasEndedSilently: Bool { wire.hasEndedSilently }
 
@@ -71,14 +75,15 @@ struct RedisLink: ~Copyable {
         appendedTotal += bytes.count
     }
 
-    /// Writes what the socket takes now.
+    /// Writes as much as the socket takes now.
     mutating func flush() throws(LinkFailure) {
         while hasUnwritten {
             let result: Result<Int?, LinkFailure> = outgoing.withUnsafeBytes { bytes in
                 Result { () throws(LinkFailure) in try wire.write(UnsafeRawBufferPointer(rebasing: bytes[written...])) }
             }
             guard let count = try result.get() else {
-                // A server that reads slowly must not make the buffer keep all that ever went through it.
+                // Free the written bytes: a slow server must not make the buffer keep everything
+                // that passed through it.
                 if written > 1 << 20, written > outgoing.count / 2 {
                     outgoing.removeFirst(written)
                     written = 0
@@ -92,10 +97,10 @@ struct RedisLink: ~Copyable {
         written = 0
     }
 
-    /// Says how many replies the next arena consists of.
+    /// Sets how many replies the next arena consists of.
     func expect(replies: Int) { builder.pointee.begin(replies: replies) }
 
-    /// Reads what has arrived into the reader, once. False when nothing was there.
+    /// Reads once what has arrived and gives it to the reader. False if nothing was there.
     func receive() throws(LinkFailure) -> Bool {
         guard let count = try wire.read(into: input) else { return false }
         guard redisReaderFeed(reader, input.baseAddress, count) == REDIS_OK else { throw violation() }
@@ -103,12 +108,12 @@ struct RedisLink: ~Copyable {
     }
 
     enum Progress {
-        /// More has to arrive.
+        /// More bytes have to arrive first.
         case needsMore(repliesRead: Int)
         case complete(ReplyArena)
     }
 
-    /// Reads replies out of what was received, up to the end of the batch that `expect` announced.
+    /// Parses received replies, up to the end of the batch that `expect` announced.
     func readReplies() throws(LinkFailure) -> Progress {
         let before = builder.pointee.completed
         while builder.pointee.completed < builder.pointee.expected {
@@ -125,10 +130,10 @@ struct RedisLink: ~Copyable {
         return .complete(builder.pointee.finish())
     }
 
-    /// Received and not read: something the server was not asked for, when no reply is owed.
+    /// Whether bytes were received but not parsed. If no reply is due, the server sent something without a command.
     var hasUnread: Bool { reader.pointee.len > reader.pointee.pos }
 
-    /// The first error reply of the batch that is being read.
+    /// The first error reply of the current batch.
     var errorSoFar: String? { builder.pointee.firstError }
 
     private func violation() -> LinkFailure {

@@ -1,13 +1,14 @@
 internal import Synchronization
 
-/// One server, and the few connections to it that all callers share. Nothing here blocks the caller's thread.
+/// One server, and the few connections to it that all callers share. No call blocks the caller's thread.
 ///
-/// Whoever waits for a reply keeps it alive; when nobody does any more and it is let go of, its connections are closed.
+/// A caller that waits for a reply keeps the node alive. When nothing refers to it any more, its connections close.
 final class RedisNode: Sendable {
     private let mailboxes: [Mailbox]
     private let turn = Atomic<Int>(0)
 
-    /// Connects when the first command comes. `settings` are those of each connection; only the threads' names are told apart.
+    /// Makes a node. It connects when the first command comes. All connections have these settings, except for the
+    /// names of their threads.
     init(_ settings: ConnectionSettings, connections: Int) {
         mailboxes = (0..<max(1, connections)).map { index in
             let mailbox = Mailbox()
@@ -20,10 +21,10 @@ final class RedisNode: Sendable {
 
     deinit { close() }
 
-    /// All commands in one round trip on one connection; error replies stay in their place.
+    /// Sends all commands in one round trip on one connection. An error reply keeps its position.
     ///
-    /// A script that the server has lost (SCRIPT FLUSH, restart) is loaded and its command repeated, after the rest of its step.
-    /// The commands of later steps, which were executed before it, are repeated behind it.
+    /// If the server has lost a script (SCRIPT FLUSH, restart), it is loaded and its command repeated after the rest of
+    /// its step. Later steps were already executed before it, so all their commands are repeated after it.
     func pipeline(
         _ commands: [RedisCommand], inStepsAt boundaries: [Int] = []
     ) async throws(RedisError) -> [RedisReply] {
@@ -42,7 +43,7 @@ final class RedisNode: Sendable {
         bytes = []
         var count = 0
         for index in forgotten.filter({ !laterSteps.contains($0) }) + laterSteps {
-            // Loaded each time: another connection may have flushed them again.
+            // Load the script each time, because another connection may have flushed the scripts again.
             if let script = commands[index].script?.script {
                 bytes += script.loadCommand.encoded
                 count += 1
@@ -52,7 +53,7 @@ final class RedisNode: Sendable {
         }
         var repeated = try await leastLoaded.exchange(bytes, replies: count).replies(count)[...]
         for index in forgotten.filter({ !laterSteps.contains($0) }) + laterSteps {
-            // A script that does not compile says so in the reply to SCRIPT LOAD.
+            // If a script does not compile, the reply to SCRIPT LOAD says so.
             let loading = commands[index].script == nil ? nil : repeated.removeFirst()
             let reply = repeated.removeFirst()
             replies[index] = loading?.error == nil ? reply : loading ?? reply
@@ -60,15 +61,16 @@ final class RedisNode: Sendable {
         return replies
     }
 
-    /// The same at a node that a slot is being moved to: it takes only commands that say that they were sent on (ASK), each on
-    /// the connection that said so. Scripts go with their source.
+    /// Sends all commands to a node to which their slot is being moved.
+    ///
+    /// Such a node accepts only commands that follow ASKING on the same connection. Scripts are sent with their source.
     func pipelineAsking(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
         let bytes = commands.flatMap { RedisCommand.asking + $0.encodedWithSource }
         let replies = try await leastLoaded.exchange(bytes, replies: 2 * commands.count).replies(2 * commands.count)
         return commands.indices.map { replies[2 * $0 + 1] }
     }
 
-    /// MULTI, the commands, EXEC in one round trip. Whatever is thrown as a `server` error: nothing was executed.
+    /// Sends MULTI, the commands and EXEC in one round trip. If the error is `server`, nothing was executed.
     func transaction(
         _ commands: [RedisCommand], asking: Bool = false
     ) async throws(RedisError) -> [RedisReply] {
@@ -90,7 +92,7 @@ final class RedisNode: Sendable {
         return elements
     }
 
-    /// One command for which the server may rightly say nothing for up to `blocking`. `asking` as above.
+    /// Sends one command for which the server may be silent for up to `blocking`. `asking` puts ASKING before it.
     func send(
         _ command: RedisCommand, blockingFor blocking: Duration, asking: Bool = false
     ) async throws(RedisError) -> RedisReply {
@@ -99,20 +101,21 @@ final class RedisNode: Sendable {
         return RedisReply(arena, asking ? 1 : 0)
     }
 
-    /// The server's id of the first connection; 0 without one.
+    /// The server's id of the first connection. 0 without one.
     var clientID: Int { mailboxes[0].clientID.load(ordering: .relaxed) }
 
-    /// Of TLS 1.x; nil without TLS, and before the first connection.
+    /// The minor version of TLS. Nil without TLS, and before the first connection.
     var tlsMinorVersion: Int? {
         mailboxes.lazy.map { Int($0.tlsMinorVersion.load(ordering: .relaxed)) }.first { $0 > 0 }
     }
 
-    /// Fails what is queued with `closed` and what was written with `lost`, and lets the connections' threads end. Repeatable.
+    /// Lets the connections' threads end. Queued commands fail as `closed`, written ones as `lost`. May
+    /// be called repeatedly.
     func close() { for mailbox in mailboxes { mailbox.close() } }
 
     func waitUntilEnded() async { for mailbox in mailboxes { await mailbox.waitUntilEnded() } }
 
-    /// Connections that fail are left alone as long as others do not; equals take turns.
+    /// The connection with the smallest load. A failing connection is used only if all fail, and equals take turns.
     private var leastLoaded: Mailbox {
         guard mailboxes.count > 1 else { return mailboxes[0] }
         let start = turn.add(1, ordering: .relaxed).newValue

@@ -1,5 +1,5 @@
-/// One reply, a view into the arena that a whole pipeline's replies share. It keeps the arena alive; so does a slice that
-/// `bytes()` gave.
+/// One reply: a view into the arena that all replies of a pipeline share. The reply keeps the arena alive, and so does
+/// a slice from `bytes()`.
 public struct RedisReply: Sendable {
     private let arena: ReplyArena
     private let node: ReplyNode
@@ -16,13 +16,13 @@ public struct RedisReply: Sendable {
 
     public var isNil: Bool { node.kind == .null }
 
-    /// The error reply, if it is one.
+    /// The error, if this is an error reply.
     public var error: RedisError? { node.kind == .error ? RedisError(reply: text) : nil }
 
-    /// Element count of an array; 0 for anything else.
+    /// How many elements an array has. 0 for anything else.
     public var count: Int { node.kind == .array ? Int(node.count) : 0 }
 
-    /// An element of an array. Where there is none, a reply that is not nil and whose accessors throw.
+    /// An element of an array. If there is none, a reply that is not nil and whose accessors throw.
     public subscript(index: Int) -> RedisReply {
         guard node.kind == .array, index >= 0, index < Int(node.count) else {
             return RedisReply(arena, node: ReplyNode())
@@ -30,9 +30,9 @@ public struct RedisReply: Sendable {
         return RedisReply(arena, node: arena.nodes[Int(node.position) + index])
     }
 
-    // Typed accessors: throw `unexpectedReply` for another type, and rethrow a `server` error for an error reply.
+    // Typed accessors. They throw `unexpectedReply` for another type, and `server` for an error reply.
 
-    /// An integer, or a string that is one in decimal (Redis keeps hash fields as text).
+    /// An integer, or a string that holds one in decimal, because Redis keeps hash fields as text.
     public func integer() throws(RedisError) -> Int {
         switch node.kind {
         case .integer: return Int(node.position)
@@ -43,13 +43,13 @@ public struct RedisReply: Sendable {
         }
     }
 
-    /// The bytes of a string or status, a slice of the arena.
+    /// The bytes of a string or status, as a slice of the arena.
     public func bytes() throws(RedisError) -> ArraySlice<UInt8> {
         guard node.kind == .string || node.kind == .status else { throw mismatch("a string") }
         return slice
     }
 
-    /// UTF-8 text.
+    /// A string as UTF-8 text.
     public func string() throws(RedisError) -> String {
         guard let text = String(validating: try bytes(), as: UTF8.self) else {
             throw .unexpectedReply("a string that is not UTF-8")
@@ -62,8 +62,9 @@ public struct RedisReply: Sendable {
         return (0..<Int(node.count)).map { self[$0] }
     }
 
-    /// Each field and value of an array that is a flat map (HGETALL): views that are good during the call. Nothing is retained
-    /// or allocated for them.
+    /// Calls `body` for each field and value of an array that is a flat map (HGETALL).
+    ///
+    /// The views are valid only during the call, and nothing is retained or allocated for them.
     public func forEachPair(
         _ body: (_ field: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
     ) throws(RedisError) {
@@ -87,7 +88,7 @@ public struct RedisReply: Sendable {
         guard isMap, count.isMultiple(of: 2) else { throw .unexpectedReply("expected fields and values") }
     }
 
-    /// Each number of an array of integers, with its index.
+    /// Calls `body` for each number of an array of integers.
     public func forEachInteger(_ body: (_ index: Int, _ number: Int) -> Void) throws(RedisError) {
         guard node.kind == .array else { throw mismatch("an array") }
         let nodes = arena.nodes[Int(node.position)..<Int(node.position) + Int(node.count)]
@@ -130,17 +131,17 @@ public struct RedisReply: Sendable {
 }
 
 extension RedisReply {
-    /// What Redis answers when there is nothing.
+    /// The reply that Redis gives for a missing value.
     static let null = RedisReply(ReplyArena(bytes: [], nodes: [ReplyNode(kind: .null)]), 0)
 
-    /// An error reply that no server gave.
+    /// Makes an error reply that no server sent.
     init(error text: String) {
         let node = ReplyNode(position: 0, count: UInt32(text.utf8.count), kind: .error)
         self.init(ReplyArena(bytes: Array(text.utf8), nodes: [node]), 0)
     }
 }
 
-/// Several replies that stand in one arena from its first node on.
+/// The first replies of one arena.
 extension ReplyArena {
     func replies(_ count: Int) -> [RedisReply] { (0..<count).map { RedisReply(self, $0) } }
 }

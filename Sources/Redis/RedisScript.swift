@@ -1,8 +1,8 @@
-/// A Lua script. Its digest is what EVALSHA names it by.
+/// A Lua script. EVALSHA names it by its digest.
 public struct RedisScript: Sendable, Hashable {
     public let name: String
     public let source: String
-    /// SHA-1 of the source in lowercase hex, as SCRIPT LOAD answers.
+    /// SHA-1 of the source in lowercase hex, as SCRIPT LOAD returns it.
     public let digest: String
 
     public init(name: String, source: String) {
@@ -14,7 +14,7 @@ public struct RedisScript: Sendable, Hashable {
     var loadCommand: RedisCommand { RedisCommand("SCRIPT", ["LOAD", .string(source)]) }
 }
 
-/// SHA-1 (RFC 3174), for naming scripts only: Redis fixed the algorithm, and nothing secret depends on it.
+/// SHA-1 (RFC 3174), only for the names of scripts. Redis prescribes it, and nothing secret depends on it.
 func sha1Hex(_ message: [UInt8]) -> String {
     var padded = message
     padded.append(0x80)

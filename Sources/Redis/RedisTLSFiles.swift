@@ -1,11 +1,11 @@
 internal import OpenSSL
 
-/// Files of the connections through TLS, in PEM. They are read whenever a connection is made, so that what was replaced
-/// counts from the next one on.
+/// The PEM files for TLS connections. They are read for each new connection, so a replaced file takes
+/// effect with the next one.
 public struct RedisTLSFiles: Sendable, Hashable {
-    /// The roots that the server's certificate must lead to; nil = the system's.
+    /// The roots that must have signed the server's certificate. Nil means the system's roots.
     public var roots: String?
-    /// The client's own certificate and its key, for servers that ask; both or none.
+    /// The client's certificate and its key, for servers that ask for one. Set both or neither.
     public var certificate: String?
     public var key: String?
 
@@ -17,7 +17,7 @@ public struct RedisTLSFiles: Sendable, Hashable {
 }
 
 extension LinkFailure {
-    /// With what to do about it; what another connection may not meet again is a broken one.
+    /// Adds a remedy to a TLS error. An error that a new connection may not meet again becomes a broken link.
     init(_ error: TLSError, _ files: RedisTLSFiles) {
         let remedy: String
         switch error {

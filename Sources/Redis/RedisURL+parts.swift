@@ -1,5 +1,5 @@
 extension RedisURL {
-    /// `host[:port],host[:port]…`
+    /// Reads `host[:port],host[:port]…`.
     static func addresses(_ hosts: Substring, port: Int) throws(RedisURLError) -> [RedisAddress] {
         var addresses: [RedisAddress] = []
         for host in hosts.split(separator: ",", omittingEmptySubsequences: false) {

@@ -1,4 +1,4 @@
-/// Where one server listens.
+/// The address of one server.
 enum RedisAddress: Sendable, Hashable, CustomStringConvertible {
     case tcp(host: String, port: Int)
     case unix(path: String)
@@ -11,7 +11,7 @@ enum RedisAddress: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Where Redis is and how to sign in.
+/// The address of Redis and the credentials for it.
 ///
 ///     redis://[user:password@]host[:port][/db]      redis://:password@host without a user name
 ///     unix://[user:password@]/path/to/socket[?db=N]
@@ -19,29 +19,31 @@ enum RedisAddress: Sendable, Hashable, CustomStringConvertible {
 ///     redis+cluster://[user:password@]host[:port],host[:port]…      some of the nodes, of which one must answer
 ///     rediss://…, rediss+sentinel://…, rediss+cluster://…           the same through TLS, to all of these servers
 ///
-/// User, password and path may be percent-encoded; IPv6 hosts stand in brackets. Of sentinels, `name` is what they call the
-/// primary (`sentinel monitor NAME …`), user and password are Redis's, and sentinels that want a password have their own.
+/// User, password and path may be percent-encoded. IPv6 hosts are in brackets.
+///
+/// For sentinels, `name` is their name of the primary (`sentinel monitor NAME …`). User and password are for Redis
+/// itself, and `sentinel_password` is for the sentinels.
 public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     enum Endpoint: Sendable, Hashable {
         case server(RedisAddress)
         case sentinels(Sentinels)
-        /// Some of a cluster's nodes, which know the others.
+        /// Some of a cluster's nodes. They know the others.
         case cluster([RedisAddress])
     }
 
     private(set) var endpoint: Endpoint
-    /// Every server of `endpoint` is spoken to through TLS.
+    /// Whether every server of `endpoint` is reached through TLS.
     public let usesTLS: Bool
-    /// Nil: the default user.
+    /// Nil means the default user.
     let user: String?
     let password: String?
-    /// Of Redis, or of its sentinels.
+    /// Whether the URL holds a password, for Redis or its sentinels.
     public var holdsPassword: Bool {
         if case .sentinels(let sentinels) = endpoint, sentinels.password != nil { return true }
         return password != nil
     }
     public let database: Int
-    /// Another server may become the primary without anybody's doing.
+    /// Whether another server may become the primary without an operator.
     public var usesSentinels: Bool { if case .sentinels = endpoint { true } else { false } }
 
     public var usesCluster: Bool { if case .cluster = endpoint { true } else { false } }
@@ -58,7 +60,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
                 description: "it must begin with redis://, redis+sentinel://, redis+cluster:// or unix://")
         }
         let name = text[..<end.lowerBound].lowercased()
-        // An s as https has it: `rediss`, `rediss+sentinel`.
+        // The s is like that of https: `rediss`, `rediss+sentinel`.
         usesTLS = name == "rediss" || name.hasPrefix("rediss+")
         let scheme = try Self.scheme(usesTLS ? "redis" + name.dropFirst(6) : name)
         var rest = text[end.upperBound...]
@@ -96,7 +98,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
                 throw RedisURLError(description: "unix:// needs an absolute path: unix:///run/redis/redis.sock")
             }
             let socket = try Self.decoded(path, part: "path")
-            // sockaddr_un holds 108 bytes with the final zero; hiredis would cut a longer path without a word.
+            // sockaddr_un holds 108 bytes with the final zero, and hiredis would silently cut a longer path.
             guard socket.utf8.count <= 107, !socket.utf8.contains(0) else {
                 throw RedisURLError(description: "the socket's path may have at most 107 bytes and no zero byte")
             }
@@ -125,14 +127,14 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
                 + "rediss for TLS, or unix://")
     }
 
-    /// The same for one of a cluster's nodes.
+    /// The same URL for one node of the cluster.
     func at(_ address: RedisAddress) -> RedisURL {
         var url = self
         url.endpoint = .server(address)
         return url
     }
 
-    /// Without the password.
+    /// The URL without its password.
     public var description: String {
         let signIn = password == nil ? "" : "\(user ?? ""):***@"
         let redis = usesTLS ? "rediss" : "redis"
@@ -148,7 +150,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Redis refuses a number beyond its own `databases` setting; this only bounds what is sent.
+    /// Only limits the number that is sent. Redis itself refuses a number beyond its own `databases` setting.
     private static let databases = 0...65_535
 
     private static func database(query: Substring?) throws(RedisURLError) -> Int {
@@ -164,7 +166,8 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What is wrong with a Redis URL: names the part and never quotes it, since a slip can put a password anywhere.
+/// The problem of a Redis URL. It names the part but never quotes it, because a typing error can put
+/// a password anywhere.
 public struct RedisURLError: Error, Hashable, CustomStringConvertible {
     public let description: String
     public init(description: String) { self.description = description }

@@ -1,10 +1,12 @@
 internal import CHiredis
 
-/// One value of a reply, 16 bytes. `position` is the number itself for an integer, an offset into the arena's bytes for
-/// text, and the index of the first of `count` neighbouring nodes for an array.
+/// One value of a reply, in 16 bytes.
+///
+/// `position` depends on the kind. For an integer it is the number itself, and for text an offset into the arena's
+/// bytes. For an array it is the index of its first element, and `count` elements follow each other.
 struct ReplyNode: Sendable {
     enum Kind: UInt8, Sendable {
-        /// Reserved and not yet read; in a finished arena, what an index beyond an array's end gives.
+        /// Reserved but not read yet. In a finished arena it stands for an index beyond an array's end.
         case missing
         case null, integer, string, status, error, array
     }
@@ -13,13 +15,13 @@ struct ReplyNode: Sendable {
     var kind = Kind.missing
 }
 
-/// All replies of one batch: one byte buffer, one node array, shared by every `RedisReply` that looks into it. The first
-/// nodes are the batch's top-level replies, in order.
+/// All replies of one batch, in one byte buffer and one array of nodes. Every `RedisReply` of the batch shares them.
+/// The first nodes are the batch's top-level replies, in order.
 final class ReplyArena: Sendable {
     let bytes: [UInt8]
     let nodes: [ReplyNode]
 
-    /// A write was refused because the server is a replica.
+    /// Whether the server refused a write because it is a replica.
     let saysReadOnly: Bool
 
     init(bytes: [UInt8], nodes: [ReplyNode], saysReadOnly: Bool = false) {
@@ -29,21 +31,23 @@ final class ReplyArena: Sendable {
     }
 }
 
-/// Collects the replies of one batch while hiredis reads them. Lives behind a pointer that hiredis hands to the
-/// callbacks below, all on the connection's thread, inside `redisReaderGetReply`.
+/// Collects the replies of one batch while hiredis reads them.
+///
+/// It is behind a pointer that hiredis passes to the callbacks below. All of them run on the connection's thread,
+/// inside `redisReaderGetReply`.
 struct ReplyBuilder {
     private(set) var bytes: [UInt8] = []
     private(set) var nodes: [ReplyNode] = []
     private(set) var completed = 0
     private(set) var expected = 0
-    /// Set when a limit was passed; hiredis itself would report "out of memory".
+    /// Set when a limit is exceeded, because hiredis itself would report "out of memory".
     private(set) var violation: String?
     private var saysReadOnly = false
     private let limits: ReplyLimits
 
     init(limits: ReplyLimits) { self.limits = limits }
 
-    /// Forgets all, and reserves the top-level nodes.
+    /// Drops everything, and reserves the top-level nodes.
     mutating func begin(replies: Int) {
         bytes = []
         nodes = [ReplyNode](repeating: ReplyNode(), count: replies)
@@ -92,7 +96,8 @@ struct ReplyBuilder {
         }
     }
 
-    /// Where the value that hiredis is reading belongs. An array's node index + 1 is what we gave hiredis as its "object".
+    /// The node index for the value that hiredis reads now. As its "object" hiredis has the index of the parent
+    /// array's node plus 1.
     fileprivate func slot(_ task: UnsafePointer<redisReadTask>) -> Int? {
         let slot: Int
         if let parent = task.pointee.parent {
@@ -100,7 +105,7 @@ struct ReplyBuilder {
             guard UInt32(task.pointee.idx) < array.count else { return nil }
             slot = Int(array.position) + Int(task.pointee.idx)
         } else {
-            // Beyond `expected`, the server says more than it was asked.
+            // The server sends more replies than there were commands.
             guard completed < expected else { return nil }
             slot = completed
         }
@@ -109,7 +114,8 @@ struct ReplyBuilder {
 }
 
 extension ReplyBuilder {
-    /// The callbacks that hiredis calls for each value, on the connection's thread. NULL makes it give up on the stream.
+    /// The callbacks that hiredis calls for each value, on the connection's thread. If one returns NULL, hiredis
+    /// gives up on the stream.
     static func readerFunctions() -> redisReplyObjectFunctions {
         var functions = redisReplyObjectFunctions()
         functions.createString = { task, text, length in
@@ -138,13 +144,13 @@ extension ReplyBuilder {
                 return true
             }
         }
-        // The arena owns everything.
+        // There is nothing to free, because the arena owns everything.
         functions.freeObject = { _ in }
         return functions
     }
 }
 
-/// Recovers the builder from the reader's context pointer, which the connection keeps alive as long as the reader.
+/// Recovers the builder from the reader's context pointer. The link keeps the builder alive as long as the reader.
 @inline(__always)
 private func withBuilder(
     _ task: UnsafePointer<redisReadTask>?, _ body: (UnsafeMutablePointer<ReplyBuilder>, Int) -> Bool

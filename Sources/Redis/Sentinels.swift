@@ -1,17 +1,19 @@
-/// Redis Sentinel: several watchmen that agree which server is the primary. They are asked whenever a connection is made, so
-/// that a failover is followed by connecting anew (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
+/// Redis Sentinel: several processes that agree on which server is the primary.
+///
+/// They are asked for each new connection, so reconnecting is enough to follow a failover. Source:
+/// https://redis.io/docs/latest/develop/reference/sentinel-clients/
 struct Sentinels: Sendable, Hashable, CustomStringConvertible {
     let addresses: [RedisAddress]
-    /// What they call the primary.
+    /// The sentinels' name of the primary.
     let primary: String
-    /// Their own.
+    /// The sentinels' own password.
     let password: String?
 
-    /// `hosts`: `host[:port],…`; `query`: `sentinel_password=…` or nothing.
+    /// Reads the parts of a URL. `hosts` is `host[:port],…`, and `query` is `sentinel_password=…` or nil.
     init(hosts: Substring, primary: Substring, query: Substring?) throws(RedisURLError) {
         let addresses = try RedisURL.addresses(hosts, port: 26_379)
         let name = try RedisURL.decoded(primary, part: "primary's name")
-        // What `sentinel monitor` takes: the same bytes.
+        // Accept the same bytes as `sentinel monitor` does.
         guard !name.isEmpty, name.utf8.allSatisfy(\.isHostByte) else {
             throw RedisURLError(
                 description: "behind the sentinels stands the name they know the primary by, and perhaps a database: "
@@ -33,8 +35,11 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
     /// Without the password.
     var description: String { addresses.map(\.description).joined(separator: ",") + "/" + primary }
 
-    /// Asks one after the other, from the one whose turn it is: after a failed attempt it is the next one's, since the first
-    /// may not have heard of a failover.
+    /// Asks the sentinels one after the other for the primary's address.
+    ///
+    /// After a failed attempt the next sentinel is asked first, because the previous one may not
+    /// know of a failover yet.
+    /// - Parameter turn: how many attempts have failed before this one.
     func address(turn: Int, _ settings: ConnectionSettings, _ mailbox: Mailbox) throws(LinkFailure) -> RedisAddress {
         var failures: [String] = []
         var remedy: String?

@@ -1,14 +1,14 @@
-/// Which node owns which slot, as one node of the cluster said.
+/// The owner of each slot, as one node of the cluster reported it.
 struct SlotMap: Sendable {
     private static let nobody = UInt16.max
 
-    /// Nodes that own slots, or were said to by a redirection.
+    /// Nodes that own slots, according to this report or to a redirection.
     private(set) var primaries: [RedisAddress] = []
     private(set) var replicas: [RedisAddress] = []
-    /// Index into `primaries`, by slot.
+    /// An index into `primaries` for each slot.
     private var owners = [UInt16](repeating: nobody, count: HashSlot.count)
 
-    /// The owner's place in `primaries`; nil: nobody serves the slot.
+    /// The owner's index in `primaries`. Nil if no node serves the slot.
     func owner(of slot: HashSlot) -> Int? {
         let index = owners[Int(slot.number)]
         return index == Self.nobody ? nil : Int(index)
@@ -26,8 +26,10 @@ struct SlotMap: Sendable {
         return UInt16(primaries.count - 1)
     }
 
-    /// From the reply to CLUSTER SLOTS: `[[first, last, [host, port, id, metadata…], replica…]…]`. A node that does not know its
-    /// own address, or is told to show none, gives no host: then it is the one that was `asked`.
+    /// Reads the reply to CLUSTER SLOTS: `[[first, last, [host, port, id, metadata…], replica…]…]`.
+    ///
+    /// A node that does not know its own address, or must not show it, reports no host. The host is then the
+    /// one that was `asked`.
     init(_ reply: RedisReply, asked: RedisAddress) throws(RedisError) {
         for range in try reply.array() {
             let parts = try range.array()
@@ -54,7 +56,7 @@ struct SlotMap: Sendable {
 }
 
 extension RedisAddress {
-    /// As nodes name each other. Nil: `?`, a node that is told to show a name and has none.
+    /// Reads an address that one node reported. Nil for `?`: that node must show a name but has none.
     init?(host: String, port: Int, saidBy asked: RedisAddress) {
         guard (1...65_535).contains(port), host != "?" else { return nil }
         if host.isEmpty {
@@ -66,14 +68,14 @@ extension RedisAddress {
     }
 }
 
-/// What a node answers about a command that is not for it.
+/// The reply of a node to a command that is not for it.
 enum Redirection: Hashable {
     /// The slot belongs to another node.
     case moved(HashSlot, RedisAddress)
-    /// The slot is being moved, and these keys are there already, or will be.
+    /// The slot is being moved, and these keys are already at the new node or will be.
     case ask(RedisAddress)
 
-    /// From `MOVED 3999 127.0.0.1:6381`, or the same with ASK.
+    /// Reads `MOVED 3999 127.0.0.1:6381`, or the same with ASK.
     init?(_ error: RedisError?, from node: RedisAddress) {
         guard case .server(let code, let message) = error, code == "MOVED" || code == "ASK" else { return nil }
         let words = message.split(separator: " ")

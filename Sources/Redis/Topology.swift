@@ -1,16 +1,19 @@
 internal import Logging
 internal import Synchronization
 
-/// What is known of a cluster's nodes: learnt from any of them, kept while none answers, learnt anew when a command was sent to
-/// the wrong node or a node does not answer.
+/// The map of a cluster's slots.
 ///
-/// It holds no connections: a question is a connection of its own, as seldom as it is asked.
+/// Any node can report it. It is kept while no node answers. It is read again when a command went to the wrong node, or
+/// when a node does not answer.
+///
+/// This class keeps no connections. Each request for the map uses a connection of its own, because
+/// such requests are rare.
 final class Topology: Sendable {
     private struct State {
         var map: SlotMap?
-        /// Nodes that gave reason to ask: asked last.
+        /// Nodes with a problem. They are asked last.
         var suspects: Set<RedisAddress> = []
-        /// Named by a redirection: asked first.
+        /// The node that a redirection named. It is asked first.
         var hint: RedisAddress?
         var isAsking = false
         var asked: ContinuousClock.Instant?
@@ -18,11 +21,11 @@ final class Topology: Sendable {
         var waiting: [CheckedContinuation<RedisError?, Never>] = []
     }
 
-    /// So often one command is sent on, or again after its node was not there.
+    /// How often one command may be redirected, or sent again because its node was unreachable.
     static let mostRedirections = 5
-    /// Between two questions, however many commands go astray.
+    /// The least time between two requests, however many commands are redirected.
     private static let pause = Duration.milliseconds(500)
-    /// A machine that is off says nothing at all.
+    /// The longest wait for one node, because a machine that is off never answers.
     private static let patience = Duration.seconds(2)
 
     private let seeds: [RedisAddress]
@@ -36,14 +39,14 @@ final class Topology: Sendable {
         settings.scripts = []
         settings.threadName = "redis-cluster"
         logger = settings.logger
-        // A node that is away is found away at each question.
+        // Do not log each attempt: a node that is away would be reported at every request.
         settings.logger = Logger(label: "redis-cluster") { _ in SwiftLogNoOpLogHandler() }
         settings.options.connectTimeout = min(settings.options.connectTimeout, Self.patience)
         settings.options.commandTimeout = min(settings.options.commandTimeout, Self.patience)
         self.settings = settings
     }
 
-    /// The present map; asks for the first one.
+    /// The current map. Requests the first one if there is none yet.
     func map() async throws(RedisError) -> SlotMap {
         while true {
             if let map = known { return map }
@@ -53,7 +56,7 @@ final class Topology: Sendable {
 
     var known: SlotMap? { state.withLock { $0.map } }
 
-    /// A node said so, which counts until the cluster is asked.
+    /// Notes that a node reported a slot's new owner. This is used until the next request.
     func moved(_ slot: HashSlot, to address: RedisAddress) {
         let isNew = state.withLock { state in
             guard state.map?[slot] != address else { return false }
@@ -64,18 +67,19 @@ final class Topology: Sendable {
         if isNew { refreshSoon() }
     }
 
-    /// A node does not serve what it should.
+    /// Notes that a node does not serve a slot that it should serve.
     func suspect(_ address: RedisAddress) {
         state.withLock { _ = $0.suspects.insert(address) }
         refreshSoon()
     }
 
-    /// Nothing waits for the answer.
+    /// Requests the map without waiting for it.
     private func refreshSoon() {
         if state.withLock({ Self.begin(&$0) }) { Task.detached { await self.ask() } }
     }
 
-    /// Returns when the cluster was asked once more, with what went wrong. Callers share a question.
+    /// Requests the map and waits. Callers share one request.
+    /// - Returns: the error, if the request failed.
     func refresh(suspecting suspect: RedisAddress? = nil) async -> RedisError? {
         await withCheckedContinuation { continuation in
             let mustAsk = state.withLock { state in
@@ -123,7 +127,8 @@ final class Topology: Sendable {
         for continuation in waiting { continuation.resume(returning: failure) }
     }
 
-    /// The first answer counts. Of the refusals one by a server says more than a node that is not there.
+    /// Returns the first map that a node reports. If none does, an error reply or a TLS error tells more than
+    /// an unreachable node.
     private func answer() async -> Result<SlotMap, RedisError> {
         var failures: [String] = []
         var refusal: RedisError?
@@ -164,7 +169,7 @@ final class Topology: Sendable {
 }
 
 extension Topology {
-    /// What follows from an error reply for the map; a redirection is to be followed.
+    /// Updates the map after an error reply. Returns a redirection that the caller must follow.
     func judge(_ error: RedisError?, at address: RedisAddress) -> Redirection? {
         guard case .server(let code, _) = error else { return nil }
         if let redirection = Redirection(error, from: address) {
@@ -175,8 +180,9 @@ extension Topology {
         return nil
     }
 
-    /// Where a failed command is to be sent instead: to an owner that is another than `address`, once the cluster was asked. Nil:
-    /// nowhere, or it may have been executed.
+    /// The node that should get a failed command instead of `address`, after the cluster was asked again.
+    ///
+    /// Nil if there is no such node, or if the command may have been executed.
     func owner(of slot: HashSlot, insteadOf address: RedisAddress, _ error: RedisError) async -> RedisAddress? {
         switch error {
         case .unreachable:
@@ -190,7 +196,7 @@ extension Topology {
         }
     }
 
-    /// As a node says it whose cluster has lost a part.
+    /// An error in the form that a node uses when its cluster has lost a part.
     static func unserved(_ slot: HashSlot) -> String { "CLUSTERDOWN no node serves \(slot)" }
 
     static func astray(_ slot: HashSlot) -> String {
@@ -199,7 +205,7 @@ extension Topology {
 }
 
 extension ConnectionSettings {
-    /// The same for one node of the cluster.
+    /// The same settings for one node of the cluster.
     func at(_ address: RedisAddress) -> ConnectionSettings {
         var settings = self
         settings.url = url.at(address)
@@ -208,7 +214,7 @@ extension ConnectionSettings {
 }
 
 extension RedisError {
-    /// Without the words about the kind of error, to stand inside another one.
+    /// The text without the words about the kind of error, for use inside another error.
     var why: String {
         switch self {
         case .unreachable(let why), .insecure(let why, _), .lost(let why), .unexpectedReply(let why),

@@ -12,7 +12,7 @@ func wait(for descriptors: inout [pollfd], timeout: Duration?) {
     var milliseconds: Int32 = -1
     if let timeout {
         let parts = max(timeout, .zero).components
-        // Rounded up, so that a deadline has passed when the wait for it ends.
+        // Round up, so that the deadline has passed when the wait ends.
         let whole = parts.seconds.multipliedReportingOverflow(by: 1_000)
         let rest = (parts.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
         milliseconds = whole.overflow ? .max : Int32(clamping: whole.partialValue + rest)
@@ -22,7 +22,7 @@ func wait(for descriptors: inout [pollfd], timeout: Duration?) {
 }
 
 extension Mailbox {
-    /// Waits for one descriptor's events; throws when the mailbox closes. Thread of the connection only.
+    /// Waits for one descriptor's events. Throws when the mailbox closes. Only the connection's thread may call it.
     func wait(
         for descriptor: Int32, _ events: Int16, until deadline: ContinuousClock.Instant
     ) throws(LinkFailure) -> Int16 {
