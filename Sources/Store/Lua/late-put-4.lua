@@ -21,8 +21,7 @@ local mostWaiting = 64
 local put = 0
 
 -- Returns the channel's retry queue with the push at its end, and whether the queue is new. Nil if the queue is full,
---   or if its last
--- push is not older.
+-- or if its last push is not older.
 local function joined(channel, raw, seq)
     local list = redis.call('HGET', h, channel)
     -- Attempts from 16384 on: the push goes out without its alert (retry-settle, WaitingChannel).

@@ -1,11 +1,14 @@
--- Whether a push to a name can reach somebody: for the hint that a publisher gets about a name that nobody follows.
+-- Whether a push to a name can reach a channel. Publishers get a hint about names that no channel follows.
 --
--- KEYS[1] root of the name, KEYS[2] channels that were started and have not told their token, KEYS[3] its broadcast channel,
--- KEYS[4] n (name meta), KEYS[5] q (its unswept pushes)
--- ARGV[1] the p keys' common prefix
--- Returns 1 somebody does, or a start was published; 0 nobody does.
--- Atomic; writes nothing. Of a name with several buckets it is taken for granted. Records of pushes are reached by their ids, as
--- in push-accept; one that is not on this node counts as no start.
+-- KEYS[1] b: root of the name, hash
+-- KEYS[2] a: started channels, hash
+-- KEYS[3] bc: the name's broadcast channel, hash
+-- KEYS[4] n: name meta, hash
+-- KEYS[5] q: the name's unswept pushes, zset
+-- ARGV[1] common prefix of the p keys
+-- Returns 1: a channel follows the name, or a start was published. 0: neither.
+-- Atomic; writes nothing. A name with several buckets counts as followed. The script reaches records of pushes by their
+-- ids, as in push-accept. A record that is not on this node counts as no start.
 if redis.call('EXISTS', KEYS[2], KEYS[3]) > 0 or redis.call('HEXISTS', KEYS[4], 'started') == 1 then return 1 end
 local values = redis.call('HGETALL', KEYS[1])
 for i = 1, #values, 2 do

@@ -1,15 +1,20 @@
--- Takes dead tokens out of one bucket, each if its channel still has that very token. Repeatable: the tombstone answers for it.
--- Records and tombstones: Store/RegistryRecord.swift.
+-- Removes dead tokens from one bucket, each only if its channel still has that token. Repeatable, because the tombstone
+-- shows what was pruned. Records and tombstones: Store/RegistryRecord.swift.
 --
--- KEYS[1] root of the name, KEYS[2] the channel's bucket, KEYS[3] who began to follow after an `end`, as KEYS[6] in registry-set
--- ARGV[1] the count the bucket was computed from, then fours:
+-- KEYS[1] b: root of the name, hash
+-- KEYS[2] the channels' bucket, hash
+-- KEYS[3] y: channels whose card began after an `end` was accepted, as KEYS[6] of registry-set
+-- ARGV[1] the count that the bucket was computed from
+-- ARGV[2 ...] fours:
 --   channel, stored form
 --   the dead token
---   when APNs knew it dead, ms since 2020 (only a registration from before is pruned); empty = whenever registered
---   1: its activity ended then; it is taken out whenever it was registered, and not taken back in but by a registration
---   later than both
--- Returns a digit for each: 0 gone (not tracked, or removed), 1 pruned, now or before, 2 newer (another token, or registered
--- since); or {the right count}: nothing was done.
+--   the time when APNs knew it to be dead, ms since 2020: only an older registration is pruned; '' = any
+--   1: its activity ended at that time. The token is removed whenever it was registered. Only a registration later than
+--     both times brings it back.
+-- Returns a digit for each: 0 gone (not tracked, or removed), 1 pruned now or before, 2 newer (another token, or
+--   registered since)
+--   {right count}: the caller's count is outdated. Nothing was done.
+-- Atomic.
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 
@@ -50,7 +55,7 @@ local function prune(channel, token, since, ended)
         end
         return '1'
     end
-    -- Removed; marked: after it had been pruned.
+    -- The token was removed. `marked`: it had been pruned before.
     return marked and '1' or '0'
 end
 

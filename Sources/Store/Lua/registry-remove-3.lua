@@ -1,18 +1,22 @@
--- Notes that a channel no longer follows the name: its record becomes a tombstone, which keeps registrations from before
--- the removal out when they arrive late. Records and tombstones: Store/RegistryRecord.swift.
+-- Untracks a channel: its record becomes a tombstone, which refuses older registrations that arrive late. Records and
+-- tombstones: Store/RegistryRecord.swift.
 --
--- KEYS[1] root of the name, KEYS[2] the channel's bucket, KEYS[3] who began to follow after an `end`, as KEYS[6] in registry-set
--- ARGV[1] the count the bucket was computed from
+-- KEYS[1] b: root of the name, hash
+-- KEYS[2] the channel's bucket, hash
+-- KEYS[3] y: channels whose card began after an `end` was accepted, as KEYS[6] of registry-set
+-- ARGV[1] the count that the bucket was computed from
 -- ARGV[2] channel, stored form
 -- ARGV[3] tombstone with the time of the removal and the hash of the activity's id (zeros = any), floor 0
 -- ARGV[4] ms that the bucket lives from now
 -- ARGV[5] fields beyond which a bucket should be split
--- Returns 0 older, or another activity's: the registration stays; 1 removed; 2 removed, and the bucket is too full; or
--- {the right count}: nothing was done.
+-- Returns 0: the removal is older, or of another activity, and the registration stays. 1: removed. 2: removed, and the
+--   bucket is too full.
+--   {right count}: the caller's count is outdated. Nothing was done.
+-- Atomic.
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 
--- `stone` with the bytes of a time as its floor: registrations before it are refused, whosever they are.
+-- Returns `stone` with another floor: registrations from before the floor are refused for every activity.
 local function with_floor(stone, floor) return string.sub(stone, 1, 10) .. floor .. string.sub(stone, 16) end
 
 local value = ARGV[3]
@@ -33,7 +37,8 @@ if old and bit.band(flags, 1) == 0 and #old >= token_at(old) then
         end
         value = with_floor(value, floor)
     else
-        -- Not the activity that stands here: remembered, should its registration arrive after all. The newest is kept.
+        -- The removal is of another activity. Note it in the record, because that activity's registration may still
+        -- arrive. The newest removal is kept.
         if removed == time(old, 2) or (noted and time(old, 14) >= removed) then return 0 end
         value = string.char(bit.bor(flags, 8)) .. string.sub(old, 2, 10) .. id .. string.sub(value, 2, 6)
             .. string.sub(old, noted and 19 or 11)
@@ -49,7 +54,7 @@ elseif old and bit.band(flags, 1) == 1 and #old >= 15 then
         else
             value = with_floor(value, string.sub(old, 2, 6))
         end
-        -- A repeated prune is still answered as one.
+        -- A repeated prune still gets the answer `pruned`.
         if pruned or noted then value = '\9' .. string.sub(value, 2) end
     elseif not same and removed > floor then
         value = with_floor(old, string.sub(value, 2, 6))

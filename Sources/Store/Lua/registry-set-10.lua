@@ -1,36 +1,45 @@
 -- Stores a registration unless something newer stands there. Records and tombstones: Store/RegistryRecord.swift.
 --
--- KEYS[1] root of the name: its bucket 0; field n = "<buckets>:<fingerprint of the hash key>", absent = 1 bucket
--- KEYS[2] the channel's bucket under the caller's count (may be the root)
--- KEYS[3] meta of the name; field ended = epoch ms of its end, catch = the push whose sweep runs, 16 bytes, ending = epoch
---   ms of the last accepted `end`, whomever it is for, over and over_id = sequence and push of the last one for all
--- KEYS[4] waiting channels: the list of pushes that each is still owed, behind a header of 3 bytes
--- KEYS[5] catch-up: channels that registered a token while a sweep ran, by the order of their arrival
--- KEYS[6] channels whose card began after an `end` was accepted, by the time (ms) at which it did: the end is not theirs
--- KEYS[7] the newest states by audience: `<sequence> <event> <push>`
--- KEYS[8] late followers: channel -> `<sequence up to which pushes passed it by> <sequence from behind which they are its>`
--- KEYS[9] channels that were started and have not told their token: `<sequence of the start> <when, ms>`
--- KEYS[10] waiting channels by the time at which they are due
--- ARGV[1] the count the bucket was computed from, as it stands in n; "1" for an absent one
+-- KEYS[1] b: root of the name, bucket 0; field n = `<buckets>:<fingerprint of the hash key>`, absent = 1 bucket
+-- KEYS[2] the channel's bucket under the caller's count; may be the root
+-- KEYS[3] n: name meta, hash
+-- KEYS[4] h: retry queues, hash
+-- KEYS[5] k: catch-up, zset of channels by arrival
+-- KEYS[6] y: channels whose card began after an `end` was accepted, zset by that time (ms). Older ends are not for
+--   them.
+-- KEYS[7] v: newest states by audience, hash: `<sequence> <event> <push>`
+-- KEYS[8] f: late joiners, hash: `<sequence up to which sweeps passed the channel> <sequence of the start that created
+--   it, or 0>`
+-- KEYS[9] a: started channels, hash: `<sequence of the start> <time, ms>`
+-- KEYS[10] r: waiting channels, zset by due time (ms)
+-- ARGV[1] the count that the bucket was computed from, as in n; `1` for an absent one
 -- ARGV[2] channel, stored form
 -- ARGV[3] record
 -- ARGV[4] time of the registration, epoch ms
 -- ARGV[5] ms that the bucket lives from now
 -- ARGV[6] fields beyond which a bucket should be split
--- ARGV[7] 1: if it begins to follow, it wants the state that it missed; 2 more: its time is too long ago to be believed, and the
---   record has that of its arrival: only for a channel of which nothing is known, or for the card that it has
--- ARGV[8 ...] where this was answered before: the `end` that is owed, its 16 bytes, its p key and its w key, retention ms
--- Returns 0 stale; 1 stored; 2 stored, and the bucket is too full; 4 more if somebody has to be woken for late followers;
--- or {the right count}: nothing was done; or {count, push}: nothing was done, call again with what this `end` needs, a wake-up set
--- before.
+-- ARGV[7] sum of 1: the channel wants the state that it missed, if it begins to follow; 2: the device's time is too old
+--   to be believed, so the record has the time of arrival. It is stored for an unknown channel, or for the card that
+--   the channel has.
+-- ARGV[8] only after {right count, push}: push id of that `end`
+-- ARGV[9] the push id, 16 bytes
+-- ARGV[10] its p key
+-- ARGV[11] its w key
+-- ARGV[12] retention, ms
+-- Returns 0: stale. 1: stored. 2: stored, and the bucket is too full. 4 more: the caller must wake a worker for late
+--   joiners.
+--   {right count}: the caller's count is outdated. Nothing was done.
+--   {right count, push}: this `end` is for the card. Nothing was done. Set a wake-up, then call again with ARGV[8] to
+--     ARGV[12].
+-- Atomic.
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 
 local record = ARGV[3]
--- A card of its own: it did not follow, or this is another activity.
+-- isNew: another token. isNewCard: another card, because the channel did not follow or this is another activity.
 local isNew, isNewCard = true, true
--- Nothing here says that the card may be one of before: its own clock, which may be slow, is not asked. A tombstone can tell if both
--- have an activity's id.
+-- isUnknown: what stands here is not of this card, so the card is new. Its own clock, which may be slow, is not asked
+-- then. A tombstone shows this only if it and the registration have activity ids that differ.
 local isUnknown = true
 local wantsState = ARGV[7] == '1' or ARGV[7] == '3'
 local old = redis.call('HGET', KEYS[2], ARGV[2])
@@ -38,7 +47,7 @@ local flags = old and string.byte(old) or 0
 if old and bit.band(flags, 1) == 0 and #old >= token_at(old) then
     local new = time(record, 2)
     if new < time(old, 2) then return 0 end
-    -- 8 h 15 min, as in RegistryRecord: what stood there is over.
+    -- An activity is over 8 h 15 min after its start (as in RegistryRecord).
     local before, id = string.sub(old, 8, 10), string.sub(record, 8, 10)
     isNewCard = before ~= id and before ~= '\0\0\0' and id ~= '\0\0\0'
         or start_of(old) + 29700000 < new
@@ -47,7 +56,7 @@ if old and bit.band(flags, 1) == 0 and #old >= token_at(old) then
     isNew = string.sub(old, token_at(old)) ~= string.sub(record, token_at(record))
     if bit.band(flags, 8) ~= 0 and time(old, 14) > new then
         if string.sub(old, 11, 13) == string.sub(record, 8, 10) then
-            -- This activity's removal came before its registration.
+            -- The removal of this activity came before its registration.
             redis.call('HSET', KEYS[2], ARGV[2],
                 '\1' .. string.sub(old, 14, 18) .. '\0' .. string.sub(old, 11, 13) .. string.sub(record, 2, 6))
             return 0
@@ -79,7 +88,8 @@ elseif old and bit.band(flags, 1) == 1 and #old >= 15 then
             return 0
         end
         if not pruned then
-            -- Another activity was removed later; its own registration may still arrive.
+            -- Another activity was removed later. The record notes that, because that activity's registration may still
+            -- arrive.
             record = string.char(string.byte(record) + 8) .. string.sub(record, 2, 10) .. held
                 .. string.sub(old, 2, 6) .. string.sub(record, 11)
         end
@@ -87,15 +97,15 @@ elseif old and bit.band(flags, 1) == 1 and #old >= 15 then
 end
 
 local meta = redis.call('HMGET', KEYS[3], 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id')
--- Started by a push, and this is the token that was waited for: what was published since is its own, an `end` too.
+-- A start created the card, and this is its first token. Pushes since that start are for it, an `end` too.
 local start, started
 local awaited = isNewCard and redis.call('HGET', KEYS[9], ARGV[2])
 if awaited then
     start, started = string.match(awaited, '^(%d+) (%d+)$')
     if start and tonumber(started) + 28800000 < tonumber(ARGV[4]) then start = nil end
 end
--- The `end` for all that was accepted since its start, where its sweep is past it: in its line from the first moment on, so that
--- nothing that the name goes on with finds the old card.
+-- An `end` for everyone was accepted since the card's start, and its sweep is past the channel. The end joins the
+-- channel's retry queue in this step, so that no other push of the name reaches the card before it.
 local isEnded = false
 if start and meta[7] and tonumber(meta[6]) > tonumber(start) then
     if meta[7] ~= ARGV[8] then return {count, meta[7]} end
@@ -106,16 +116,17 @@ end
 local added = redis.call('HSET', KEYS[2], ARGV[2], record)
 renew(KEYS[1], KEYS[2], ARGV[5])
 if awaited then redis.call('HDEL', KEYS[9], ARGV[2]) end
--- Whether the card began after something that was accepted at that time, ms.
+-- Whether the card began after something that was accepted at that time (ms).
 local function began_after(at) return at and isNewCard and (isUnknown or (tonumber(at) or 0) < tonumber(ARGV[4])) end
--- An end that was accepted since its start is its own, however early or late it comes: it opens no name. One from before the
--- start was out before that was sent. Nor does a card that was there before the end: it repeats its call, or its token rotates.
+-- Open the name only for a card that began after the end. Not for a card that a start created: an end since then is for
+-- it, and the start opened the name after earlier ends. Not for an older card whose call is repeated or whose token
+-- rotates.
 if began_after(meta[1]) and not start then open_name(KEYS[3]) end
 if began_after(meta[3]) and not start then
     local now = redis.call('TIME')
     redis.call('ZADD', KEYS[6], string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)), ARGV[2])
     redis.call('PEXPIRE', KEYS[6], ARGV[5])
-    -- A card lives no longer than its bucket: those that began before leave as others come.
+    -- A card lives no longer than its bucket. Channels from before that time leave here, 16 at a time.
     local over = string.format('%.0f', now[1] * 1000 - ARGV[5])
     for _, channel in ipairs(redis.call('ZRANGEBYSCORE', KEYS[6], '-inf', over, 'LIMIT', 0, 16)) do
         redis.call('ZREM', KEYS[6], channel)
@@ -125,7 +136,8 @@ local wakes = 0
 local function wake()
     local now = redis.call('TIME')
     now = now[1] * 1000 + math.floor(now[2] / 1000)
-    -- Whoever put the first in has woken somebody for all; repeated in case that was lost.
+    -- The call that noted the first late joiner woke a worker for all of them. This is repeated after 5 s, in case it
+    -- was lost.
     if redis.call('HLEN', KEYS[8]) == 1 or now - (tonumber(meta[5] or '') or 0) >= 5000 then
         redis.call('HSET', KEYS[3], 'late', string.format('%.0f', now))
         wakes = 4
@@ -135,22 +147,22 @@ if isEnded then
     wakes = 4
 elseif isNewCard and (start or wantsState) then
     local states = redis.call('HGET', KEYS[7], '*')
-    -- The sweep that runs is for all: its catch-up has it.
+    -- The active push is for everyone, and its catch-up covers the channel.
     local isRunning = states and meta[2] and string.match(states, '^%d+') == meta[4]
     if not isRunning and (states or redis.call('EXISTS', KEYS[7]) == 1) then
-        -- The sweep that runs brings its own push to whoever is in its audience (`catch`).
+        -- The catch-up of the active push (`catch`) covers the channel if it is in the audience.
         local upTo = tonumber(meta[4] or '0') - (meta[2] and 1 or 0)
         redis.call('HSET', KEYS[8], ARGV[2], string.format('%.0f %s', upTo, start or '0'))
         redis.call('PEXPIRE', KEYS[8], 28800000)
         wake()
     end
 elseif (wantsState or not isNew) and redis.call('HEXISTS', KEYS[8], ARGV[2]) == 1 then
-    -- Repeated by somebody who got no answer.
+    -- The call is repeated because its answer was lost.
     wake()
 end
 if isNew then
-    -- Its third byte counts registrations: an attempt that is under way with the token before learns that it was another's.
-    -- 255 255: an `end` was delivered to that token; to this one nothing was.
+    -- The third byte counts registrations. It tells an attempt in flight that the channel has another token by now. 255
+    -- 255: an `end` was delivered to the token before, but not to this one.
     local list = redis.call('HGET', KEYS[4], ARGV[2])
     local waits = list and #list >= 19 and string.sub(list, 1, 2) ~= '\255\255'
     if waits then
@@ -165,7 +177,7 @@ end
 if isEnded then
     local list = redis.call('HGET', KEYS[4], ARGV[2])
     local isNewLine = not list or #list < 19
-    -- 16384: without its alert (late-put). What stands there is older, or joined while its token was not known.
+    -- 16384: without its alert (late-put). Pushes in the queue are older, or joined it while the token was not known.
     local line = (isNewLine and '\64\0\0' or list) .. ARGV[9]
     if isNewLine or #list < 3 + 16 * 64 then
         local now = redis.call('TIME')

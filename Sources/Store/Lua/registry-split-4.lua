@@ -1,11 +1,11 @@
--- Adds one bucket to a name (linear hashing): moves the upper half of src to dst and raises the count, in one step, so
--- that whoever reads the count and the buckets together sees each record exactly once. Drops what has expired on the way.
+-- Adds one bucket to a name (linear hashing): moves the upper half of src to dst and raises the count in one step. So a
+-- caller that reads count and buckets together sees each record exactly once. Expired records are dropped on the way.
 --
--- KEYS[1] root: field n as in registry-set
--- KEYS[2] the bucket found too full; nothing is split once that is no longer so
--- KEYS[3] src, the next bucket to be split (may be the root, or KEYS[2])
--- KEYS[4] dst, the new bucket; its index is the present count
--- ARGV[1] the present count as it stands in n; "1" for an absent one
+-- KEYS[1] b: root; field n as in registry-set
+-- KEYS[2] the bucket found too full; nothing is split if it is not too full any more
+-- KEYS[3] src: the bucket that is split next; may be the root, or KEYS[2]
+-- KEYS[4] dst: the new bucket; its index is the present count
+-- ARGV[1] the present count as in n; `1` for an absent one
 -- ARGV[2] the new count, with the fingerprint of the hash key
 -- ARGV[3] index of dst
 -- ARGV[4] modulus: twice the largest power of two <= the present count
@@ -14,7 +14,8 @@
 -- ARGV[7] now, ms since 2020
 -- ARGV[8] ms from an activity's start to the end of a registration's life
 -- ARGV[9] ms that a tombstone is kept
--- Returns 1 split; 0 not needed; or {the right count}: nothing was done.
+-- Returns 1: split. 0: not needed. {right count}: the caller's count is outdated, and nothing was done.
+-- Atomic.
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 local threshold, now, life, kept = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -24,14 +25,14 @@ local function is_over(value)
     local flags, a, b, c, d, e, age = string.byte(value, 1, 7)
     local at = (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
     if flags % 2 == 1 then return at + kept < now end
-    -- Flag 4: it starts later, as 2 bytes before the token say.
+    -- Flag 4: the activity starts later. 2 bytes before the token say when.
     if flags % 8 >= 4 then
         local high, low = string.byte(value, flags % 16 >= 8 and 19 or 11, flags % 16 >= 8 and 20 or 12)
         age = -((high or 0) * 256 + (low or 0))
     end
     return at - age * 120000 + life < now
 end
--- Lua's stack bounds how many arguments one call can take.
+-- Lua's stack bounds the number of arguments of one call.
 local function in_parts(command, key, list)
     for first = 1, #list, 500 do
         redis.call(command, key, unpack(list, first, math.min(first + 499, #list)))
@@ -52,7 +53,7 @@ local all, over, stay, move = redis.call('HGETALL', KEYS[3]), {}, {}, {}
 for i = 1, #all, 2 do
     local channel, value = all[i], all[i + 1]
     if channel == 'n' then
-        -- written anew below
+        -- The count is written anew below.
     elseif is_over(value) then
         over[#over + 1] = channel
     else
@@ -63,14 +64,15 @@ for i = 1, #all, 2 do
     end
 end
 local living = (#stay + #move) / 2
--- Full by bad luck while the next bucket is nearly empty: growing the name would not help. (Or: not full any more.)
+-- Do not split if the bucket is not too full any more, or if the bucket to be split is nearly empty: that would not
+-- help.
 if (KEYS[2] == KEYS[3] and living <= threshold) or living < threshold / 8 then
     in_parts('HDEL', KEYS[3], over)
     return 0
 end
 
--- Written anew rather than deleted from: a hash that outgrew the compact encoding returns to it only so, and the count
--- stays the root's first field, where it is found at once.
+-- Write the hash anew: a hash that outgrew the compact encoding returns to it only so. The count stays the root's first
+-- field, where Redis finds it at once.
 local ttl = redis.call('PTTL', KEYS[3])
 redis.call('UNLINK', KEYS[3], KEYS[4])
 redis.call('HSET', KEYS[1], 'n', ARGV[2])
