@@ -1,6 +1,6 @@
 public import OpenSSL
 
-/// A configuration that cannot send. Each names the field and what it should hold; none holds a key or token.
+/// A configuration that cannot send. Each case names the field and the expected value. No case holds a key or token.
 public enum APNsClientError: Error, Sendable, Hashable, CustomStringConvertible {
     case origin(String)
     /// `team_id` or `key_id`.
@@ -8,10 +8,10 @@ public enum APNsClientError: Error, Sendable, Hashable, CustomStringConvertible 
     case key(SigningKeyError)
     case caFile(path: String, problem: String)
     case limit(field: String, rule: String)
-    /// The system refuses another thread or handle: its words.
+    /// The system refused another thread or handle, with this error text.
     case system(String)
 
-    /// The configuration is good, the machine is short of something.
+    /// True if the configuration is good, but the machine lacks something.
     public var isRetriable: Bool {
         if case .system = self { true } else { false }
     }

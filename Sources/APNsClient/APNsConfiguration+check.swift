@@ -2,7 +2,8 @@ internal import Glibc
 internal import OpenSSL
 
 extension APNsConfiguration {
-    /// The key, once everything is in order.
+    /// Checks the configuration.
+    /// - Returns: the signing key
     func check() throws(APNsClientError) -> P256SigningKey {
         guard Self.isOrigin(origin) else { throw .origin(origin) }
         guard Self.isIdentifier(teamID) else { throw .identifier(field: "team_id") }
@@ -20,12 +21,13 @@ extension APNsConfiguration {
         }
     }
 
-    /// Checks all, and gives the source of the provider tokens that the transport's lanes share.
+    /// Checks the configuration.
+    /// - Returns: the source of the provider tokens that the transport's lanes share
     func providerTokens() throws(APNsClientError) -> ProviderTokenSource {
         ProviderTokenSource(keyID: keyID, teamID: teamID, key: try check(), share: share)
     }
 
-    /// `https://host[:port]`: the path belongs to the request, and a user name would go to the server.
+    /// True for `https://host[:port]`. A path belongs to the request, and a user name would go to the server.
     static func isOrigin(_ origin: String) -> Bool {
         guard origin.hasPrefix("https://") else { return false }
         var host = origin.dropFirst("https://".count)
@@ -47,7 +49,7 @@ extension APNsConfiguration {
             }
     }
 
-    /// Letters and digits go into the token's JSON as they are.
+    /// True for letters and digits alone, because they go into the token's JSON without escaping.
     private static func isIdentifier(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.unicodeScalars.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0)) }

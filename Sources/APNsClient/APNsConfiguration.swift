@@ -1,4 +1,4 @@
-/// Where and as whom one app sends.
+/// Where one app sends to, and with which credentials.
 public struct APNsConfiguration: Sendable {
     /// `https://host[:port]`, no path.
     public var origin: String
@@ -6,15 +6,15 @@ public struct APNsConfiguration: Sendable {
     public var keyID: String
     /// PEM of the .p8 file.
     public var keyPEM: [UInt8]
-    /// PEM file of the roots for a server other than Apple's; nil = the system's.
+    /// PEM file of the root certificates for a server other than Apple's; nil: the system's.
     public var caFile: String?
-    /// Threads, each with one connection. One moves about 40,000 requests a second.
+    /// Threads, each with one connection. One thread sends about 40,000 requests a second.
     public var lanes: Int
-    /// Upper bound of requests in flight on one connection, whatever the server allows.
+    /// The most requests in flight on one connection, whatever the server allows.
     public var maximumStreams: Int
-    /// From handing one request over to having its answer; also of making a connection.
+    /// The time for one request, from handing it over to its answer; also the time for making a connection.
     public var requestTimeout: Duration
-    /// Through which processes agree on one provider token; nil: this one signs for itself.
+    /// Lets processes agree on one provider token. Nil: this process signs its own.
     public var share: (any ProviderTokenShare)?
 
     public init(

@@ -1,14 +1,15 @@
 internal import Curl
 
-/// Whether an APNs endpoint can be reached: name, port, certificate, HTTP/2. Sends no provider token and no push.
+/// Checks whether an APNs endpoint can be reached: name, port, certificate, HTTP/2. It sends no provider token and no
+/// push.
 public enum APNsProbe {
     public enum Finding: Sendable, CustomStringConvertible {
-        /// The server answers in HTTP/2 (with an error, as it should: nothing was asked of it).
+        /// The server answers in HTTP/2. The status is an error as expected, because the check asks for nothing.
         case reachable(status: Int, after: Duration)
         case unresolvable(String)
         case refused(String)
         case timeout(String)
-        /// The certificate is not trusted or is another host's, or the handshake failed.
+        /// The certificate is not trusted or belongs to another host, or the handshake failed.
         case untrusted(String)
         case notHTTP2(String)
         case other(String)
@@ -28,7 +29,10 @@ public enum APNsProbe {
         }
     }
 
-    /// `origin`: `https://host[:port]`; `caFile`: PEM roots, nil = the system's.
+    /// Checks one endpoint.
+    /// - Parameters:
+    ///   - origin: `https://host[:port]`
+    ///   - caFile: PEM file of the root certificates; nil: the system's
     public static func check(
         origin: String, caFile: String? = nil, timeout: Duration = .seconds(10)
     ) async -> Finding {

@@ -8,20 +8,21 @@ struct SocketAddress: Sendable {
     let bytes: [UInt8]
 }
 
-/// One look-up of a host's addresses. A numeric address is there at once; a name is looked up on a thread of its own,
-/// because getaddrinfo blocks for as long as the resolver likes. Given up by letting go of it: the thread then ends by
-/// itself.
+/// One look-up of a host's addresses. A numeric address is available at once. A name is looked up on a thread of its
+/// own, because getaddrinfo blocks for as long as the resolver likes. To give up a look-up, release it: its thread ends
+/// by itself.
 final class AddressLookup: Sendable {
     enum Outcome: Sendable {
         /// In the order in which the system wants them tried; never empty.
         case found([SocketAddress])
-        /// The resolver's words.
+        /// The resolver's error text.
         case failed(String)
     }
 
     private let outcome = Mutex<Outcome?>(nil)
 
-    /// `wake` is called on the other thread once `result` is there.
+    /// Begins the look-up.
+    /// - Parameter wake: called on the look-up's thread once `result` is set
     init(host: String, port: UInt16, wake: @escaping @Sendable () -> Void) {
         if case .found(let addresses) = Self.resolve(host, port, AI_NUMERICHOST) {
             outcome.withLock { $0 = .found(addresses) }
@@ -35,7 +36,7 @@ final class AddressLookup: Sendable {
         if !hasStarted { outcome.withLock { $0 = .failed("no thread for looking up the name") } }
     }
 
-    /// Nil as long as the look-up goes on.
+    /// Nil while the look-up goes on.
     var result: Outcome? { outcome.withLock { $0 } }
 
     private static func resolve(_ host: String, _ port: UInt16, _ flags: Int32) -> Outcome {
@@ -46,7 +47,7 @@ final class AddressLookup: Sendable {
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(host, String(port), &hints, &list)
         guard code == 0, let list else { return .failed(String(cString: gai_strerror(code))) }
-        // The addresses are copied: nothing points into the list after this.
+        // The addresses are copied, so nothing points into the list after this.
         defer { freeaddrinfo(list) }
         var addresses: [SocketAddress] = []
         for entry in sequence(first: list, next: { $0.pointee.ai_next }) {

@@ -1,10 +1,11 @@
 internal import APNsWire
 internal import LiveActivity
 
-/// The body of an answer other than 200: `{"reason":"Unregistered","timestamp":1719244800000}`. Read tolerantly: what is
-/// missing or is not JSON leaves its field empty, and the status decides.
+/// The body of an answer other than 200: `{"reason":"Unregistered","timestamp":1719244800000}`. Reading is tolerant: a
+/// field that is missing or malformed stays empty, and the status decides.
 struct AnswerBody: Hashable {
-    /// Empty when there is none. Printable ASCII, at most `maximumReason` bytes: it ends in ledgers and logs.
+    /// The reason; empty when there is none. Printable ASCII, at most `maximumReason` bytes, because ledgers and logs
+    /// show it.
     var reason = ""
     /// Epoch milliseconds.
     var timestamp: Int64?
@@ -27,7 +28,7 @@ struct AnswerBody: Hashable {
         }
     }
 
-    /// Just enough JSON for one flat object; nested values are stepped over.
+    /// Reads just enough JSON for one flat object, and skips nested values.
     private struct Scanner {
         var rest: Slice<UnsafeRawBufferPointer>
 
@@ -40,7 +41,7 @@ struct AnswerBody: Hashable {
             return true
         }
 
-        /// The bytes between the quotes, escapes as written.
+        /// The bytes between the quotes; escapes stay as written.
         mutating func string() -> Slice<UnsafeRawBufferPointer>? {
             guard take(UInt8(ascii: "\"")) else { return nil }
             var index = rest.startIndex
@@ -60,7 +61,7 @@ struct AnswerBody: Hashable {
             return number
         }
 
-        /// False at the end or in garbage.
+        /// False at the end of the text, or if it is malformed.
         mutating func skipValue() -> Bool {
             var depth = 0
             while true {
@@ -86,7 +87,10 @@ struct AnswerBody: Hashable {
 }
 
 extension Rejection {
-    /// `body`: what APNs wrote; `retryAfter`: the header's value.
+    /// Reads APNs's answer.
+    /// - Parameters:
+    ///   - body: the parsed body of the answer
+    ///   - retryAfter: the value of the `Retry-After` header
     init(status: Int, body: AnswerBody, retryAfter: (some Collection<UInt8>)?) {
         self.init(
             status: status, reason: RejectionReason(wire: body.reason, status: status),

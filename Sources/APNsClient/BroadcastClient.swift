@@ -1,14 +1,16 @@
 public import Logging
 
-/// Both of APNs's services for one app's broadcast channels, under one provider token.
+/// APNs's two services for one app's broadcast channels, with one provider token for both.
 public struct BroadcastClient: Sendable {
     public let sender: BroadcastSender
     public let channels: ChannelManager
 
-    /// Two requests to the management, one after the other, must fit into the lease that channels are made under.
+    /// Two management requests, one after the other, must fit into the lease under which a worker makes channels.
     static let longestManagementRequest: Duration = .seconds(15)
 
-    /// `configuration` is the push service's; `manageOrigin` the management's, with the same roots.
+    /// - Parameters:
+    ///   - configuration: that of the push service
+    ///   - manageOrigin: the origin of the management service, which has the same root certificates
     public init(
         configuration: APNsConfiguration, manageOrigin: String, bundleID: String, logger: Logger
     ) throws(APNsClientError) {

@@ -4,8 +4,8 @@ public import LiveActivity
 internal import OpenSSL
 internal import StrictJSON
 
-/// Makes, reads, lists and deletes one app's broadcast channels at Apple's management service. Each call is a connection
-/// of its own: they are few, and some live for hours between two.
+/// Makes, reads, lists and deletes one app's broadcast channels at Apple's management service. Each call uses a
+/// connection of its own, because calls are few and may be hours apart.
 public struct ChannelManager: Sendable {
     private let origin: String
     private let caFile: String?
@@ -13,7 +13,7 @@ public struct ChannelManager: Sendable {
     private let bundleID: String
     private let tokens: ProviderTokenSource
 
-    /// `configuration.origin` is the management's, not the push service's.
+    /// - Parameter configuration: `origin` is that of the management service, not of the push service
     public init(configuration: APNsConfiguration, bundleID: String) throws(APNsClientError) {
         self.init(
             configuration, bundleID: bundleID,
@@ -28,8 +28,9 @@ public struct ChannelManager: Sendable {
         self.tokens = tokens
     }
 
-    /// A new channel, which counts toward the app's 10,000. After `.unanswered` with `mayHaveHappened` there may be one
-    /// that nobody knows: `list` shows it.
+    /// Makes a broadcast channel, which counts towards the app's limit of 10,000.
+    /// - Throws: if this is `.unanswered` with `mayHaveHappened`, a channel with an unknown id may exist; `list` shows
+    ///   it
     public func create(_ storage: BroadcastStorage) async throws(ChannelError) -> BroadcastChannelID {
         let response = try await send(.create(storage))
         guard let text = response.header("apns-channel-id"), let id = try? BroadcastChannelID(text) else {

@@ -2,8 +2,8 @@ internal import APNsWire
 internal import NGHTTP2
 internal import OpenSSL
 
-/// The making of one connection, step by step and without blocking: look-up, TCP to one address after the other, TLS with
-/// ALPN. Made and used on the lane's thread.
+/// Makes one connection, step by step and without blocking: look-up, TCP to one address after the other, then TLS with
+/// ALPN. It is made and used on the lane's thread.
 final class ConnectionAttempt {
     enum Step {
         case waiting
@@ -22,11 +22,11 @@ final class ConnectionAttempt {
     private let poll: EventPoll
     private let timeout: Int64
     private var phase: Phase
-    /// Those that have not been tried.
+    /// Addresses that have not been tried.
     private var addresses: [SocketAddress] = []
-    /// Why the address before did not do.
+    /// Why the last address failed.
     private var failure = "no address"
-    /// Monotonic milliseconds: of the whole attempt, and of the present address where others are left.
+    /// Monotonic milliseconds: the end of the whole attempt, and of the present address if others are left.
     private let deadline: Int64
     private var addressDeadline: Int64
 
@@ -41,7 +41,7 @@ final class ConnectionAttempt {
 
     deinit { leaveSocket() }
 
-    /// When `advance` is due though nothing is ready.
+    /// When `advance` is due although nothing is ready.
     var nextDeadline: Int64 { min(deadline, addressDeadline) }
 
     /// The descriptor to poll, once there is one.
@@ -53,8 +53,8 @@ final class ConnectionAttempt {
         }
     }
 
-    /// Goes as far as it can. After `.ready` and `.failed` there is nothing more to do; a ready wire's descriptor stays
-    /// in the poll, for reading.
+    /// Advances as far as possible. After `.ready` and `.failed` the attempt is over. The descriptor of a ready wire
+    /// stays in the poll, for reading.
     func advance(now: Int64) -> Step {
         while true {
             if now >= deadline { return fail(.timeout, "no connection within \(timeout) ms") }
@@ -76,7 +76,7 @@ final class ConnectionAttempt {
         }
     }
 
-    /// Nil: the phase has changed.
+    /// - Returns: nil if the phase has changed
     private func goOn(_ socket: TCPSocket, _ now: Int64) -> Step? {
         do {
             guard try socket.isConnected() else {
@@ -121,7 +121,7 @@ final class ConnectionAttempt {
         return .ready(wire)
     }
 
-    /// Begins with the next address. Each has an equal share of the time that is left.
+    /// Begins with the next address. Each address has an equal share of the remaining time.
     private func connectNext(_ now: Int64) -> Step? {
         leaveSocket()
         while !addresses.isEmpty {

@@ -2,15 +2,15 @@ public import APNsWire
 public import LiveActivity
 public import Logging
 
-/// Sends through libcurl: `lanes` threads with one HTTP/2 connection each, which share one provider token. Pages go where
-/// streams are free. Connections are made as work needs them and kept for hours.
+/// Sends through libcurl. `lanes` threads have one HTTP/2 connection each and share one provider token. Pages go where
+/// streams are free. Connections are made when work needs them, and kept for hours.
 ///
-/// Certificate and host name are always checked, redirects never followed, and no proxy is used: environment variables
-/// cannot send the provider token anywhere else.
+/// Certificate and host name are always checked. Redirects are never followed and no proxy is used, so environment
+/// variables cannot send the provider token anywhere else.
 public final class CurlTransport: PushTransport {
     private let lanes: LanePool
 
-    /// Throws when the configuration cannot send: a key that is none, a CA file without a certificate, …
+    /// - Throws: if the configuration cannot send, for example with an unusable key or a CA file without a certificate
     public init(configuration: APNsConfiguration, logger: Logger) throws(APNsClientError) {
         let settings = try LaneSettings(configuration, logger)
         lanes = try LanePool(configuration.lanes) { seat in { Lane(settings, seat).run() } }

@@ -1,6 +1,6 @@
 internal import LiveActivity
 
-/// `/3/device/<hex>` in one buffer, written anew for each request.
+/// The path `/3/device/<hex>` in one buffer that each request overwrites.
 final class DevicePath {
     private static let prefix: StaticString = "/3/device/"
     private let buffer: UnsafeMutablePointer<UInt8>
@@ -21,14 +21,15 @@ final class DevicePath {
         try buffer.withMemoryRebound(to: CChar.self, capacity: count + 1) { (text) throws(Failure) in try body(text) }
     }
 
-    /// The same as bytes, without the NUL.
+    /// Lends the same path as bytes, without the NUL.
     func withBytes<Value, Failure: Error>(
         _ page: TokenPage, _ index: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         try body(UnsafeBufferPointer(start: buffer, count: write(page, index)))
     }
 
-    /// How many bytes it has.
+    /// Writes the path of one entry.
+    /// - Returns: its number of bytes
     private func write(_ page: TokenPage, _ index: Int) -> Int {
         let range = page.entries[index].tokenRange
         precondition(range.count <= PushToken.maximumBytes)
@@ -36,7 +37,7 @@ final class DevicePath {
         let digits = buffer + start
         page.bytes.withUnsafeBufferPointer { bytes in
             let token = UnsafeBufferPointer(rebasing: bytes[range])
-            // No branch in it, so that the compiler can do many digits at once.
+            // There is no branch in the loop, so that the compiler can convert many digits at once.
             for position in 0..<token.count {
                 let byte = token[position]
                 digits[2 &* position] = Self.digit(byte >> 4)

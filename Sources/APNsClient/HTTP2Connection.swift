@@ -5,20 +5,20 @@ internal import OpenSSL
 
 typealias HTTP2Request = LaneRequest<RequestTemplate>
 
-/// One connection of an `HTTP2Lane`: TLS, HTTP/2 and what its streams carry. Belongs to the lane's thread.
+/// One connection of an `HTTP2Lane`: TLS, HTTP/2 and the requests of its streams. It belongs to the lane's thread.
 final class HTTP2Connection {
-    /// Bytes read at once, and how often before requests have their turn.
+    /// Bytes for one read, and reads before requests have their turn.
     private static let readBytes = 16 << 10
     private static let readsPerTurn = 64
-    /// Most bytes of a TLS record.
+    /// The most bytes of a TLS record.
     private static let record = 16 << 10
 
     let session: ClientSession
     private let wire: TLSWire
     private let poll: EventPoll
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: HTTP2Connection.readBytes, alignment: 16)
-    /// By slot; nil when the slot is free. Memory of its own: an array's would be checked for exclusive access with each
-    /// request and answer.
+    /// Requests by slot; nil when the slot is free. It is memory of its own, because an array would check for exclusive
+    /// access with each request and answer.
     private let requests: UnsafeMutableBufferPointer<HTTP2Request?>
     /// Milliseconds that a request may take.
     private let timeout: Int64
@@ -26,25 +26,25 @@ final class HTTP2Connection {
     private(set) var allowance: StreamAllowance
     private(set) var pacing = Pacing()
     var liveness: Liveness
-    /// Answers it has brought, and when the last one came.
+    /// How many answers have come, and when the last one came.
     private(set) var answers = 0
     private(set) var lastAnswer: Int64
     /// Milliseconds that a request takes, smoothed over some eight answers.
     private(set) var pace: Int64 = 0
     /// Monotonic milliseconds of the last request.
     var lastUse: Int64
-    /// No request is later before this; nil when none is in flight.
+    /// No request in flight has an earlier deadline than this; nil when none is in flight.
     private(set) var nextDeadline: Int64?
-    /// Something may be read without waiting for the socket.
+    /// There may be bytes to read without waiting for the socket.
     var isReadable = true
-    /// Since when the socket takes nothing of what waits to be written; nil while it does.
+    /// Since when the socket accepts none of the waiting output; nil while it does.
     private(set) var blockedSince: Int64?
-    /// The log has a line on its closed window.
+    /// The log already has a line about the closed window of this connection.
     var hasToldOfWindow = false
-    /// What is written waits for more, to leave in few large segments.
+    /// The socket holds output back, so that it leaves in few large segments.
     private var isCorked = false
 
-    /// The wire's descriptor is in `poll`, for reading.
+    /// - Parameter wire: its descriptor is already in `poll`, for reading
     init(_ wire: TLSWire, _ poll: EventPoll, maximumStreams: Int, timeout: Int64, now: Int64) throws(NGHTTP2Error) {
         session = try ClientSession(capacity: maximumStreams)
         self.wire = wire
@@ -67,13 +67,14 @@ final class HTTP2Connection {
 
     var descriptor: Int32 { wire.socket.descriptor }
     var inFlight: Int { session.inFlight }
-    /// Requests that may be begun now.
+    /// How many requests may begin now.
     var room: Int { max(0, places - session.inFlight) }
-    /// Requests that may be in flight.
+    /// How many requests may be in flight.
     var places: Int { allowance.size(serverLimit: session.serverLimit) }
     var isBlocked: Bool { blockedSince != nil }
 
-    /// `begun`: requests of this turn, which pacing does not know of yet.
+    /// The capacity of this connection, as `PageBoard` needs it.
+    /// - Parameter begun: requests of this turn, which pacing does not know yet
     func standing(begun: Int, now: Int64) -> PageBoard.Standing {
         let (places, inFlight) = (places, session.inFlight)
         let room = max(0, places - inFlight)
@@ -93,21 +94,26 @@ final class HTTP2Connection {
         pace = answers == 1 ? took : (7 * pace + took) / 8
     }
 
-    /// A stream was refused; false: the connection is of no use.
+    /// Notes that the server refused a stream.
+    /// - Returns: false if the connection is of no use
     func refused() -> Bool { allowance.refused(serverLimit: session.serverLimit) }
 
     // MARK: Requests
 
-    /// Before requests are handed over. A connection that has rested begins with one.
+    /// Begins a turn, before requests are handed over.
+    /// - Parameter isRested: the connection was idle for long, so it begins with one request
     func beginTurn(now: Int64, isRested: Bool) {
         if isRested { allowance.rested() }
         pacing.turn(now: now, places: places, pace: pace)
     }
 
-    /// So many were handed over in this turn.
+    /// Ends a turn.
+    /// - Parameter count: how many requests were handed over in it
     func endTurn(_ count: Int) { pacing.began(count) }
 
-    /// False when it takes none now. An error ends the connection.
+    /// Hands over a request.
+    /// - Returns: false when the connection accepts none now
+    /// - Throws: an error that ends the connection
     func hand(_ request: HTTP2Request, _ path: DevicePath, now: Int64) throws(NGHTTP2Error) -> Bool {
         if session.inFlight == 0 { liveness.began(now: now) }
         guard let slot = try submit(request, path, now) else { return false }
@@ -123,27 +129,28 @@ final class HTTP2Connection {
                 try session.submit(request.job.form, path: bytes, now: now)
             }
         case .broadcast(let broadcast):
-            // A copy of some bytes, once a request: broadcasts are few.
+            // Copying these bytes for each request is cheap, because broadcasts are few.
             try Array(broadcast.path.utf8).withUnsafeBufferPointer { (bytes) throws(NGHTTP2Error) in
                 try session.submit(request.job.form, path: bytes, now: now)
             }
         }
     }
 
-    /// The request of a stream that has ended: it is in flight no longer. Its slot is freed by the session's `release`.
+    /// The request of a stream that has ended. It is not in flight any more. The session's `release` frees its slot.
     func takeRequest(_ slot: Int) -> HTTP2Request? { requests[slot].take() }
 
-    /// Ends what has taken too long.
+    /// Ends requests that have taken too long.
     func endLate(now: Int64) throws(NGHTTP2Error) {
         guard let deadline = nextDeadline, now >= deadline else { return }
         nextDeadline = try session.endLate(startedBy: now - timeout).map { $0 + timeout }
-        // Resets wait behind what the socket does not take.
+        // Late requests stay in flight until the socket accepts their resets, so look again soon.
         if nextDeadline == nil, session.inFlight > 0 { nextDeadline = now + max(1, timeout / 4) }
     }
 
     // MARK: Bytes
 
-    /// Reads what has come. True when there may be more at once.
+    /// Reads the bytes that have come.
+    /// - Returns: true when there may be more to read at once
     func read(now: Int64) throws(ConnectionEnd) -> Bool {
         for _ in 0..<Self.readsPerTurn {
             switch try ended({ () throws(TLSError) in try wire.connection.read(into: buffer) }) {
@@ -158,13 +165,14 @@ final class HTTP2Connection {
         return true
     }
 
-    /// Writes what waits, as far as the socket takes it. Throws too when both sides have said their last word.
+    /// Writes the waiting output, as far as the socket accepts it.
+    /// - Throws: also when both sides have finished the session
     func flush(now: Int64) throws(ConnectionEnd) {
         try writeOutput(now: now)
         if session.isFinished { throw ConnectionEnd(words: "both sides are done") }
     }
 
-    /// What was held back to leave with more leaves now: at the end of each wake-up.
+    /// Lets output leave that was held back. The lane calls this at the end of each wake-up.
     func uncork() {
         guard isCorked else { return }
         isCorked = false
@@ -191,22 +199,22 @@ final class HTTP2Connection {
                     }
                 }
             }
-            // What found no room in the output before.
+            // Encode requests that found no room in the output before.
             try ended { () throws(NGHTTP2Error) in try session.encode() }
         }
         if isBlocked != (blockedSince != nil) { poll.change(descriptor, isBlocked ? [.read, .write] : .read) }
-        // A server that takes little at a time is slow, not silent.
+        // A server that accepts a little at a time is slow, not silent.
         blockedSince = !isBlocked ? nil : hasWritten ? now : blockedSince ?? now
     }
 
-    /// Says GOAWAY and close_notify, if the socket takes them now.
+    /// Sends GOAWAY and close_notify, if the socket accepts them now.
     func leave(now: Int64) {
         do {
             try session.leave()
             try writeOutput(now: now)
             wire.connection.close()
         } catch {
-            // It is as gone as it would be.
+            // The connection ends anyway.
         }
     }
 
@@ -221,7 +229,7 @@ final class HTTP2Connection {
     }
 }
 
-/// The connection is over; what is in flight is lost with it.
+/// The connection is over, and its requests in flight are lost.
 struct ConnectionEnd: Error {
     let words: String
 }

@@ -4,17 +4,18 @@ internal import Logging
 internal import NGHTTP2
 internal import OpenSSL
 
-/// One thread with one connection and all its streams, on an epoll of its own. What waits lies on the desk (`PageDesk`).
-/// Each wake-up reads all that has come, tells the desk what became of it, fills the places that are free and writes the
-/// new requests together. Made and run inside the lane's thread; nothing of it leaves it.
+/// One thread with one connection and all its streams, on an epoll of its own. `PageDesk` has the requests that wait.
+/// At each wake-up the lane reads all bytes that have come and reports the outcomes to `PageDesk`. Then it fills the
+/// free streams and writes the new requests together. The lane is made and runs inside its thread, and no part of it
+/// leaves that thread.
 ///
-/// Connections: `attempt` makes one, `active` takes requests. When that goes silent or is told to go away it moves to
-/// `retired`, keeps what is in flight until answer or deadline, and is dropped; when it breaks, what is in flight ends
-/// with it. The next request makes a new one.
+/// Connections: `attempt` makes one, and `active` takes requests. If `active` goes silent or is told to go away, it
+/// moves to `retired`. It keeps its requests there until their answers or deadlines, and is then dropped. If a
+/// connection breaks, its requests in flight end with it. The next request makes a new connection.
 final class HTTP2Lane {
-    /// A connection idle for longer begins again with one request: it may have died without a word.
+    /// A connection that was idle for longer begins again with one request, because it may have died without notice.
     static let restMilliseconds: Int64 = 60_000
-    /// A connection that lets nothing begin for this long, with nothing in flight and requests waiting, is replaced.
+    /// A connection is replaced if it lets no request begin for this long, while requests wait and none is in flight.
     static let fullMilliseconds: Int64 = 2_000
     private static let longestSleep: Int64 = 60_000
 
@@ -25,17 +26,17 @@ final class HTTP2Lane {
     private let origin: Origin
     private let timeout: Int64
     private let path = DevicePath()
-    /// A look-up that outlived its attempt: the next one waits for it too.
+    /// A look-up that outlived its attempt. The next attempt uses it too.
     private var lookup: AddressLookup?
     private var attempt: ConnectionAttempt?
     private var active: HTTP2Connection?
     private var retired: [HTTP2Connection] = []
     private var delay = ReconnectDelay()
-    /// Since when requests wait for a connection with nothing in flight.
+    /// Since when requests wait for a connection that has nothing in flight.
     private var fullSince: Int64?
     private var now: Int64 = 0
 
-    /// `poll` watches the seat's descriptor.
+    /// - Parameter poll: already watches the seat's descriptor
     init(_ settings: LaneSettings, _ seat: LaneSeat, _ poll: EventPoll) {
         self.settings = settings
         self.seat = seat
@@ -51,7 +52,7 @@ final class HTTP2Lane {
         }
     }
 
-    /// Blocks until the board is closing and nothing is in flight.
+    /// Blocks until the transport is closing and nothing is in flight.
     func run() {
         while true {
             now = monotonicMilliseconds()
@@ -68,7 +69,7 @@ final class HTTP2Lane {
         seat.end()
     }
 
-    /// True when there is more to read at once.
+    /// - Returns: true when there is more to read at once
     private func work() -> Bool {
         var hasMore = false
         for connection in retired { hasMore = read(connection) || hasMore }
@@ -88,7 +89,7 @@ final class HTTP2Lane {
 
     // MARK: Answers in
 
-    /// True when there is more to read at once.
+    /// - Returns: true when there is more to read at once
     private func read(_ connection: HTTP2Connection) -> Bool {
         do throws(ConnectionEnd) {
             if connection.isReadable {
@@ -103,7 +104,7 @@ final class HTTP2Lane {
         }
     }
 
-    /// What has ended goes to the desk.
+    /// Reports the ended streams to `PageDesk`.
     private func drain(_ connection: HTTP2Connection) {
         while let ended = connection.session.nextEnded() {
             defer { connection.session.release(ended.slot) }
@@ -114,7 +115,7 @@ final class HTTP2Lane {
             case .unconnected(let cause), .unknown(let cause):
                 if ended.end == .late, connection.session.hasUnsentBody(ended.slot) { tellOfWindow(connection) }
                 desk.unanswered(request, cause, mayHaveBeenDelivered: true)
-                // One silent stream among others that are answered is no fault of the connection.
+                // Retire the connection only if it is silent: one late answer among others is not its fault.
                 if ended.end == .late, now - connection.lastAnswer >= timeout / 2 { leaveSilent(connection) }
             }
         }
@@ -141,7 +142,8 @@ final class HTTP2Lane {
         if desk.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
     }
 
-    /// Once for each connection: its requests end with a timeout that says nothing of the cause.
+    /// Logs a closed window once for each connection, because its requests end with a timeout that does not show the
+    /// cause.
     private func tellOfWindow(_ connection: HTTP2Connection) {
         guard !connection.hasToldOfWindow else { return }
         connection.hasToldOfWindow = true
@@ -157,7 +159,7 @@ final class HTTP2Lane {
         desk.unprocessed(request)
     }
 
-    /// Deadlines and PINGs.
+    /// Ends late requests and sends PINGs.
     private func keepAlive(_ connection: HTTP2Connection) throws(ConnectionEnd) {
         do throws(NGHTTP2Error) {
             try connection.endLate(now: now)
@@ -177,8 +179,8 @@ final class HTTP2Lane {
 
     // MARK: Requests out
 
-    /// Hands over as much as the connection allows. True when its output is full: more can be handed over once that is
-    /// written.
+    /// Hands over as many requests as the connection allows.
+    /// - Returns: true when the connection's output is full; more can be handed over once that is written
     private func fill() -> Bool {
         guard !desk.isClosing, !desk.isEmpty else {
             fullSince = nil
@@ -231,7 +233,7 @@ final class HTTP2Lane {
         }
     }
 
-    /// A server that allows no stream at all is left for another connection.
+    /// Replaces a connection whose server allows no stream at all.
     private func replaceFullConnection() {
         guard let active, active.inFlight == 0, active.room <= 0 else {
             fullSince = nil
@@ -258,7 +260,7 @@ final class HTTP2Lane {
     private func advanceAttempt() {
         guard let attempt else { return }
         let step = attempt.advance(now: now)
-        // Names are looked up anew for each connection.
+        // Each connection looks the name up again.
         if lookup?.result != nil { lookup = nil }
         switch step {
         case .waiting: return
@@ -275,7 +277,7 @@ final class HTTP2Lane {
         }
     }
 
-    /// No connection can be made.
+    /// Handles an attempt that made no connection.
     private func failed(_ cause: NoAnswer.Cause, _ words: String) {
         attempt = nil
         settings.logger.warning(
@@ -285,7 +287,7 @@ final class HTTP2Lane {
         desk.connectionFailed(cause)
     }
 
-    /// No more requests for this connection. It is dropped when its last one has ended.
+    /// Gives this connection no more requests. It is dropped when its last one has ended.
     private func retire(_ connection: HTTP2Connection, _ why: String) {
         guard connection === active else { return }
         active = nil
@@ -293,14 +295,14 @@ final class HTTP2Lane {
         replaced(connection, why)
     }
 
-    /// Nothing comes any more. A server that has never answered is no server.
+    /// Retires a silent connection. If its server has never answered, the lane counts it as unreachable.
     private func leaveSilent(_ connection: HTTP2Connection) {
         guard connection === active else { return }
         retire(connection, "silent")
         if connection.answers == 0 { desk.connectionFailed(.timeout) }
     }
 
-    /// The connection has ended: what is in flight is lost, or was never sent.
+    /// Drops a connection that has ended. Its requests in flight are lost or were never sent.
     private func lose(_ connection: HTTP2Connection, _ why: String) {
         let wasActive = connection === active
         if wasActive { active = nil }
@@ -327,7 +329,7 @@ final class HTTP2Lane {
 
     // MARK: Sleep
 
-    /// Until a socket is ready, something is posted, or `milliseconds` have passed.
+    /// Sleeps until a socket is ready, another thread signals the lane, or `milliseconds` have passed.
     private func sleep(_ milliseconds: Int64) {
         poll.wait(milliseconds: Int32(clamping: milliseconds)) { descriptor in
             if let active, active.descriptor == descriptor { active.isReadable = true }
@@ -342,12 +344,12 @@ final class HTTP2Lane {
         if let attempt {
             due = min(due, attempt.nextDeadline)
         } else if active == nil {
-            // Asleep without a connection, it waits to be allowed one, or for work to make one for.
+            // Without a connection the lane sleeps until it may make one, or until there is work for one.
             if now < delay.notBefore { due = min(due, delay.notBefore) }
         } else if !desk.isEmpty {
             due = min(due, now + Self.fullMilliseconds / 4)
         }
-        // The board relies on it: it has told nobody else of what this lane comes for later.
+        // `PageBoard` relies on this timer: it wakes no other lane for requests that this one will take later.
         if standing.held > 0, let active { due = min(due, active.pacing.next) }
         return max(0, due - now)
     }

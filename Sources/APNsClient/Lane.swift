@@ -4,7 +4,7 @@ internal import Glibc
 internal import LiveActivity
 internal import Logging
 
-/// What a page's transfers share, made for one provider token.
+/// Headers and body that a page's transfers share, made for one provider token.
 struct CurlForm {
     let headers: HeaderList
     let body: SharedBody
@@ -12,18 +12,20 @@ struct CurlForm {
 
 typealias CurlRequest = LaneRequest<CurlForm>
 
-/// One thread with one connection and all its transfers. What waits lies on the desk (`PageDesk`); its next request is
-/// handed to the connection when the window allows. Made and run inside the lane's thread; nothing of it leaves it.
+/// One thread with one connection and all its transfers. `PageDesk` has the requests that wait. The lane hands the next
+/// one to the connection when the window allows. The lane is made and runs inside its thread, and no part of it leaves
+/// that thread.
 ///
-/// Connections: `active` takes requests. When it goes silent, breaks or is told to go away it moves to `retired`, keeps
-/// what is in flight until answer or deadline, and is dropped; the next request makes a new one.
+/// Connections: `active` takes requests. If it goes silent, breaks or is told to go away, it moves to `retired`. It
+/// keeps its requests there until their answers or deadlines, and is then dropped. The next request makes a new
+/// connection.
 final class Lane {
-    /// A connection idle for longer begins again with one request: it may have died without a word.
+    /// A connection that was idle for longer begins again with one request, because it may have died without notice.
     static let restMilliseconds: Int64 = 60_000
-    /// A full connection that starts nothing for this long, with requests waiting, is replaced: it may have been told to
-    /// go away, which libcurl does not tell.
+    /// A full connection is replaced if it starts no request for this long while requests wait. The server may have
+    /// told it to go away, which libcurl does not report.
     static let fullMilliseconds: Int64 = 2_000
-    /// Passes over the connections per wake-up, so that news is looked at under any load.
+    /// How often one wake-up goes over the connections. The limit lets the lane notice news under any load.
     static let passes = 4
 
     private let settings: LaneSettings
@@ -48,7 +50,7 @@ final class Lane {
         }
     }
 
-    /// Blocks until the board is closing and nothing is in flight.
+    /// Blocks until the transport is closing and nothing is in flight.
     func run() {
         while true {
             now = monotonicMilliseconds()
@@ -64,7 +66,7 @@ final class Lane {
 
     // MARK: Requests out, answers in
 
-    /// True when there is more to hand over at once: no sleep before the next call.
+    /// - Returns: true when more can be handed over at once, so the lane must not sleep before the next call
     private func work() -> Bool {
         if let active, now - active.lastUse > Self.restMilliseconds, active.connection.inFlight == 0 {
             active.window.rested()
@@ -77,7 +79,7 @@ final class Lane {
                 active.window.uses(streams: active.connection.running)
             }
             for connection in retired { connection.connection.perform() }
-            // What has ended makes room.
+            // Ended transfers make room for new ones.
             var ended = false
             if let active { ended = drain(active) }
             for connection in retired { ended = drain(connection) || ended }
@@ -89,7 +91,7 @@ final class Lane {
         return hasMore && now >= delay.notBefore
     }
 
-    /// Hands over as much as the window allows.
+    /// Hands over as many requests as the window allows.
     private func fill() {
         guard !desk.isClosing, !desk.isEmpty else { return }
         replaceFullConnection()
@@ -120,7 +122,7 @@ final class Lane {
                 try connection.hand(request, path: path)
             }
         case .broadcast(let broadcast):
-            // Some bytes with a NUL, once a request: broadcasts are few.
+            // Copying these bytes with a NUL for each request is cheap, because broadcasts are few.
             let path = Array(broadcast.path.utf8CString)
             try connection.hand(request, path: path)
         }
@@ -147,7 +149,8 @@ final class Lane {
         retire(active)
     }
 
-    /// Reads the transfers that have ended; whether there were any.
+    /// Reads the transfers that have ended.
+    /// - Returns: whether there were any
     private func drain(_ connection: LaneConnection) -> Bool {
         var any = false
         while let (transfer, result) = connection.connection.nextFinished() {
@@ -162,10 +165,10 @@ final class Lane {
                 unconnected(request, cause, result, transfer, connection)
                 continue
             case .unknown(let cause):
-                // Told last: what its sender posts then is not given up with what waits now.
+                // Report this last: the sender may post a page at once, and `leaveSilent` must not fail that page too.
                 defer { desk.unanswered(request, cause, mayHaveBeenDelivered: true) }
                 if cause == .timeout {
-                    // One silent stream among others that are answered is no fault of the connection.
+                    // Retire the connection only if it is silent: one late answer among others is not its fault.
                     guard connection.isSilent(now: now) else { continue }
                     leaveSilent(connection)
                 }
@@ -194,13 +197,13 @@ final class Lane {
 
     private func noteRefusal(_ result: TransferResult, _ connection: LaneConnection) {
         guard let streams = result.streamsAtRefusal, !result.wasDeclaredUnprocessed else { return }
-        // With nothing in use the connection is not full, but gone.
+        // With no stream in use the connection is not full, but gone.
         guard streams > 0 else { return retire(connection) }
         connection.window.refused(streams: connection.connection.running)
         if connection.fullSince == nil { connection.fullSince = now }
     }
 
-    /// The connection could not be made.
+    /// Handles a request whose connection could not be made.
     private func unconnected(
         _ request: CurlRequest, _ cause: NoAnswer.Cause, _ result: TransferResult, _ transfer: PreparedTransfer,
         _ connection: LaneConnection
@@ -211,11 +214,11 @@ final class Lane {
             metadata: ["origin": "\(settings.origin)", "cause": "\(cause.rawValue)", "error": "\(words)"])
         retire(connection)
         desk.connectionFailed(cause)
-        // Told last: what its sender posts then is not given up with what waited.
+        // Report this last: the sender may post a page at once, and `connectionFailed` must not fail that page too.
         desk.unanswered(request, cause, mayHaveBeenDelivered: result.status != 0)
     }
 
-    /// No more requests for this connection. It is dropped when its last one has ended.
+    /// Gives this connection no more requests. It is dropped when its last one has ended.
     private func retire(_ connection: LaneConnection) {
         guard connection === active else { return }
         active = nil
@@ -227,7 +230,7 @@ final class Lane {
         if connection.answers == 0, delay.isHopeless { desk.connectionFailed(.connectionFailed) }
     }
 
-    /// Nothing comes any more. A server that has never answered is no server.
+    /// Retires a silent connection. If its server has never answered, the lane counts it as unreachable.
     private func leaveSilent(_ connection: LaneConnection) {
         guard connection === active else { return }
         retire(connection)
@@ -236,16 +239,16 @@ final class Lane {
 
     // MARK: Sleep
 
-    /// Until a socket is ready, the board calls, or a timer is due.
+    /// Sleeps until a socket is ready, another thread signals the lane, or a timer is due.
     private func sleep() {
         var milliseconds: Int64 = 60_000
         if active == nil, now < delay.notBefore {
             milliseconds = delay.notBefore - now
         } else if desk.hasOwn || active?.fullSince != nil {
-            // Waiting for a full connection to be given up.
+            // The lane waits here for a full connection to be replaced.
             milliseconds = Self.fullMilliseconds / 4
         }
-        // libcurl's timers of the retired are not part of the active one's poll.
+        // libcurl's timers of retired connections are not part of the active connection's poll.
         if !retired.isEmpty { milliseconds = min(milliseconds, 20) }
         var others = [seat.descriptor]
         guard let polling = active ?? retired.first else {

@@ -1,13 +1,13 @@
 internal import APNsWire
 internal import Curl
 
-/// A connection of a lane with its window and what its transfers carry. Belongs to the lane's thread.
+/// A connection of a lane with its window and the requests of its transfers. It belongs to the lane's thread.
 final class LaneConnection {
     let connection: MultiplexedConnection
     var window: StreamWindow
-    /// By slot of the transfer; nil when the transfer is idle.
+    /// Requests by the transfer's slot; nil when the transfer is idle.
     private var requests: [CurlRequest?] = []
-    /// Answers it has brought.
+    /// How many answers have come.
     private(set) var answers = 0
     /// Monotonic milliseconds of the last answer; nil before the first.
     private var lastAnswer: Int64?
@@ -15,7 +15,7 @@ final class LaneConnection {
     private(set) var pace: Int64 = 0
     /// Monotonic milliseconds of the last request or answer.
     var lastUse: Int64 = 0
-    /// Since when it takes no request beyond those it has; nil while it takes them.
+    /// Since when the connection accepts no further request; nil while it does.
     var fullSince: Int64?
 
     init(_ endpoint: Endpoint, maximumStreams: Int) throws(CurlError) {
@@ -24,7 +24,7 @@ final class LaneConnection {
     }
 
     var isEstablished: Bool { connection.startedRequests > 0 }
-    /// Requests that it takes now. Until the connection stands, one request makes it.
+    /// How many requests it accepts now: one until it is established, because that request makes the connection.
     var room: Int { max(0, window.size - connection.inFlight) }
     var hasRoom: Bool { window.allows(inFlight: connection.inFlight) }
 
@@ -37,8 +37,8 @@ final class LaneConnection {
         pace = answers == 1 ? took : (7 * pace + took) / 8
     }
 
-    /// Whether a request that got no answer says that the connection is dead: nothing has come on it for the second half
-    /// of the request's time.
+    /// Whether a request without an answer means that the connection is dead. It does if no answer has come for the
+    /// second half of the request's time.
     func isSilent(now: Int64) -> Bool {
         let half = Int64(connection.endpoint.requestTimeoutMilliseconds / 2)
         return lastAnswer.map { now - $0 >= half } ?? true

@@ -4,14 +4,16 @@ internal import LiveActivity
 internal import OpenSSL
 internal import Synchronization
 
-/// The lanes of one transport, each a thread, around one board of pages. Lanes end by themselves, once what is in flight
-/// has ended, when the pool is let go of.
+/// The lanes of one transport, each a thread, and the page queue that they share (`PageBoard`). When the pool is
+/// released, each lane ends once its requests in flight have ended.
 final class LanePool: Sendable {
     private let board: PageBoard
     /// Tokens that wait or are in flight.
     private let tokens = Atomic(0)
 
-    /// `name` of the threads; `body` makes what one runs until the board is closing.
+    /// - Parameters:
+    ///   - name: how the threads' names begin
+    ///   - body: makes the function that a lane's thread runs until the transport is closing
     init(
         _ count: Int, name: String = "apns-lane", _ body: (LaneSeat) throws(APNsClientError) -> @Sendable () -> Void
     ) throws(APNsClientError) {
@@ -47,7 +49,7 @@ final class LanePool: Sendable {
         return outcome
     }
 
-    /// Returns when what was in flight has ended.
+    /// Returns when the requests in flight have ended.
     func close() async {
         board.beginClosing()
         await board.waitForEnd()

@@ -1,12 +1,12 @@
 internal import APNsWire
 
-/// What a page's requests share.
+/// Headers and payload that a page's requests share.
 enum LanePush: Sendable, Hashable {
     case devices(PreparedPush)
-    /// One request, whose page has one entry without a meaning.
+    /// One request. Its page has one entry without a meaning.
     case broadcast(PreparedBroadcast)
 
-    /// Without `authorization`.
+    /// Header fields without `authorization`.
     var fields: [(name: String, value: String)] {
         switch self {
         case .devices(let push): push.headers.fields

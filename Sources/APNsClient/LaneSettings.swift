@@ -1,19 +1,19 @@
 internal import Logging
 internal import OpenSSL
 
-/// What the lanes of one transport share.
+/// Settings that the lanes of one transport share.
 struct LaneSettings: Sendable {
     /// `https://host[:port]`
     var origin: String
-    /// PEM of the roots; nil = the system's.
+    /// PEM file of the root certificates; nil: the system's.
     var caFile: String?
-    /// Milliseconds for one request, and for the making of a connection.
+    /// Milliseconds for one request, and for making a connection.
     var requestTimeout: Int64
     var maximumStreams: Int
     var tokens: ProviderTokenSource
     var logger: Logger
 
-    /// Throws when the configuration cannot send: a key that is none, a CA file without a certificate, …
+    /// - Throws: if the configuration cannot send, for example with an unusable key or a CA file without a certificate
     init(_ configuration: APNsConfiguration, _ logger: Logger) throws(APNsClientError) {
         origin = configuration.origin
         caFile = configuration.caFile
