@@ -2,30 +2,33 @@ internal import CHiredis
 internal import Glibc
 internal import OpenSSL
 
-/// The way of the bytes: a socket that hiredis has connected, and TLS on it where the URL asks for it. Owner of both; made, used
-/// and freed on the connection's thread.
+/// A socket that hiredis has connected, with TLS on it if the URL asks for it.
 ///
-/// hiredis connects and parses. Reading and writing are done here: its own write raises SIGPIPE on a closed connection
-/// and copies a pipeline once more, and its own read takes 16 KiB at a time. OpenSSL writes without MSG_NOSIGNAL, but the
-/// thread has blocked SIGPIPE like every signal, so that a closed connection is an error code here too.
+/// It owns the socket and TLS. It is made, used and freed on the connection's thread.
+///
+/// hiredis connects and parses, but this class reads and writes. hiredis's own write raises SIGPIPE on a closed
+/// connection and copies a pipeline once more, and its read takes only 16 KiB at a time.
+///
+/// OpenSSL writes without MSG_NOSIGNAL. But the thread has blocked SIGPIPE like every signal, so a closed connection is
+/// an error code here too.
 final class RedisWire {
     private let context: UnsafeMutablePointer<redisContext>
     private let address: RedisAddress
     private var tls: TLSConnection?
-    /// Under TLS reading may have to wait until something can be written, and the other way round.
+    /// Under TLS a read may have to wait until the socket is writable, and a write until it is readable.
     private var readWants = Int16(POLLIN)
     private var writeWants = Int16(POLLOUT)
-    /// OpenSSL holds something that was taken from the socket, and was not found to be only a part of a record.
+    /// OpenSSL holds bytes from the socket that may be a whole record.
     private(set) var hasBuffered = false
-    /// The server has said something.
+    /// The server has sent something.
     private var hasHeard = false
-    /// The server has hung up, without TLS.
+    /// The server has closed the connection, without TLS.
     private var hasEnded = false
-    /// Not a word more through TLS, not even close_notify.
+    /// TLS must send nothing more, not even close_notify.
     private var hasFailed = false
     private var files = RedisTLSFiles()
 
-    /// Blocks up to `timeout`, apart from the system's name resolution.
+    /// Connects. Blocks for at most `timeout`, without the time of the system's name resolution.
     init(_ address: RedisAddress, timeout: Duration) throws(LinkFailure) {
         let made =
             switch address {
@@ -47,7 +50,7 @@ final class RedisWire {
         self.address = address
     }
 
-    /// TLS first: it points to the socket.
+    /// Frees TLS first, because it points to the socket.
     deinit {
         if !hasFailed { tls?.close() }
         tls = nil
@@ -55,10 +58,10 @@ final class RedisWire {
     }
 
     var descriptor: Int32 { context.pointee.fd }
-    /// The 3 of TLS 1.3; 0 without TLS.
+    /// The minor version of TLS: 3 for TLS 1.3, 0 without TLS.
     var tlsMinorVersion: Int { tls?.minorVersion ?? 0 }
 
-    /// A server on TCP that hung up, without TLS, before it said anything: as those do that wait for TLS.
+    /// Whether a TCP server closed a connection without TLS before it sent anything. Servers that expect TLS do so.
     var hasEndedSilently: Bool { if case .tcp = address { hasEnded && !hasHeard } else { false } }
 
     func events(forWriting: Bool) -> Int16 { forWriting ? readWants | writeWants : readWants }
@@ -66,7 +69,7 @@ final class RedisWire {
     /// Whether `read` may find something.
     func isReadable(after events: Int16) -> Bool { hasBuffered || events & ~(Int16(POLLOUT) & ~readWants) != 0 }
 
-    /// Writes what the socket takes now; nil when it takes nothing.
+    /// Writes as much as the socket takes now. Nil if it takes nothing.
     func write(_ bytes: UnsafeRawBufferPointer) throws(LinkFailure) -> Int? {
         guard let tls else {
             return try transfer { send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
@@ -82,7 +85,7 @@ final class RedisWire {
         return nil
     }
 
-    /// Reads what has arrived, a record at most under TLS; nil when nothing was there.
+    /// Reads what has arrived, with TLS at most one record. Nil if nothing was there.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(LinkFailure) -> Int? {
         guard let tls else { return try readPlain(into: buffer) }
         switch try told({ () throws(TLSError) in try tls.read(into: buffer) }) {
@@ -91,7 +94,7 @@ final class RedisWire {
             hasBuffered = tls.hasBuffered
             hasHeard = true
             return count
-        // What OpenSSL holds now is the beginning of a record: the rest will show on the socket.
+        // OpenSSL now holds only the beginning of a record. The socket becomes readable when the rest arrives.
         case .wantsRead: readWants = Int16(POLLIN)
         case .wantsWrite: readWants = Int16(POLLOUT)
         }
@@ -105,7 +108,7 @@ final class RedisWire {
             hasEnded = true
             throw .broken("the server closed the connection")
         }
-        // An alert is the first and last that a TLS server says to RESP, if it says anything.
+        // The only bytes that a TLS server may send to RESP are an alert.
         if !hasHeard, count > 1, buffer[0] == 0x15, buffer[1] == 0x03 {
             throw .insecure("the server speaks TLS on this port", remedy: "write rediss:// in redis.url")
         }
@@ -134,13 +137,13 @@ final class RedisWire {
         }
     }
 
-    /// Puts TLS on the socket: blocks for at most `timeout`, and ends at once when the mailbox closes.
+    /// Starts TLS on the socket. Blocks for at most `timeout`, and ends at once when the mailbox closes.
     func encrypt(
         _ files: RedisTLSFiles, within timeout: Duration, _ mailbox: Mailbox
     ) throws(LinkFailure) {
         guard case .tcp(let host, _) = address else { preconditionFailure("TLS is for TCP") }
         self.files = files
-        // Until the handshake is complete there is nothing to say good-bye to.
+        // Before the handshake is complete, close_notify must not be sent.
         hasFailed = true
         let deadline = ContinuousClock().now + timeout
         let server = TLSServer(
