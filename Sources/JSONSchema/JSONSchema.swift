@@ -1,24 +1,26 @@
 public import StrictJSON
 
-/// A JSON Schema, as far as the types of Swift's Codable need one: it tells whether a JSON value has the shape that an app
-/// decodes, and if not, where not.
+/// A JSON Schema, as far as the types of Swift's Codable need one. It checks that a JSON value has the shape that an
+/// app decodes, and tells where it has not.
 ///
-/// The subset, with the meaning of draft 2020-12: `type`, `properties`, `required`, `additionalProperties`, `items`,
-/// `minItems`, `maxItems`, `enum`, `const`, `minimum`, `maximum`, `exclusiveMinimum`, `exclusiveMaximum`, `minLength`,
-/// `maxLength`, `anyOf`, `oneOf`, `allOf`, `$ref` to `#`, `#/$defs/…` or `#/definitions/…`, and OpenAPI's `nullable`.
-/// Annotations and `format` are read and mean nothing. Any other keyword is refused when the schema is read: a check that
-/// is written down and not made would be worse than none.
+/// The supported keywords have the meaning of draft 2020-12: `type`, `properties`, `required`,
+/// `additionalProperties`, `items`, `minItems`, `maxItems`, `enum`, `const`, `minimum`, `maximum`,
+/// `exclusiveMinimum`, `exclusiveMaximum`, `minLength`, `maxLength`, `anyOf`, `oneOf`, `allOf`, `$ref` to `#`,
+/// `#/$defs/…` or `#/definitions/…`, and OpenAPI's `nullable`.
+///
+/// Annotations and `format` are read but have no effect. Any other keyword is refused, because a check that is written
+/// but never made would be worse than none.
 public struct JSONSchema: Sendable {
     let nodes: [SchemaNode]
 
-    /// Throws for the first keyword that is unknown, unsupported or malformed, with its path in the document.
+    /// Reads a schema. Throws for the first keyword that is unknown, unsupported or malformed, with its path.
     public init(_ schema: JSONValue) throws(JSONError) {
         var compiler = SchemaCompiler()
         try compiler.compile(root: schema)
         nodes = compiler.nodes
     }
 
-    /// The first place where `value` differs from the schema, nil if it does nowhere.
+    /// The first place where `value` differs from the schema. Nil if it matches.
     public func firstOffence(in value: JSONValue) -> JSONError? {
         var check = SchemaCheck(nodes: nodes)
         do throws(JSONError) {
@@ -30,9 +32,9 @@ public struct JSONSchema: Sendable {
     }
 }
 
-/// One schema object. Others are named by their index.
+/// One schema object. It refers to others by their index.
 struct SchemaNode: Sendable {
-    /// JSON Schema's types; `integer` is a number without fraction.
+    /// The types of JSON Schema. `integer` is a number without a fraction.
     enum TypeName: String, Sendable, CaseIterable {
         case object, array, string, number, integer, boolean, null
     }
@@ -42,16 +44,16 @@ struct SchemaNode: Sendable {
         case schema(Int)
     }
 
-    /// False: nothing matches (the schema `false`).
+    /// False for the schema `false`, which no value matches.
     var matchesSomething = true
-    /// Nil: any.
+    /// Nil allows any type.
     var types: [TypeName]?
     var properties: [(key: String, schema: Int)] = []
     var required: [String] = []
     var additional = Additional.allowed
     var items: Int?
     var itemCount: ClosedRange<Int>?
-    /// Unicode code points.
+    /// The length of a string in Unicode code points.
     var length: ClosedRange<Int>?
     var values: [JSONValue]?
     var minimum: Double?
@@ -63,6 +65,6 @@ struct SchemaNode: Sendable {
     var allOf: [Int] = []
     var reference: Int?
 
-    /// Schemas that look at the same value as this one.
+    /// The schemas that check the same value as this one.
     var inPlace: [Int] { anyOf + oneOf + allOf + (reference.map { [$0] } ?? []) }
 }

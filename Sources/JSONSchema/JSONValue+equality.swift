@@ -1,7 +1,7 @@
 import StrictJSON
 
 extension JSONValue {
-    /// The number as a double, nil if it is none or too large for one.
+    /// The number as a double. Nil if this is no number or is too large for a double.
     var double: Double? {
         guard kind == .number, let number = Double(String(decoding: raw, as: UTF8.self)), number.isFinite else {
             return nil
@@ -9,11 +9,12 @@ extension JSONValue {
         return number
     }
 
-    /// Equality as JSON Schema has it: numbers by value (whole ones exactly), objects without order. An object with a key
-    /// twice equals nothing.
-    /// - Parameter steps: each pair of values that is compared takes one; without any left nothing is equal.
+    /// Equality as JSON Schema defines it: numbers by value (whole ones exactly), objects without regard to order. An
+    /// object that repeats a key equals nothing.
+    /// - Parameter other: the value to compare with.
+    /// - Parameter steps: each pair of compared values takes one. When no step is left, nothing is equal.
     func means(_ other: JSONValue, within steps: inout Int) -> Bool {
-        // Long values take a step for each 64 bytes more.
+        // Long values take one more step for each 64 bytes.
         steps -= 1 + (raw.count + other.raw.count) / 64
         guard steps > 0, kind == other.kind else { return false }
         switch kind {
@@ -33,7 +34,7 @@ extension JSONValue {
             guard let one = try? object(), let two = try? other.object(), one.members.count == two.members.count else {
                 return false
             }
-            // Each key is looked for among the other's.
+            // Each key is searched for among the other object's keys.
             steps -= one.members.count * one.members.count / 64
             guard steps > 0 else { return false }
             for (key, value) in one.members {

@@ -1,10 +1,12 @@
 import StrictJSON
 
-/// One walk through a value and its schema; throws at the first place where they differ.
+/// Compares one value with its schema, and throws at the first place where they differ.
 struct SchemaCheck {
     let nodes: [SchemaNode]
-    /// Alternatives inside alternatives multiply: a schema that needs more steps than any card's state is not followed on.
-    /// A comparison of two values is a step as well, because the lists of `enum` may be long.
+    /// The work that is left. Nested alternatives multiply, so the check gives up on a schema that needs more steps
+    /// than any card's state.
+    ///
+    /// A comparison of two values is a step too, because the lists of `enum` may be long.
     private var steps = 20_000
     private var isExhausted: Bool { steps <= 0 }
 
@@ -53,7 +55,7 @@ struct SchemaCheck {
     private mutating func object(_ value: JSONValue, _ node: SchemaNode) throws(JSONError) {
         let object = try value.object()
         for key in node.required where object[key] == nil { throw object.missing(key) }
-        // Each member is looked for among the properties.
+        // Each member is searched for among the properties.
         steps -= object.members.count * (node.properties.count + node.required.count) / 64
         for (key, member) in object.members {
             if let property = node.properties.first(where: { $0.key.utf8.elementsEqual(key.utf8) }) {
@@ -94,11 +96,12 @@ struct SchemaCheck {
         if let bound = node.exclusiveMaximum, number >= bound { throw value.error("must be below \(bound.short)") }
     }
 
-    /// Reports the offence of the alternative that came furthest: mostly the one that was meant.
+    /// Tries alternatives. If none matches, it reports the error of the alternative that got furthest, which is
+    /// mostly the intended one.
     private mutating func alternatives(_ value: JSONValue, _ schemas: [Int], most: Int) throws(JSONError) {
         var matches = 0
         var deepest: JSONError?
-        // "or null" is no alternative worth naming.
+        // "or null" is not an alternative that helps the reader.
         let named = schemas.count { nodes[$0].types.map { $0 != [.null] } ?? true }
         for schema in schemas {
             do throws(JSONError) {
@@ -158,6 +161,6 @@ extension ClosedRange<Int> {
 }
 
 extension Double {
-    /// `5`, not `5.0`.
+    /// Writes `5` instead of `5.0`.
     fileprivate var short: String { Int64(exactly: self).map(String.init) ?? "\(self)" }
 }

@@ -1,7 +1,7 @@
 import StrictJSON
 
-/// Reads schema objects into nodes; node 0 is the root. Definitions are entered before anything is read, so that they can
-/// name each other and themselves.
+/// Reads schema objects into nodes. Node 0 is the root. Definitions get their nodes before anything is read, so that
+/// they can refer to each other and to themselves.
 struct SchemaCompiler {
     private(set) var nodes: [SchemaNode] = []
     private var definitions: [String: Int] = [:]
@@ -171,7 +171,7 @@ struct SchemaCompiler {
     private func target(_ value: JSONValue) throws(JSONError) -> Int {
         let text = try value.string()
         if text == "#" { return 0 }
-        // RFC 6901: ~1 is a slash, ~0 a tilde.
+        // RFC 6901 writes a slash as ~1 and a tilde as ~0.
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map {
             $0.replacing("~1", with: "/").replacing("~0", with: "~")
         }
@@ -181,7 +181,8 @@ struct SchemaCompiler {
         throw value.error("must be # or a definition of this schema, #/$defs/… or #/definitions/…\(nearest)")
     }
 
-    /// A schema that leads back to itself without going into the value would be checked for ever.
+    /// Refuses a schema that refers back to itself without going deeper into the value, because the
+    /// check would never end.
     private func refuseEndlessReferences(_ root: JSONValue) throws(JSONError) {
         enum Mark { case open, done }
         var marks: [Int: Mark] = [:]

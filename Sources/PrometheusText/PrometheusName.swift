@@ -1,11 +1,11 @@
-/// Names, labels and numbers as the text format wants them.
+/// Writes names, labels and numbers for the text format.
 enum PrometheusName {
     static func name(_ label: String, suffix: String = "") -> String {
         let name = sanitized(label)
         return name.hasSuffix(suffix) ? name : name + suffix
     }
 
-    /// `a="x",b="y"`, ordered by label name so that equal sets are equal strings.
+    /// Writes `a="x",b="y"`, in the order of label names, so that equal sets of labels give equal strings.
     static func labels(_ dimensions: [(String, String)]) -> String {
         dimensions.sorted { $0.0 < $1.0 }
             .map { "\(sanitized($0.0))=\"\(escaped($0.1))\"" }
@@ -14,7 +14,7 @@ enum PrometheusName {
 
     static func braces(_ labels: String) -> String { labels.isEmpty ? "" : "{\(labels)}" }
 
-    /// Whole numbers without a fraction, others in the shortest form that reads back.
+    /// Writes whole numbers without a fraction, and others in the shortest form that reads back to the same value.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

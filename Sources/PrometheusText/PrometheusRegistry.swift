@@ -1,18 +1,20 @@
 public import CoreMetrics
 import Synchronization
 
-/// A swift-metrics back end that renders the Prometheus text format (version 0.0.4). Given to `MetricsSystem.bootstrap`
-/// once, by the program; instruments of libraries and of our own then meet here. One process holds a few hundred series:
-/// labels are route patterns, app keys and reasons, never names or tokens.
+/// A swift-metrics backend that renders the Prometheus text format (version 0.0.4).
 ///
-/// Labels (`http.requests`) become names (`http_requests`) by replacing what Prometheus does not allow. Counters get
-/// `_total`, timers become histograms in seconds (`_seconds`), aggregating recorders histograms, the rest gauges.
+/// The program gives it to `MetricsSystem.bootstrap` once. Then it holds the metrics of libraries and our own. One
+/// process has a few hundred series, because labels are route patterns, app keys and reasons, never names or tokens.
+///
+/// A label (`http.requests`) becomes a name (`http_requests`): characters that Prometheus does not allow are replaced.
+/// Counters get the suffix `_total`. Timers become histograms in seconds (`_seconds`), and aggregating recorders become
+/// histograms. All others become gauges.
 public final class PrometheusRegistry: MetricsFactory {
-    /// Upper bounds in seconds: from a Redis round trip to the longest request.
+    /// Upper bounds in seconds, from a Redis round trip to the longest request.
     public static let secondsBuckets: [Double] = [
         0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
     ]
-    /// For recorders: counts and sizes.
+    /// Upper bounds for recorders, which hold counts and sizes.
     public static let countBuckets: [Double] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000]
 
     private let families = Mutex<[String: PrometheusFamily]>([:])
@@ -42,19 +44,19 @@ public final class PrometheusRegistry: MetricsFactory {
         histogram(PrometheusName.name(label, suffix: "_seconds"), Self.secondsBuckets, dimensions)
     }
 
-    // Series live as long as the process: a counter that vanished would look like a restart.
+    // Series live as long as the process, because a counter that disappears would look like a restart.
     public func destroyCounter(_ handler: any CounterHandler) {}
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
     public func destroyMeter(_ handler: any MeterHandler) {}
     public func destroyRecorder(_ handler: any RecorderHandler) {}
     public func destroyTimer(_ handler: any TimerHandler) {}
 
-    /// A counter that others count: it stands where they say.
+    /// Sets a counter that is counted elsewhere, such as in Redis.
     public func set(counter label: String, dimensions: [(String, String)], to value: Int) {
         scalar(PrometheusName.name(label, suffix: "_total"), .counter, dimensions).set(Double(value))
     }
 
-    /// All series, by name and labels in order.
+    /// Renders all series, ordered by name and labels.
     public func text() -> String {
         let families = families.withLock { $0 }
         var out = ""

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// One number that goes up (counter) or is set (gauge). Sums are doubles: exact up to 2^53.
+/// One number that is increased (counter) or set (gauge). It is a double, so sums are exact up to 2^53.
 final class PrometheusScalar: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
     private let state = Mutex<Double>(0)
 
@@ -17,14 +17,14 @@ final class PrometheusScalar: CounterHandler, FloatingPointCounterHandler, Meter
     func reset() { set(0.0) }
 }
 
-/// Observations counted in fixed buckets, with their sum.
+/// Counts observations in fixed buckets and sums them.
 final class PrometheusHistogram: RecorderHandler, TimerHandler {
     private struct State {
         var counts: [Int]
         var sum = 0.0
     }
 
-    /// Upper bounds, ascending; one bucket more than bounds holds the rest.
+    /// Upper bounds, ascending. One further bucket holds the larger values.
     private let bounds: [Double]
     private let state: Mutex<State>
 

@@ -1,4 +1,4 @@
-/// What is said about one served app: under `apps:` in the file, or, for a single app, in the environment.
+/// A field of one served app. It is set under `apps:` in the file or, for a single app, in the environment.
 public enum AppField: String, Sendable, Hashable, CaseIterable {
     case key
     case secret
@@ -19,7 +19,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     case expiryUpdate = "defaults.expiry_update"
     case expiryEnd = "defaults.expiry_end"
 
-    /// The path inside an entry of `apps:`.
+    /// The path of the field inside an entry of `apps:`.
     public var path: String { rawValue }
 
     public var environmentName: String {
@@ -53,7 +53,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The rule a value must keep, nil if it does.
+    /// The rule that the value breaks. Nil if it breaks none.
     func violation(_ value: String) -> String? {
         let bytes = value.utf8
         let isWord = bytes.allSatisfy { ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7A || $0 >= 0x30 && $0 <= 0x39 }

@@ -1,7 +1,9 @@
 public import LiveActivity
 
-/// One served app. Only the key is always there: a gateway needs the secrets, a worker the APNs credentials, and each
-/// asks for what it needs with `required`, which says how to set what is missing. Printing one shows no secret.
+/// The settings of one served app.
+///
+/// Only the key is always set. A gateway needs the secrets, and a worker needs the APNs credentials. Each reads its
+/// fields with `required`, whose error says how to set a missing one. Printing an app shows no secret.
 public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     public let key: AppKey
     /// `apps[0]`, or empty for the app of the environment.
@@ -18,29 +20,30 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
                 + (place.isEmpty ? "" : " (without 'apps:' in the file it would be \(field.environmentName))"))
     }
 
-    /// Shorter secrets are taken, with a warning: they can be guessed.
+    /// A shorter secret is accepted with a warning, because it can be guessed.
     public static let safeSecretBytes = 16
 
-    /// The secrets that are shorter than that.
+    /// The secrets that are shorter than `safeSecretBytes`.
     public var shortSecrets: [AppField] {
         [.secret, .masterSecret].filter { values[$0].map { $0.utf8.count < Self.safeSecretBytes } ?? false }
     }
 
     private static let sandboxOrigin = "https://api.sandbox.push.apple.com"
 
-    /// Where pushes go: `https://host[:port]`.
+    /// The origin to which pushes go: `https://host[:port]`.
     public var apnsOrigin: String {
         if let url = values[.url] { return url }
         return values[.environment] == "sandbox" ? Self.sandboxOrigin : "https://api.push.apple.com"
     }
 
-    /// Where tokens are tried that `apnsOrigin` does not know; nil when the app is for one environment.
+    /// The origin for tokens that `apnsOrigin` does not know. Nil if the app uses one environment only.
     public var otherOrigin: String? {
         values[.environment] == "both" ? values[.sandboxURL] ?? Self.sandboxOrigin : nil
     }
 
-    /// Where broadcast channels are managed: `https://host:port`. Nil with a server other than Apple's and no management beside
-    /// it: Apple's is not meant then.
+    /// The origin that manages broadcast channels: `https://host:port`.
+    ///
+    /// Nil if `apns.url` is set without `apns.manage_url`, because Apple's host would be the wrong one then.
     public var manageOrigin: String? {
         if let url = values[.manageURL] { return url }
         guard values[.url] == nil else { return nil }
@@ -56,6 +59,6 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
         return "app(\(fields.joined(separator: " ")))"
     }
 
-    /// `dump` and debuggers see what `description` shows.
+    /// Makes `dump` and debuggers show the same as `description`.
     public var customMirror: Mirror { Mirror(self, children: ["fields": description]) }
 }

@@ -1,6 +1,6 @@
 import LiveActivity
 
-/// The served apps: those under `apps:` in the file, or the one of the environment.
+/// Reads the served apps: those under `apps:` in the file, or the one of the environment.
 struct AppsReader {
     let input: SettingsInput
     let file: SettingsFile?
@@ -38,7 +38,8 @@ struct AppsReader {
         return apps
     }
 
-    /// Whoever has the app has its secret: as the publishers' password it would let everybody publish.
+    /// Refuses equal secrets. Everyone who has the app has its secret, and could publish if it were the
+    /// publishers' secret too.
     private func secretProblem(
         _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
     ) -> SettingsError? {
@@ -75,7 +76,8 @@ struct AppsReader {
         return AppSettings(key: key, place: place, values: values)
     }
 
-    /// A server of one's own for one environment and Apple's for the other would send the one's tokens to the other.
+    /// Refuses one's own server for one environment with Apple's for the other, because tokens of one
+    /// would go to the other.
     private func sandboxProblem(
         _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
     ) -> SettingsError? {

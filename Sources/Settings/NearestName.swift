@@ -1,11 +1,11 @@
-/// The known name that was probably meant, if any is near enough to be worth saying: at most a third of it is wrong.
+/// The known name that the user probably meant. Nil if it takes more than two edits and changes more than a third.
 func nearestName(to name: String, among known: [String]) -> String? {
     let distances = known.map { (name: $0, distance: editDistance(Array(name.utf8), Array($0.utf8))) }
     guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
     return best.distance <= max(2, best.name.utf8.count / 3) ? best.name : nil
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn one into the other.
+/// How many insertions, deletions, substitutions and swaps of neighbours turn one text into the other.
 func editDistance(_ from: [UInt8], _ into: [UInt8]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...into.count)

@@ -1,13 +1,15 @@
-/// One setting. The table below is the only place that knows its names: the file's key is `path`, the environment's and
-/// the command line's are derived from it, and the checks, `--help` and the warnings read the same rows.
+/// One setting.
+///
+/// Only the table below knows the settings. The key in the file is `path`, and the names in the environment and on the
+/// command line are derived from it. Checks, `--help` and warnings read the same rows.
 public struct SettingKey: Sendable, Hashable {
-    /// What a value must look like. Texts are parsed and ranges checked when the settings are loaded.
+    /// The form of a value. Texts are parsed and ranges are checked when the settings are loaded.
     public enum Form: Sendable, Hashable {
         case text
         case whole(ClosedRange<Int>)
         /// Bytes, with or without a suffix: `65536`, `64K`, `1M`.
         case size(ClosedRange<Int>)
-        /// Seconds, or with a unit: `10`, `10s`, `500ms`, `2m`.
+        /// Seconds, or a number with a unit: `10`, `10s`, `500ms`, `2m`.
         case seconds(ClosedRange<Double>)
         case choice([String])
         /// A fraction, such as 0.5.
@@ -17,7 +19,7 @@ public struct SettingKey: Sendable, Hashable {
     /// `section.key_in_snake_case`.
     public let path: String
     public let form: Form
-    /// As it would be written in the file; nil = unset.
+    /// The default, as written in the file. Nil means unset.
     public let fallback: String?
     public let summary: String
 
@@ -33,7 +35,7 @@ public struct SettingKey: Sendable, Hashable {
         "LAMPLIGHTER_" + path.uppercased().map { $0 == "." ? "_" : String($0) }.joined()
     }
 
-    /// `a.b_c` is `--a-b-c`; without the dashes.
+    /// `a.b_c` is `--a-b-c`. The name here has no dashes before it.
     public var flagName: String { path.map { $0 == "." || $0 == "_" ? "-" : String($0) }.joined() }
 }
 
@@ -185,7 +187,7 @@ extension SettingKey {
         "least severe message that is logged")
     public static let logFormat = SettingKey("log.format", .choice(["text", "json"]), "text", "text or JSON lines")
 
-    /// Every setting of a deployment, in the order of the file.
+    /// All settings of a deployment, in the order of the file.
     public static let all: [SettingKey] = [
         redisURL, redisCAFile, redisCertFile, redisKeyFile, redisConnections, redisPrefix, redisWaitReplicas,
         redisWaitTimeout,

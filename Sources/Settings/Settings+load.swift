@@ -2,7 +2,7 @@ import LiveActivity
 import Redis
 
 extension Settings {
-    /// All problems at once, or the settings with their warnings.
+    /// Loads and checks the settings. Throws one error with all problems.
     public static func load(_ input: SettingsInput) throws(SettingsError) -> Settings {
         let file = try input.file.map { (file) throws(SettingsError) in
             try SettingsFile(text: file.text, path: file.path)
@@ -59,14 +59,14 @@ extension Settings {
         do {
             return try RedisURL(text)
         } catch {
-            // The text may hold a password: only the parser's own words are shown.
+            // The text may hold a password, so only the parser's own message is shown.
             reader.problems.append(
                 .malformed(reader.origin(.redisURL), reason: "\(SettingKey.redisURL.path): \(error.description)"))
             return nil
         }
     }
 
-    /// Files that nobody would look at are an error: whoever named them believes the connection to be encrypted.
+    /// TLS files without a TLS URL are an error, because the operator would believe that the connection is encrypted.
     private static func redisTLS(_ reader: inout SettingsReader, _ url: RedisURL?) -> RedisTLSFiles {
         let files = RedisTLSFiles(
             roots: reader.path(.redisCAFile), certificate: reader.path(.redisCertFile), key: reader.path(.redisKeyFile))
@@ -91,7 +91,7 @@ extension Settings {
         return files
     }
 
-    /// Host and port as in a URL.
+    /// Host and port in the form of a URL.
     public static func authority(_ host: String, _ port: Int) -> String {
         (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
     }
@@ -117,7 +117,7 @@ extension Settings {
             maximumQueueTotal: reader.whole(.gatewayMaxQueueTotal))
     }
 
-    /// Without the slash at its end; nil if it is no address of HTTP.
+    /// Removes slashes at the end. Nil if the text is not an HTTP address.
     private static func address(_ text: String) -> String? {
         guard text.hasPrefix("http://") || text.hasPrefix("https://"), !text.contains(" ") else { return nil }
         var address = text
@@ -140,7 +140,7 @@ extension Settings {
             port: reader.text(.workerPort) == nil ? nil : reader.whole(.workerPort))
     }
 
-    /// Flags show in the list of processes.
+    /// Warns of a password in a flag, because the list of processes shows flags.
     private static func shownPassword(_ reader: SettingsReader, _ url: RedisURL) -> [String] {
         guard case .flag(let name) = reader.origin(.redisURL), url.holdsPassword else { return [] }
         return [

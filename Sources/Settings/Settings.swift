@@ -1,27 +1,28 @@
 import LiveActivity
 public import Redis
 
-/// Everything a process of this deployment is told, checked. Made by `Settings.load`.
+/// All checked settings of a process. `Settings.load` makes them.
 public struct Settings: Sendable {
     public struct Gateway: Sendable, Hashable {
         public var host: String
         public var port: Int
-        /// Where commands find it: `http://host:port`, no slash at the end.
+        /// The address at which commands find the gateway: `http://host:port`, without a slash at its end.
         public var url: String
-        /// Where devices find it, no slash at the end; nil: nobody is told.
+        /// The address at which devices find the gateway, without a slash at its end. If nil, devices are not told.
         public var publicURL: String?
-        /// Bytes.
+        /// The most bytes of a request body.
         public var maximumBody: Int
-        /// Requests in work, of publishers, with the app secret (nil: half as many) and from devices (the same).
+        /// The most requests that run at once: those of publishers, those with the app secret, and those of devices.
+        /// Nil means half of the first.
         public var maximumConcurrency: Int
         public var maximumConcurrencyApp: Int?
         public var maximumConcurrencyDevice: Int?
-        /// Bytes, of each of these.
+        /// The most bytes of request bodies in memory, for each of these three.
         public var maximumBodyMemory: Int
         public var maximumConnections: Int
-        /// 0 = any number.
+        /// 0 means no limit.
         public var maximumConnectionsPerAddress: Int
-        /// Entries of one app's queues, and of all apps' together.
+        /// The most entries of one app's queues, and of all apps' queues together.
         public var maximumQueue: Int
         public var maximumQueueTotal: Int
     }
@@ -37,20 +38,20 @@ public struct Settings: Sendable {
         public var page: Int
         public var concurrency: Int
         public var claimAfter: Duration
-        /// Workers that may die or sleep over a task in a row, without progress, before it is given up.
+        /// How many workers in a row may crash or stall at a task without progress before the task is given up.
         public var maxClaims: Int
-        /// Of one token; 0 = until the push expires.
+        /// The most attempts for one token. 0 means no limit until the push expires.
         public var maxAttempts: Int
         public var drainTimeout: Duration
         public var requestTimeout: Duration
-        /// Nil: host name and process id.
+        /// Nil means host name and process id.
         public var name: String?
-        /// Where health and metrics are served, if a port is given.
+        /// The address of health and metrics, used if a port is set.
         public var host: String
         public var port: Int?
     }
 
-    /// When APNs's word on dead tokens is not believed.
+    /// The limits at which the prune guard stops believing APNs about dead tokens.
     public struct Guard: Sendable, Hashable {
         public var share: Double
         public var answers: Int
@@ -58,13 +59,13 @@ public struct Settings: Sendable {
         public var memory: Duration
     }
 
-    /// Updates of a name an hour at priority 10; 0 = any number.
+    /// Updates per name and hour at priority 10. 0 means no limit.
     public struct Budget: Sendable, Hashable {
         public var highPerHour: Int
         public var highPerHourInfrequent: Int
     }
 
-    /// How long pushes without an expiry are tried, by event.
+    /// The time for which pushes without an expiry are tried, by event.
     public struct Lives: Sendable, Hashable {
         public var start: Duration
         public var update: Duration
@@ -81,39 +82,40 @@ public struct Settings: Sendable {
     public var redisTLS: RedisTLSFiles
     public var redisConnections: Int
     public var redisPrefix: String
-    /// Replicas that must have a publish before it counts as accepted, and how long they may take.
+    /// The replicas that must have a publish before it is accepted, and the longest wait for them.
     public var waitReplicas: Int
     public var waitTimeout: Duration
     public var gateway: Gateway
     public var worker: Worker
-    /// Tags that one channel may have.
+    /// The most tags of one channel.
     public var tagsPerChannel: Int
     public var pruneGuard: Guard
     public var budget: Budget
-    /// For apps that have no `defaults.stale_after` of their own; zero: none.
+    /// For apps that do not set `defaults.stale_after`. Zero means no stale date.
     public var staleAfter: Duration
-    /// The same with `defaults.end_after`.
+    /// For apps that do not set `defaults.end_after`. Zero means that cards are not ended automatically.
     public var endAfter: Duration
-    /// The same with `defaults.catch_up`.
+    /// For apps that do not set `defaults.catch_up`.
     public var catchUp: Bool
-    /// The same with `defaults.expiry_start`, `expiry_update` and `expiry_end`.
+    /// For apps that do not set `defaults.expiry_start`, `expiry_update` or `expiry_end`.
     public var lives: Lives
-    /// Least time between two alert-free updates of a name that newer ones may replace; 0 = off.
+    /// The least time between two updates of a name that are without an alert and may be
+    /// superseded. 0 turns pacing off.
     public var pacingMinInterval: Duration
-    /// From a name's end to the deletion of its broadcast channel.
+    /// The time from a name's end to the deletion of its broadcast channel.
     public var broadcastDeleteAfter: Duration
-    /// A start token that was last reported longer ago counts as stale.
+    /// A start token counts as stale if its last report is older than this.
     public var startTokensStaleAfter: Duration
-    /// 0 = never.
+    /// 0 means never.
     public var channelsExpireAfter: Duration
     public var log: Log
     public var apps: [AppSettings]
-    /// What was ignored and why; to be logged once at start.
+    /// Settings that were ignored, and why. A process logs them once at start.
     public var warnings: [String]
-    /// The file that was read, nil if none.
+    /// The file that was read. Nil if there was none.
     public var file: String?
 
-    /// At least one app, or an error that says how to configure one.
+    /// The apps. If there is none, it throws an error that says how to configure one.
     public func requiredApps() throws(SettingsError) -> [AppSettings] {
         if !apps.isEmpty { return apps }
         throw .missing(
@@ -123,12 +125,12 @@ public struct Settings: Sendable {
                 + "\(AppField.masterSecret.environmentName) and \(AppField.bundleID.environmentName)")
     }
 
-    /// How long an app's updates that give no `stale_date` are fresh; nil: for ever.
+    /// How long an app's updates without a `stale_date` are fresh. Nil means for ever.
     public func staleAfter(_ app: AppSettings) -> Duration? {
         time(app[.staleAfter], or: staleAfter)
     }
 
-    /// How long after their start an app's cards are ended; nil: never.
+    /// The age at which an app's cards are ended automatically. Nil means never.
     public func endAfter(_ app: AppSettings) -> Duration? { time(app[.endAfter], or: endAfter) }
 
     private func time(_ own: String?, or common: Duration) -> Duration? {
@@ -137,7 +139,7 @@ public struct Settings: Sendable {
         return time >= .seconds(1) ? time : nil
     }
 
-    /// How long an app's pushes without an expiry are tried.
+    /// The time for which an app's pushes without an expiry are tried.
     public func lives(_ app: AppSettings) -> Lives {
         Lives(
             start: time(app[.expiryStart], or: lives.start) ?? lives.start,
@@ -145,10 +147,10 @@ public struct Settings: Sendable {
             end: time(app[.expiryEnd], or: lives.end) ?? lives.end)
     }
 
-    /// Whether an app's devices get the state published before when they begin to follow, if they do not say.
+    /// Whether a device that begins to follow gets the state published before, if its registration does not say.
     public func catchUp(_ app: AppSettings) -> Bool { app[.catchUp].map { $0 == "true" } ?? catchUp }
 
-    /// The app a command speaks for: the one named, or the only one.
+    /// The app for a command: the named one, or the only one.
     public func app(named key: String?) throws(SettingsError) -> AppSettings {
         let apps = try requiredApps()
         guard let key else {

@@ -1,8 +1,8 @@
-/// Where a value was said.
+/// The source of a value.
 public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
     case flag(String)
     case environment(String)
-    /// Line from 1, if known.
+    /// The line counts from 1 and is nil if unknown.
     case file(String, line: Int?)
     case builtIn
 
@@ -15,7 +15,8 @@ public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// A relative path in the file is relative to the file, so that it means the same from every working directory.
+    /// Resolves a relative path in the file against the file's folder, so that it means the same in
+    /// every working directory.
     func resolved(_ path: String) -> String {
         guard case .file(let file, _) = self, !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else {
             return path
@@ -24,11 +25,11 @@ public enum SettingOrigin: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What is wrong with the configuration: which key, where, and what would be right. Never holds a secret's value.
+/// A problem of the configuration: the key, its source and the expected value. It never holds a secret's value.
 public enum SettingsError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The file that was asked for is not there or cannot be read.
+    /// The file that was named does not exist or cannot be read.
     case unreadable(path: String, reason: String)
-    /// Not YAML, or not the shape of a settings file.
+    /// The text is not YAML, or does not have the shape of a settings file.
     case malformed(SettingOrigin, reason: String)
     case unknownKey(String, SettingOrigin, nearest: String?)
     /// `found` is nil for secrets.
@@ -56,7 +57,7 @@ public enum SettingsError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// One error for none, one or many.
+    /// One error for many. Nil if there is none.
     static func joined(_ errors: [SettingsError]) -> SettingsError? {
         errors.count < 2 ? errors.first : .several(errors)
     }

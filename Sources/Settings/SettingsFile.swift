@@ -1,7 +1,9 @@
 import Yams
 
-/// The YAML file, flattened: `section.key` to the text as written, with its line. Keys are checked against the table here,
-/// so that a misspelt one is an error with the nearest known name and never a silent default.
+/// The YAML file as a flat map from `section.key` to the text as written, with its line.
+///
+/// Keys are checked against the table here. So a misspelt key is an error that names the nearest known one, and
+/// never a silent default.
 struct SettingsFile {
     struct Entry {
         var text: String
@@ -9,7 +11,7 @@ struct SettingsFile {
     }
 
     var values: [String: Entry] = [:]
-    /// Nil when the file has no `apps:`; each app's fields by their path inside the entry.
+    /// Each app's fields by their path inside the entry. Nil if the file has no `apps:`.
     var apps: [[String: Entry]]?
     var problems: [SettingsError] = []
     private let path: String
@@ -56,7 +58,8 @@ struct SettingsFile {
         apps = found
     }
 
-    /// One key with its value: a scalar under a known key, a mapping under a known section, anything else a problem.
+    /// Reads one key with its value: a scalar for a known key, a mapping for a known section.
+    /// Everything else is a problem.
     private mutating func read(
         _ key: String, _ keyNode: Node, _ node: Node, known: [String], also: [String], into found: inout [String: Entry]
     ) {
@@ -85,7 +88,7 @@ struct SettingsFile {
 
     private func origin(_ node: Node) -> SettingOrigin { .file(path, line: node.mark?.line) }
 
-    /// `key:` with nothing after it leaves the setting at its default.
+    /// True for `key:` without a value. The setting keeps its default then.
     private static func isNull(_ node: Node) -> Bool {
         guard case .scalar(let scalar) = node else { return false }
         return scalar.style == .plain && ["", "~", "null"].contains(scalar.string)

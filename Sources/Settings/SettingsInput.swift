@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-/// What the settings are made from, highest first: flags, environment, file, and the table's defaults.
+/// The sources of the settings, the strongest first: flags, environment, file, and the table's defaults.
 public struct SettingsInput: Sendable {
-    /// By `SettingKey.path`.
+    /// Values by `SettingKey.path`.
     public var flags: [String: String]
     public var environment: [String: String]
-    /// Path and text.
+    /// The file's path and its text.
     public var file: (path: String, text: String)?
 
     public static let defaultFile = "config/lamplighter.yaml"
-    /// Names another file than the default one, as `--config` does.
+    /// The variable that names the file, like `--config`.
     public static let fileVariable = "LAMPLIGHTER_CONFIG"
 
     public init(
@@ -20,7 +20,7 @@ public struct SettingsInput: Sendable {
         self.file = file
     }
 
-    /// Reads the file that was asked for, which must exist, or the default one, which may be missing.
+    /// Reads the file. A file that was named must exist, but the default one may be missing.
     public init(flags: [String: String], environment: [String: String], config: String?) throws(SettingsError) {
         self.init(flags: flags, environment: environment)
         let asked = config ?? environment[Self.fileVariable].flatMap { $0.isEmpty ? nil : $0 }

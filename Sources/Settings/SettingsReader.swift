@@ -1,7 +1,7 @@
 import Configuration
 
-/// The layers in their order, read key by key through swift-configuration. Problems are collected, so that one run names
-/// everything that is wrong.
+/// Reads the layers in their order, key by key, through swift-configuration. It collects all problems, so that one
+/// run reports every one.
 struct SettingsReader {
     private struct Layer {
         var values: [String: String] = [:]
@@ -33,7 +33,7 @@ struct SettingsReader {
         var builtIn = Layer()
         for key in SettingKey.all {
             if let text = flags[key.path] { fromFlags.put(key.path, text, .flag(key.flagName)) }
-            // An empty variable is what a container's template leaves behind: the same as unset.
+            // An empty variable counts as unset, because templates of containers leave such variables.
             if let text = environment[key.environmentName], !text.isEmpty {
                 fromEnvironment.put(key.path, text, .environment(key.environmentName))
             } else if key == .gatewayPort, let text = environment["PORT"], !text.isEmpty {
@@ -58,7 +58,7 @@ struct SettingsReader {
 
     func path(_ key: SettingKey) -> String? { text(key).map(origin(key).resolved) }
 
-    /// The value, or `placeholder` with a problem noted.
+    /// The parsed value. If the text cannot be parsed, it notes a problem and returns `placeholder`.
     mutating func value<Value>(
         _ key: SettingKey, or placeholder: Value, expected: String, isSecret: Bool = false, _ parse: (String) -> Value?
     ) -> Value {
@@ -68,7 +68,7 @@ struct SettingsReader {
         return placeholder
     }
 
-    /// Nil if nothing is set.
+    /// Nil if the setting is unset.
     mutating func optionalWhole(_ key: SettingKey) -> Int? { text(key) == nil ? nil : whole(key) }
 
     mutating func whole(_ key: SettingKey) -> Int {
@@ -117,9 +117,9 @@ struct SettingsReader {
     }
 }
 
-/// Numbers as people write them.
+/// Reads numbers as people write them.
 enum SettingText {
-    /// `10`, `0.5`, `10s`, `500ms`, `2m`, `1h` to seconds.
+    /// Reads `10`, `0.5`, `10s`, `500ms`, `2m` or `1h` as seconds.
     static func seconds(_ text: String) -> Double? {
         for (suffix, factor) in [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600)] where text.hasSuffix(suffix) {
             return number(text.dropLast(suffix.count)).map { $0 * factor }
@@ -131,7 +131,7 @@ enum SettingText {
         value < 1 && value > 0 ? "\(Int(value * 1_000))ms" : "\(Int(value))s"
     }
 
-    /// `65536`, `64K`, `1M` to bytes.
+    /// Reads `65536`, `64K` or `1M` as bytes.
     static func size(_ text: String) -> Int? {
         for (suffix, factor) in [("K", 1 << 10), ("M", 1 << 20)] where text.uppercased().hasSuffix(suffix) {
             guard let count = Int(text.dropLast()), count >= 0, count <= Int.max / factor else { return nil }
@@ -140,7 +140,7 @@ enum SettingText {
         return Int(text)
     }
 
-    /// Digits with at most one point: no exponent, no infinity, no sign.
+    /// Reads digits with at most one point. An exponent, infinity or a sign is refused.
     static func number(_ text: Substring) -> Double? {
         text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2E } ? Double(String(text)) : nil
     }

@@ -1,4 +1,4 @@
-/// A JSON value to be written: answers, command output. Objects keep the order of their members.
+/// A JSON value for output, such as responses and command output. Objects keep the order of their members.
 public indirect enum JSON: Sendable, Hashable {
     case object([Member])
     case array([JSON])
@@ -6,7 +6,7 @@ public indirect enum JSON: Sendable, Hashable {
     case integer(Int64)
     case bool(Bool)
     case null
-    /// Already JSON; written as it is.
+    /// Bytes that are JSON already. They are written unchanged.
     case raw([UInt8])
 
     public struct Member: Sendable, Hashable {
@@ -21,7 +21,7 @@ public indirect enum JSON: Sendable, Hashable {
 
     public static func integer(_ value: Int) -> JSON { .integer(Int64(value)) }
 
-    /// Compact: no space, `/` as it is, control characters as short escapes or `\u00XX`.
+    /// The JSON text: compact, `/` not escaped, control characters as short escapes or `\u00XX`.
     public var bytes: [UInt8] {
         var out: [UInt8] = []
         write(to: &out)
@@ -30,7 +30,7 @@ public indirect enum JSON: Sendable, Hashable {
 
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Adds a member to an object; no effect on anything else.
+    /// Adds a member to an object. Has no effect on any other value.
     public mutating func append(_ key: String, _ value: JSON) {
         guard case .object(var members) = self else { return }
         members.append(Member(key, value))

@@ -1,14 +1,15 @@
 import Synchronization
 
-/// One JSON text (RFC 8259), checked in full and kept as its bytes with a flat index beside them: every value knows where
-/// it stands, so it can be passed on exactly as written and named exactly when it is wrong.
+/// One JSON text (RFC 8259), fully checked, and kept as its bytes with a flat index.
 ///
-/// Stricter than the RFC where readers disagree: no byte order mark, no lone surrogates, bounded depth. Object keys may
-/// repeat in a document; `JSONValue.object()` refuses it, so repeats are an error exactly in the objects that somebody
-/// reads, and values that are passed on unread (a `content_state`) go out as they came.
+/// Every value knows its place. So a value can be passed on exactly as written, and an error names the exact place.
+///
+/// It is stricter than the RFC where parsers disagree: no byte order mark, no lone surrogates, limited depth. Object
+/// keys may repeat in a document, but `JSONValue.object()` refuses such an object. So a value that is passed on without
+/// reading (a `content_state`) keeps its repeated keys.
 public struct JSONDocument: Sendable {
-    /// Containers inside containers; deeper text is refused. Parsing and reading keep their own stack, so the bound is
-    /// about what callers want to see, not about safety.
+    /// The most levels of nested containers. The parser uses no recursion, so this limit is for
+    /// callers and not for safety.
     public static let defaultMaximumDepth = 64
 
     let index: JSONIndex
@@ -26,13 +27,13 @@ public struct JSONDocument: Sendable {
     public var root: JSONValue { JSONValue(index: index, number: 0) }
 }
 
-/// The bytes of a document and its values in order of appearance; shared by all `JSONValue`s of it.
+/// The bytes of a document and its values, in order of appearance. All `JSONValue`s of the document share it.
 final class JSONIndex: Sendable {
-    /// Bytes between two places that are remembered.
+    /// The bytes between two cached places.
     private static let stride = 256
 
-    /// Places of the offsets 0, `stride`, 2 × `stride` … as far as anybody asked, so that a body with thousands of
-    /// errors is scanned once, not once for each error.
+    /// The places of the offsets 0, `stride`, 2 × `stride` …, computed on demand. So a body with thousands of errors is
+    /// scanned once, and not once for each error.
     private struct Places {
         var known = [JSONLocation(line: 1, column: 1)]
         var scanned = 0
@@ -40,17 +41,17 @@ final class JSONIndex: Sendable {
 
     struct Node {
         var kind: JSONValue.Kind
-        /// Byte offsets of the value, and of the text between the quotes of its key (empty and -1 if it has none).
+        /// Byte offsets of the value, and of the text between the quotes of its key. Without a key these are -1.
         var start: Int32
         var end: Int32 = -1
         var keyStart: Int32 = -1
         var keyEnd: Int32 = -1
-        /// Number of the containing value, -1 at the root, and the place in it.
+        /// The number of the containing value (-1 at the root), and the position in it.
         var parent: Int32
         var position: Int32
-        /// Number of children of a container.
+        /// How many children a container has.
         var count: Int32 = 0
-        /// Number of the first node after this one and all that it contains.
+        /// The number of the first node after this one and everything in it.
         var next: Int32 = 0
     }
 
@@ -63,7 +64,7 @@ final class JSONIndex: Sendable {
         self.nodes = nodes
     }
 
-    /// Bytes that were looked at to find places; tests bound it.
+    /// How many bytes were scanned to find places. Tests limit it.
     var scannedBytes: Int { places.withLock { $0.scanned } }
 
     func location(at offset: Int) -> JSONLocation {
@@ -81,7 +82,7 @@ final class JSONIndex: Sendable {
     }
 }
 
-/// A place in a JSON text: 1-based line and column. Columns count Unicode characters (code points), lines end with LF.
+/// A place in a JSON text. Line and column count from 1. Columns count Unicode code points, and lines end with LF.
 public struct JSONLocation: Sendable, Hashable {
     public var line: Int
     public var column: Int
@@ -95,7 +96,7 @@ public struct JSONLocation: Sendable, Hashable {
         self = JSONLocation(line: 1, column: 1).advanced(by: bytes.prefix(offset))
     }
 
-    /// The place behind `bytes`, which begin here.
+    /// The place after `bytes`, which begin here.
     func advanced(by bytes: ArraySlice<UInt8>) -> JSONLocation {
         var place = self
         for byte in bytes {
@@ -110,11 +111,11 @@ public struct JSONLocation: Sendable, Hashable {
     }
 }
 
-/// What is wrong with a JSON text, or with a value of it, and where.
+/// A problem of a JSON text or of one of its values, with its place.
 public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A sentence fragment that follows the path, such as `must be a string, not a number`.
+    /// Part of a sentence that follows the path, such as `must be a string, not a number`.
     public var message: String
-    /// `notification.ios.live_activity.priority`, `[1].audience.or[0]`; empty at the top.
+    /// A path such as `notification.ios.live_activity.priority` or `[1].audience.or[0]`. Empty at the root.
     public var path: String
     public var location: JSONLocation
 

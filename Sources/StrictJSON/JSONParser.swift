@@ -1,10 +1,11 @@
-/// RFC 8259, iterative: open containers live in an array, so no depth of nesting can overflow the stack.
+/// A parser for RFC 8259 without recursion. Open containers are in an array, so no depth of nesting
+/// overflows the stack.
 struct JSONParser {
     let bytes: [UInt8]
     let maximumDepth: Int
     private var position = 0
     private var nodes: [JSONIndex.Node] = []
-    /// Numbers of the containers that are open, outermost first.
+    /// The numbers of the open containers, outermost first.
     private var open: [Int] = []
 
     init(bytes: [UInt8], maximumDepth: Int) {
@@ -12,13 +13,13 @@ struct JSONParser {
         self.maximumDepth = maximumDepth
     }
 
-    /// What the grammar allows at `position`.
+    /// The token that the grammar allows at `position`.
     private enum Expected {
         case value, firstElementOrEnd, firstKeyOrEnd, key, commaOrEnd
     }
 
     mutating func parse() throws(JSONError) -> JSONIndex {
-        // Offsets are kept in 32 bits.
+        // Offsets have 32 bits.
         guard bytes.count < Int(Int32.max) else { throw failure("is larger than 2 GiB", at: 0) }
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { throw failure("must not begin with a byte order mark", at: 0) }
         skipSpace()
@@ -186,7 +187,7 @@ struct JSONParser {
     }
 
     private func failure(_ message: String, at offset: Int) -> JSONError {
-        // The innermost open container tells where the reader was; the root has no path of its own.
+        // The innermost open container is the place of the error. The root has an empty path.
         let path = open.last.map { JSONPath.path(of: $0, nodes: nodes, bytes: bytes) } ?? ""
         return JSONError(
             message: "the JSON text \(message)", path: path, location: JSONLocation(offset: offset, in: bytes))
@@ -195,7 +196,7 @@ struct JSONParser {
 
 // Strings.
 extension JSONParser {
-    /// From the opening quote to after the closing one.
+    /// Reads a string, from its opening quote to its closing one.
     private mutating func string() throws(JSONError) {
         let start = position
         position += 1
@@ -254,12 +255,13 @@ extension JSONParser {
         return unit
     }
 
-    /// Of a lead byte that begins a valid sequence.
+    /// The length of a sequence with this lead byte, which must be valid.
     private static func sequenceLength(_ lead: UInt8) -> Int {
         lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
     }
 
-    /// Nil if a whole, shortest-form sequence of a scalar value begins at `start` (RFC 3629, section 4).
+    /// The problem of the sequence at `start`. Nil if it is a whole scalar value in its shortest form
+    /// (RFC 3629, section 4).
     private func invalidUTF8(at start: Int) -> String? {
         let second: ClosedRange<UInt8>
         switch bytes[start] {

@@ -1,6 +1,6 @@
-/// Paths in the form that a reader of an error can follow: `notification.ios.live_activity`, `[1].audience.or[0]`.
+/// Builds paths for error messages, such as `notification.ios.live_activity` or `[1].audience.or[0]`.
 enum JSONPath {
-    /// A hostile key must not make the answer long.
+    /// The longest part of a key that a path shows, because a hostile key must not make the response long.
     static let longestKey = 64
 
     static func path(of number: Int, nodes: [JSONIndex.Node], bytes: [UInt8]) -> String {
@@ -40,8 +40,8 @@ enum JSONPath {
 }
 
 extension Collection<String> {
-    /// The element with the fewest edits from `word`, if they are few enough for a slip of the hand. A word that was cut
-    /// short counts as one edit.
+    /// The element with the fewest edits from `word`. Nil if there are too many for a typing error. A word that is cut
+    /// off counts as one edit.
     public func nearest(to word: String) -> String? { nearest(to: word, atMost: 1).first }
 
     /// The nearest elements, the best first.
@@ -52,18 +52,18 @@ extension Collection<String> {
         var ranked: [(word: String, distance: Int)] = []
         for known in self {
             let isCut = typed.utf8.count > 2 && known.utf8.starts(with: typed.utf8)
-            // What is longer or shorter by more cannot be near.
+            // A larger difference in length cannot be near.
             guard isCut || abs(known.utf8.count - typed.utf8.count) <= allowed else { continue }
             let distance = isCut ? 1 : editDistance(known.lowercased(), typed)
             if distance <= allowed { ranked.append((known, distance)) }
         }
-        // The first of several that are as near, as they stand.
+        // Equally near elements keep their order.
         let order = ranked.indices.sorted { (ranked[$0].distance, $0) < (ranked[$1].distance, $1) }
         return order.prefix(count).map { ranked[$0].word }
     }
 }
 
-/// Edits (insert, delete, replace, swap of neighbours) between two short words.
+/// How many edits (insert, delete, replace, swap of neighbours) turn one short word into the other.
 private func editDistance(_ left: String, _ right: String) -> Int {
     let a = Array(left.utf8)
     let b = Array(right.utf8)

@@ -1,6 +1,6 @@
-/// The text inside a JSON string's quotes, escapes resolved.
+/// Decodes the text inside a JSON string's quotes.
 enum JSONText {
-    /// `bytes` has passed the parser: valid UTF-8, whole escapes, paired surrogates.
+    /// Resolves escapes. The parser has already checked `bytes`: valid UTF-8, complete escapes, paired surrogates.
     static func decode(_ bytes: ArraySlice<UInt8>) -> String {
         guard bytes.contains(UInt8(ascii: "\\")) else { return String(decoding: bytes, as: UTF8.self) }
         var out: [UInt8] = []

@@ -1,4 +1,4 @@
-/// One value of a document. Cheap to copy; keeps the document alive.
+/// One value of a document. It is cheap to copy and keeps the document alive.
 public struct JSONValue: Sendable {
     public enum Kind: UInt8, Sendable {
         case object, array, string, number, bool, null
@@ -10,34 +10,34 @@ public struct JSONValue: Sendable {
     private var node: JSONIndex.Node { index.nodes[number] }
 
     public var kind: Kind { node.kind }
-    /// Where the value's text lies in the document.
+    /// The byte range of the value's text in the document.
     public var range: Range<Int> { Int(node.start)..<Int(node.end) }
-    /// The value exactly as written, without the space around it.
+    /// The value exactly as written, without surrounding space.
     public var raw: ArraySlice<UInt8> { index.bytes[range] }
     public var location: JSONLocation { index.location(at: Int(node.start)) }
-    /// Where the value's key begins (at its quote); its own location if it has none.
+    /// The place of the value's key (its opening quote). Without a key, the value's own place.
     public var keyLocation: JSONLocation {
         node.keyStart < 0 ? location : index.location(at: Int(node.keyStart) - 1)
     }
     public var path: String { JSONPath.path(of: number, nodes: index.nodes, bytes: index.bytes) }
 
-    /// An error about this value, at its place.
+    /// An error about this value.
     public func error(_ message: String) -> JSONError {
         JSONError(message: message, path: path, location: location)
     }
 
-    /// An error about this value's key, at the key's place.
+    /// An error about this value's key.
     public func keyError(_ message: String) -> JSONError {
         JSONError(message: message, path: path, location: keyLocation)
     }
 }
 
-// Typed reading: each either gives the value or throws a sentence that names path, place and the type found.
+// Typed reading. Each method returns the value, or throws an error with path, place and the type found.
 extension JSONValue {
     public func object() throws(JSONError) -> JSONObject {
         guard kind == .object else { throw mismatch("an object") }
         let members = children()
-        // By their bytes: `String` would call two spellings of one character equal, which JSON does not.
+        // Compare keys by bytes. `String` treats two encodings of one character as equal, but JSON does not.
         var seen: Set<[UInt8]> = []
         var keyed: [(key: String, value: JSONValue)] = []
         keyed.reserveCapacity(members.count)
@@ -61,7 +61,7 @@ extension JSONValue {
         return JSONText.decode(index.bytes[(range.lowerBound + 1)..<(range.upperBound - 1)])
     }
 
-    /// A number without fraction or exponent that fits 64 bits; exact.
+    /// A number that fits 64 bits, exactly. It must have no fraction and no exponent.
     public func integer() throws(JSONError) -> Int64 {
         guard kind == .number else { throw mismatch("a whole number") }
         let text = String(decoding: raw, as: UTF8.self)
@@ -70,7 +70,7 @@ extension JSONValue {
         throw error(isWhole ? "must be a whole number of at most 64 bits" : "must be a whole number, without fraction")
     }
 
-    /// Any number, as written. Finite as a double, too.
+    /// Any number, as written. It must also be finite as a double.
     public func numberText() throws(JSONError) -> ArraySlice<UInt8> {
         guard kind == .number else { throw mismatch("a number") }
         guard let value = Double(String(decoding: raw, as: UTF8.self)), value.isFinite else {
@@ -109,14 +109,14 @@ extension JSONValue {
     }
 }
 
-/// An object whose keys have been seen to be different.
+/// An object without repeated keys.
 public struct JSONObject: Sendable {
     public let value: JSONValue
     public let members: [(key: String, value: JSONValue)]
 
     public subscript(_ key: String) -> JSONValue? { members.first { $0.key.utf8.elementsEqual(key.utf8) }?.value }
 
-    /// The path that a member of this key has or would have.
+    /// The path that a member with this key has or would have.
     public func path(_ key: String) -> String { JSONPath.join(value.path, key) }
 
     public func required(_ key: String) throws(JSONError) -> JSONValue {
@@ -124,12 +124,12 @@ public struct JSONObject: Sendable {
         return member
     }
 
-    /// The error for a key that should be there: its would-be path, the object's place.
+    /// The error for a missing key, with the path that it would have and the object's place.
     public func missing(_ key: String, _ message: String = "is required") -> JSONError {
         JSONError(message: message, path: path(key), location: value.location)
     }
 
-    /// Throws for the first key that is not among `known`, naming the nearest of them.
+    /// Throws for the first key that is not in `known`, and suggests the nearest one.
     public func refuseUnknownKeys(known: [String]) throws(JSONError) {
         for (key, value) in members where !known.contains(key) {
             let nearest =
