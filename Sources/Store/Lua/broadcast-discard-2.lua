@@ -1,8 +1,11 @@
--- Gives up a name's channel: at once, or because the name has ended.
--- KEYS  1 bc  2 n (name meta)
--- ARGV  1 'now' | 'ended'  2 now ms
--- Returns '' there is none (any more), 'live' it stays: the name began anew, or the time has not come; 'deleting' it is to be
---         deleted at APNs.
+-- Gives up a name's broadcast channel: at once, or because the name has ended.
+-- KEYS[1] bc: the name's broadcast channel, hash
+-- KEYS[2] n: name meta, hash
+-- ARGV[1] 'now' or 'ended'
+-- ARGV[2] now, ms
+-- Returns '': the name has none any more. 'deleting': a worker is to delete it at APNs.
+--   'live': it stays, because the name was opened again or the time has not come.
+-- Atomic.
 local state = redis.call('HGET', KEYS[1], 'state')
 if not state then return '' end
 if state == 'deleting' then return 'deleting' end
@@ -15,7 +18,7 @@ if ARGV[1] == 'ended' then
     if tonumber(at) > tonumber(ARGV[2]) then return 'live' end
 end
 if state == 'wanted' then
-    -- Should it be in the making, whoever makes it is told by broadcast-live that nobody wants it.
+    -- A worker may be making the channel. broadcast-live tells it then that the name does not want one.
     redis.call('DEL', KEYS[1])
     return ''
 end

@@ -1,7 +1,8 @@
--- Notes why the work on a name's channel did not succeed.
--- KEYS  1 bc
--- ARGV  1 words
+-- Notes why the work on a name's broadcast channel failed.
+-- KEYS[1] bc: the name's broadcast channel, hash
+-- ARGV[1] error text
 -- Returns how many attempts in a row have failed; 0: there is no such work.
+-- Atomic.
 local state = redis.call('HGET', KEYS[1], 'state')
 if state ~= 'wanted' and state ~= 'deleting' then return 0 end
 redis.call('HSET', KEYS[1], 'error', ARGV[1])

@@ -1,8 +1,14 @@
--- Steps of a creation, each under the app's lease, which it prolongs.
--- KEYS  1 bcl  2 bcn (channel id → name, hash)
--- ARGV  1 epoch  2 lease ms; 0 gives the lease back  3 step: 'keep' | 'intend' | 'made' | 'forget'  4 name  5 channel id
--- intend: a channel is about to be made for the name.  made: it has this id.  forget: nothing is in the making.
--- Returns 1, or 0 when the lease is another's: nothing is changed.
+-- Writes one step of making a broadcast channel, under the app's lease, and prolongs the lease.
+-- KEYS[1] bcl: the app's lease for broadcast channels, hash
+-- KEYS[2] bcn: broadcast channel id → name, hash
+-- ARGV[1] epoch
+-- ARGV[2] lease, ms; 0 gives it back
+-- ARGV[3] 'keep': prolong the lease only. 'intend': a channel is about to be made for the name. 'made': it has this id.
+--   'forget': no channel is being made.
+-- ARGV[4] name
+-- ARGV[5] broadcast channel id
+-- Returns 1, or 0 if another worker has the lease. Nothing was changed then.
+-- Atomic.
 if redis.call('HGET', KEYS[1], 'e') ~= ARGV[1] then return 0 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,8 +1,11 @@
--- One process at a time makes and deletes an app's channels.
--- KEYS  1 bcl (lease and intent, hash)
--- ARGV  1 owner  2 lease ms
--- Returns {'held', ms left} or {'claimed', epoch, intended name, its channel id}: the last two are '' unless whoever had the
---         lease before died over a creation; the id is '' if it is not known whether there is a channel.
+-- Claims the right to make and delete an app's broadcast channels. One worker at a time has it.
+-- KEYS[1] bcl: lease and intent, hash
+-- ARGV[1] owner
+-- ARGV[2] lease, ms
+-- Returns {'held', ms left}: another worker has the lease.
+--   {'claimed', epoch, intended name, its broadcast channel id}: name and id are '' unless the owner before died while
+--     it made a channel. The id alone is '' if the channel may not exist.
+-- Atomic.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local known = redis.call('HMGET', KEYS[1], 'o', 'd', 'name', 'id')

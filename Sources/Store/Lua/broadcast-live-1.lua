@@ -1,8 +1,10 @@
--- A channel has been made for a name that wanted one.
--- KEYS  1 bc
--- ARGV  1 channel id  2 now ms
--- Returns 1: it is the name's (also when this is said again).  0: the name does not want it any more, or has another; the
---         caller deletes it.
+-- A worker has made a broadcast channel for a name that wanted one.
+-- KEYS[1] bc: the name's broadcast channel, hash
+-- ARGV[1] broadcast channel id
+-- ARGV[2] now, ms
+-- Returns 1: it is the name's, also if the call is repeated. 0: the name has another one or wants none, and the caller
+--   deletes this one.
+-- Atomic.
 local known = redis.call('HMGET', KEYS[1], 'state', 'id')
 if known[1] == 'live' and known[2] == ARGV[1] then return 1 end
 if known[1] ~= 'wanted' then return 0 end

@@ -1,9 +1,20 @@
--- Writes down what became of a broadcast, and gives the lease back. Repeating it is answered as stale.
--- KEYS  1 bc  2 bt  3 l
--- ARGV  1 epoch  2 owner  3 push id  4 outcome: delivered | failed | expired, or 'again'  5 channel id  6 status or ''
---       7 reason or ''  8 due ms of another attempt  9 1: the channel may have got it without our knowing
---       10 the p keys' common prefix  11 the w keys'
--- Returns 1, or 0 when the lease is another's: nothing was written.
+-- Writes down the outcome of a broadcast and gives the lease back. A repeated call finds another lease and returns 0.
+-- KEYS[1] bc: the name's broadcast channel, hash
+-- KEYS[2] bt: broadcast queue, zset by sequence number
+-- KEYS[3] l: the name's leases, hash
+-- ARGV[1] epoch
+-- ARGV[2] owner
+-- ARGV[3] push id
+-- ARGV[4] 'delivered', 'failed', 'expired', or 'again' for another attempt
+-- ARGV[5] broadcast channel id
+-- ARGV[6] HTTP status, or ''
+-- ARGV[7] reason, or ''
+-- ARGV[8] due time of another attempt, ms
+-- ARGV[9] 1: APNs may have carried the request out without an answer
+-- ARGV[10] common prefix of the p keys
+-- ARGV[11] common prefix of the w keys
+-- Returns 1, or 0 if another worker has the lease. Nothing was written then.
+-- Atomic.
 local lease = redis.call('HMGET', KEYS[3], 'b:e', 'b:o')
 if lease[1] ~= ARGV[1] or lease[2] ~= ARGV[2] then return 0 end
 local now = string.format('%.0f', redis_now())

@@ -1,14 +1,24 @@
--- Says which broadcast of a name goes out next, and takes the lease to send it. One goes out at a time, in the order in which
--- their pushes were taken up; a supersedable one gives way to one behind it that takes its place. While the channel is wanted, a push
--- leaves the line at its deadline: perhaps the channel can never be made. One call looks at a bounded part of the line.
--- KEYS  1 bc (the name's channel)  2 bt (pushes that wait for their broadcast, zset by sequence)  3 l (lease, hash)
--- ARGV  1 owner  2 lease ms  3 the p keys' common prefix  4 the w keys'  5 retention ms  6 least ms between two updates
---       7 pushes in one look  8 longest wait for the channel, ms
--- Returns word, how many left the line superseded, how many cancelled, how many expired, then by the word
---         'idle': none waits.  'held', ms left: another owner's lease is live.
---         'wait', ms left: for the channel to be made, for a back-off, for the interval, or 0: the look is to go on.
---         'send', epoch, push id, channel id, storage, attempts so far, record
--- While the channel is wanted, bc's `walk` says how far the line was looked at, and the first deadline seen on the way.
+-- Says which broadcast of a name goes out next, and claims the lease to send it. Broadcasts go out one at a time, in
+-- the order in which their pushes began. A later push in the queue may supersede an earlier one. While the channel is
+-- wanted, a push expires in the queue at its deadline, because the channel may never be made.
+-- KEYS[1] bc: the name's broadcast channel, hash
+-- KEYS[2] bt: broadcast queue, zset by sequence number
+-- KEYS[3] l: the name's leases, hash
+-- ARGV[1] owner
+-- ARGV[2] lease, ms
+-- ARGV[3] common prefix of the p keys
+-- ARGV[4] common prefix of the w keys
+-- ARGV[5] retention, ms
+-- ARGV[6] least ms between two updates
+-- ARGV[7] most pushes that one call looks at
+-- ARGV[8] longest wait for the channel, ms
+-- Returns a word, how many pushes left the queue superseded, cancelled and expired, then what belongs to the word:
+--   'idle': no push waits.
+--   'held', ms left: another owner has a live lease.
+--   'wait', ms left: until the channel is made, a backoff is over or the interval is over. 0: call again at once.
+--   'send', epoch, push id, broadcast channel id, storage, attempts so far, record.
+-- Atomic. bc's `walk` says how far the queue was looked at while the channel is wanted, and the first deadline found on
+-- the way.
 local most = tonumber(ARGV[7])
 if redis.call('EXISTS', KEYS[2]) == 0 then return {'idle', 0, 0, 0} end
 local now = redis_now()
@@ -24,17 +34,17 @@ local function leaves(id, how)
     leave_broadcast(KEYS[2], ARGV[3], ARGV[4], id, how, stamp)
     counts[how] = counts[how] + 1
 end
--- What decides about a push, and its deadline; nil if it has left the line.
+-- Returns the fields that decide about a push, and its deadline. Nil if the push left the queue here.
 local function look(id)
     if redis.call('HGET', ARGV[3] .. id, 'state') ~= 'sending' or not isThere then
-        -- Stopped or cancelled meanwhile, or there is no channel any more.
+        -- The push was stopped or cancelled, or the name has no broadcast channel any more.
         leaves(id, 'cancelled')
         return nil
     end
     local push = redis.call('HMGET', ARGV[3] .. id, unpack(standing))
-    -- `until`; a record of before an upgrade has none.
+    -- `until`; a record from before an upgrade has none.
     local deadline = tonumber(push[4] or '') or lives_until(push)
-    -- Of a live channel the sender sees to it: one whose time is short is tried once.
+    -- The sender handles the deadline if the channel is live: a push with little time left is tried once.
     if not isLive and deadline <= now then
         leaves(id, 'expired')
         return nil
@@ -51,8 +61,8 @@ for _, id in ipairs(looked) do
         if alive[1][2][1] ~= '1' then break end
     end
 end
--- Of those behind a push, the one that lives longest decides whether it gives way. Behind a push without a state nobody is asked:
--- what waits before that is the state that it leaves.
+-- A push is superseded if the one behind it that is tried longest may supersede it. Pushes behind a stateless push
+-- supersede nothing before it, because the cards keep the state from before the stateless push.
 local gives, longest = {}, nil
 for i = #alive, 1, -1 do
     local push = alive[i][2]
@@ -71,7 +81,7 @@ end
 local left = redis.call('ZCARD', KEYS[2])
 if left == 0 then return {'idle', counts.superseded, counts.cancelled, counts.expired} end
 local isSupersedable = alive[first] and alive[first][2][1] == '1'
--- Nothing of what was looked at is left, or what stands behind may take the place of the first: it has moved up.
+-- Call again if no push is left of those looked at, or if a push behind them may supersede the first.
 local hasMoved = counts.superseded + counts.cancelled + counts.expired > 0
 if not alive[first] or isSupersedable and hasMoved and #looked == most then
     return {'wait', counts.superseded, counts.cancelled, counts.expired, 0}

@@ -1,9 +1,12 @@
--- Notes that the sets are what the record said at a version: joining becomes in, leaving is forgotten. A sign that crossed another
--- stays until its time is over.
+-- Notes that a channel's sets are as its record said at a version: `+` becomes `1`, and a field with `-` is removed. A
+-- sign with a time stays until that time (channel-mark).
 --
--- KEYS[1] record of the channel, as in channel-mark
--- ARGV[1] the version, ARGV[2] now, epoch ms, ARGV[3...] the fields that were worked off
--- Returns 1; or 0 if the record was changed meanwhile: nothing was done, and the same sets are to be looked at again.
+-- KEYS[1] c: record of the channel, as in channel-mark
+-- ARGV[1] version
+-- ARGV[2] now, epoch ms
+-- ARGV[3 ...] fields whose sets were changed
+-- Returns 1; 0: the record has changed since. Nothing was done, and the caller looks at the same sets again.
+-- Atomic.
 if (redis.call('HGET', KEYS[1], 'v') or '0') ~= ARGV[1] then return 0 end
 for i = 3, #ARGV do
     local state = redis.call('HGET', KEYS[1], ARGV[i])

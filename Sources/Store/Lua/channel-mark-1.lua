@@ -1,20 +1,29 @@
--- Says in a channel's record which sets (tags, named users) it is to be in, before the sets themselves are changed: they
--- lie on other slots. A field's value is '+' joining, '1' in, '-' leaving; whoever is in a set has a field for it, so that
--- nothing is forgotten when a process dies between the steps, and the next change of the channel finishes them.
--- A sign that is put over the opposite one has a time behind it: another writer's change of the set may still be on its way, and
--- that writer may be dead when it arrives. Until that time the sign stays, and each change of the channel repeats it.
--- A record expires when the channel was not seen for its life. So do sets, some time after their last renewal: a channel that is
--- seen renews its sets after a quarter of its life.
+-- Says in a channel's record which sets (tags, named users) the channel is to be in, before the sets are changed. The
+-- sets are on other slots. A field is '+' while the channel joins its set, '1' while it is in, '-' while it leaves. A
+-- set's member always has a field for it. So nothing is forgotten if a process dies between the steps: the next change
+-- of the channel finishes them.
 --
--- KEYS[1] record of the channel: fields created, seen, renewed (epoch ms), v, and one per set
--- ARGV[1] now, epoch ms; ARGV[2] the record's life, ms, 0 = for ever; ARGV[3] ms for which another writer may be on its way
--- ARGV[4...] operations: 'most' count (first of all: tags that it may have) | 'add' field | 'remove' field
---     | 'set' prefix count field... (of the fields with the prefix, only these)
---     | 'again' field (bring the set to what the record says, whatever it was thought to be)
--- Returns {version, field, '+' or '-', ...}: what is now to be done to the sets and then confirmed;
---     or {'full'}: nothing was changed, because the channel would have more tags than it may.
--- A record far beyond its limit, from a version that had none, is not read whole: it can only lose tags, by 'remove', and the
--- answer then holds no other fields than those of the call.
+-- A sign that replaces the opposite one has a time behind it, because another writer's change of the set may be on its
+-- way. Its writer may even be dead when it arrives. The sign stays until that time, and each change of the channel
+-- repeats the change.
+--
+-- A record expires if the channel was not seen for its life. A set expires some time after its last renewal. A channel
+-- that is seen renews its sets after a quarter of its life.
+--
+-- KEYS[1] c: record of the channel, hash: created, seen, renewed (epoch ms), v, and one field per set
+-- ARGV[1] now, epoch ms
+-- ARGV[2] life of the record, ms; 0 = for ever
+-- ARGV[3] ms for which another writer's change may be on its way
+-- ARGV[4 ...] operations:
+--   'most' count: tags that the channel may have; comes first
+--   'add' field
+--   'remove' field
+--   'set' prefix count field...: of the fields with the prefix, only these
+--   'again' field: bring the set to what the record says, whatever its state was thought to be
+-- Returns {version, field, '+' or '-', ...}: the changes that the caller makes to the sets and then confirms.
+--   {'full'}: nothing was changed, because the channel would have too many tags.
+-- Atomic. A record far beyond the limit, from a version without one, is not read whole. It can only lose tags, by
+-- 'remove', and the answer holds only the fields of the call.
 local key = KEYS[1]
 local life = tonumber(ARGV[2])
 local crossing = string.format('%.0f', ARGV[1] + ARGV[3])
@@ -37,12 +46,12 @@ local i, most = 4, math.huge
 if ARGV[4] == 'most' then i, most = 6, tonumber(ARGV[5]) end
 local size = redis.call('HLEN', key)
 local isHuge = size > 4 * most + 64
--- Whether the channel would have more tags than before and than it may; the operations in between are those from i on.
+-- Whether the channel would have more tags than before and more than it may. The operations begin at i.
 local function isFull()
     if size + #ARGV <= most then return false end
     local has, before, after = {}, 0, 0
     local function count(field, there)
-        -- Groups that begin with \1 are our own.
+        -- Groups that begin with \1 are Lamplighter's own.
         if not string.find(field, '^t:[^\1]') or (has[field] or false) == there then return end
         has[field] = there
         after = after + (there and 1 or -1)

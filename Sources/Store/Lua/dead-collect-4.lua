@@ -1,8 +1,13 @@
--- Takes the places of a stopped push out of the lines of waiting channels, and keeps their channels with its dead letter. They were
--- counted when it was stopped. Before the push is resumed, so that none of them counts as waiting without being counted.
--- KEYS  1 p  2 r  3 h  4 dl (what it gave up, hash; its channels in dl:c)
--- ARGV  1 push id, 16 bytes, then channels whose lines have it
--- Returns how many places were taken out. Repeating it changes nothing.
+-- Removes a stopped push from retry queues and keeps the channels in its dead letter. They were counted when it was
+-- stopped. The caller does this before it resumes the push, so that no entry of it waits without being counted.
+-- KEYS[1] p: the push, hash
+-- KEYS[2] r: waiting channels, zset by due time (ms)
+-- KEYS[3] h: retry queues, hash
+-- KEYS[4] dl: the push's dead letter, hash; its channels are in dl:c
+-- ARGV[1] push id, 16 bytes
+-- ARGV[2 ...] channels whose retry queues hold the push
+-- Returns how many entries were removed.
+-- Atomic. Repeating it changes nothing.
 local p, r, h, dl = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local push = redis.call('HMGET', p, 'state', 'stopped')
 if push[1] ~= 'failed' or not push[2] or redis.call('EXISTS', dl) == 0 then return 0 end
@@ -12,7 +17,7 @@ for i = 2, #ARGV do
     local channel = ARGV[i]
     local list = redis.call('HGET', h, channel) or ''
     for at = 4, #list - 15, 16 do
-        -- 255 255: its `end` was delivered, the place waits for the removal.
+        -- 255 255: the `end` was delivered, and the entry waits for its removal.
         local isDelivered = at == 4 and string.sub(list, 1, 2) == '\255\255'
         if string.sub(list, at, at + 15) == raw and not isDelivered then
             if #list < 35 then
@@ -24,7 +29,7 @@ for i = 2, #ARGV do
             else
                 redis.call('HSET', h, channel, string.sub(list, 1, at - 1) .. string.sub(list, at + 16))
             end
-            -- Not bounded as other dead letters are: they are about to be taken.
+            -- No limit as for other dead letters, because the retry takes these channels soon.
             redis.call('HSET', dl .. ':c', channel, push[2])
             collected = collected + 1
             break

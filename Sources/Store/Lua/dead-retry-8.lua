@@ -1,14 +1,29 @@
--- Takes up again what a push gave up, in steps of a few hundred channels: each is complete by itself, so that a death between them
--- leaves the rest in the dead letter, for another call. Only if nothing newer went out under the push's name and it is not past its
--- deadline: nothing goes backwards.
--- KEYS  1 n  2 q  3 p  4 w  5 r  6 h  7 dl (what it gave up, hash)  8 dl:c (channels, hash)
--- ARGV  1 push id  2 the same, 16 bytes  3 deadline ms  4 retention ms  5 step: 'look', 'resume' a push that was stopped, or 'take'
---       6 of 'take': cursor in dl:c, 0 at first  7 about how many channels
--- Returns {'none'}, {'expired'}, {'open'}: cancelled, not finished, or stopped once more, {'newer', push id or ''}
---         'look': {'takes'}, or {'resumes'}: it was stopped. First its places leave the lines (dead-collect), then 'resume'.
---         'resume': {'resumed'}: its sweep goes on where it stopped; an entry for it is to be put into the stream.
---         'take': {'taken', how many, next cursor, how many are left}; with none left the dead letter is gone.
--- In a channel's list nothing stands behind this push, since nothing newer was begun.
+-- Retries what a push gave up, in steps of a few hundred channels. Each step is complete, so that a crash between them
+-- leaves the rest in the dead letter for another call. Refused if a newer push of the name has begun or the deadline is
+-- past, because no card may go back to an older state.
+-- KEYS[1] n: name meta, hash
+-- KEYS[2] q: the name's unswept pushes, zset by sequence number
+-- KEYS[3] p: this push, hash
+-- KEYS[4] w: its tasks, hash
+-- KEYS[5] r: waiting channels, zset by due time (ms)
+-- KEYS[6] h: retry queues, hash
+-- KEYS[7] dl: the push's dead letter, hash
+-- KEYS[8] dl:c: its channels, hash
+-- ARGV[1] push id
+-- ARGV[2] push id, 16 bytes
+-- ARGV[3] deadline, ms
+-- ARGV[4] retention, ms
+-- ARGV[5] step: 'look', 'resume' (a push that was stopped) or 'take'
+-- ARGV[6] for 'take': cursor in dl:c, at first 0
+-- ARGV[7] for 'take': about how many channels
+-- Returns {'none'}: there is no dead letter.
+--   {'expired'}: the deadline is past.
+--   {'open'}: the push was cancelled, is not finished, or was stopped again.
+--   {'newer', push id or ''}: that push began later.
+--   after 'look': {'takes'}, or {'resumes'} if the push was stopped. Call dead-collect then, and 'resume' after it.
+--   after 'resume': {'resumed'}: the sweep goes on where it stopped. Add an entry for the push to the stream.
+--   after 'take': {'taken', how many, next cursor, how many are left}. With none left the dead letter is removed.
+-- Atomic. No push is behind this one in a retry queue, because no newer push has begun.
 local id, raw, step = ARGV[1], ARGV[2], ARGV[5]
 local n, q, p, w, r, h, dl, dlc = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local push = redis.call('HMGET', p, 'state', 'seq', 'stopped', 'expanded')
@@ -17,7 +32,7 @@ if not state or redis.call('EXISTS', dl) == 0 then return {'none'} end
 local now = redis_now()
 if now >= tonumber(ARGV[3]) then return {'expired'} end
 local resumes = state == 'failed' and push[3]
--- While a stopped push's sweep still ends, other shards are about to say where they stopped.
+-- The sweep of the stopped push has not finished. Other shards still write down where they stopped.
 if resumes and (push[4] ~= '1' or step == 'take') then return {'open'} end
 local isOpen = state == 'done' or state == 'expired' or state == 'sending' or state == 'queued'
 if not isOpen and not resumes then return {'open'} end
@@ -25,7 +40,7 @@ local name = redis.call('HMGET', n, 'begun', 'begun_id')
 if tonumber(name[1] or '0') > tonumber(push[2]) then return {'newer', name[2] or ''} end
 if step == 'look' then return {resumes and 'resumes' or 'takes'} end
 
--- An `end` that reached nobody closed nothing: it is on its way again.
+-- Close the name again: an `end` that reached nobody closed it no more, and this end goes out again.
 local function close_again()
     local closes = redis.call('HGET', p, 'closes')
     if closes then close_name(closes, push[2], string.format('%.0f', now), id) end
@@ -41,22 +56,22 @@ if step == 'resume' then
         if part then
             local position, epoch, ahead = string.match(parts[i + 1], '^(%d+) (%d+) (.*)$')
             shards, left, goesOn[part] = tonumber(count), left + 1, true
-            -- Epochs go on, so that no lease of before comes to life again.
+            -- Epochs continue, so that no older lease becomes valid again.
             redis.call('HSET', w, part .. ':p', position, part .. ':e', epoch, part .. ':a', ahead)
-            -- The tasks are still there if a removal was owed.
+            -- The tasks still exist if a removal was pending.
             redis.call('HDEL', w, part .. ':f', part .. ':o', part .. ':d', part .. ':c', 'planned')
             redis.call('HDEL', dl, parts[i])
         end
     end
     redis.call('HSET', p, 'state', 'sending')
     if left > 0 then
-        -- Shards that had come to their end before are not begun again.
+        -- Shards that had finished do not begin again.
         for index = 0, shards - 1 do
             local part = string.format('%d/%d', index, shards)
             if not goesOn[part] then redis.call('HSET', w, part .. ':f', 1) end
         end
         redis.call('HSET', w, 'shards', shards, 'left', left)
-        -- `resumed`: push-begin has counted it before.
+        -- `resumed`: push-begin has counted the push in the budget.
         redis.call('HSET', p, 'state', 'queued', 'resumed', 1)
         redis.call('HDEL', p, 'expanded')
         redis.call('ZADD', q, push[2], id)
@@ -65,7 +80,7 @@ if step == 'resume' then
     redis.call('HDEL', p, 'stopped', 'finished')
     close_again()
     redis.call('HDEL', dl, 'stop')
-    -- A dead letter of positions alone: it is kept until 'take' finds it empty.
+    -- A dead letter with positions alone is kept until 'take' finds it empty.
     redis.call('HSET', dl, 'at', string.format('%.0f', now))
     for _, key in ipairs({n, q, w}) do redis.call('PEXPIRE', key, ARGV[4]) end
     return {'resumed'}
@@ -100,7 +115,7 @@ end
 local left = redis.call('HLEN', dlc)
 if left == 0 then
     redis.call('UNLINK', dl)
-    -- A push that was stopped behind its last page has nothing left to wait for.
+    -- A push that was stopped after its last page has nothing left to wait for.
     finish(p, w, string.format('%.0f', now))
 end
 return {'taken', taken, found[1], left}

@@ -1,10 +1,14 @@
--- Takes names in hand among whose cards some are to be ended: first those that somebody has had in hand for too long, then those
--- whose time has come.
--- KEYS  1 end (zset of names by ms)  2 end:h (zset of `<cutoff> <name>` by the ms until which somebody has it in hand)
--- ARGV  1 at most so many  2 ms that they are in hand  3 a card that started so many ms ago, or longer, is to be ended
--- Returns `<cutoff> <name>` of each: the cutoff is the latest start, ms, of the cards to be ended, and stays what it is for whoever
--- takes the name over.
--- Whoever registers from now on puts the name in again: what is noted here was registered before, and will be read.
+-- Claims names that have cards to be ended: first names that another worker claimed too long ago, then names whose time
+-- has come.
+-- KEYS[1] end: names, zset by time (ms)
+-- KEYS[2] end:h: claimed names, zset of `<cutoff> <name>` by the ms until which a worker has the name
+-- ARGV[1] most names
+-- ARGV[2] ms for which they are claimed
+-- ARGV[3] age (ms): a card that started so long ago or longer is to be ended
+-- Returns `<cutoff> <name>` of each. The cutoff is the latest start (ms) of the cards to be ended. It stays the same
+--   for the next worker that claims the name.
+-- Atomic. A card that is registered from now on adds its name again. The cards of a claimed name were registered
+-- before, so the worker reads them.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local stamp, held = string.format('%.0f', now), string.format('%.0f', now + ARGV[2])
@@ -14,7 +18,7 @@ local room = tonumber(ARGV[1]) - #taken
 if room > 0 then
     local cutoff = string.format('%.0f', now - ARGV[3])
     for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp, 'LIMIT', 0, room)) do
-        -- Taken twice within a millisecond, it waits for the next one.
+        -- If the name was claimed in the same millisecond already, it waits for the next call.
         if redis.call('ZADD', KEYS[2], 'NX', held, cutoff .. ' ' .. name) == 1 then
             redis.call('ZREM', KEYS[1], name)
             taken[#taken + 1] = cutoff .. ' ' .. name

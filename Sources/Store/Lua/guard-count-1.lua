@@ -1,9 +1,13 @@
--- Adds to an app's answers and says what they come to: over the last minutes, and over the last so many answers.
--- KEYS[1] g (hash: minute since 1970 ‖ ':a' answers, ':d' dead by a 400, ':g' dead by a 410; older ones in tens of minutes, 't' before)
--- ARGV[1] minutes that count, this one included  [2] minutes for which older answers are kept  [3] so many answers
--- then for each minute: its age in minutes, answers, dead, gone
--- Returns {answers, dead, gone} of the minutes that count, and of them with as much before as makes up ARGV[3] answers.
--- Called again after a lost answer it counts twice: the guard is then wary a little earlier.
+-- Adds to an app's counts of token verdicts, and sums them over the last minutes and over the last so many verdicts.
+-- KEYS[1] g: hash, minute since 1970 ‖ ':a' verdicts, ':d' dead by a 400, ':g' dead by a 410; older ones in tens of
+--   minutes with a 't' before them
+-- ARGV[1] minutes that count, this one included
+-- ARGV[2] minutes for which older counts are kept
+-- ARGV[3] least verdicts for the second sum
+-- ARGV[4 ...] for each minute: its age in minutes, verdicts, dead by a 400, dead by a 410
+-- Returns {verdicts, dead by a 400, dead by a 410} of the minutes that count, then the same three with as many older
+--   ones as it takes to reach ARGV[3] verdicts.
+-- Atomic. A call that is repeated after a lost answer counts twice. The prune guard stops a little earlier then.
 local time = redis.call('TIME')
 local now = math.floor(time[1] / 60)
 local window, kept = tonumber(ARGV[1]), tonumber(ARGV[2])

@@ -1,7 +1,9 @@
--- Writes a schedule's record; what stands already is left as it is, so that a request can be repeated.
--- KEYS  1 the schedule (hash)
--- ARGV  1 epoch ms at which the record may be forgotten  then its fields and values
+-- Writes the record of a schedule. An existing record stays as it is, so that a request can be repeated.
+-- KEYS[1] at: the schedule, hash
+-- ARGV[1] epoch ms at which the record expires
+-- ARGV[2 ...] its fields and values
 -- Returns its state: 'scheduled' for a new one.
+-- Atomic.
 local state = redis.call('HGET', KEYS[1], 'state')
 if state then return state end
 redis.call('HSET', KEYS[1], 'state', 'scheduled', unpack(ARGV, 2))

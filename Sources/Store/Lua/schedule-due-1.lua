@@ -1,7 +1,8 @@
--- The schedules of an app that are due by Redis's clock, so that no worker's own clock can send one early.
--- KEYS  1 at (zset of schedules by due ms)
--- ARGV  1 at most so many
--- Returns {now ms, id, …}
+-- The schedules of an app that are due by Redis's clock, so that a worker whose clock is fast sends none early.
+-- KEYS[1] at: schedules, zset by due time (ms)
+-- ARGV[1] most schedules
+-- Returns {now ms, id, …}.
+-- Atomic; writes nothing.
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])

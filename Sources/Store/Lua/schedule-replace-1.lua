@@ -1,7 +1,10 @@
--- Puts another publish, or another time, into a schedule that waits. What has been taken in hand or is over stays as it is.
--- KEYS  1 the schedule (hash)
--- ARGV  1 epoch ms at which the record may be forgotten  2 how many fields to take away first  then those, then fields and values
--- Returns the state that stands: 'scheduled' if it was replaced; false if there is no such schedule.
+-- Puts another publish, or another time, into a schedule that waits. A claimed or final schedule stays as it is.
+-- KEYS[1] at: the schedule, hash
+-- ARGV[1] epoch ms at which the record expires
+-- ARGV[2] how many fields to remove first
+-- ARGV[3 ...] those fields, then the new fields and values
+-- Returns the state that it has: 'scheduled' if it was replaced; false if there is no such schedule.
+-- Atomic.
 local state = redis.call('HGET', KEYS[1], 'state')
 if state ~= 'scheduled' then return state end
 redis.call('HDEL', KEYS[1], unpack(ARGV, 3, ARGV[2] + 2))

@@ -1,8 +1,13 @@
--- What became of a schedule that was taken in hand, or that is deleted before.
--- KEYS  1 the schedule (hash)
--- ARGV  1 the state it must be in: 'taken' or 'scheduled'  2 the new state: sent, failed, cancelled, or scheduled (again)
---       3 reason or ''  4 now ms  5 ms to keep a final one  6 of one that is scheduled again: nobody takes it before, ms
--- Returns the state that stands afterwards, or false if there is no such schedule.
+-- Writes down what became of a claimed schedule, or cancels one that waits.
+-- KEYS[1] at: the schedule, hash
+-- ARGV[1] the state that it must be in: 'taken' or 'scheduled'
+-- ARGV[2] the new state: 'sent', 'failed', 'cancelled', or 'scheduled' again
+-- ARGV[3] reason, or ''
+-- ARGV[4] now, ms
+-- ARGV[5] ms for which a final schedule is kept
+-- ARGV[6] for 'scheduled' again: no worker claims it before this time, ms
+-- Returns the state that it has afterwards, or false if there is no such schedule.
+-- Atomic.
 local state = redis.call('HGET', KEYS[1], 'state')
 if state ~= ARGV[1] then return state end
 redis.call('HSET', KEYS[1], 'state', ARGV[2], 'reason', ARGV[3], 'until', ARGV[6])

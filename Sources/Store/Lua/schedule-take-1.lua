@@ -1,9 +1,14 @@
--- Takes a due schedule in hand for a while: from now on it cannot be deleted. Whoever finds it in hand for longer takes it
--- again; the push has the schedule's id, so committing it twice changes nothing.
--- KEYS  1 the schedule (hash)
--- ARGV  1 now ms, as schedule-due gave it  2 for how long it is in hand, ms
--- Returns {'gone'}, {'final'} (sent, failed or deleted), {'held'} (another has it in hand, or it is to be tried later),
--- {'early', due ms} (it was put off), or {'taken', fields and values}.
+-- Claims a due schedule for a while. From now on it cannot be deleted. If a worker keeps it longer, another one claims
+-- it again. The push has the schedule's id, so committing it twice changes nothing.
+-- KEYS[1] at: the schedule, hash
+-- ARGV[1] now, ms, from schedule-due
+-- ARGV[2] ms for which it is claimed
+-- Returns {'gone'}: no such schedule.
+--   {'final'}: it was sent, failed or was deleted.
+--   {'held'}: another worker has claimed it, or it is to be tried later.
+--   {'early', due ms}: it was put off.
+--   {'taken', fields and values}
+-- Atomic.
 local state = redis.call('HMGET', KEYS[1], 'state', 'until', 'due')
 if not state[1] then return {'gone'} end
 if state[1] ~= 'scheduled' and state[1] ~= 'taken' then return {'final'} end

@@ -1,7 +1,10 @@
--- Registers the schema of an attributes type, or takes it away, and tells every gateway by the version.
--- KEYS  1 schemas (hash)
--- ARGV  1 the type's field  2 the document; none: take it away  3 most types
--- Returns 1, or 0: there are too many, or there was none to take away.
+-- Registers or removes the schema of an attributes type. The new version tells every gateway.
+-- KEYS[1] schemas: hash
+-- ARGV[1] field of the type
+-- ARGV[2] the document; absent: remove the schema
+-- ARGV[3] most types
+-- Returns 1; 0: there are too many types, or there was nothing to remove.
+-- Atomic.
 if #ARGV == 1 then
     if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
 else
