@@ -1,20 +1,21 @@
-/// Whether a connection still lives. Times are monotonic milliseconds. A PING asks when requests wait and nothing comes,
-/// and now and then when all is quiet, which also keeps gateways on the way from forgetting the connection.
+/// Decides whether a connection still lives. Times are monotonic milliseconds. It asks for a PING when requests wait
+/// and nothing comes. It also asks for one now and then on a quiet connection, so that gateways on the way do not
+/// forget it.
 struct Liveness: Sendable, Hashable {
     /// Below the shortest time after which common gateways forget a quiet connection (350 s).
     static let quietMilliseconds: Int64 = 300_000
 
     enum Action: Hashable {
         case ping
-        /// Nothing has come since the PING: no more requests for this connection.
+        /// Nothing has come since the PING, so the connection gets no more requests.
         case retire
     }
 
-    /// Of one request.
+    /// The time that one request may take.
     let timeout: Int64
     private(set) var lastHeard: Int64
     private(set) var pingedAt: Int64?
-    /// `retire` was said: requests in flight have their own deadlines, and nothing else is left to do.
+    /// `retire` was returned. Requests in flight have their own deadlines, so nothing else is left to do.
     private var isGivenUp = false
 
     init(timeout: Int64, now: Int64) {
@@ -22,20 +23,21 @@ struct Liveness: Sendable, Hashable {
         lastHeard = now
     }
 
-    /// Bytes have come, whatever they say.
+    /// Notes that bytes have come, whatever they contain.
     mutating func heard(now: Int64) {
         lastHeard = now
         pingedAt = nil
     }
 
-    /// A request begins after a quiet time: silence counts from here.
+    /// Notes that a request begins after a quiet time. Silence counts from here.
     mutating func began(now: Int64) {
         if pingedAt == nil { lastHeard = now }
     }
 
-    /// When there is something to do next if nothing comes before. `isWaiting`: requests are in flight.
+    /// When `action` is due if nothing comes before.
+    /// - Parameter isWaiting: requests are in flight
     func next(isWaiting: Bool) -> Int64 {
-        // A time that has passed would keep the lane awake.
+        // A time in the past would keep the lane awake.
         if isGivenUp { return .max }
         if let pingedAt { return pingedAt + patience(isWaiting) }
         return lastHeard + (isWaiting ? patience(true) : Self.quietMilliseconds)
@@ -51,6 +53,7 @@ struct Liveness: Sendable, Hashable {
         return .ping
     }
 
-    /// A quarter of a request's time while requests wait: the PING and its answer leave half of it.
+    /// How long to wait for bytes. While requests wait it is a quarter of a request's time, so that half of it is left
+    /// after a PING and its answer.
     private func patience(_ isWaiting: Bool) -> Int64 { isWaiting ? max(1, timeout / 4) : timeout }
 }

@@ -3,16 +3,15 @@ public import LiveActivity
 public import Logging
 internal import NGHTTP2
 
-/// Sends through nghttp2 and OpenSSL on event loops of its own: `lanes` threads with one HTTP/2 connection each, which
-/// share one provider token. What it knows of a request is exact, because it reads the frames: whether it was sent,
-/// processed, refused.
+/// Sends through nghttp2 and OpenSSL on its own event loops. `lanes` threads have one HTTP/2 connection each and share
+/// one provider token. It reads the frames, so it knows exactly whether a request was sent, processed or refused.
 ///
-/// Certificate and host name are always checked, there are no redirects, and no proxy is used: environment variables
+/// Certificate and host name are always checked. There are no redirects and no proxy is used, so environment variables
 /// cannot send the provider token anywhere else.
 public final class NGHTTP2Transport: PushTransport {
     private let lanes: LanePool
 
-    /// Throws when the configuration cannot send: a key that is none, a CA file without a certificate, …
+    /// - Throws: if the configuration cannot send, for example with an unusable key or a CA file without a certificate
     public init(configuration: APNsConfiguration, logger: Logger) throws(APNsClientError) {
         let settings = try LaneSettings(configuration, logger)
         lanes = try LanePool(configuration.lanes) { (seat) throws(APNsClientError) in

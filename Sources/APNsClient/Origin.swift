@@ -1,11 +1,11 @@
-/// `https://host[:port]` in its parts. The text has been checked (`APNsConfiguration.isOrigin`).
+/// The parts of `https://host[:port]`. The text has been checked (`APNsConfiguration.isOrigin`).
 struct Origin: Sendable, Hashable {
     static let defaultPort: UInt16 = 443
 
     /// A name or an address, without brackets.
     var host: String
     var port: UInt16
-    /// As `:authority` has it: without the default port.
+    /// The value of `:authority`, without the default port.
     var authority: String
 
     init(_ origin: String) {

@@ -3,50 +3,55 @@ internal import Curl
 internal import LiveActivity
 internal import Synchronization
 
-/// The pages that wait in a transport, for all of its lanes: a lane takes as much as its connection has streams free, so
-/// that work goes where it can be sent, and a slow connection holds up none of it. Any thread posts; a lane's thread takes,
-/// and sleeps when there is nothing for it. One lock, once a part of a page; an eventfd is written only for a lane that
-/// sleeps.
+/// The page queue of a transport: the pages that wait, for all of its lanes. A lane takes as many entries as its
+/// connection has free streams. So work goes to the lanes that can send it, and a slow connection delays none of it.
+///
+/// Any thread posts pages. A lane's thread takes parts of them, and sleeps when there is nothing for it. The lock is
+/// taken once for each part of a page. An eventfd is written only for a lane that sleeps.
 final class PageBoard: Sendable {
-    /// What a lane says of itself when it takes or goes to sleep.
+    /// The capacity that a lane reports when it takes a part or goes to sleep.
     struct Standing {
-        /// Requests it could begin now: one, if it has to connect first, none while it may not.
+        /// How many requests the lane could begin now: one if it has to connect first, none while it may not connect.
         var room = 0
-        /// Of that, what large pages leave to small ones: else these would wait for an answer, a whole round trip at the worst.
+        /// How many of these places large pages leave to small ones. Otherwise a small page would wait for an answer,
+        /// in the worst case for a whole round trip.
         var reserve = 0
-        /// Of that, what large pages take a little later (`Pacing`): a lane that goes to sleep with such places has a timer.
+        /// How many of these places large pages take a little later (`Pacing`). A lane that goes to sleep with some of
+        /// them has a timer.
         var held = 0
-        /// Its connection has brought an answer.
+        /// At least one answer has come on its connection.
         var isConnected = false
         /// Milliseconds that its requests take, smoothed.
         var pace: Int64 = 0
 
-        /// Requests of large pages that it could begin now.
+        /// How many requests of large pages it could begin now.
         var roomForLarge: Int { max(0, room - max(reserve, held)) }
     }
 
     private struct Lane {
         var standing = Standing()
-        /// It sleeps, and looks here only when it is woken.
+        /// The lane sleeps, and looks at the queue only when it is woken.
         var isResting = false
-        /// Its event has been signalled and not been cleared since.
+        /// The lane's event has been signalled and not cleared since.
         var isSignalled = false
-        /// What it waits for elsewhere is there: it does not go to sleep before it has looked.
+        /// Another thread called the lane. It must look at its work before it goes to sleep.
         var isCalled = false
     }
 
-    /// A page of so few goes before larger ones: what one device waits for does not stand behind a thousand others.
+    /// The most entries of a small page. Small pages go before larger ones, so that one device does not wait for a
+    /// thousand others.
     static let small = 32
-    /// Of so many places of a connection one is kept for small pages.
+    /// A connection keeps one of so many places for small pages.
     static let placesToReserve = 32
-    /// So many in a row; then a part of a larger page has its turn, should small ones never end.
+    /// How many small pages in a row may go before a larger one. Then a part of the larger page has its turn, even if
+    /// small pages never end.
     static let overtakings = 8
 
     private struct State {
         var queue: [PagePart] = []
         /// Entries of small pages in `queue`.
         var waitingSmall = 0
-        /// Small pages that went before a larger one since one of those had its turn.
+        /// Small pages that went before a larger one since a larger one had its turn.
         var overtaken = 0
         /// Entries in `queue`.
         var waiting = 0
@@ -74,7 +79,8 @@ final class PageBoard: Sendable {
 
     // MARK: Senders
 
-    /// False when the transport is closing: the page is the caller's to answer.
+    /// Adds a page to the queue.
+    /// - Returns: false when the transport is closing; the caller settles the page then
     func post(_ page: SharedPage) -> Bool {
         state.withLock { state in
             guard !state.isClosing else { return false }
@@ -86,7 +92,8 @@ final class PageBoard: Sendable {
         }
     }
 
-    /// No pages from here on. Lanes end when what they have in flight has ended; what none has taken is answered here.
+    /// Accepts no more pages. Each lane ends when its requests in flight have ended. Parts that no lane has taken are
+    /// settled here, as cancelled.
     func beginClosing() {
         let parts = state.withLock { state in
             state.isClosing = true
@@ -109,13 +116,14 @@ final class PageBoard: Sendable {
 
     // MARK: Lanes
 
-    /// Readable when the lane should look here.
+    /// Readable when the lane should look at the queue.
     func descriptor(_ lane: Int) -> Int32 { events[lane].descriptor }
 
-    /// Makes a lane look around: what it waits for elsewhere is there.
+    /// Makes a lane look at its work, because something that it waits for elsewhere has happened.
     func call(_ lane: Int) { state.withLock { call(lane, &$0) } }
 
-    /// After a sleep; true when the transport is closing.
+    /// Notes that a lane is awake after a sleep.
+    /// - Returns: true when the transport is closing
     func awake(_ lane: Int) -> Bool {
         state.withLock { state in
             if state.lanes[lane].isSignalled { events[lane].clear() }
@@ -126,11 +134,12 @@ final class PageBoard: Sendable {
         }
     }
 
-    /// Whether nothing waits; may have changed when the caller looks.
+    /// True if no part waits. Another thread may change that before the caller looks.
     var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
 
-    /// The next `count` entries at the most, all of one page: of a small one, or of the larger ones, which have their turns part
-    /// by part.
+    /// Takes the next entries, at most `count`, all of one page. Small pages go first. Larger ones take turns, part by
+    /// part.
+    /// - Returns: nil if there is nothing that the lane has room for
     func take(_ count: Int, _ lane: Int, _ standing: Standing) -> PagePart? {
         state.withLock { state in
             state.lanes[lane].standing = standing
@@ -148,8 +157,9 @@ final class PageBoard: Sendable {
         }
     }
 
-    /// False when there is work that the lane has room for, or news that it has not seen. Otherwise it may sleep until its
-    /// event, a socket or a timer; work that it has no room for may be another lane's.
+    /// Lets a lane sleep until its event, a socket or a timer.
+    /// - Returns: false if there is work that the lane has room for, or if the lane was called meanwhile. Work that it
+    ///   has no room for may be another lane's.
     func rest(_ lane: Int, _ standing: Standing) -> Bool {
         state.withLock { state in
             var work = Work(state)
@@ -164,7 +174,7 @@ final class PageBoard: Sendable {
         }
     }
 
-    /// Takes out what waits of a page.
+    /// Removes the waiting parts of a page from the queue.
     func withdraw(_ page: SharedPage) -> [PagePart] {
         state.withLock { state in withdraw(&state) { $0.shared === page } }
     }
@@ -173,8 +183,9 @@ final class PageBoard: Sendable {
         state.withLock { state in withdraw(&state) { _ in true } }
     }
 
-    /// A lane could not connect: it gives back what it had. Returned is what has to be given up: nothing, as long as
-    /// another lane has a connection that works; otherwise that and all that waits.
+    /// Notes that a lane could not connect, and takes back its parts. They wait for other lanes if one of those has a
+    /// working connection.
+    /// - Returns: the parts to give up: none if another connection works; otherwise these parts and all that wait
     func connectionFailed(_ lane: Int, returning parts: [PagePart]) -> [PagePart] {
         state.withLock { state in
             state.lanes[lane].standing = Standing()
@@ -188,7 +199,7 @@ final class PageBoard: Sendable {
         }
     }
 
-    /// The lane, last of all.
+    /// Notes that a lane has ended. It is the lane's last call.
     func end(_ lane: Int) {
         let closers: [CheckedContinuation<Void, Never>] = state.withLock { state in
             state.lanes[lane].standing = Standing()
@@ -200,7 +211,7 @@ final class PageBoard: Sendable {
 
     // MARK: Under the lock
 
-    /// Whose turn it is, of what a lane of that standing may take.
+    /// The index of the part whose turn it is, among those that a lane of this capacity may take.
     private func next(_ state: inout State, _ standing: Standing) -> Int? {
         guard let first = state.queue.first else { return nil }
         if first.isSmall { return 0 }
@@ -225,14 +236,15 @@ final class PageBoard: Sendable {
         if part.isSmall { state.waitingSmall += sign * part.range.count }
     }
 
-    /// Entries that no lane has been found for.
+    /// Entries for which no lane has been found yet.
     private struct Work {
         var small: Int
         var large: Int
 
         init(_ state: State) { (small, large) = (state.waitingSmall, state.waiting - state.waitingSmall) }
 
-        /// Takes off what a lane of that standing has room for; false when that is nothing.
+        /// Subtracts the entries that a lane of this capacity has room for.
+        /// - Returns: false if there are none
         mutating func give(to standing: Standing) -> Bool {
             let ofLarge = min(large, standing.roomForLarge)
             let ofSmall = min(small, max(0, standing.room - ofLarge))
@@ -241,7 +253,7 @@ final class PageBoard: Sendable {
             return ofLarge + ofSmall > 0
         }
 
-        /// Takes off what a lane of that standing will come for by itself.
+        /// Subtracts the entries that a lane of this capacity will take later by itself.
         mutating func leave(to standing: Standing) {
             large -= min(large, max(0, standing.room - standing.reserve) - standing.roomForLarge)
         }
@@ -252,8 +264,9 @@ final class PageBoard: Sendable {
         }
     }
 
-    /// Wakes as many sleepers as there is work for: first those with streams free, the quickest before; then, for what is
-    /// left, those that have to connect first. So connections are made as work needs them, more while windows are small.
+    /// Wakes as many sleeping lanes as there is work for. Lanes with free streams come first, the quickest of them
+    /// before the others. Lanes that have to connect come last. So connections are made as work needs them, and more of
+    /// them while windows are small.
     private func wakeForWork(_ state: inout State) {
         var left = Work(state)
         for lane in state.lanes where lane.standing.isConnected {
@@ -289,7 +302,7 @@ final class PageBoard: Sendable {
     }
 }
 
-/// A lane's place at the board. The board lives as long as the lane.
+/// A lane's access to the page queue. The queue lives as long as the lane.
 struct LaneSeat: Sendable {
     let board: PageBoard
     let number: Int

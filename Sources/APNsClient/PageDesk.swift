@@ -2,25 +2,25 @@ internal import APNsWire
 internal import LiveActivity
 internal import Logging
 
-/// What a lane has to send, and what is done about each answer: everything but the connection. The lane takes parts of the
-/// pages that wait on the board, their entries are handed out one by one, and what became of each is written into the
-/// part's job, which settles the part with its last one. Belongs to the lane's thread.
+/// The requests of a lane and the reaction to each answer: everything except the connection. The lane takes parts of
+/// pages from `PageBoard` and hands out their entries one by one. Each outcome goes into the part's `PageJob`, which
+/// settles the part with its last entry. It belongs to the lane's thread.
 final class PageDesk<Form> {
-    /// Entries taken from one page before the next page has its turn: a one-token page waits for thousands at most this
-    /// long.
+    /// How many entries are taken from one page before the next page has its turn. A one-token page waits at most this
+    /// long behind a page of thousands.
     private static var turn: Int { 32 }
-    /// Pushes whose form is kept: the parts of several pages take turns.
+    /// How many forms are kept, because the parts of several pages take turns.
     private static var keptForms: Int { 4 }
 
     private let settings: LaneSettings
     private let seat: LaneSeat
-    /// The transport's form of a push with a provider token; nil for what it cannot send.
+    /// Makes the transport's form of a push with a provider token; nil for a push that it cannot send.
     private let prepare: (LanePush, ProviderToken) -> Form?
-    /// The part in hand.
+    /// The part whose entries are handed out now.
     private var current: PageJob<Form>?
-    /// Requests to send again: before all others.
+    /// Requests to send again. They go before all others.
     private var repeats: [LaneRequest<Form>] = []
-    /// The tokens in use, the newest last; `firstToken` is the number of the first.
+    /// Provider tokens in use, the newest last. `firstToken` is the number of the first one.
     private var tokens: [ProviderToken] = []
     private var firstToken = 0
     /// The newest last.
@@ -35,20 +35,20 @@ final class PageDesk<Form> {
         self.prepare = prepare
     }
 
-    /// Something is in hand that waits to be sent.
+    /// This lane has requests that wait to be sent.
     var hasOwn: Bool { current != nil || !repeats.isEmpty }
-    /// Nothing is to be sent, here or on the board.
+    /// Nothing waits to be sent, in this lane or in the page queue.
     var isEmpty: Bool { !hasOwn && seat.board.isEmpty }
 
     // MARK: Parts in
 
-    /// The lane is awake.
+    /// Called whenever the lane wakes up.
     func look() {
         isClosing = seat.awake()
         if isClosing { for part in takeBackAll() { part.settleUnsent(.cancelled) } }
     }
 
-    /// Everything in hand that is not in flight.
+    /// Takes back the requests of this lane that are not in flight.
     private func takeBackAll() -> [PagePart] {
         var parts = repeats.map { $0.job.takeBack($0.index) }
         if let current { parts.append(current.takeUnsent()) }
@@ -57,13 +57,13 @@ final class PageDesk<Form> {
         return parts
     }
 
-    /// This lane cannot connect: what it has is for lanes that can. Where none can, so it would go for all that waits,
-    /// which comes back at once to be retried with backoff by whoever sent it.
+    /// Called when this lane cannot connect. Its parts go to lanes that can. If no lane can connect, all waiting parts
+    /// come back to their senders at once, who retry them with backoff.
     func connectionFailed(_ cause: NoAnswer.Cause) {
         for part in seat.connectionFailed(returning: takeBackAll()) { part.settleUnsent(cause) }
     }
 
-    /// No lane can send: no provider token can be signed.
+    /// Fails all waiting parts, because no provider token can be signed, so no lane can send.
     func failAll() {
         for part in takeBackAll() + seat.board.withdrawAll() { part.settleUnsent(.connectionFailed) }
     }
@@ -72,13 +72,14 @@ final class PageDesk<Form> {
 
     private var newestToken: Int { firstToken + tokens.count - 1 }
 
-    /// Once per batch, not per request. False when none can be signed.
+    /// Called once per batch, not per request.
+    /// - Returns: false when no provider token can be signed
     func refreshToken() -> Bool {
         do {
             let token = try settings.tokens.current()
             guard tokens.last != token else { return true }
             tokens.append(token)
-            // Requests in flight carry the newest or the one before.
+            // Requests in flight carry the newest token or the one before it.
             if tokens.count > 4 {
                 tokens.removeFirst()
                 firstToken += 1
@@ -100,9 +101,12 @@ final class PageDesk<Form> {
 
     // MARK: Requests out
 
-    /// The next request that its sender may still begin, with a form that has the newest token: repeats first, then the part in hand, then the next part of
-    /// a page, no more than there is room for now. What waits is there for all lanes. After `refreshToken`; `standing` is
-    /// asked for once a part.
+    /// The next request that its sender may still begin, with a form for the newest provider token. Call `refreshToken`
+    /// before.
+    ///
+    /// Repeats come first, then the current part, then the next part of a page. A part has no more entries than there
+    /// is room for now, because waiting entries are for all lanes.
+    /// - Parameter standing: the lane's capacity, evaluated once per part
     func next(_ standing: @autoclosure () -> PageBoard.Standing) -> LaneRequest<Form>? {
         guard var request = nextPermitted(standing) else { return nil }
         if request.job.tokenNumber != newestToken, let form = form(for: request.job.push) {
@@ -145,7 +149,8 @@ final class PageDesk<Form> {
 
     // MARK: Outcomes in
 
-    /// An answer other than 200; true when the connection must take no more requests.
+    /// Handles an answer other than 200.
+    /// - Returns: true when the connection must take no more requests
     func rejected(_ request: LaneRequest<Form>, _ rejection: Rejection) -> Bool {
         switch rejection.verdict {
         case .renewProviderToken: renew(request, rejection)
@@ -165,19 +170,19 @@ final class PageDesk<Form> {
             request.index, .unanswered(.init(cause, mayHaveBeenDelivered: mayHaveBeenDelivered)))
     }
 
-    /// The server has not acted on it: safe to send again.
+    /// Sends a request again, which is safe because the server has not acted on it.
     func unprocessed(_ request: LaneRequest<Form>) {
         sendAgain(request, orElse: .unanswered(.init(.timeout, mayHaveBeenDelivered: false)))
     }
 
-    /// An answer that speaks of the credentials or of the push, not of this token: what the page has not sent yet would
-    /// be answered alike, and gets the answer without being sent. A thousand wrong requests look like an attack.
+    /// Handles an answer about the credentials or the push as a whole. The page's unsent entries would get the same
+    /// answer, so they get it without being sent. A thousand wrong requests look like an attack.
     private func condemn(_ request: LaneRequest<Form>, _ rejection: Rejection) {
         request.job.record(request.index, .rejected(rejection))
         for part in takeUnsent(of: request.job.shared) { part.settle(.rejected(rejection)) }
     }
 
-    /// What of a page is neither in flight nor to be repeated, here and on the board.
+    /// Takes the entries of a page that are neither in flight nor to be repeated, from this lane and the page queue.
     private func takeUnsent(of page: SharedPage) -> [PagePart] {
         var unsent = seat.board.withdraw(page)
         if let job = current, job.shared === page {
@@ -203,7 +208,7 @@ final class PageDesk<Form> {
         condemn(request, rejection)
     }
 
-    /// The newest provider token is one too many: the one before serves, as long as it is good.
+    /// Goes back to the previous provider token while that is good, because APNs called the newest one too many.
     private func fallBack(_ request: LaneRequest<Form>, _ rejection: Rejection) {
         let place = request.tokenNumber - firstToken
         guard !request.hasRenewed, tokens.indices.contains(place),
@@ -214,8 +219,9 @@ final class PageDesk<Form> {
         sendAgain(request, orElse: .rejected(rejection))
     }
 
-    /// Queues a request that is safe to repeat; gives it up as `outcome` when it has been tried for two deadlines, or
-    /// when the lane is closing.
+    /// Queues a request that is safe to repeat. If the lane is closing, a rejected request is recorded as such, and any
+    /// other as cancelled.
+    /// - Parameter outcome: recorded when the request has been tried for two deadlines
     private func sendAgain(_ request: LaneRequest<Form>, orElse outcome: PushOutcome) {
         if isClosing {
             if case .rejected = outcome { return request.job.record(request.index, outcome) }

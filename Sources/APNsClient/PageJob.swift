@@ -1,17 +1,17 @@
 internal import APNsWire
 internal import LiveActivity
 
-/// A part of a page in a lane. `Form`: what its requests share, as the transport wants it. Belongs to the lane's thread;
-/// the requests in flight hold it.
+/// A part of a page in a lane. `Form` is the data that its requests share, as the transport wants it. The job belongs
+/// to the lane's thread, and its requests in flight hold it.
 final class PageJob<Form> {
     let shared: SharedPage
-    /// Made for the provider token `tokenNumber`, and anew when that changes.
+    /// Made for the provider token `tokenNumber`, and again when that changes.
     var form: Form
     var tokenNumber: Int
-    /// The entries that have not been handed over: from `nextUnsent` to before `end`.
+    /// The entries that have not been handed over: from `nextUnsent` up to, but not including, `end`.
     private var nextUnsent: Int
     private let end: Int
-    /// What is not accepted stands in `outcome`, what is in `accepted`: a number alone is counted up at no cost.
+    /// `outcome` holds the exceptions. Acceptances are only counted in `accepted`, which costs nothing.
     private var outcome = PageOutcome()
     private var accepted = 0
     private var remaining: Int
@@ -36,7 +36,7 @@ final class PageJob<Form> {
         return index
     }
 
-    /// Gives up what has not been handed over, for someone else to send or to answer.
+    /// Gives up the entries that have not been handed over. The caller sends or settles them.
     func takeUnsent() -> PagePart {
         let part = PagePart(shared: shared, range: nextUnsent..<end)
         nextUnsent = end
@@ -44,7 +44,7 @@ final class PageJob<Form> {
         return part
     }
 
-    /// The same for an entry that was handed over and came back unsent.
+    /// Gives up an entry that was handed over and came back unsent.
     func takeBack(_ index: Int) -> PagePart {
         settle(1)
         return PagePart(shared: shared, range: index..<index + 1)
@@ -60,7 +60,7 @@ final class PageJob<Form> {
         settle(1)
     }
 
-    /// One lock for a part, not for a request.
+    /// Settles the part after its last entry: one lock for a part, not for each request.
     private func settle(_ count: Int) {
         remaining -= count
         guard remaining == 0, count > 0 else { return }
@@ -69,17 +69,17 @@ final class PageJob<Form> {
     }
 }
 
-/// One request, wherever it is: queued again, or in flight.
+/// One request, either queued again or in flight.
 struct LaneRequest<Form> {
     let job: PageJob<Form>
-    /// Of the entry in the job's page.
+    /// Index of the entry in the job's page.
     let index: Int
-    /// The provider token that it carries, by `PageDesk`'s count.
+    /// The number of the provider token that it carries, as `PageDesk` counts them.
     var tokenNumber = 0
-    /// Already repeated with another provider token.
+    /// The request was already repeated with another provider token.
     var hasRenewed = false
-    /// When it was first handed over: monotonic milliseconds.
+    /// When it was first handed over, monotonic milliseconds.
     var since: Int64
-    /// When it was handed over this time.
+    /// When it was last handed over, monotonic milliseconds.
     var handedAt: Int64
 }

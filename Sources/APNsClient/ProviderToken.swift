@@ -1,7 +1,7 @@
 internal import LiveActivity
 internal import OpenSSL
 
-/// The JWT that stands for one team at APNs. Its text is a credential: it goes into one header and nowhere else.
+/// The JWT that authenticates one team at APNs. Its text is a credential: it goes into one header and nowhere else.
 public struct ProviderToken: Sendable, Hashable, CustomStringConvertible {
     public let jwt: String
     /// `iat`: epoch seconds.
@@ -16,8 +16,8 @@ public struct ProviderToken: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ProviderToken {
-    /// Apple's form: header `alg`, `kid`; claims `iss` and `iat`, the latter a number. `keyID` and `teamID` are letters
-    /// and digits (checked with the configuration), so nothing in them needs escaping.
+    /// Signs a token in Apple's form: header `alg` and `kid`, claims `iss` and `iat`, the latter a number. The
+    /// configuration check allows only letters and digits in `keyID` and `teamID`, so nothing needs escaping.
     init(keyID: String, teamID: String, issuedAt: Int, key: P256SigningKey) throws(SigningKeyError) {
         let header = Base64.encodeURL(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8)
         let claims = Base64.encodeURL(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8)
@@ -26,29 +26,32 @@ extension ProviderToken {
     }
 }
 
-/// When a provider token is replaced. Apple: at most once in 20 minutes (else 429 TooManyProviderTokenUpdates), at least
-/// once in 60 (else 403 ExpiredProviderToken).
+/// Decides when a provider token is replaced. Apple allows one new token in 20 minutes (else 429
+/// TooManyProviderTokenUpdates) and wants one at least every 60 minutes (else 403 ExpiredProviderToken).
 struct RenewalRule: Sendable, Hashable {
-    /// Leaves ten minutes for clocks that differ, and for requests that wait in a queue with their header made.
+    /// Seconds. It leaves ten minutes for clocks that differ, and for requests that wait with their header already
+    /// made.
     static let renewalAge = 50 * 60
     static let minimumAge = 20 * 60
-    /// So long a token may still be used when its successor is refused as one too many.
+    /// Seconds. A token may be used up to this age when APNs refuses its successor as one too many.
     static let lastAge = 58 * 60
-    /// A token from the future is refused by APNs; a clock set back by more than this is not jitter.
+    /// Seconds. If the clock was set back by more than this, the token is replaced, because APNs refuses tokens from
+    /// the future.
     static let clockTolerance = 60
 
     private(set) var issuedAt: Int?
-    /// The current token replaced one that APNs had called expired.
+    /// The current token replaced one that APNs called expired.
     private(set) var followedRejection = false
 
-    /// Whether a new token is due at `now` (epoch seconds) in the course of things.
+    /// Whether a new token is due because of its age.
+    /// - Parameter now: epoch seconds
     func isDue(now: Int) -> Bool {
         guard let issuedAt else { return true }
         return now - issuedAt >= Self.renewalAge || issuedAt - now > Self.clockTolerance
     }
 
-    /// Whether a token that APNs calls expired is replaced now. Not twice in a row within 20 minutes: a new token that
-    /// is "expired" too means that a clock is wrong, and renewing at the rate of the answers would be punished.
+    /// Whether a token that APNs calls expired is replaced now. This happens only once in 20 minutes. If APNs calls the
+    /// new token expired too, a clock is wrong, and APNs would punish a renewal after each answer.
     func mayFollowRejection(now: Int) -> Bool {
         guard let issuedAt, followedRejection else { return true }
         return now - issuedAt >= Self.minimumAge

@@ -3,18 +3,19 @@ internal import Glibc
 internal import OpenSSL
 internal import Synchronization
 
-/// The provider token of one app, used by all its lanes: signed when due, kept in between, shared with other processes
-/// where there is a share. A lane asks once per wake-up, not per request.
+/// The provider token of one app, for all its lanes. It is signed when due, kept in between, and shared with other
+/// processes if there is a share. A lane asks once per wake-up, not per request.
 ///
-/// Its calls block the caller, a lane's thread, while the share is asked: for at most `patience`, about once an hour.
-/// Where Redis is silent for so long, workers can settle nothing either. They are not for the cooperative pool, whose threads the share's answer needs.
+/// Its calls block the lane's thread while they ask the share: about once an hour, for at most `patience`. If Redis is
+/// silent for so long, workers cannot settle anything either. Do not call them on the cooperative pool, because the
+/// share's answer needs its threads.
 final class ProviderTokenSource: Sendable {
     private struct State {
         var rule = RenewalRule()
         var token: ProviderToken?
-        /// The one before, while it may still be good.
+        /// The token before the current one, while it may still be good.
         var previous: ProviderToken?
-        /// A new token that APNs called one too many: the one before serves until then (epoch seconds).
+        /// A new token that APNs called one too many. The token before it is used until then (epoch seconds).
         var postponed: (token: ProviderToken, until: Int)?
     }
 
@@ -22,9 +23,9 @@ final class ProviderTokenSource: Sendable {
     private let teamID: String
     private let key: P256SigningKey
     private let share: (any ProviderTokenShare)?
-    /// How long its answer is waited for.
+    /// How long to wait for the share's answer.
     private let patience: Duration
-    /// Names the key to the share.
+    /// Names the signing key to the share.
     private let identity: String
     /// Epoch seconds.
     private let now: @Sendable () -> Int
@@ -43,7 +44,7 @@ final class ProviderTokenSource: Sendable {
         identity = "\(teamID).\(keyID).\((try? key.fingerprint()) ?? "")"
     }
 
-    /// The token to send with. Signing takes some 30 µs, under the lock, so that no two lanes sign at once.
+    /// The token to send with. Signing takes some 30 µs. It happens under the lock, so that no two lanes sign at once.
     func current() throws(SigningKeyError) -> ProviderToken {
         let now = now()
         return try state.withLock { state throws(SigningKeyError) in
@@ -66,8 +67,9 @@ final class ProviderTokenSource: Sendable {
         }
     }
 
-    /// APNs has called `rejected` expired. The token to repeat with: a new one, or the current one when another lane or
-    /// another process has renewed meanwhile; nil when the rule allows none.
+    /// Replaces a token that APNs called expired.
+    /// - Returns: the token to repeat with: a new one, or the current one if another lane or process has renewed it;
+    ///   nil when the rule allows none
     func renew(ifCurrent rejected: ProviderToken) throws(SigningKeyError) -> ProviderToken? {
         let now = now()
         return try state.withLock { state throws(SigningKeyError) in
@@ -87,7 +89,7 @@ final class ProviderTokenSource: Sendable {
         }
     }
 
-    /// For callers on the cooperative pool: the calls above, on a thread that may wait.
+    /// Runs one of the calls above on a thread that may block, for callers on the cooperative pool.
     func waiting<Value: Sendable>(
         _ call: @escaping @Sendable (ProviderTokenSource) throws(SigningKeyError) -> Value
     ) async throws(SigningKeyError) -> Value {
@@ -99,8 +101,8 @@ final class ProviderTokenSource: Sendable {
         return try result.get()
     }
 
-    /// APNs has answered TooManyProviderTokenUpdates to `rejected`. The token to repeat with: the one before, as long as
-    /// it is good; nil when there is none, and the requests have to wait.
+    /// Goes back to the token before `rejected`, because APNs answered TooManyProviderTokenUpdates.
+    /// - Returns: the token to repeat with; nil if no earlier one is good, so the requests have to wait
     func fallBack(from rejected: ProviderToken) -> ProviderToken? {
         let now = now()
         return state.withLock { state in
@@ -122,7 +124,7 @@ final class ProviderTokenSource: Sendable {
         try ProviderToken(keyID: keyID, teamID: teamID, issuedAt: now, key: key)
     }
 
-    /// Whether another process's token is good by this one's clock.
+    /// Whether another process's token is good by this process's clock.
     private func isGood(_ token: ProviderToken, _ now: Int) -> Bool {
         var rule = RenewalRule()
         rule.didIssue(at: token.issuedAt, afterRejection: false)
@@ -147,7 +149,7 @@ final class ProviderTokenSource: Sendable {
             given.signal()
         }
 
-        /// `unavailable` when none has come in time.
+        /// - Returns: `unavailable` when no answer has come in time
         func wait(_ limit: Duration) -> ProviderTokenAgreement {
             let milliseconds = Int(limit / .milliseconds(1))
             guard given.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return .unavailable }

@@ -1,31 +1,33 @@
 public import APNsWire
 public import LiveActivity
 
-/// Sends pages of tokens to one app's APNs endpoint. Two real implementations stand behind it: libcurl's multi
-/// interface and libnghttp2; everything above (deadlines by page, verdicts, retries between pages) is the same.
+/// Sends pages of tokens to one app's APNs endpoint. There are two implementations: with libcurl's multi interface and
+/// with libnghttp2. The layers above (deadlines by page, verdicts, retries between pages) are the same for both.
 public protocol PushTransport: Sendable {
-    /// One request per entry of the page, all with the push's headers and payload; returns when each has an outcome.
-    /// What is safe to repeat at once inside the transport (unprocessed after a GOAWAY, a provider token that expired)
-    /// has been repeated. After an answer that speaks of the credentials or the push as a whole (verdicts `haltApp` and
-    /// `stopPush`), the entries of the page that have not been sent get that answer too. Never throws: no answer is an
-    /// outcome as well.
+    /// Sends one request for each entry of the page, all with the push's headers and payload. It returns when each
+    /// entry has an outcome. It never throws, because a missing answer is an outcome as well.
     ///
-    /// `permission` is asked before each request leaves this process, a repetition inside the transport included. Once it is
-    /// gone, what has not left comes back as cancelled: a process that was suspended in the middle of a page must not go
-    /// on with it when others have taken its work over.
+    /// The transport itself repeats requests where that is safe at once: after a GOAWAY that left them unprocessed, or
+    /// with a new provider token. After an answer about the credentials or the push as a whole (verdicts `haltApp` and
+    /// `stopPush`), the page's unsent entries get that answer too.
+    ///
+    /// - Parameter permission: asked before each request leaves this process, also before a repetition. Once it ends,
+    ///   unsent entries come back as cancelled. A process that was suspended in the middle of a page must not go on if
+    ///   other workers have claimed its work.
     func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome
     /// How many tokens are queued or in flight.
     var load: Int { get }
-    /// Waits for what is in flight, within each request's deadline; further pages come back as cancelled.
+    /// Waits for requests in flight, within each request's deadline. Further pages come back as cancelled.
     func close() async
 }
 
-/// Whether a sender may still begin requests. Asked on the lanes' threads, once a request: it must be cheap, and block nobody.
+/// Says whether a sender may still begin requests. A lane's thread asks before each request, so it must be cheap and
+/// must not block.
 public protocol SendPermission: Sendable {
     var holds: Bool { get }
 }
 
-/// For senders that share their work with nobody.
+/// For senders that share their work with no other process.
 public struct StandingPermission: SendPermission {
     public init() {}
     public var holds: Bool { true }
@@ -37,7 +39,7 @@ extension PushTransport {
     }
 }
 
-/// The answers of a page: what is rare is listed, what is common is counted.
+/// The outcomes of a page. Acceptances are counted, and everything else is listed, because it is rare.
 public struct PageOutcome: Sendable, Hashable {
     public struct Exception: Sendable, Hashable {
         /// Index of the entry in the page.
@@ -51,9 +53,9 @@ public struct PageOutcome: Sendable, Hashable {
     }
 
     public var accepted: Int
-    /// Everything but 200, by ascending index; never `.accepted`.
+    /// Every outcome except 200, by ascending index; never `.accepted`.
     public var exceptions: [Exception]
-    /// Requests that were sent again inside the transport though their first fate is unknown.
+    /// How many requests were sent again inside the transport although their first fate is unknown.
     public var duplicatesPossible: Int
 
     public init(accepted: Int = 0, exceptions: [Exception] = [], duplicatesPossible: Int = 0) {

@@ -2,18 +2,18 @@ internal import APNsWire
 internal import Curl
 internal import NGHTTP2
 
-/// What the end of a transfer or stream means for its request. A pure reading of libcurl's and of nghttp2's results.
+/// The meaning of an ended transfer or stream for its request, from libcurl's or nghttp2's result alone.
 enum RequestFate: Hashable {
-    /// APNs answered; the body says the rest. An answer counts even when the transfer failed after its head.
+    /// APNs answered, and the body says the rest. An answer counts even if the transfer failed after its head.
     case answered(status: Int)
-    /// It has not been sent, or was declared unprocessed: safe to send again at once.
+    /// The request was not sent, or was declared unprocessed, so it is safe to send again at once.
     case unprocessed
     /// The connection could not be made; nothing was sent.
     case unconnected(NoAnswer.Cause)
-    /// It was sent, and there is no answer.
+    /// The request was sent, and there is no answer.
     case unknown(NoAnswer.Cause)
 
-    /// `isEstablished`: the connection has carried a request, this one or one before.
+    /// - Parameter isEstablished: the connection has carried a request, this one or an earlier one
     init(_ result: TransferResult, isEstablished: Bool) {
         guard result.isHTTP2 else {
             self = .unconnected(.connectionFailed)
@@ -36,7 +36,7 @@ enum RequestFate: Hashable {
     }
 
     init(_ ended: EndedStream) {
-        // An answer whose status was read counts, whatever came after it.
+        // An answer counts once its status was read, whatever came after that.
         if ended.status >= 200 {
             self = .answered(status: ended.status)
             return
@@ -49,7 +49,7 @@ enum RequestFate: Hashable {
             }
     }
 
-    /// Whether the connection is given no more requests: it went silent, broke, or was told to go away.
+    /// Whether the connection gets no more requests, because it went silent, broke, or was told to go away.
     static func retiresConnection(_ result: TransferResult) -> Bool {
         guard result.isHTTP2, result.status < 200 else { return !result.isHTTP2 }
         return result.wasDeclaredUnprocessed || (result.wasSent && result.fault != .streamReset)

@@ -2,7 +2,7 @@ internal import APNsWire
 internal import LiveActivity
 internal import Synchronization
 
-/// A page in a transport. Lanes take parts of it and settle them in any order, each from its own thread; the last part
+/// A page in a transport. Lanes take parts of it and settle them in any order, each from its own thread. The last part
 /// resumes the sender.
 final class SharedPage: Sendable {
     private struct State {
@@ -28,7 +28,7 @@ final class SharedPage: Sendable {
         state = Mutex(State(remaining: page.count))
     }
 
-    /// Outcomes of entries that no one else settles.
+    /// Adds the outcomes of some entries. Each entry must be settled exactly once.
     func settle(_ part: PageOutcome) {
         guard part.accepted + part.exceptions.count > 0 else { return }
         let whole: PageOutcome? = state.withLock { state in
@@ -44,19 +44,19 @@ final class SharedPage: Sendable {
     }
 }
 
-/// Entries of a page that travel together.
+/// Entries of a page that one lane takes together.
 struct PagePart: Sendable {
     let shared: SharedPage
     var range: Range<Int>
 
     var isSmall: Bool { shared.page.count <= PageBoard.small }
 
-    /// The same outcome, other than `.accepted`, for all of them.
+    /// Settles all entries with the same outcome, other than `.accepted`.
     func settle(_ outcome: PushOutcome) {
         shared.settle(PageOutcome(exceptions: range.map { .init(index: $0, outcome: outcome) }))
     }
 
-    /// They were not sent.
+    /// Settles all entries as not sent.
     func settleUnsent(_ cause: NoAnswer.Cause) {
         settle(.unanswered(.init(cause, mayHaveBeenDelivered: false)))
     }

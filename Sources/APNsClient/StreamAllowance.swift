@@ -1,32 +1,34 @@
-/// How many requests one connection may have in flight where the server's limit is known (SETTINGS): one until an answer
-/// has shown that the provider token is good, as APNs wants it; some more with each answer, so that a connection that
-/// breaks at once costs little and one that works is fully used within three round trips; fewer while answers come late
-/// or streams are refused.
+/// How many requests one connection may have in flight, if the server's limit is known (SETTINGS). It begins with one,
+/// until an answer has shown that the provider token is good, as APNs wants it.
+///
+/// Each answer adds some. So a connection that breaks at once costs little, and one that works is fully used within
+/// three round trips. The allowance shrinks while answers come late or streams are refused.
 struct StreamAllowance: Sendable, Hashable {
-    /// Late answers close places no further than this: enough to keep a lane busy, few enough to be answered in time.
+    /// Late answers shrink the allowance no further than this. It is enough to keep a lane busy, and few enough to be
+    /// answered in time.
     static let leastForLateness = 100
 
-    /// Places that an answer opens.
+    /// How many places an answer adds.
     static let step = 8
 
     let maximum: Int
-    /// What we allow ourselves.
+    /// The lane's own limit.
     private(set) var own = 1
 
     init(maximum: Int) { self.maximum = max(1, maximum) }
 
     func size(serverLimit: Int) -> Int { min(own, serverLimit) }
 
-    /// Answers in time open nothing more.
+    /// True when answers in time add no more places.
     func isFull(serverLimit: Int) -> Bool { own >= min(maximum, serverLimit) }
 
-    /// An answer has come. One that our credentials spoilt (403) opens nothing. One that took a good part of its deadline
-    /// closes a place: more in flight than this machine or the server gets through only ends in timeouts, and a request
-    /// that timed out may be delivered twice.
+    /// Notes an answer. A 403 adds no place, because our credentials are at fault. A late answer removes a place: too
+    /// many requests in flight only end in timeouts, and a request that timed out may be delivered twice.
+    /// - Parameter isLate: the answer took a good part of its request's time
     mutating func answered(isAuthenticated: Bool, isLate: Bool, serverLimit: Int) {
         guard isAuthenticated else { return }
         if isLate {
-            // A limit of one is a server's answer to a rejected push, and no measure of what is too much.
+            // A server answers a rejected push with a limit of one, which says nothing about the load.
             let size = serverLimit > 1 ? size(serverLimit: serverLimit) : own
             own = max(min(size, Self.leastForLateness), size - 1)
         } else if own < min(maximum, serverLimit) {
@@ -34,14 +36,14 @@ struct StreamAllowance: Sendable, Hashable {
         }
     }
 
-    /// The server refused a stream that its limit allowed: one place fewer. False when there was only one: the connection
-    /// is of no use.
+    /// Removes a place, because the server refused a stream that its limit allowed.
+    /// - Returns: false when there was only one place: the connection is of no use
     mutating func refused(serverLimit: Int) -> Bool {
         let size = size(serverLimit: serverLimit)
         own = max(1, size - 1)
         return size > 1
     }
 
-    /// The connection has rested so long that it may be dead: begin with one request.
+    /// Begins with one request again, because the connection has rested so long that it may be dead.
     mutating func rested() { own = 1 }
 }

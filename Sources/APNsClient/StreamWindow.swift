@@ -1,39 +1,42 @@
-/// How many requests one connection may have in flight. libcurl does not tell the server's limit, so it is inferred from
-/// what the connection takes: from 1 (APNs allows one stream until a valid token has passed) it opens by `step` with each
-/// answer, until the connection takes no more; then that many, with a look for one more now and then.
+/// How many requests one connection may have in flight. libcurl does not report the server's limit, so the window
+/// infers it from the requests that the connection accepts. It begins with 1, because APNs allows one stream until a
+/// valid token has passed. Each answer adds `step` places, until the connection accepts no more. Then the window stays
+/// at that number, and tries one more now and then.
 ///
-/// Field: APNs falls to one stream after a rejected notification and comes back with the next accepted one. A limit met
-/// right after a rejection is therefore no measure of the connection; from then on the window shuts with each rejection
-/// and opens whole with the next acceptance, as the server does.
+/// Seen in the field: APNs falls to one stream after a rejected notification, and comes back with the next accepted
+/// one. So a limit that is met right after a rejection does not measure the connection. From then on the window shuts
+/// with each rejection and opens fully with the next acceptance, as the server does.
 struct StreamWindow: Sendable, Hashable {
     enum Answer: Sendable, Hashable {
         case accepted
-        /// The token's fault or the push's: the provider token was good.
+        /// The token or the push was at fault; the provider token was good.
         case rejected
-        /// 403: opens nothing.
+        /// 403: adds no places.
         case unauthenticated
     }
 
-    /// Places that an answer opens. A window of 1 is past 100 within two round trips and past 1,000 within three.
+    /// How many places an answer adds. A window of 1 exceeds 100 within two round trips and 1,000 within three.
     static let step = 8
-    /// Late answers shrink the window no further than this: enough to keep a lane busy, few enough to be answered in time.
+    /// Late answers shrink the window no further than this. It is enough to keep a lane busy, and few enough to be
+    /// answered in time.
     static let leastForLateness = 100
-    /// The longest time between two looks for more, in windows of answers: each look costs one request handed over in vain.
+    /// The longest time between two tries for more, in windows of answers. Each try costs one request that is handed
+    /// over in vain.
     static let windowsBetweenLooks = 10
 
     let maximum: Int
-    /// What the connection takes when the server has not shut it.
+    /// How many requests the connection accepts while the server has not shut it.
     private(set) var limit = 1
-    /// The server has fallen to one stream until its next acceptance.
+    /// The server has fallen to one stream until it accepts a push again.
     private(set) var isShut = false
-    /// It has been seen to do so.
+    /// The server was seen to do so.
     private(set) var shutsOnRejection = false
-    /// Answers to come before the next look for more; nil while no limit is known.
+    /// Answers to come before the next try for more; nil while no limit is known.
     private(set) var patience: Int?
-    /// How long the next patience is: twice as long after each look in vain.
+    /// The next value of `patience`. It doubles after each try in vain.
     private var nextPatience = 2
     private var lastAnswer = Answer.accepted
-    /// Streams that were in use when the connection took no more; nil when it has taken more since.
+    /// Streams that were in use when the connection accepted no more; nil if it has accepted more since.
     private var refusedAt: Int?
 
     init(maximum: Int) { self.maximum = max(1, maximum) }
@@ -42,8 +45,9 @@ struct StreamWindow: Sendable, Hashable {
 
     func allows(inFlight: Int) -> Bool { inFlight < size }
 
-    /// An answer has come. One that took a good part of its deadline closes a place: more in flight than this machine or
-    /// the server gets through only ends in timeouts, and a request that timed out may be delivered twice.
+    /// Notes an answer. A late one removes a place: too many requests in flight only end in timeouts, and a request
+    /// that timed out may be delivered twice.
+    /// - Parameter isLate: the answer took a good part of its request's time
     mutating func answered(_ answer: Answer, isLate: Bool = false) {
         lastAnswer = answer
         switch answer {
@@ -60,7 +64,7 @@ struct StreamWindow: Sendable, Hashable {
 
     private mutating func open() {
         guard let left = patience else {
-            // A look for more is on its way, or no limit has been met yet.
+            // Wait if a try for more is under way. Otherwise no limit has been met yet.
             guard refusedAt == nil else { return }
             limit = min(maximum, limit == 1 ? 2 * Self.step : limit + Self.step)
             return
@@ -72,7 +76,7 @@ struct StreamWindow: Sendable, Hashable {
         limit = min(maximum, limit + 1)
     }
 
-    /// The connection took no more requests while `streams` were in use on it.
+    /// Notes that the connection accepted no more requests while `streams` were in use on it.
     mutating func refused(streams: Int) {
         guard !isShut else { return }
         let isFirst = refusedAt == nil
@@ -86,7 +90,7 @@ struct StreamWindow: Sendable, Hashable {
         patience = patience ?? nextPatience
     }
 
-    /// So many streams are in use: where it was full before, the connection takes more again.
+    /// Notes how many streams are in use. If there are more than when it was full, the connection accepts more again.
     mutating func uses(streams: Int) {
         guard let refusedAt, streams > refusedAt else { return }
         self.refusedAt = nil
@@ -94,7 +98,7 @@ struct StreamWindow: Sendable, Hashable {
         nextPatience = 2
     }
 
-    /// The connection has rested so long that it may be dead or limited to one stream again: begin with one request.
+    /// Begins with one request again. A connection that has rested long may be dead, or limited to one stream.
     mutating func rested() {
         let shuts = shutsOnRejection
         self = StreamWindow(maximum: maximum)

@@ -1,19 +1,21 @@
 internal import Glibc
 
-/// A TCP socket that does not block. Closed in `deinit`; whoever polls it stops first.
+/// A TCP socket that does not block. `deinit` closes it; stop polling it before.
 final class TCPSocket {
-    /// What the kernel takes beyond that which is on its way: the rest waits where what is urgent can still go before it.
+    /// How many bytes the kernel accepts beyond those on the wire. Other bytes wait in the process, where urgent ones
+    /// can still go before them.
     private static let unsentBytes: Int32 = 64 << 10
 
     let descriptor: Int32
 
-    /// Begins to connect. `timeout`: milliseconds after which bytes that the peer has not acknowledged end the
-    /// connection. Throws the system's words.
+    /// Begins to connect.
+    /// - Parameter timeout: milliseconds; the connection ends when the peer has not acknowledged bytes for this long
+    /// - Throws: the system's error text
     init(connectingTo address: SocketAddress, timeout: Int32) throws(SocketFailure) {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         descriptor = socket(address.family, type, 0)
         guard descriptor >= 0 else { throw SocketFailure(errno) }
-        // What is written is a whole batch: nothing is gained by waiting for more.
+        // Each write is a whole batch, so waiting for more bytes gains nothing.
         set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, timeout)
         set(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Self.unsentBytes)
@@ -27,7 +29,7 @@ final class TCPSocket {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Whether it is connected; false while it tries. Once the descriptor is writable.
+    /// Whether it is connected; false while it still tries. Call it once the descriptor is writable.
     func isConnected() throws(SocketFailure) -> Bool {
         var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         guard poll(&state, 1, 0) == 1 else { return false }
@@ -38,7 +40,7 @@ final class TCPSocket {
         return true
     }
 
-    /// While corked, what is written leaves in full segments only.
+    /// While corked, the socket sends full segments only.
     func cork(_ isCorked: Bool) { set(Int32(IPPROTO_TCP), TCP_CORK, isCorked ? 1 : 0) }
 
     private func set(_ level: Int32, _ option: Int32, _ value: Int32) {
@@ -47,7 +49,7 @@ final class TCPSocket {
     }
 }
 
-/// The system's words on why there is no connection.
+/// The system's error text that says why there is no connection.
 struct SocketFailure: Error, Hashable, CustomStringConvertible {
     let code: Int32
 

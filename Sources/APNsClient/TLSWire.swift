@@ -1,7 +1,7 @@
 internal import OpenSSL
 
-/// A TCP socket with TLS on it, as one connection has it. Belongs to the lane's thread. Order of destruction: TLS, which
-/// points to the socket, then the socket; whoever polls the descriptor stops first.
+/// A TCP socket with TLS on it, for one connection. It belongs to the lane's thread. Order of destruction: first TLS,
+/// which points to the socket, then the socket. Stop polling the descriptor before.
 final class TLSWire {
     private var tls: TLSConnection?
     let socket: TCPSocket
