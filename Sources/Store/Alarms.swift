@@ -1,14 +1,15 @@
 public import LiveActivity
 import Redis
 
-/// Something an operator has to see to, until a worker takes it back or nobody has repeated it for a while.
+/// Something that an operator must look at. It stands until a worker clears it, or until no worker has repeated it for
+/// a while.
 public struct Alarm: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// APNs refuses the app's provider token.
         case credentials
         /// APNs does not answer.
         case unreachable
-        /// So many tokens were called dead by a 400 that they are quarantined, not pruned.
+        /// Too many tokens were called dead by a 400, so they are quarantined instead of pruned.
         case pruneGuard = "prune_guard"
         /// Unusually many tokens were called dead by a 410. They are pruned.
         case manyUnregistered = "many_unregistered"
@@ -16,7 +17,7 @@ public struct Alarm: Sendable, Hashable {
         case otherEnvironment = "other_environment"
         /// APNs makes or deletes no broadcast channels for the app.
         case broadcast
-        /// Something that was accepted expired before it was sent to all it was for.
+        /// A push or a schedule expired before it was sent to all of its targets.
         case expired
     }
 
@@ -35,8 +36,8 @@ public struct Alarm: Sendable, Hashable {
 }
 
 public struct Alarms: Sendable {
-    /// An alarm that no worker repeats is over: the workers are gone, or the app has nothing to send. That of the prune
-    /// guard stands for as long as anything is quarantined, whether there are workers or not.
+    /// An alarm that no worker repeats ends: the workers are gone, or the app has nothing to send. The prune guard's
+    /// alarm stands as long as tokens are quarantined, even without workers.
     static let life: Duration = .seconds(900)
 
     let redis: RedisClient
@@ -64,7 +65,8 @@ public struct Alarms: Sendable {
         ])
     }
 
-    /// What stands, by app and kind. The prune guard's stands exactly as long as a name holds quarantined tokens.
+    /// The alarms that stand, sorted by app and kind. The prune guard's alarm stands exactly as long as a name holds
+    /// quarantined tokens.
     public func list(_ apps: [AppKey]) async throws(StoreError) -> [Alarm] {
         var alarms: [Alarm] = []
         let now = clock()

@@ -1,7 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// What APNs answered about tokens: that they are alive (200) or dead. Other answers say nothing about a token.
+/// APNs's verdicts on tokens: alive (200) or dead. Other answers say nothing about a token.
 public struct AnswerCounts: Sendable, Hashable {
     public var answers: Int
     /// 400 BadDeviceToken and DeviceTokenNotForTopic.
@@ -22,11 +22,12 @@ public struct AnswerCounts: Sendable, Hashable {
     }
 }
 
-/// Which of an app's answers are counted together.
+/// Which of an app's verdicts are counted together.
 public struct AnswerSpan: Sendable, Hashable {
-    /// The last so many minutes.
+    /// The last minutes, this many.
     public var window: Int
-    /// Where they hold fewer answers than `least`: the last `least` answers, of so many minutes at most.
+    /// If the window holds fewer verdicts than `least`, the last `least` verdicts count, from this many minutes at
+    /// most.
     public var memory: Int
     public var least: Int
 
@@ -37,18 +38,18 @@ public struct AnswerSpan: Sendable, Hashable {
     }
 }
 
-/// What the fleet has counted.
+/// The counts of the whole fleet.
 public struct AnswerSums: Sendable, Hashable {
-    /// Of the app, over the window.
+    /// The app's verdicts in the window.
     public var app = AnswerCounts()
-    /// Of the app, the last answers: the window's where those are enough.
+    /// The app's last `AnswerSpan.least` verdicts, or those in the window if they are more.
     public var lately = AnswerCounts()
     public var pushes: [PushID: AnswerCounts] = [:]
 }
 
-/// The answers to each app's pushes over the last minutes, counted by the whole fleet.
+/// The verdicts on each app's tokens over the last minutes, counted by the whole fleet.
 public struct Answers: Sendable {
-    /// Of a ledger: what says whether a token is alive.
+    /// The ledger's fields that say whether a token is alive.
     private static let fields: [RedisArgument] = [
         "delivered", "e:BadDeviceToken", "e:DeviceTokenNotForTopic", "e:Unregistered", "e:ExpiredToken",
     ]
@@ -56,9 +57,13 @@ public struct Answers: Sendable {
     let redis: RedisClient
     let keys: Keyspace
 
-    /// Adds what a worker has counted, by age in minutes, and gives the fleet's sums over `span`, together with the answers to
-    /// `pushes` of a name so far: one round trip. Repeated after a lost answer it counts twice, which makes the guard wary a
-    /// little earlier.
+    /// Adds a worker's counts and returns the sums of the fleet. One round trip. A call that is repeated after a lost
+    /// answer counts twice. The prune guard stops a little earlier then.
+    ///
+    /// - Parameters:
+    ///   - counted: the worker's counts, by age in minutes.
+    ///   - span: the verdicts to sum.
+    ///   - pushes: pushes of `name`, for each of which its verdicts so far are returned too.
     public func add(
         _ app: AppKey, _ counted: [(age: Int, counts: AnswerCounts)], over span: AnswerSpan,
         pushes: [PushID] = [], of name: ActivityName? = nil

@@ -2,34 +2,34 @@ import Crypto
 public import LiveActivity
 import Redis
 
-/// What came of looking at a name.
+/// The result of looking at one name.
 public struct EndOutcome: Sendable, Hashable {
     public enum Verdict: Sendable, Hashable {
-        /// No card of it is old enough.
+        /// No card of the name is old enough.
         case nothing
-        /// Its push is committed.
+        /// The automatic end is committed.
         case ended
-        /// Refused for now; the name is looked at again.
+        /// Refused for now. A worker looks at the name again.
         case postponed(AcceptanceRefusal)
     }
     public var verdict: Verdict
-    /// The push's id, whether or not there is one.
+    /// The id of the automatic end, also if none was committed.
     public var push: PushID
     /// Cards that were old enough.
     public var cards: Int
 }
 
-/// Ends cards a time after their start, before iOS does: names wait in a timer for the first of their cards, and a push goes out for
-/// those that are old enough by then (docs/adr/0009-automatic-end.md).
+/// Ends cards some time after their start, before iOS does. The timer holds each name by the time of its first card. At
+/// that time an automatic end goes out to the cards that are old enough (docs/adr/0009-automatic-end.md).
 ///
-/// A registration is stored and then puts its name into the timer. A worker takes the name out of the timer and then reads it. So a
-/// card is seen by the reading, or its name stands in the timer for it, whatever comes between. While a worker has the name in hand
-/// it stands in a second set; whoever finds it there for too long does the same once more, with the same cutoff and thus the same
-/// push.
+/// A registration is stored first and then puts its name into the timer. A worker takes the name out of the timer first
+/// and then reads the name's cards. So every card is read, or its name is in the timer for it, wherever a process dies.
+/// A name that a worker has claimed is in a second set. If it stays there too long, another worker claims it with the
+/// same cutoff, and commits the same push.
 public struct AutomaticEnds: Sendable {
-    /// For how long a worker has a name to itself, unless it says that it goes on.
+    /// How long a worker has a name to itself, unless it prolongs the claim.
     static let hold: Duration = .seconds(60)
-    /// When a name whose push was refused is looked at again.
+    /// The pause before a worker looks again at a name whose push was refused.
     static let postponement: Duration = .seconds(10)
     private static let pageSize = 2_000
 
@@ -38,14 +38,15 @@ public struct AutomaticEnds: Sendable {
     let registry: Registry
     let pushes: Pushes
 
-    /// Puts names into the timer, or leaves them at the earlier time at which they stand there.
+    /// Puts names into the timer. A name that is there with an earlier time keeps that time.
     static func note(_ keys: Keyspace, _ app: AppKey, _ names: [(ActivityName, due: Int64)]) -> RedisCommand {
         RedisCommand(
             "ZADD",
             [.string(keys.ends(app)), "LT"] + names.flatMap { [.int($0.due), .string($0.0.rawValue)] })
     }
 
-    /// Names to be looked at now, by Redis's clock: in this worker's hand until it says what became of each.
+    /// Claims names that are due by Redis's clock. This worker has them until it reports on each, or until `hold` is
+    /// over.
     public func take(_ app: AppKey, _ rule: EndRule, limit: Int) async throws(StoreError) -> [EndTask] {
         let reply = try await redis.run([
             RedisCommand(
@@ -66,8 +67,12 @@ public struct AutomaticEnds: Sendable {
         return tasks
     }
 
-    /// Looks at the name's cards, and commits a push for those that are old enough. `payload` as `APNsWire.Payload` renders
-    /// `task.publish`. Each step may be repeated; a death between them leaves the name in hand until somebody takes it over.
+    /// Looks at a name's cards and commits an automatic end for those that are old enough. Each step may be repeated.
+    /// If the worker dies between the steps, the name stays claimed until another worker claims it.
+    ///
+    /// - Parameters:
+    ///   - payload: `task.publish` as `APNsWire.Payload` renders it.
+    ///   - timestampOffset: position of the timestamp's ten digits in the payload.
     public func run(
         _ task: EndTask, _ rule: EndRule, payload: [UInt8], timestampOffset: Int
     ) async throws(StoreError) -> EndOutcome {
@@ -86,16 +91,16 @@ public struct AutomaticEnds: Sendable {
         return EndOutcome(verdict: count.due > 0 ? .ended : .nothing, push: id, cards: count.due)
     }
 
-    /// One id for a name and a cutoff, however often its push is committed.
+    /// The id is the same for a name and a cutoff, so the push is committed once, however often that is tried.
     static func push(_ task: EndTask) -> PushID {
         var bytes = Array(SHA256.hash(data: Array("automatic end\n\(task.app)\n\(task.member)".utf8)).prefix(16))
-        // A UUID of one's own making: version 8.
+        // A UUID of version 8: made by the application.
         bytes[6] = bytes[6] & 0x0F | 0x80
         bytes[8] = bytes[8] & 0x3F | 0x80
         return UUIDBytes(bytes: bytes).map(PushID.init) ?? .none
     }
 
-    /// Reads the whole name.
+    /// Reads the whole name, and prolongs the claim meanwhile.
     func cards(_ task: EndTask) async throws(StoreError) -> CardCount {
         var count = CardCount(cutoff: task.cutoff)
         var position = ScanPosition.start
@@ -124,7 +129,8 @@ public struct AutomaticEnds: Sendable {
         ])
     }
 
-    /// The name waits for the first of its other cards, if it has any. In this order: dying in between leaves it in hand.
+    /// Puts the name back into the timer for the first of its other cards, if it has any. The claim is removed last, so
+    /// that the name stays claimed if the worker dies in between.
     private func close(_ task: EndTask, _ rule: EndRule, _ count: CardCount) async throws(StoreError) {
         let next = count.nextStart.map { start in
             Self.note(keys, task.app, [(task.name, due: start + rule.after.milliseconds)])
@@ -135,12 +141,16 @@ public struct AutomaticEnds: Sendable {
 }
 
 extension AutomaticEnds {
-    /// Over so much time the names that were there before the setting are looked at, at the most.
+    /// Names that existed before the setting are looked at within this many milliseconds.
     private static let adoption: Int64 = 600_000
 
-    /// To be called at the start of a worker. Where cards were not ended by themselves before, or later, all names that are followed
-    /// are put into the timer, to be looked at one after the other in the next minutes; how many they were. Nil: cards of this app
-    /// are not ended, and whoever begins with it puts all names in. A death half way leaves it to be done once more.
+    /// A worker calls this when it starts. If the app had no automatic end before, or a later one, it puts all followed
+    /// names into the timer, spread over the next minutes. If the worker dies half way, the next one does all of it
+    /// again.
+    ///
+    /// - Parameter rule: nil if the app has no automatic end. The next worker that starts with a rule puts all names in
+    ///   then.
+    /// - Returns: the number of names that were put in.
     public func adopt(_ app: AppKey, _ rule: EndRule?) async throws(StoreError) -> Int {
         let known = RedisArgument.string(keys.endsAfter(app))
         guard let rule else {

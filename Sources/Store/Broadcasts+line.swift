@@ -1,39 +1,39 @@
 public import LiveActivity
 import Redis
 
-/// One broadcast in hand.
+/// One broadcast that a worker has claimed.
 public struct BroadcastTask: Sendable {
     public var lease: Lease
     public var record: PushRecord
     public var channel: BroadcastChannelID
     public var storage: BroadcastStorage
-    /// Made before this one.
+    /// Attempts before this one.
     public var attempts: Int
 }
 
-/// How broadcasts leave the line, and how often one is tried again: for the meters.
+/// For metrics: how broadcasts leave the queue, and that one is retried.
 public enum BroadcastEvent: String, Sendable, Hashable, CaseIterable {
     case delivered, failed, expired, superseded, cancelled, retried
 }
 
-/// What a look at a name's line came to.
+/// The result of a look at a name's broadcast queue.
 public struct BroadcastTake: Sendable {
     public var turn: BroadcastTurn
-    /// Those that left the line unsent.
+    /// Pushes that left the queue unsent.
     public var counted: [BroadcastEvent: Int]
 }
 
 public enum BroadcastTurn: Sendable {
-    /// Nothing waits under this name.
+    /// No push of this name waits.
     case idle
-    /// Another worker is at it.
+    /// Another worker has the lease.
     case held(Duration)
-    /// For the channel to be made, for a back-off, or for the interval between two updates.
+    /// Wait until the broadcast channel is made, until a backoff is over, or for the interval between two updates.
     case wait(Duration)
     case send(BroadcastTask)
 }
 
-/// What one request came to.
+/// The outcome of one request.
 public struct BroadcastSettlement: Sendable, Hashable {
     public enum Outcome: Sendable, Hashable {
         case delivered, failed, expired
@@ -42,10 +42,10 @@ public struct BroadcastSettlement: Sendable, Hashable {
     }
 
     public var outcome: Outcome
-    /// APNs's answer; nil = none.
+    /// APNs's status; nil = no answer.
     public var status: Int?
     public var reason: String?
-    /// It may have been carried out, though that was never said.
+    /// APNs may have carried the request out without an answer.
     public var mayRepeat: Bool
 
     public init(_ outcome: Outcome, status: Int? = nil, reason: String? = nil, mayRepeat: Bool = false) {
@@ -56,18 +56,18 @@ public struct BroadcastSettlement: Sendable, Hashable {
     }
 }
 
-/// The line of a name's broadcasts. A push for everyone joins it when it is taken up (`push-begin`), if the name has a
-/// channel, and is not done before it has left it.
+/// The broadcast queue of a name. A push for everyone joins it when it begins (`push-begin`), if the name has a
+/// broadcast channel. The push is not finished before it has left the queue.
 extension Broadcasts {
-    /// Least time between two updates to one channel. Apple's staff: about one a second.
+    /// Least time between two updates to one broadcast channel. Apple's staff: about one a second.
     static let interval: Duration = .seconds(1)
-    /// Pushes of the line in one look: the script stays well under 5 ms, however long the line is.
+    /// Pushes that one look reads. The script stays well under 5 ms, however long the queue is.
     static let look = 100
-    /// Between two looks at a line whose channel is not made yet. Its making wakes the line, so this is for a worker that died in
-    /// between.
+    /// Time between two looks at a queue whose broadcast channel is not made yet. Making the channel wakes the queue.
+    /// So this is for a worker that died in between.
     static let longestWait: Duration = .seconds(30)
 
-    /// Takes what is next in line, for one request under a lease.
+    /// Claims the next broadcast of the queue, for one request.
     public func take(
         _ app: AppKey, _ name: ActivityName, owner: String, lease: Duration
     ) async throws(StoreError) -> BroadcastTake {
@@ -121,7 +121,7 @@ extension Broadcasts {
         }
     }
 
-    /// False: the lease is another's; nothing was written.
+    /// - Returns: false if another worker has the lease. Nothing was written then.
     public func settle(
         _ task: BroadcastTask, _ settlement: BroadcastSettlement
     ) async throws(StoreError) -> Bool {
@@ -155,7 +155,8 @@ extension Broadcasts {
 
     // MARK: Counts
 
-    /// Beside the name's slot, so after the fact: a death in between leaves a broadcast uncounted, and nothing else.
+    /// The counts are on another slot and come after the settlement. If the worker dies in between, one broadcast is
+    /// not counted.
     private func count(_ app: AppKey, _ counted: [BroadcastEvent: Int]) async {
         if counted.isEmpty { return }
         _ = try? await redis.run(
@@ -165,7 +166,7 @@ extension Broadcasts {
             })
     }
 
-    /// Of all workers, since the app's first broadcast.
+    /// The counts of all workers since the app's first broadcast.
     public func counts(_ app: AppKey) async throws(StoreError) -> [BroadcastEvent: Int] {
         let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.broadcastCounts(app))])])[0]
         let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }

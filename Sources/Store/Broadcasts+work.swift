@@ -1,11 +1,11 @@
 public import LiveActivity
 import Redis
 
-/// The right to make and delete an app's channels, until it lapses on Redis's clock.
+/// The right to make and delete an app's broadcast channels, until it lapses on Redis's clock.
 public struct BroadcastLease: Sendable, Hashable {
     public var app: AppKey
     public var epoch: Int
-    /// Set when the holder before died over a creation: for which name, and the channel if it is known.
+    /// Set if the holder before died while it made a broadcast channel: for which name, and the id if it is known.
     public var unfinished: Creation?
 
     public struct Creation: Sendable, Hashable {
@@ -19,15 +19,16 @@ public struct BroadcastLease: Sendable, Hashable {
     }
 }
 
-/// What a worker does with channels. Order of writes in a creation, and what a death leaves:
+/// A worker's steps with broadcast channels. Order of writes in a creation, and the state that a crash after each
+/// leaves:
 ///
-/// 1. `noteForeign`, `intend` (nothing, or a creation that was not begun)
-/// 2. APNs makes the channel (one that the app's list shows beside ours and the foreign ones)
-/// 3. `made` (a channel in the index whose name does not know it)
-/// 4. `live` (a finished creation that is still noted as intended)
-/// 5. `forget`
+/// 1. `noteForeign`, `intend`: nothing, or an intent without a channel
+/// 2. APNs makes the channel: one that APNs lists besides ours and the foreign ones
+/// 3. `made`: a channel in the index that its name does not know
+/// 4. `live`: a finished creation that is still noted as intended
+/// 5. `forget`: nothing
 ///
-/// Whoever claims the lease next finds the intent and finishes or undoes it.
+/// The next holder of the lease finds the intent and finishes or undoes the creation.
 extension Broadcasts {
     public enum Discard: String, Sendable, Hashable {
         case none = ""
@@ -38,12 +39,12 @@ extension Broadcasts {
     public enum Gone: String, Sendable, Hashable {
         case notThisNames = ""
         case deleted
-        /// Another one is to be made.
+        /// It was in use, and a worker is to make another one.
         case wanted
     }
 
-    /// An app's names with work that is due, at most `limit`. They stay in the set. Entries that no version writes are removed, so
-    /// that they do not keep the others waiting; `dropped` counts them.
+    /// The app's names with due work, at most `limit`. They stay in the set. Entries that Lamplighter cannot read are
+    /// removed, so that they do not keep others waiting. `dropped` counts those.
     public func due(
         _ app: AppKey, now: Int64, limit: Int
     ) async throws(StoreError) -> (names: [ActivityName], dropped: Int) {
@@ -56,13 +57,13 @@ extension Broadcasts {
         return (names, unreadable.count)
     }
 
-    /// Puts the work on a name off to `at`; returns what `done` must be told. The record is read after this: who changes it
-    /// sets the timer afterwards, so that no change is overlooked.
+    /// Puts the work on a name off until `at`. Read the record after this call: a writer changes the record first and
+    /// sets the timer afterwards, so no change is missed.
     public func take(_ app: AppKey, _ name: ActivityName, until at: Int64) async throws(StoreError) {
         try await wake(app, name, at: at)
     }
 
-    /// Nothing is left to do for the name, unless the timer was set since `take`.
+    /// Removes the name from the timer because no work is left, unless the timer was set since `take`.
     public func done(_ app: AppKey, _ name: ActivityName, takenUntil at: Int64) async throws(StoreError) {
         _ = try await redis.run([
             RedisCommand(
@@ -71,7 +72,7 @@ extension Broadcasts {
         ])
     }
 
-    /// Nil: another process has it.
+    /// - Returns: nil if another worker has the lease.
     public func claim(
         _ app: AppKey, owner: String, for duration: Duration
     ) async throws(StoreError) -> BroadcastLease? {
@@ -89,7 +90,7 @@ extension Broadcasts {
         }
     }
 
-    /// False, here and below: the lease is another's; nothing was changed.
+    /// - Returns: false, here and below, if another worker has the lease. Nothing was changed then.
     public func renew(_ lease: BroadcastLease, for duration: Duration) async throws(StoreError) -> Bool {
         try await step(lease, duration, "keep")
     }
@@ -148,7 +149,7 @@ extension Broadcasts {
 
     // MARK: The name's record
 
-    /// False: the name does not want it any more.
+    /// - Returns: false if the name does not want the broadcast channel any more.
     public func live(
         _ app: AppKey, _ name: ActivityName, _ id: BroadcastChannelID, now: Int64
     ) async throws(StoreError) -> Bool {
@@ -156,7 +157,7 @@ extension Broadcasts {
         return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
     }
 
-    /// `because`: `now`, or `ended` (only if the time has come and the name has not begun anew).
+    /// - Parameter because: `now`, or `ended` (only if the time has come and the name was not opened again).
     func discard(
         _ app: AppKey, _ name: ActivityName, because: String, now: Int64
     ) async throws(StoreError) -> Discard {
@@ -175,31 +176,31 @@ extension Broadcasts {
         try await discard(app, name, because: "ended", now: now)
     }
 
-    /// The name has ended: its channel is deleted at `at` (epoch ms), unless the name begins anew before.
+    /// The name has ended. Its broadcast channel is deleted at `at` (epoch ms), unless the name is opened again before.
     public func retire(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
         let reply = try await run(Lua.broadcastRetire, app, name, [.int(at)])
         let hasChannel = try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
         if hasChannel { try await wake(app, name, at: at) }
     }
 
-    /// APNs does not know the channel, or has deleted it: index and record follow.
+    /// Updates record and index: APNs does not know the broadcast channel, or has deleted it.
     public func gone(
         _ app: AppKey, _ name: ActivityName, _ id: BroadcastChannelID, now: Int64
     ) async throws(StoreError) -> Gone {
         let reply = try await run(Lua.broadcastGone, app, name, [.string(id.rawValue), .int(now)])
         let text = try redisErrors { () throws(RedisError) in try reply.string() }
-        // Last: while the record names it, it is counted.
+        // The index comes last, because a broadcast channel must be counted while a record names it.
         try await strike(app, id)
         if text == Gone.wanted.rawValue { try await wake(app, name, at: now) }
         return Gone(rawValue: text) ?? .notThisNames
     }
 
-    /// A channel that no name owns is no more.
+    /// Removes a broadcast channel that no name owns from the index.
     public func strike(_ app: AppKey, _ id: BroadcastChannelID) async throws(StoreError) {
         _ = try await redis.run([RedisCommand("HDEL", [.string(keys.broadcastIndex(app)), .string(id.rawValue)])])
     }
 
-    /// Attempts in a row that have failed.
+    /// - Returns: how many attempts in a row have failed.
     public func failed(_ app: AppKey, _ name: ActivityName, _ words: String) async throws(StoreError) -> Int {
         let reply = try await run(Lua.broadcastFail, app, name, [.string(words)])
         return try redisErrors { () throws(RedisError) in try reply.integer() }

@@ -2,7 +2,7 @@ public import LiveActivity
 import Redis
 
 public enum BroadcastState: String, Sendable, Hashable, CaseIterable {
-    /// A worker is to make it; `error` says why it has not succeeded so far.
+    /// A worker is to make it. `error` says why it has not succeeded so far.
     case wanted
     case live
     /// A worker is to delete it at APNs.
@@ -13,13 +13,13 @@ public enum BroadcastState: String, Sendable, Hashable, CaseIterable {
 public struct BroadcastChannel: Sendable, Hashable {
     public var state: BroadcastState
     public var storage: BroadcastStorage
-    /// While `live` and `deleting`.
+    /// Present while `live` and `deleting`.
     public var id: BroadcastChannelID?
-    /// Epoch milliseconds; of the creation at APNs.
+    /// Time of the creation at APNs, epoch milliseconds.
     public var createdAt: Int64?
-    /// Epoch milliseconds, once the name has ended.
+    /// Time of the deletion, epoch milliseconds. Present once the name has ended.
     public var deleteAt: Int64?
-    /// What the last attempt at the work failed with.
+    /// The error of the last attempt to make or delete it.
     public var error: String?
 
     public init(
@@ -35,14 +35,15 @@ public struct BroadcastChannel: Sendable, Hashable {
     }
 }
 
-/// Broadcast channels that names own. What is wanted stands on the name's slot and in a timer set; workers make it so at
-/// APNs, one at a time for an app, under a lease (`Broadcasts+work.swift`).
+/// The broadcast channels of names. The name's slot and a timer hold what a name wants. Workers carry it out at APNs
+/// under a lease, one worker at a time for an app (`Broadcasts+work.swift`).
 public struct Broadcasts: Sendable {
     let redis: RedisClient
     let keys: Keyspace
 
-    /// Asks for a channel and wakes a worker. What the name has stays, also with another storage than this: the caller
-    /// compares. Safe to repeat; nobody else makes up for a death between record and timer.
+    /// Asks for a broadcast channel and wakes a worker. An existing one stays, even with another storage, so the caller
+    /// compares. The call is safe to repeat. The caller must repeat it after a crash, because nothing else finds a
+    /// record without a timer.
     public func want(
         _ app: AppKey, _ name: ActivityName, _ storage: BroadcastStorage, now: Int64
     ) async throws(StoreError) -> BroadcastChannel {
@@ -54,13 +55,15 @@ public struct Broadcasts: Sendable {
         let state = try redisErrors { () throws(RedisError) in try reply[0].string() }
         if state == BroadcastState.wanted.rawValue { try await wake(app, name, at: now) }
         guard let channel = try await channel(app, name) else {
-            // Deleted this moment.
+            // A worker deleted it this moment.
             return BroadcastChannel(state: .deleting, storage: storage)
         }
         return channel
     }
 
-    /// Gives the name's channel up and wakes a worker to delete it at APNs. False: it has none.
+    /// Gives up the name's broadcast channel and wakes a worker to delete it at APNs.
+    ///
+    /// - Returns: false if the name has none.
     public func discard(_ app: AppKey, _ name: ActivityName, now: Int64) async throws(StoreError) -> Bool {
         guard try await channel(app, name) != nil else { return false }
         if try await discard(app, name, because: "now", now: now) == .deleting { try await wake(app, name, at: now) }
@@ -74,7 +77,7 @@ public struct Broadcasts: Sendable {
         return fields.isEmpty ? nil : try BroadcastChannel(fields)
     }
 
-    /// How many channels the app has at APNs, as far as is known here.
+    /// How many broadcast channels the app has at APNs, as far as Lamplighter knows.
     public func count(_ app: AppKey) async throws(StoreError) -> (own: Int, foreign: Int) {
         let replies = try await redis.run([
             RedisCommand("HLEN", [.string(keys.broadcastIndex(app))]),
@@ -83,7 +86,7 @@ public struct Broadcasts: Sendable {
         return try redisErrors { () throws(RedisError) in (try replies[0].integer(), try replies[1].integer()) }
     }
 
-    /// Every channel that this app's names own, by name. At most 10,000, in one reply.
+    /// All broadcast channels of this app's names, sorted by name. At most 10,000, in one reply.
     public func list(_ app: AppKey) async throws(StoreError) -> [(name: ActivityName, id: BroadcastChannelID)] {
         let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.broadcastIndex(app))])])[0]
         let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
@@ -94,7 +97,8 @@ public struct Broadcasts: Sendable {
         .sorted { ($0.name.exact, $0.id.rawValue) < ($1.name.exact, $1.id.rawValue) }
     }
 
-    /// Work on a name's channel is due at `at` (epoch ms): sooner or later than it stood.
+    /// Sets the time of the work on a name's broadcast channel to `at` (epoch ms), be that earlier or later than
+    /// before.
     func wake(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
         _ = try await redis.run([
             RedisCommand("ZADD", [.string(keys.broadcastTimers(app)), .int(at), .string(name.rawValue)])

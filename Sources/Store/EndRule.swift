@@ -1,29 +1,29 @@
 public import LiveActivity
 
-/// When an app's cards are ended by themselves.
+/// The age at which an app's cards are ended automatically.
 public struct EndRule: Sendable, Hashable {
-    /// From a card's start; more than zero.
+    /// Counted from a card's start; more than zero.
     public let after: Duration
 
     public init(after: Duration) { self.after = after }
 
-    /// A card is ended up to this much before its time together with others of its name, so that a name whose cards start one
-    /// after the other is not read and swept for each. Milliseconds.
+    /// A card may be ended this many milliseconds early, together with others of its name. Otherwise a name whose cards
+    /// start one after the other would be read and swept for each card.
     var slack: Int64 { min(300_000, after.milliseconds / 10) }
 
-    /// So many milliseconds before a look its cards started, or longer ago, to be ended by it.
+    /// A look ends the cards that started this many milliseconds before it, or earlier.
     var age: Int64 { after.milliseconds - slack }
 
-    /// After that time (epoch seconds) iOS has ended each of the cards itself, and takes nothing for them any more.
+    /// After this time (epoch seconds) iOS has ended each card itself, and cards accept no push any more.
     static func expiry(cutoff: Int64) -> Int { Int((cutoff + LateFollowers.life.milliseconds) / 1_000) }
 }
 
-/// The cards of a name, as a look at it counts them.
+/// The number of a name's cards, as one look counts them.
 struct CardCount: Sendable, Hashable {
     let cutoff: Int64
-    /// Started at the cutoff or before.
+    /// Cards that started at the cutoff or before.
     private(set) var due = 0
-    /// When the first of the others started, epoch ms; nil: there is none.
+    /// Start of the first other card, epoch ms; nil: there is none.
     private(set) var nextStart: Int64?
 
     init(cutoff: Int64) { self.cutoff = cutoff }
@@ -37,11 +37,12 @@ struct CardCount: Sendable, Hashable {
     }
 }
 
-/// A name that a worker has in hand, to end some of its cards.
+/// A name that a worker has claimed, to end some of its cards.
 public struct EndTask: Sendable, Hashable {
     public let app: AppKey
     public let name: ActivityName
-    /// Cards that started then (epoch ms) or before are to be ended: the same for whoever takes the name over.
+    /// Cards that started at this time (epoch ms) or before are to be ended. Another worker that claims the name keeps
+    /// this value.
     public let cutoff: Int64
 
     init(app: AppKey, name: ActivityName, cutoff: Int64) {
@@ -50,7 +51,7 @@ public struct EndTask: Sendable, Hashable {
         self.cutoff = cutoff
     }
 
-    /// `<cutoff> <name>`; the name comes last, since it may hold anything.
+    /// Reads `<cutoff> <name>`. The name comes last because it may contain spaces.
     init?(app: AppKey, member: String) {
         guard let parts = member.cut(at: UInt8(ascii: " ")), let cutoff = Int64(parts.head),
             let name = try? ActivityName(parts.tail)
@@ -60,7 +61,7 @@ public struct EndTask: Sendable, Hashable {
 
     var member: String { "\(cutoff) \(name)" }
 
-    /// What ends them. Nobody waits for it: priority 5.
+    /// The automatic end. Priority 5, because no user waits for it.
     public var publish: Publish {
         Publish(
             name: name, event: .end, audience: .all, priority: .low,
