@@ -7,29 +7,30 @@ internal import NIOSSL
 public import ServiceLifecycle
 internal import Synchronization
 
-/// Apple's push service on a loopback port: TLS, HTTP/2 and every check of its own, faults on request, and a record of
-/// what each token received.
+/// A simulator of Apple's push service on a loopback port. It speaks TLS and HTTP/2 and makes all checks itself. It
+/// produces faults on request and records what each token received.
 ///
 ///     let simulator = try await APNsSimulator.start(configuration, logger: logger)
 ///     // … point a client at simulator.url with simulator.caFile …
 ///     print(simulator.snapshot().accepted)
 ///     await simulator.stop()
 public final class APNsSimulator: Service {
-    /// The APNs listener's.
+    /// The port of APNs.
     public let port: Int
-    /// nil: no channel management.
+    /// The port of channel management. Nil if there is none.
     public let managePort: Int?
     /// `https://host:port`, for `apns.manage_url`.
     public let manageURL: String?
-    /// nil: no control interface.
+    /// The port of the control interface. Nil if there is none.
     public let controlPort: Int?
     /// `https://host:port`, for `apns.url`.
     public let url: String
-    /// `http://host:port`, below which all paths begin with `/simulator`; nil without a control interface.
+    /// `http://host:port`. All its paths begin with `/simulator`. Nil without a control interface.
     public let controlURL: String?
     /// PEM file of the simulator's CA, for `ca_file`.
     public let caFile: String
-    /// Who may send. Without keys in the configuration: one whose `.p8` file the simulator made.
+    /// The keys whose owners may send. If the configuration has none, this is one key whose `.p8`
+    /// file the simulator made.
     public let keys: [ProviderKey]
 
     private let shared: Shared
@@ -60,12 +61,12 @@ public final class APNsSimulator: Service {
         controlURL = controlPort.map { "http://" + Self.authority(host, $0) }
     }
 
-    /// As in a URL.
+    /// Host and port in the form of a URL.
     static func authority(_ host: String, _ port: Int) -> String {
         (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
     }
 
-    /// Listening when it returns.
+    /// Starts a simulator. It listens when this returns.
     public static func start(
         _ configuration: SimulatorConfiguration,
         logger: Logger
@@ -123,7 +124,7 @@ public final class APNsSimulator: Service {
                 certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
             tls.minimumTLSVersion = .tlsv12
             tls.applicationProtocols = ["h2"]
-            // How long a close waits for the client's close_notify.
+            // The longest wait for the client's close_notify.
             tls.shutdownTimeout = .milliseconds(200)
             return try NIOSSLContext(configuration: tls)
         } catch {
@@ -145,7 +146,7 @@ public final class APNsSimulator: Service {
                 .childChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try prepare(channel) } }
                 .bind(host: host, port: port).get()
         } catch {
-            // NIO's words are those of a programmer.
+            // NIO's description is for programmers, so use the system's text for the error.
             let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
             throw .cannotListen(host: host, port: port, why)
         }
@@ -186,7 +187,7 @@ public final class APNsSimulator: Service {
 
     // MARK: Life
 
-    /// Until graceful shutdown or cancellation, then `leave()` or `stop()`.
+    /// Runs until graceful shutdown, then calls `leave()`. On cancellation it calls `stop()`.
     public func run() async throws {
         do {
             try await gracefulShutdown()
@@ -196,8 +197,8 @@ public final class APNsSimulator: Service {
         }
     }
 
-    /// As APNs does before a server goes: GOAWAY on every connection, what has arrived is answered, then `stop()`. Answers
-    /// that take longer than `limit` are lost.
+    /// Shuts down like an APNs server: sends GOAWAY on every connection, answers the requests that arrived, and then
+    /// stops. Responses that take longer than `limit` are lost.
     public func leave(within limit: Duration = .seconds(3)) async {
         for listener in listeners.prefix(1) { try? await listener.close() }
         let connections = shared.connections.withLock { Array($0.values) }
@@ -206,14 +207,14 @@ public final class APNsSimulator: Service {
             group.addTask { for connection in connections { try? await connection.closeFuture.get() } }
             group.addTask { try? await Task.sleep(for: limit) }
             await group.next()
-            // A future that never comes cannot be cancelled: closing makes it come.
+            // Close the connections: cancelling the tasks does not end the wait for a close future.
             for connection in connections { connection.close(mode: .all, promise: nil) }
             group.cancelAll()
         }
         await stop()
     }
 
-    /// Closes the listeners and every connection. May be called more than once.
+    /// Closes the listeners and all connections. May be called repeatedly.
     public func stop() async {
         guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
         for listener in listeners { try? await listener.close() }
@@ -226,33 +227,33 @@ public final class APNsSimulator: Service {
 
     public func snapshot() -> SimulatorRecord { shared.judge.withLock { $0.record.snapshot } }
 
-    /// `hex` in either case; nil if nothing came for it.
+    /// The report of one token. `hex` may be in either case. Nil if no request came for it.
     public func token(_ hex: String) -> TokenReport? { shared.report(hex) }
 
-    /// In no order. Copies everything.
+    /// Reports of all tokens, in no order. It copies all of them.
     public func tokens() -> [TokenReport] {
         let recorder = shared.judge.withLock { $0.record }
         return recorder.tokens.map { recorder.report($0.key, $0.value) }
     }
 
-    /// All channels, in the order of their creation, also those deleted since the last reset.
+    /// Reports of all channels in the order of their creation, including those deleted since the last reset.
     public func channels() -> [ChannelReport] { shared.judge.withLock { $0.channelReports } }
 
     public func channel(_ id: String) -> ChannelReport? { shared.judge.withLock { $0.channelReport(id) } }
 
-    /// The newest request of its kind since the start or the last reset; in fast mode none of a device.
+    /// The newest request of this kind since the start or the last reset. Fast mode keeps none of a device.
     public func newest(_ kind: RawRequest.Kind) -> RawRequest? { shared.judge.withLock { $0.newest }[kind] }
 
-    /// Behind its owner's back. false: there is none.
+    /// Deletes a channel without its owner's request. False if there is no such channel.
     public func deleteChannel(_ id: String) -> Bool {
         let now = shared.now
         return shared.judge.withLock { $0.channels.delete(id, now: now) }
     }
 
-    /// Those in force: a scenario changes them.
+    /// The current faults. A scenario changes them.
     public var faults: Faults { shared.judge.withLock { $0.faults } }
 
-    /// From the next request on; ends a scenario.
+    /// Replaces the faults from the next request on, and ends a scenario.
     public func setFaults(_ faults: Faults) throws(SimulatorError) {
         try faults.validate(at: "faults")
         shared.judge.withLock { $0.replaceFaults(faults) }
@@ -263,7 +264,7 @@ public final class APNsSimulator: Service {
         shared.judge.withLock { $0.reset(now: now) }
     }
 
-    /// Whether `Faults.deadShare` makes this token a dead one.
+    /// Whether `Faults.deadShare` makes this token dead.
     public static func isDead(token: [UInt8], share: Double, seed: UInt64) -> Bool {
         share > 0 && Draw.dead(seed: seed, Draw.hash(token)) < share
     }

@@ -1,4 +1,4 @@
-/// Base64 with its padding (RFC 4648, 4): the form of a channel id.
+/// Base64 with padding (RFC 4648, 4), the form of a channel id.
 enum Base64 {
     private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -22,7 +22,7 @@ enum Base64 {
 }
 
 enum PercentEncoding {
-    /// What is no `%XX` stays as it is.
+    /// Decodes `%XX`. Everything else stays as it is.
     static func decode(_ text: some StringProtocol) -> String {
         var out: [UInt8] = []
         var rest = Array(text.utf8)[...]

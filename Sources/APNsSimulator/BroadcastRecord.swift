@@ -1,19 +1,19 @@
 internal import NIOCore
 
-/// What went to broadcast channels since the start or the last reset.
+/// Counts of broadcasts since the start or the last reset.
 public struct BroadcastRecord: Sendable, Hashable, Codable {
-    /// Broadcasts read to their end, and answers 200 among them.
+    /// Broadcasts that were read to their end, and those of them that got a 200.
     public var requests = 0
     public var accepted = 0
     public var byReason: [String: Int] = [:]
-    /// As in `SimulatorRecord`, with the channel in the token's place.
+    /// The same as in `SimulatorRecord`, for a channel instead of a token.
     public var duplicates = 0
     public var outOfOrder = 0
     public var droppedByDevice = 0
     public var afterEnd = 0
     public var ignoredByDevice: [String: Int] = [:]
     public var acceptedUnanswered = 0
-    /// Channels that the management made and deleted.
+    /// Channels that management requests created and deleted.
     public var created = 0
     public var deleted = 0
     public var manageRequests = 0
@@ -41,9 +41,9 @@ public struct ChannelReport: Sendable, Hashable {
     public var storesNewest: Bool
     /// Milliseconds since 1970.
     public var createdAt: Int
-    /// nil: it lives.
+    /// Nil while the channel exists.
     public var deletedAt: Int?
-    /// `token` is the channel's id.
+    /// Here `token` is the channel's id.
     public var received: TokenReport
 
     /// One object on one line.
@@ -54,7 +54,7 @@ public struct ChannelReport: Sendable, Hashable {
         return Array((text + "," + received.receivedJSON + "}").utf8)
     }
 
-    /// The same with the history.
+    /// The same, with the history.
     var detailedJSON: [UInt8] {
         json.dropLast() + Array(#","history":"#.utf8) + JSON.encode(received.history) + Array("}\n".utf8)
     }

@@ -1,27 +1,28 @@
-/// The broadcast channels of all apps as APNs keeps them, each with what was broadcast on it.
+/// The broadcast channels of all apps at APNs, each with what was broadcast on it.
 struct ChannelBook: Sendable {
     struct Channel: Sendable {
         let id: String
         let bundleID: String
-        /// `message-storage-policy` 1: the newest message is kept up to 8 hours. 0: none is.
+        /// `message-storage-policy` 1 keeps the newest message for up to 8 hours, and 0 keeps none.
         let storesNewest: Bool
         /// Milliseconds since 1970.
         let createdAt: Int
-        /// nil: it lives.
+        /// Nil while the channel exists.
         var deletedAt: Int?
         var received = Recorder.TokenRecord()
     }
 
-    /// Deleted ones too, until `forgetReceived`.
+    /// Includes deleted channels until `forgetReceived`.
     private(set) var channels: [String: Channel] = [:]
-    /// Ids in the order of creation, those of the deleted too.
+    /// Ids in the order of creation, including deleted channels.
     private(set) var order: [String] = []
-    /// Living channels by bundle id.
+    /// How many channels of each bundle id exist.
     private(set) var living: [String: Int] = [:]
 
     static let idBytes = 16
 
-    /// Unlike all else here by chance: a channel of an earlier run must be unknown to this one.
+    /// Creates a channel with a random id. All else here is reproducible, but a channel of an earlier
+    /// run must be unknown.
     mutating func create(bundleID: String, storesNewest: Bool, now: Int) -> Channel {
         let bytes = (0..<Self.idBytes).map { _ in UInt8.random(in: .min ... .max) }
         let channel = Channel(
@@ -32,15 +33,15 @@ struct ChannelBook: Sendable {
         return channel
     }
 
-    /// nil: not this app's, or deleted.
+    /// Nil if the channel is deleted or belongs to another app.
     func find(_ id: String, bundleID: String) -> Channel? {
         channels[id].flatMap { $0.bundleID == bundleID && $0.deletedAt == nil ? $0 : nil }
     }
 
-    /// Ids of the app's living channels, oldest first.
+    /// Ids of the app's existing channels, oldest first.
     func all(bundleID: String) -> [String] { order.filter { find($0, bundleID: bundleID) != nil } }
 
-    /// false: there is none, or none any more.
+    /// False if the channel does not exist or was deleted before.
     mutating func delete(_ id: String, now: Int) -> Bool {
         guard let channel = channels[id], channel.deletedAt == nil else { return false }
         channels[id]?.deletedAt = now
@@ -48,7 +49,7 @@ struct ChannelBook: Sendable {
         return true
     }
 
-    /// Lets `body` change what a channel received.
+    /// Lets `body` change the record of what a channel received.
     mutating func receive<Value>(_ id: String, _ body: (inout Recorder.TokenRecord) -> Value) -> Value? {
         guard let index = channels.index(forKey: id) else { return nil }
         return body(&channels.values[index].received)

@@ -3,16 +3,16 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
 
-/// The control interface, plain HTTP/1.1: what was received, and which faults are in force.
+/// The control interface, in plain HTTP/1.1. It shows what was received and sets the faults.
 ///
 ///     GET  /simulator/record          totals
-///     GET  /simulator/tokens          one JSON object a line for every token; ?history=1 with its last requests
+///     GET  /simulator/tokens          one JSON object per line for each token; ?history=1 with its last requests
 ///     GET  /simulator/tokens/<hex>    one token with its last requests
-///     GET  /simulator/channels        one JSON object a line for every broadcast channel
+///     GET  /simulator/channels        one JSON object per line for each broadcast channel
 ///     GET  /simulator/channels/<id>   one channel with its last requests
-///     DELETE /simulator/channels/<id> deletes it behind its owner's back
-///     GET  /simulator/newest          the newest request of each kind as it came: fields in order, body
-///     GET  /simulator/faults          those in force
+///     DELETE /simulator/channels/<id> deletes it without its owner's request
+///     GET  /simulator/newest          the newest request of each kind as received: fields in order, body
+///     GET  /simulator/faults          the current faults
 ///     POST /simulator/faults          replaces them, and ends a scenario
 ///     POST /simulator/reset           forgets what was received
 final class ControlHandler: ChannelInboundHandler {
@@ -20,7 +20,7 @@ final class ControlHandler: ChannelInboundHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private static let maximumBody = 1 << 20
-    /// Lines of `/simulator/tokens` written at a time; the next ones follow when these have left.
+    /// How many lines of `/simulator/tokens` are written at a time. The next ones follow when these were sent.
     private static let linesAtATime = 1_000
 
     private let shared: Shared

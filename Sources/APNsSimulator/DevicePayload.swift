@@ -1,20 +1,21 @@
-/// What ActivityKit on the device makes of a payload. APNs takes any JSON; the device silently ignores what it cannot
-/// use, and so does not the simulator: it says why.
+/// A payload as ActivityKit on the device reads it.
+///
+/// APNs accepts any JSON, and the device silently ignores what it cannot use. The simulator records why it does so.
 struct DevicePayload: Sendable {
     enum Event: String, Sendable { case start, update, end }
 
-    /// Position among the different payloads seen, from 0.
+    /// The position among the different payloads received, from 0.
     var number: Int
-    /// Why the device ignores it; nil = it does not.
+    /// The reason why the device ignores the payload. Nil if it does not.
     var fault: String?
     /// Epoch seconds.
     var timestamp: Int?
     var event: Event?
-    /// Of a start: the broadcast channel from which the new activity takes its updates.
+    /// For a start: the broadcast channel from which the new activity gets its updates.
     var inputChannel: String?
     /// Raw JSON, as sent.
     var contentState: [UInt8]?
-    /// The same.
+    /// Raw JSON, as sent.
     var alert: [UInt8]?
     /// Epoch seconds.
     var dismissalDate: Int?

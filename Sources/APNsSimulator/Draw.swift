@@ -1,4 +1,4 @@
-/// Chance without chance: a number in 0..<1 from a seed, a purpose and a token's hash, the same on every run.
+/// Reproducible random numbers in 0..<1. The same seed, purpose and token hash always give the same number.
 enum Draw: UInt64 {
     case dead = 1
     case deadReason = 2
@@ -13,7 +13,7 @@ enum Draw: UInt64 {
         return Double(state >> 11) * 0x1p-53
     }
 
-    /// SplitMix64's finalizer.
+    /// The finalizer of SplitMix64.
     static func mix(_ value: UInt64) -> UInt64 {
         var value = value &+ 0x9e37_79b9_7f4a_7c15
         value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
@@ -21,7 +21,7 @@ enum Draw: UInt64 {
         return value ^ (value >> 31)
     }
 
-    /// FNV-1a, 64 bits.
+    /// FNV-1a with 64 bits.
     static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes {

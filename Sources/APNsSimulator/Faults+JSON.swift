@@ -1,6 +1,6 @@
 private import FoundationEssentials
 
-/// Reads faults and scenarios strictly: a misspelt fault that silently did nothing would be a test that cannot fail.
+/// A key of any name, used to find unknown keys. A misspelt fault without an effect would make a test that cannot fail.
 struct AnyKey: CodingKey {
     var stringValue: String
     var intValue: Int? { nil }
@@ -152,7 +152,7 @@ extension Scenario.Phase: Decodable {
 }
 
 extension Faults {
-    /// Reads and validates `POST /simulator/faults`'s body, or a file's text. `source` is named in the error.
+    /// Reads and validates the body of `POST /simulator/faults`, or the text of a file. Errors name `source`.
     public static func parse(_ json: [UInt8], source: String) throws(SimulatorError) -> Faults {
         let faults: Faults = try JSON.decode(json, source: source)
         try faults.validate(at: source)

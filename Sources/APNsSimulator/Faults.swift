@@ -1,86 +1,89 @@
-/// What goes wrong. The JSON form (snake case; `docs/simulator.md`) leaves out what does not; an unknown key is an error.
-/// Shares are 0 to 1 and fall by a hash of seed, token and attempt, never by chance.
+/// The faults that the simulator produces.
+///
+/// The JSON form (snake case; `docs/simulator.md`) may leave out any fault, and an unknown key is an error. Shares are
+/// 0 to 1. A hash of seed, token and attempt decides, so a run is reproducible.
 public struct Faults: Sendable, Hashable, Encodable {
     // Tokens
-    /// Share of all tokens that are dead for good.
+    /// The share of all tokens that are dead for good.
     public var deadShare = 0.0
-    /// Answers of the dead by weight: `Unregistered` and `ExpiredToken` are 410s, `BadDeviceToken` and
-    /// `DeviceTokenNotForTopic` 400s.
+    /// The reasons for dead tokens, by weight. `Unregistered` and `ExpiredToken` are 410s. `BadDeviceToken` and
+    /// `DeviceTokenNotForTopic` are 400s.
     public var deadReasons: [String: Double] = ["Unregistered": 1]
-    /// Milliseconds since 1970 in a 410's `timestamp`; nil = the time of the answer.
+    /// Milliseconds since 1970 in the `timestamp` of a 410. Nil means the time of the response.
     public var deadSince: Int?
-    /// Dead whatever the share says; the first match counts.
+    /// Tokens that are dead whatever the share is. The first match counts.
     public var deadTokens: [DeadToken] = []
-    /// Tokens whose requests get one reason, before anything is asked about the token's life; the first match counts.
+    /// Tokens whose requests all get one reason, whether or not the token is dead. The first match counts.
     public var refusedTokens: [RefusedToken] = []
 
     // Requests
-    /// Reason → share of requests that get it, such as `TooManyRequests`, `InternalServerError`, `ServiceUnavailable`.
-    /// A retry is another attempt and draws anew.
+    /// The share of requests for each reason, such as `TooManyRequests`, `InternalServerError`, `ServiceUnavailable`. A
+    /// retry is a new attempt and draws again.
     public var rejections: [String: Double] = [:]
-    /// Seconds in the Retry-After of every 429 and 503; nil = no such header.
+    /// Seconds in the Retry-After of every 429 and 503. Nil means no such header.
     public var retryAfter: Int?
-    /// Every request gets this reason, such as `InvalidProviderToken` or `Shutdown`.
+    /// The reason that every request gets, such as `InvalidProviderToken` or `Shutdown`.
     public var rejectAll: String?
-    /// This many requests, from now on, get 403 ExpiredProviderToken.
+    /// How many requests from now on get a 403 ExpiredProviderToken.
     public var expireNext = 0
-    /// Provider tokens with an `iat` (epoch seconds) before this are expired.
+    /// Provider tokens with an earlier `iat` (epoch seconds) count as expired.
     public var expireIssuedBefore: Int?
-    /// Milliseconds before each answer, and up to as many more.
+    /// Milliseconds before each response, and the most that chance adds to them.
     public var latency = 0.0
     public var latencyJitter = 0.0
-    /// Share of requests that end in RST_STREAM, its error code, and whether the device got the push first.
+    /// The share of requests that end in RST_STREAM, the error code, and whether the device gets the push before that.
     public var resetShare = 0.0
     public var resetCode = ResetCode.internalError
     public var resetDelivers = false
-    /// Tokens, by lowercase hex that they begin with, whose requests never get an answer.
+    /// Tokens whose requests never get a response, by the lowercase hex with which they begin.
     public var stallTokens: [String] = []
-    /// Share of requests that never get an answer, and whether the device got the push.
+    /// The share of requests that never get a response, and whether the device gets the push.
     public var stallShare = 0.0
     public var stallDelivers = false
 
     // Broadcast channels
-    /// As `rejections`, of the broadcasts. `rejectAll`, `reset…`, `stall…` and the connections' faults are theirs too.
+    /// Like `rejections`, for broadcasts. `rejectAll`, `reset…`, `stall…` and connection faults
+    /// apply to broadcasts too.
     public var broadcastRejections: [String: Double] = [:]
-    /// As `rejections`, of the management requests, such as `FeatureNotEnabled`, `TooManyRequests`.
+    /// Like `rejections`, for management requests. Reasons are for example `FeatureNotEnabled` and `TooManyRequests`.
     public var manageRejections: [String: Double] = [:]
-    /// This many management requests, from now on, are carried out and then reset without an answer.
+    /// How many management requests from now on are executed and then reset without a response.
     public var manageLoseNext = 0
 
-    // Connections; N counts the requests of each connection.
-    /// From the request after the Nth on, no request gets an answer.
+    // Faults of connections. N counts the requests of each connection.
+    /// After N requests, no further request gets a response.
     public var stallAfter: Int?
-    /// After N requests the whole connection freezes: nothing is read, answered or acknowledged, and it stays open.
+    /// After N requests the whole connection freezes: it reads, answers and acknowledges nothing, but stays open.
     public var freezeAfter: Int?
-    /// GOAWAY at the Nth request; 0 = as soon as the connection stands, with nothing processed.
+    /// Sends GOAWAY at the Nth request. 0 means as soon as the connection is made, before any request is processed.
     public var goawayAfter: Int?
     public var goawayMode = GoawayMode.graceful
-    /// `reason` in the GOAWAY's JSON.
+    /// The `reason` in the JSON of the GOAWAY.
     public var goawayReason = "Shutdown"
-    /// The TCP connection closes at the Nth request, with nothing said; requests in flight are lost. 0 = as soon as it
-    /// stands.
+    /// Closes the TCP connection at the Nth request without any frame. Requests in flight are lost. 0 means as soon as
+    /// the connection is made.
     public var closeAfter: Int?
-    /// New connections are closed before TLS begins.
+    /// Closes new connections before TLS begins.
     public var refuseConnections = false
-    /// New connections are taken and then nothing is said on them.
+    /// Accepts new connections and then sends nothing on them.
     public var silence: Silence?
-    /// Every Nth connection, the first among them, answers so many milliseconds later.
+    /// Every Nth connection, beginning with the first, responds this many milliseconds later.
     public var slowEvery: Int?
     public var slowLatency = 0.0
-    /// SETTINGS_MAX_CONCURRENT_STREAMS at the Nth request of a connection.
+    /// Sends SETTINGS_MAX_CONCURRENT_STREAMS at the Nth request of a connection.
     public var settings: [SettingsChange] = []
-    /// Field: a rejection lowers the limit to 1, the next acceptance restores it.
+    /// A rejection lowers the limit to 1, and the next acceptance restores it. Operators of real senders report this.
     public var settingsDropOnRejection = false
 
     public init() {}
 }
 
 public struct DeadToken: Sendable, Hashable, Encodable {
-    /// Lowercase hex that the token begins with: whole, or any part of it.
+    /// The lowercase hex with which the token begins, or the whole token.
     public var prefix: String
-    /// nil = drawn from `deadReasons`.
+    /// Nil means that `deadReasons` decides.
     public var reason: String?
-    /// As `Faults.deadSince`.
+    /// The same as `Faults.deadSince`, for this token.
     public var since: Int?
 
     public init(prefix: String, reason: String? = nil, since: Int? = nil) {
@@ -91,7 +94,7 @@ public struct DeadToken: Sendable, Hashable, Encodable {
 }
 
 public struct RefusedToken: Sendable, Hashable, Codable {
-    /// Lowercase hex that the token begins with: whole, or any part of it.
+    /// The lowercase hex with which the token begins, or the whole token.
     public var prefix: String
     /// Any reason, such as `TopicDisallowed` or `ServiceUnavailable`.
     public var reason: String
@@ -103,7 +106,7 @@ public struct RefusedToken: Sendable, Hashable, Codable {
 }
 
 public struct SettingsChange: Sendable, Hashable, Encodable {
-    /// Requests on the connection at which it is sent.
+    /// The request of the connection at which it is sent.
     public var afterRequests: Int
     public var streams: Int
 
@@ -114,17 +117,19 @@ public struct SettingsChange: Sendable, Hashable, Encodable {
 }
 
 public enum GoawayMode: String, Sendable, Hashable, Codable {
-    /// Last stream id = the newest request: all that arrived are answered, then the connection closes.
+    /// The last stream id is the newest request. All requests that arrived are answered, and then
+    /// the connection closes.
     case graceful
-    /// Last stream id = the newest answered request: all in flight were not processed; the connection closes at once.
+    /// The last stream id is the newest answered request. Requests in flight are not processed, and the
+    /// connection closes at once.
     case abrupt
 }
 
-/// How far a new connection comes.
+/// The step at which a new connection stops.
 public enum Silence: String, Sendable, Hashable, Codable {
-    /// TCP connects, and no TLS handshake is answered.
+    /// TCP connects, but the TLS handshake gets no answer.
     case beforeTLS = "before_tls"
-    /// TLS stands, and no frame of HTTP/2 ever comes.
+    /// TLS works, but no HTTP/2 frame is ever sent.
     case beforeHTTP2 = "before_http2"
 }
 
@@ -135,13 +140,13 @@ public enum ResetCode: String, Sendable, Hashable, Codable {
     case enhanceYourCalm = "enhance_your_calm"
 }
 
-/// Faults that change as the run goes on. JSON: `{"phases":[{"after_requests":N | "after_seconds":S, "faults":{…}}, …]}`.
+/// Faults that change during a run. JSON: `{"phases":[{"after_requests":N | "after_seconds":S, "faults":{…}}, …]}`.
 public struct Scenario: Sendable, Hashable, Encodable {
     public var phases: [Phase]
 
-    /// A phase begins when both of its conditions hold and the phase before it has begun; it replaces the faults whole.
+    /// A phase begins when both conditions hold and the previous phase has begun. It replaces all faults.
     public struct Phase: Sendable, Hashable, Encodable {
-        /// Requests since the start or the last reset, over all connections.
+        /// Requests since the start or the last reset, on all connections.
         public var afterRequests: Int?
         /// Seconds since the start or the last reset.
         public var afterSeconds: Double?

@@ -1,7 +1,9 @@
 internal import NIOCore
 
-/// HTTP/2 frames (RFC 9113, 6) as bytes. The simulator has its own so that SETTINGS, GOAWAY, RST_STREAM and silence
-/// happen exactly when a fault says so, and so that an answer costs next to nothing.
+/// HTTP/2 frames (RFC 9113, 6) as bytes.
+///
+/// The simulator has its own implementation so that SETTINGS, GOAWAY, RST_STREAM and silence happen exactly when a
+/// fault asks for them. It also makes a response very cheap.
 enum FrameType: UInt8 {
     case data = 0
     case headers = 1
@@ -45,16 +47,16 @@ enum SettingID {
 
 struct FrameHeader {
     static let size = 9
-    /// SETTINGS_MAX_FRAME_SIZE's initial value, which the simulator never raises.
+    /// The initial value of SETTINGS_MAX_FRAME_SIZE. The simulator never raises it.
     static let maximumPayload = 16_384
 
     var length: Int
-    /// nil: a type that this does not know, to be ignored.
+    /// Nil for an unknown type, which must be ignored.
     var type: FrameType?
     var flags: UInt8
     var stream: UInt32
 
-    /// nil until nine bytes are there. Moves past them.
+    /// Reads a header and moves the reader behind it. Nil until nine bytes are there.
     init?(_ buffer: inout ByteBuffer) {
         guard
             let (high, low, type, flags, stream) = buffer.readMultipleIntegers(
@@ -95,7 +97,7 @@ extension ByteBuffer {
         writeString(text)
     }
 
-    /// Any status and fields, as literals without indexing (RFC 7541, 6.2.2) and without Huffman coding.
+    /// Writes any status and fields as literals without indexing (RFC 7541, 6.2.2) and without Huffman coding.
     mutating func writeAnswerHeaders(
         status: Int, fields: [(name: String, value: String)], endStream: Bool, stream: UInt32
     ) {
@@ -114,7 +116,7 @@ extension ByteBuffer {
         writeBuffer(&block)
     }
 
-    /// `:status` and `apns-id`, with nothing put into the client's HPACK table (RFC 7541, 6.1 and 6.2.2).
+    /// Writes `:status` and `apns-id` without changing the client's HPACK table (RFC 7541, 6.1 and 6.2.2).
     mutating func writeAnswerHeaders(status: Int, id: MessageID, endStream: Bool, stream: UInt32) {
         let indexed: UInt8? =
             switch status {
@@ -130,7 +132,7 @@ extension ByteBuffer {
         if let indexed {
             writeInteger(indexed)
         } else {
-            // Literal without indexing, name 8 of the static table (`:status`).
+            // A literal without indexing. Its name is entry 8 of the static table (`:status`).
             writeMultipleIntegers(UInt8(0x08), UInt8(3))
             writeMultipleIntegers(UInt8(0x30 + status / 100), UInt8(0x30 + status / 10 % 10), UInt8(0x30 + status % 10))
         }

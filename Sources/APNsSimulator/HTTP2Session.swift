@@ -1,32 +1,33 @@
 internal import NIOCore
 internal import NIOHPACK
 
-/// The server's half of one HTTP/2 connection as a value: bytes in, events out, answers into `output`. No clock, no
-/// socket. Frames that break RFC 9113 throw the code that the connection must end with.
+/// The server's side of one HTTP/2 connection as a value, without a clock or a socket. Bytes go in, events come
+/// out, and responses go into `output`. A frame that breaks RFC 9113 throws the error code with which the
+/// connection must end.
 struct HTTP2Session {
     enum Event: Equatable {
-        /// A request has been read to its end and waits in `streams`.
+        /// A request was read to its end and waits in `streams`.
         case request(UInt32)
-        /// The client reset a stream; it is gone from `streams`.
+        /// The client reset a stream. It is no longer in `streams`.
         case cancelled(UInt32)
-        /// The client opened more streams than it was allowed; nothing is kept of this one.
+        /// The client opened more streams than allowed. Nothing of this one is kept.
         case excess(UInt32)
-        /// The client opened a stream after our GOAWAY; nothing is kept of it.
+        /// The client opened a stream after our GOAWAY. Nothing of it is kept.
         case unprocessed(UInt32)
-        /// GOAWAY of the client: it opens no more streams.
+        /// The client sent GOAWAY and opens no more streams.
         case leaving
     }
 
     struct Stream {
         var head: RequestHead
-        /// At most one byte more than a payload may have; the rest is counted, not kept.
+        /// At most one byte more than a payload may have. Further bytes are only counted.
         var body = ByteBuffer()
         var bodyBytes = 0
         var receiveWindow: Int
         var sendWindow: Int
         var isRead = false
         var isAnswered = false
-        /// Body of the answer that the client's windows have no room for yet.
+        /// The part of the response's body for which the client's windows have no room yet.
         var waiting: ArraySlice<UInt8>?
     }
 
@@ -36,9 +37,9 @@ struct HTTP2Session {
     private static let keptBody = max(Judge.maximumPayload, Judge.maximumBroadcast) + 1
 
     private(set) var streams: [UInt32: Stream] = [:]
-    /// The newest stream that the client opened and that is or was processed.
+    /// The newest stream of the client that is processed, or was.
     private(set) var lastStream: UInt32 = 0
-    /// The last stream id of our GOAWAY.
+    /// The last stream id in our GOAWAY.
     private(set) var goawayLastStream: UInt32?
     var output = ByteBuffer()
 
@@ -46,17 +47,17 @@ struct HTTP2Session {
     private var prefaceIsRead = false
     private var settingsAreRead = false
     private var hpack: HPACKDecoder
-    /// A header block that CONTINUATION frames are to end.
+    /// A header block whose CONTINUATION frames have not all come.
     private var unfinished: (stream: UInt32, flags: UInt8, block: ByteBuffer)?
     private var receiveWindow = Self.connectionWindow
     private var sendWindow = 65_535
     private var initialSendWindow = 65_535
-    /// Whether any stream is `waiting`.
+    /// Whether any stream has a `waiting` body.
     private var someWait = false
-    /// The limit in force: the newest that the client has acknowledged (nil: none yet).
+    /// The stream limit in force: the newest one that the client has acknowledged. Nil before the first.
     private var limit: Int?
     private var unacknowledged: [Int]
-    /// The newest limit that was sent.
+    /// The newest stream limit that was sent.
     private(set) var announcedStreams: Int
 
     init(initialStreams: Int, allocator: ByteBufferAllocator) {
@@ -70,7 +71,7 @@ struct HTTP2Session {
         unacknowledged = [initialStreams]
     }
 
-    /// Requests read to their end that wait for an answer.
+    /// How many requests were read to their end and wait for a response.
     var unansweredStreams: Int { streams.count { $0.value.isRead && !$0.value.isAnswered } }
 
     // MARK: Sending
@@ -82,14 +83,14 @@ struct HTTP2Session {
         output.writeSettings([(SettingID.maximumConcurrentStreams, UInt32(streams))])
     }
 
-    /// Ends the stream, at once or when the client's windows have room for the body.
+    /// Sends a response and ends the stream. The body may have to wait for room in the client's windows.
     mutating func answer(_ id: UInt32, status: Int, messageID: MessageID, body: [UInt8]) {
         guard streams[id]?.isAnswered == false else { return }
         output.writeAnswerHeaders(status: status, id: messageID, endStream: body.isEmpty, stream: id)
         send(body, id)
     }
 
-    /// The same with any header fields, of less than 127 bytes each.
+    /// The same with any header fields. Each name and value must be shorter than 127 bytes.
     mutating func answer(_ id: UInt32, status: Int, fields: [(name: String, value: String)], body: [UInt8]) {
         guard streams[id]?.isAnswered == false else { return }
         output.writeAnswerHeaders(status: status, fields: fields, endStream: body.isEmpty, stream: id)
@@ -131,7 +132,7 @@ struct HTTP2Session {
         output.writeReset(code, stream: id)
     }
 
-    /// Streams above `lastStream` are forgotten; returns how many of them waited for an answer.
+    /// Sends GOAWAY and drops the streams above `lastStream`. Returns how many of them waited for a response.
     mutating func goaway(lastStream: UInt32, _ code: HTTP2ErrorCode, reason: String) -> Int {
         goawayLastStream = lastStream
         output.writeGoaway(lastStream: lastStream, code, text: #"{"reason":"\#(reason)"}"#)
@@ -140,7 +141,7 @@ struct HTTP2Session {
         return before - unansweredStreams
     }
 
-    /// Forgets all streams; returns how many of them waited for an answer.
+    /// Drops all streams. Returns how many of them waited for a response.
     mutating func dropStreams() -> Int {
         defer { streams = [:] }
         return unansweredStreams
@@ -158,7 +159,7 @@ struct HTTP2Session {
         if input.readableBytes == 0 {
             input = bytes
         } else {
-            // Bodies still share the old buffer, and appending to it would never give back what has been read.
+            // Copy the bytes: bodies still share the old buffer, so appending to it would never free what was read.
             var joined = ByteBuffer()
             joined.reserveCapacity(input.readableBytes + bytes.readableBytes)
             joined.writeImmutableBuffer(input)
@@ -167,7 +168,7 @@ struct HTTP2Session {
         }
     }
 
-    /// nil: more bytes are needed.
+    /// The next event. Nil if more bytes are needed.
     mutating func next() throws(HTTP2ErrorCode) -> Event? {
         if !prefaceIsRead {
             let count = min(input.readableBytes, Self.preface.count)
@@ -265,14 +266,15 @@ struct HTTP2Session {
         return try open(stream, flags, &block)
     }
 
-    /// Every block is decoded, also one that is then ignored: the table is the connection's.
+    /// Decodes every header block, even if the request is then ignored, because the HPACK table
+    /// belongs to the connection.
     private mutating func open(_ id: UInt32, _ flags: UInt8, _ block: inout ByteBuffer) throws(HTTP2ErrorCode) -> Event?
     {
         let headers: HPACKHeaders
         do { headers = try hpack.decodeHeaders(from: &block) } catch { throw .compressionError }
         let endsStream = flags & FrameFlags.endStream != 0
         if streams[id] != nil {
-            // Trailers, which must end the request.
+            // These are trailers, which must end the request.
             guard endsStream, streams[id]?.isRead == false else { throw .protocolError }
             return finishReading(id)
         }
@@ -291,7 +293,7 @@ struct HTTP2Session {
         return endsStream ? finishReading(id) : nil
     }
 
-    /// Marks a refused stream as seen: what else comes for it is ignored.
+    /// Marks a refused stream as seen, so that its further frames are ignored.
     mutating func forget(_ id: UInt32) { lastStream = max(lastStream, id) }
 
     private mutating func finishReading(_ id: UInt32) -> Event? {
@@ -318,7 +320,7 @@ struct HTTP2Session {
             receiveWindow = Self.connectionWindow
         }
         try Self.removePadding(header, &payload)
-        // A stream that was answered, reset or refused: the client may not know yet.
+        // The stream was answered, reset or refused, but the client may not know that yet.
         guard let index = streams.index(forKey: header.stream) else { return nil }
         guard !streams.values[index].isRead else {
             let isUnanswered = !streams.values[index].isAnswered

@@ -1,4 +1,4 @@
-/// Hex of tokens and UUIDs, as the simulator reads and writes it.
+/// Reads and writes the hex form of tokens and UUIDs.
 enum Hexadecimal {
     static func nibble(_ character: UInt8) -> UInt8? {
         switch character {
@@ -13,7 +13,7 @@ enum Hexadecimal {
         nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
     }
 
-    /// nil unless it is an even number of hex digits, at least two.
+    /// Nil unless the text is an even number of hex digits, at least two.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let count = text.count
         guard count > 0, count.isMultiple(of: 2) else { return nil }
@@ -51,7 +51,7 @@ enum Hexadecimal {
 }
 
 extension Draw {
-    /// Version 4 in form; its bits come from `seed` and `number`.
+    /// An id in the form of a UUID version 4. Its bits come from `seed` and `number`.
     static func messageID(seed: UInt64, number: UInt64) -> MessageID {
         let high = mix(seed ^ mix(number)) & ~0xf000 | 0x4000
         let low = mix(seed &+ mix(~number)) & ~(0xc0 << 56) | (0x80 << 56)
@@ -69,7 +69,8 @@ struct MessageID: Hashable, Sendable {
         self.low = low
     }
 
-    /// "32 lowercase hexadecimal digits, displayed in five groups separated by hyphens in the form 8-4-4-4-12".
+    /// Reads Apple's form: "32 lowercase hexadecimal digits, displayed in five groups separated by hyphens in
+    /// the form 8-4-4-4-12".
     init?(_ text: String) {
         var digits = 0
         var position = 0
@@ -91,7 +92,7 @@ struct MessageID: Hashable, Sendable {
         self.init(high: high, low: low)
     }
 
-    /// 36 characters.
+    /// Writes 36 characters.
     func write(_ put: (UInt8) -> Void) {
         for index in 0..<32 {
             if index == 8 || index == 12 || index == 16 || index == 20 { put(UInt8(ascii: "-")) }

@@ -1,14 +1,14 @@
-/// Walks over a JSON text (RFC 8259) without building it, so that a `content-state` can be kept exactly as it was sent.
+/// Reads a JSON text (RFC 8259) without building values, so that a `content-state` can be kept exactly as sent.
 struct JSONReader {
     enum Kind: Sendable { case object, array, string, number, boolean, null }
 
     struct Value: Sendable {
         var kind: Kind
-        /// Of the text, without the white space around it.
+        /// The range of its text, without the surrounding white space.
         var range: Range<Int>
     }
 
-    /// Deeper texts are refused: the walk is recursive.
+    /// Deeper texts are refused, because the reader is recursive.
     static let maximumDepth = 128
 
     private let text: [UInt8]
@@ -16,7 +16,7 @@ struct JSONReader {
 
     private init(_ text: [UInt8]) { self.text = text }
 
-    /// The one value that `text` is; nil if it is not JSON or not UTF-8.
+    /// The value that `text` consists of. Nil if it is not JSON or not UTF-8.
     static func read(_ text: [UInt8]) -> Value? {
         guard String(validating: text, as: UTF8.self) != nil else { return nil }
         var reader = JSONReader(text)
@@ -25,8 +25,8 @@ struct JSONReader {
         return reader.position == text.count ? value : nil
     }
 
-    /// The members of an object that `read` has passed; of a repeated name, the last. Names with escapes do not match
-    /// any name of Apple's and are left out.
+    /// The members of an object that `read` has accepted. If a name is repeated, the last one counts. Names with
+    /// escapes are left out, because no name of Apple's needs one.
     static func members(_ text: [UInt8], of object: Value) -> [String: Value] {
         guard object.kind == .object else { return [:] }
         var reader = JSONReader(text)
@@ -90,7 +90,7 @@ struct JSONReader {
         return take(end)
     }
 
-    /// The range includes both quotation marks.
+    /// Reads a string. The range includes both quotation marks.
     private mutating func string() -> Range<Int>? {
         let start = position
         guard take(UInt8(ascii: "\"")) else { return nil }

@@ -1,24 +1,24 @@
 internal import NIOCore
 
-/// What comes of one request to `/4/broadcasts` or to the channel management.
+/// The response to one request to `/4/broadcasts` or to channel management.
 struct ChannelAnswer: Sendable {
     var judgement: Judgement
-    /// Of an accepted request.
+    /// The status of an accepted request.
     var status = 200
-    /// `apns-request-id`: the request's, or a new one.
+    /// `apns-request-id`: the one of the request, or a new one.
     var requestID: MessageID
-    /// `apns-channel-id`, of a new channel.
+    /// `apns-channel-id` of a new channel.
     var channelID: String?
     var body: [UInt8] = []
 }
 
-/// "Sending broadcast push notification requests to APNs".
+/// Checks of Apple's page "Sending broadcast push notification requests to APNs".
 extension Judge {
     static let maximumBroadcast = 5_120
-    /// Apple says "oversized" without a number.
+    /// Apple says "oversized" but gives no number.
     static let maximumChannelID = 64
 
-    /// `body` holds at most one byte more than a broadcast's payload may have.
+    /// Decides about one broadcast. `body` holds at most one byte more than a broadcast's payload may have.
     mutating func judgeBroadcast(
         _ head: RequestHead,
         body: ByteBuffer,

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// "Sending channel management requests to APNs":
+/// Checks of Apple's page "Sending channel management requests to APNs":
 ///
 ///     POST   /1/apps/<bundle id>/channels       201 with apns-channel-id
 ///     GET    /1/apps/<bundle id>/channels       200 with the channel's properties
@@ -25,7 +25,7 @@ extension Judge {
         return answer
     }
 
-    /// nil: done, and `answer` says what came of it.
+    /// Executes the request and fills `answer`. Nil if it was accepted, else the reason.
     private mutating func manage(
         _ head: RequestHead,
         body: ByteBuffer,

@@ -1,16 +1,16 @@
 internal import NIOCore
 
-/// What comes of one request.
+/// The decision about one request.
 enum Judgement: Sendable, Hashable {
     case accepted
     case rejected(Reason, timestamp: Int?)
-    /// The stream ends in RST_STREAM.
+    /// The stream ends with RST_STREAM.
     case reset(ResetCode)
-    /// No answer, ever.
+    /// The request never gets a response.
     case stalled
 }
 
-/// What a connection does on a request's arrival, before the request is looked at.
+/// Instructions for a connection when a request arrives, before the request itself is checked.
 struct Orders: Sendable, Equatable {
     enum Fault: Sendable, Equatable {
         case close, freeze
@@ -22,41 +22,41 @@ struct Orders: Sendable, Equatable {
     /// A new SETTINGS_MAX_CONCURRENT_STREAMS.
     var streams: Int?
     var dropsOnRejection = false
-    /// Milliseconds until the request is looked at.
+    /// Milliseconds until the request is checked.
     var latency = 0.0
-    /// Seconds that a 429 or 503 asks for.
+    /// Seconds in the Retry-After of a 429 or 503.
     var retryAfter: Int?
 }
 
-/// What a connection does when its TLS stands.
+/// Instructions for a connection when its TLS handshake is complete.
 enum Greeting: Sendable, Equatable {
     case serve, silence, close
     case goaway(reason: String)
 }
 
-/// What APNs knows of one connection.
+/// Everything that APNs knows of one connection.
 struct ConnectionFacts: Sendable {
-    /// Of all connections, from 1.
+    /// The number among all connections, from 1.
     var number = 0
-    /// Requests read to their end.
+    /// Requests that were read to their end.
     var requests = 0
-    /// The highest stream whose request was looked at.
+    /// The highest stream whose request was checked.
     var lastProcessed: UInt32 = 0
-    /// A request with a valid provider token has passed.
+    /// Whether a request with a valid provider token has come.
     var isAuthenticated = false
-    /// The client's.
+    /// The client's port.
     var port: UInt16 = 0
-    /// `keys` index of the first valid token.
+    /// The index in `keys` of the first valid token.
     var key: Int?
     var presented = PresentedTokens()
-    /// The provider token and topic of the last good request, nearly always those of the next.
+    /// Provider token and topic of the last good request. The next request nearly always has the same ones.
     var lastToken: ProviderTokens.Token?
     var lastAuthorization: String?
     var lastTopic: String?
 }
 
-/// APNs's decisions, without a socket or a clock: all state of a simulator that outlives a request. It lives behind one
-/// mutex, which a request takes once.
+/// APNs's decisions, without a socket or a clock. It holds all state of a simulator that outlives a request. One mutex
+/// guards it, and each request takes that once.
 struct Judge: Sendable {
     let configuration: SimulatorConfiguration
     var tokens: ProviderTokens
@@ -64,7 +64,7 @@ struct Judge: Sendable {
     var faults: Faults
     var channels = ChannelBook()
     var newest = NewestRequests()
-    /// `faults.rejections` in the order of the names, so that a draw always means the same reason.
+    /// `faults.rejections` ordered by name, so that a drawn number always means the same reason.
     private var rejections: [(reason: Reason, share: Double)] = []
     private(set) var broadcastRejections: [(reason: Reason, share: Double)] = []
     private(set) var manageRejections: [(reason: Reason, share: Double)] = []
@@ -73,7 +73,7 @@ struct Judge: Sendable {
     private var nextPhase = 0
     private var startedAt: Int
     private var presentedByKey: [Int: PresentedTokens] = [:]
-    /// All that were seen, for `record.totals.providerTokens`.
+    /// All tokens that were seen, for `record.totals.providerTokens`.
     private var seenTokens: Set<String> = []
     var messageNumber: UInt64 = 0
 
@@ -88,14 +88,14 @@ struct Judge: Sendable {
         advanceScenario(now: now)
     }
 
-    /// Also ends the scenario.
+    /// Replaces the faults and ends the scenario.
     mutating func replaceFaults(_ faults: Faults) {
         self.faults = faults
         scenario = nil
         compile()
     }
 
-    /// Forgets everything that was received; a scenario begins anew, faults and channels stay.
+    /// Forgets everything that was received. A scenario begins again, but faults and channels stay.
     mutating func reset(now: Int) {
         let connections = record.totals.openConnections
         let inFlight = record.totals.inFlight
@@ -140,22 +140,29 @@ struct Judge: Sendable {
         }
     }
 
-    /// A connection has been made; its number.
+    /// Notes a new connection and returns its number.
     mutating func connect() -> Int {
         record.totals.connections += 1
         record.totals.openConnections += 1
         return record.totals.connections
     }
 
-    /// Its TLS stands.
+    /// Decides what to do after the TLS handshake.
     func greet() -> Greeting {
         if faults.closeAfter == 0 { return .close }
         if faults.goawayAfter == 0 { return .goaway(reason: faults.goawayReason) }
         return faults.silence == .beforeHTTP2 ? .silence : .serve
     }
 
-    /// A request has been read to its end, as the `number`th of its connection, `inFlight` of which now wait for an
-    /// answer. `connection`: that one's number; `now`: milliseconds since 1970.
+    /// Notes a request that was read to its end.
+    ///
+    /// - Parameters:
+    ///   - head: its head.
+    ///   - number: its number within its connection.
+    ///   - inFlight: how many requests of its connection now wait for a response.
+    ///   - connection: the number of its connection.
+    ///   - now: milliseconds since 1970.
+    /// - Returns: the faults to produce before the request is checked.
     mutating func arrive(_ head: RequestHead, number: Int, inFlight: Int, connection: Int = 0, now: Int) -> Orders {
         if scenario != nil { advanceScenario(now: now) }
         record.arrive(inFlight: inFlight, isBroadcast: head.isBroadcast, now: now)
@@ -184,7 +191,15 @@ struct Judge: Sendable {
         return orders
     }
 
-    /// `body` holds at most one byte more than a payload may have. `arrivedAt`: when the request was read, before its latency.
+    /// Decides about one request to `/3/device`, and records it.
+    ///
+    /// - Parameters:
+    ///   - head: its head.
+    ///   - body: at most one byte more than a payload may have.
+    ///   - stallsHere: a fault of the connection or of the token stalls this request.
+    ///   - connection: the facts of its connection.
+    ///   - arrivedAt: when the request was read, before its latency. Milliseconds since 1970.
+    ///   - now: milliseconds since 1970.
     mutating func judge(
         _ head: RequestHead,
         body: ByteBuffer,
@@ -205,7 +220,7 @@ struct Judge: Sendable {
             record.note(verdict)
             return (verdict, id)
         }
-        // The rest depends on the token: whether it lives, and what chance has for this attempt.
+        // The rest depends on the token: whether it is dead, and which fault is drawn for this attempt.
         let hash = Draw.hash(target.token)
         let attempt = configuration.fast ? record.totals.requests : record.attempts(of: target.token)
         if verdict == .accepted { verdict = fate(of: target.token, hash: hash, attempt: attempt, now: now) }
@@ -221,7 +236,7 @@ struct Judge: Sendable {
         return (verdict, id)
     }
 
-    /// What chance does to a verdict: a reset or a stall in its place. Whether the device gets the push all the same.
+    /// May replace the verdict by a reset or a stall. Returns whether the device gets the push anyway.
     func disturb(_ verdict: inout Judgement, _ hash: UInt64, attempt: Int, stallsHere: Bool) -> Bool {
         let reaches = verdict == .accepted
         if faults.resetShare > 0, Draw.reset(seed: configuration.seed, hash, attempt: attempt) < faults.resetShare {
@@ -275,7 +290,7 @@ struct Judge: Sendable {
 
     static let maximumPayload = 4_096
 
-    /// nil: a valid provider token.
+    /// Checks the provider token. Nil if it is valid.
     mutating func authenticate(_ header: String?, connection: inout ConnectionFacts, now: Int) -> Reason? {
         guard let header else { return .missingProviderToken }
         let isLast = connection.lastAuthorization == header
@@ -342,8 +357,10 @@ struct Judge: Sendable {
 
     static let topicSuffix = ".push-type.liveactivity"
 
-    /// A topic that no bundle id can be: BadTopic. A bundle id of another team: TopicDisallowed. The team's bundle id
-    /// with another suffix or with none: a real topic, for which a Live Activity's token is not.
+    /// Checks the topic.
+    ///
+    /// A text that cannot be a bundle id is BadTopic. A bundle id of another team is TopicDisallowed. The team's bundle
+    /// id with another suffix, or with none, is a real topic, but a Live Activity's token is not for it.
     private func checkTopic(_ topic: String, key: Int?) -> Reason? {
         guard Self.isBundleID(topic) else { return .badTopic }
         let bundleIDs = key.map { tokens.keys[$0].bundleIDs } ?? []
@@ -403,7 +420,7 @@ struct Judge: Sendable {
         return deadReasons.last?.reason ?? .unregistered
     }
 
-    /// Only a 410 has a timestamp.
+    /// The timestamp of the reason. Only a 410 has one.
     private func deadline(_ reason: Reason, _ time: Int) -> Int? {
         reason.status == 410 ? time : nil
     }

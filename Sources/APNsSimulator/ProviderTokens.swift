@@ -1,26 +1,27 @@
 internal import Crypto
 
-/// The keys that may send, and the provider tokens (JWTs) already checked against them. A token's signature is verified
-/// once; what depends on the clock is asked of every request.
+/// The keys whose owners may send, and the provider tokens (JWTs) that were checked against them.
+///
+/// The signature of a token is verified once. The checks that depend on the clock are made for every request.
 struct ProviderTokens: Sendable {
     struct Key: Sendable {
         var keyID: String
         var teamID: String
         var publicKey: P256.Signing.PublicKey
-        /// Empty = any.
+        /// Empty means any.
         var bundleIDs: Set<String>
     }
 
     struct Token: Sendable {
         var text: String
-        /// Index into `keys`.
+        /// An index into `keys`.
         var key: Int
         /// Epoch seconds.
         var issuedAt: Int
     }
 
     let keys: [Key]
-    /// nil: not a token of ours, whatever the time.
+    /// Nil marks a text that is no valid token at any time.
     private var verified: [String: Token?] = [:]
 
     init(keys: [Key]) { self.keys = keys }
@@ -28,13 +29,14 @@ struct ProviderTokens: Sendable {
     mutating func verify(_ text: String) -> Token? {
         if let known = verified[text] { return known }
         let token = check(text)
-        // A sender that signs every request anew would fill the memory.
+        // Limit the memory, because a sender may sign a new token for every request.
         if verified.count >= 10_000 { verified.removeAll(keepingCapacity: true) }
         verified[text] = .some(token)
         return token
     }
 
-    /// RFC 7519 and Apple's "Establishing a token-based connection to APNs": ES256, `kid`, `iss`, and `iat` as a number.
+    /// Checks RFC 7519 and Apple's "Establishing a token-based connection to APNs": ES256, `kid`, `iss`,
+    /// and `iat` as a number.
     private func check(_ text: String) -> Token? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let headerText = Base64URL.decode(parts[0].utf8),
@@ -62,12 +64,13 @@ struct ProviderTokens: Sendable {
     }
 }
 
-/// What APNs remembers of a connection's, or of a key's, provider tokens.
+/// The provider tokens that APNs has seen on one connection or for one key.
 struct PresentedTokens: Sendable {
-    /// Newest last; the time in milliseconds of first sight. The first one is no update.
+    /// The newest is last. The time is that of the first request with it, in milliseconds. The first
+    /// token is not an update.
     private var seen: [(text: String, at: Int)] = []
 
-    /// false: one update too many. The refused token is not remembered, so that the one before it stays good.
+    /// False for one update too many. The refused token is not kept, so the one before it stays valid.
     mutating func admit(_ text: String, at now: Int, updates: Int, window: Int) -> Bool {
         if let last = seen.last, last.text == text { return true }
         if seen.contains(where: { $0.text == text }) { return true }

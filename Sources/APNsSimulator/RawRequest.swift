@@ -1,9 +1,9 @@
 internal import NIOCore
 internal import NIOHPACK
 
-/// One request as it came, before anything was read into it.
+/// One request as received, before anything was interpreted.
 public struct RawRequest: Sendable, Hashable {
-    /// Where it came to.
+    /// The API to which the request was sent.
     public enum Kind: String, Sendable, CaseIterable { case device, broadcast, management }
 
     public struct Field: Sendable, Hashable {
@@ -11,12 +11,12 @@ public struct RawRequest: Sendable, Hashable {
         public var value: String
     }
 
-    /// Pseudo-header fields too, in the order they were sent.
+    /// The header fields in the order in which they were sent, including pseudo-header fields.
     public var fields: [Field]
     public var body: [UInt8]
 }
 
-/// The newest request of each kind: a request costs a reference to what was decoded anyway.
+/// The newest request of each kind. It costs little, because it keeps references to what was decoded anyway.
 struct NewestRequests: Sendable {
     private var kept: [RawRequest.Kind: (HPACKHeaders, ByteBuffer)] = [:]
 
@@ -32,7 +32,7 @@ struct NewestRequests: Sendable {
         }
     }
 
-    /// `{"device":{"fields":["apns-priority: 10", …],"body":"…"}, …}`; a provider token is shown as its scheme alone.
+    /// `{"device":{"fields":["apns-priority: 10", …],"body":"…"}, …}`. A provider token is shown only as its scheme.
     var json: [UInt8] {
         let shown = RawRequest.Kind.allCases.compactMap { kind in
             self[kind].map { request in

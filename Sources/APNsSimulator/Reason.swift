@@ -1,6 +1,7 @@
-/// Apple's error strings with their status, as "Handling notification responses from APNs" and "Handling error
-/// responses from Apple Push Notification service" list them. A table of the simulator's own: a mistake in the sender's
-/// table must show.
+/// Apple's error strings with their status.
+///
+/// Sources: Apple's pages "Handling notification responses from APNs" and "Handling error responses from Apple Push
+/// Notification service". The simulator has its own table on purpose, so that a mistake in the sender's table shows.
 enum Reason: String, Sendable, Hashable, CaseIterable {
     case badCollapseId = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -16,7 +17,7 @@ enum Reason: String, Sendable, Hashable, CaseIterable {
     case missingTopic = "MissingTopic"
     case payloadEmpty = "PayloadEmpty"
     case topicDisallowed = "TopicDisallowed"
-    // Broadcasts and channel management.
+    // Reasons of broadcasts and channel management.
     case badChannelId = "BadChannelId"
     case badRequestParams = "BadRequestParams"
     case badRequestPayload = "BadRequestPayload"
@@ -67,6 +68,6 @@ enum Reason: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Of the reasons a token can be dead by.
+    /// The reasons that a dead token may have.
     static let dead: [Reason] = [.unregistered, .expiredToken, .badDeviceToken, .deviceTokenNotForTopic]
 }

@@ -1,14 +1,16 @@
 internal import NIOCore
 
-/// What was received, compactly: a token of 80 bytes costs about 370 bytes with one request in its history (measured
-/// over 200,000), each further request 64 more; payloads are read once and shared by all tokens that got them.
+/// A compact record of what was received.
+///
+/// A token of 80 bytes costs about 370 bytes with one request in its history (measured over 200,000 tokens). Each
+/// further request costs 64 more. A payload is read once, and all tokens that got it share it.
 struct Recorder: Sendable {
     var totals = SimulatorRecord()
     private(set) var tokens = TokenTable()
     private(set) var payloads: [DevicePayload] = []
-    /// FNV-1a of the bytes → index into `payloads`.
+    /// From the FNV-1a hash of the bytes to the index in `payloads`.
     private var numbers: [UInt64: Int] = [:]
-    /// All requests of a push carry the same payload: nearly always the one before.
+    /// The payload of the last request, because all requests of a push carry the same one.
     private var last: (bytes: ByteBuffer, number: Int)?
     let history: Int
     private let orderMember: String?
@@ -24,17 +26,18 @@ struct Recorder: Sendable {
         var ignoredByDevice: Int32 = 0
         var deadAnswers: Int32 = 0
         var backwards: Int32 = 0
-        /// The greatest order accepted; `Int.min`: none yet.
+        /// The greatest order that was accepted. `Int.min` if there is none yet.
         var newest = Int.min
         var ended = false
-        /// Index into `payloads` of what the device shows; -1: nothing yet.
+        /// The index in `payloads` of what the device shows. -1 if it shows nothing yet.
         var shown: Int32 = -1
-        /// The same of the state alone: an `end` without one leaves the card as it was.
+        /// The same for the state alone, because an `end` without a state leaves the card as it was.
         var state: Int32 = -1
-        /// Of a push-to-start token: collapse ids of the starts that reached it, each once; starts without one.
+        /// For a push-to-start token: the different collapse ids of the starts that reached it, and how
+        /// many starts had none.
         var startIDs: [String] = []
         var uncollapsed: Int32 = 0
-        /// Updates or ends reached it.
+        /// Whether an update or end reached it.
         var isUpdateToken = false
         var history: [Entry] = []
     }
@@ -43,10 +46,10 @@ struct Recorder: Sendable {
         var at: Int
         var id: MessageID
         var payload: Int32
-        /// Milliseconds from its arrival to `at`.
+        /// Milliseconds from the arrival of the request to `at`.
         var waited: Int32 = 0
         var collapseID: String?
-        /// The client's, of the connection it came on.
+        /// The client's port on the connection of the request.
         var port: UInt16
         var judgement: Outcome
         var reached: Bool
@@ -67,7 +70,7 @@ struct Recorder: Sendable {
         totals.lastRequestAt = now
     }
 
-    /// Requests of this token so far.
+    /// How many requests this token got so far.
     func attempts(of token: [UInt8]) -> Int { tokens[token]?.requests ?? 0 }
 
     mutating func note(_ judgement: Judgement) {
@@ -96,7 +99,7 @@ struct Recorder: Sendable {
             at: now, id: id, payload: Int32(number), waited: Int32(clamping: now - arrivedAt), collapseID: collapseID,
             port: port, judgement: Outcome(verdict),
             reached: reaches)
-        // In place: a copy of the record would copy its history too.
+        // Change it in place, because a copy of the record would copy its history too.
         let change = Self.deliver(entry, payloads[number], payloads, history, &tokens[token, default: TokenRecord()])
         totals.tokens = tokens.count
         guard reaches else { return }
@@ -153,7 +156,8 @@ struct Recorder: Sendable {
             token.ignoredByDevice += 1
             return change
         }
-        // A push-to-start token belongs to no activity: each start begins one, those of one collapse id together.
+        // A push-to-start token belongs to no activity. Each start begins one, but starts with one
+        // collapse id share it.
         if payload.event == .start {
             if let id = entry.collapseID {
                 if !token.startIDs.contains(id) { token.startIDs.append(id) }
@@ -197,7 +201,7 @@ struct Recorder: Sendable {
             numbers[hash] = number
             payloads.append(DevicePayload(Array(payload.readableBytesView), number: number, orderMember: orderMember))
         }
-        // A copy of its own: the slice would keep the whole read buffer of its connection.
+        // Copy the bytes: a slice would keep the whole read buffer of its connection.
         last = (ByteBuffer(bytes: payload.readableBytesView), number)
         return number
     }
@@ -252,11 +256,13 @@ struct Recorder: Sendable {
 }
 
 extension Recorder.TokenRecord {
-    /// What starts made of it on the device.
+    /// How many activities starts have created through this token.
     var cards: Int { startIDs.count + Int(uncollapsed) }
 
-    /// A token is of one kind: it starts activities, or is one's own. APNs takes both and the device does nothing with the wrong
-    /// one.
+    /// The error of an event that does not fit the kind of token.
+    ///
+    /// A token either starts activities or belongs to one. APNs accepts both events for both kinds, but the device
+    /// ignores the wrong one.
     func misuse(_ event: DevicePayload.Event?) -> String? {
         if event == .start { return isUpdateToken ? "start for a token of an activity" : nil }
         return cards > 0 ? "\(event?.rawValue ?? "push") for a push-to-start token" : nil

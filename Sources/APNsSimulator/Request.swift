@@ -1,8 +1,8 @@
 internal import NIOHPACK
 
-/// The head of one request, as far as APNs looks at it.
+/// The parts of a request's head that APNs checks.
 struct RequestHead: Sendable {
-    /// All, as they came.
+    /// All header fields, as received.
     let fields: HPACKHeaders
     var method = ""
     var path = ""
@@ -17,9 +17,9 @@ struct RequestHead: Sendable {
     var channelID: String?
     var requestID: String?
     var contentLength: Int?
-    /// One of the headers above came twice.
+    /// Whether one of the headers above was sent twice.
     var repeatsHeader = false
-    /// Not a request at all (RFC 9113, 8.1.1): the stream is reset.
+    /// Whether this is not a valid request at all (RFC 9113, 8.1.1). Its stream is reset then.
     var isMalformed = false
 
     init(_ headers: HPACKHeaders) {

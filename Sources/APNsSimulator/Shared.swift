@@ -3,15 +3,15 @@ internal import Logging
 internal import NIOCore
 internal import Synchronization
 
-/// What the connections of a simulator share.
+/// The state that all connections of a simulator share.
 final class Shared: Sendable {
     let configuration: SimulatorConfiguration
     let judge: Mutex<Judge>
     let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
-    /// Those of them that speak APNs.
+    /// Those of `channels` that speak APNs.
     let connections = Mutex<[ObjectIdentifier: any Channel]>([:])
     let logger: Logger
-    /// Bodies of answers without a timestamp, made once.
+    /// The bodies of responses without a timestamp, made once.
     let bodies: [Reason: [UInt8]]
 
     init(configuration: SimulatorConfiguration, keys: [ProviderTokens.Key], logger: Logger) {
@@ -22,7 +22,7 @@ final class Shared: Sendable {
             uniqueKeysWithValues: Reason.allCases.map { ($0, Array(#"{"reason":"\#($0.rawValue)"}"#.utf8)) })
     }
 
-    /// Milliseconds since 1970, `clockOffset` seconds ahead.
+    /// Milliseconds since 1970, with `clockOffset` seconds added.
     var now: Int { Self.now(offset: configuration.clockOffset) }
 
     private static func now(offset: Int) -> Int {
@@ -33,14 +33,14 @@ final class Shared: Sendable {
 }
 
 extension Shared {
-    /// Until it closes; `stop()` closes what is remembered.
+    /// Keeps a channel until it closes. `stop()` closes the kept ones.
     func remember(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         channels.withLock { $0[id] = channel }
         channel.closeFuture.whenComplete { _ in self.channels.withLock { $0[id] = nil } }
     }
 
-    /// The same, for a connection to APNs: `leave()` takes leave of these.
+    /// The same for a connection to APNs. `leave()` sends GOAWAY on these.
     func rememberConnection(_ channel: any Channel) {
         remember(channel)
         let id = ObjectIdentifier(channel)

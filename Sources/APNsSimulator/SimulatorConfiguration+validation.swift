@@ -28,7 +28,7 @@ extension SimulatorConfiguration {
 }
 
 extension Faults {
-    /// `path` is named in front of a field at fault.
+    /// Checks the values. An error names the field, with `path` before it.
     func validate(at path: String) throws(SimulatorError) {
         func need(_ condition: Bool, _ field: String, _ text: String) throws(SimulatorError) {
             if !condition { throw .configuration(field: "\(path).\(field)", text) }

@@ -1,58 +1,61 @@
-/// How a simulator is set up. Every default is what Apple documents or what the field reports; only
+/// The settings of a simulator.
+///
+/// Every default is what Apple documents or what operators of real senders report. Only
 /// `certificateDirectory` has none.
 public struct SimulatorConfiguration: Sendable, Hashable {
-    /// All listeners (APNs, channel management, control) bind to this address and to no other.
+    /// The address of all listeners (APNs, channel management, control). They bind to no other.
     public var host = "127.0.0.1"
-    /// TLS HTTP/2, as `api.push.apple.com:443`; 0 = any free port.
+    /// TLS and HTTP/2, like `api.push.apple.com:443`. 0 picks any free port.
     public var port = 0
-    /// Plain HTTP/1.1 for `/simulator/…`; 0 = any free port, nil = no control interface.
+    /// Plain HTTP/1.1 for `/simulator/…`. 0 picks any free port, and nil means no control interface.
     public var controlPort: Int? = 0
-    /// Channel management as `api-manage-broadcast.push.apple.com:2196`; 0 = any free port, nil = none.
+    /// Channel management, like `api-manage-broadcast.push.apple.com:2196`. 0 picks any free port, and nil means none.
     public var managePort: Int? = 0
-    /// Broadcast channels that one app may have. Apple: 10,000.
+    /// The most broadcast channels of one app. Apple's limit is 10,000.
     public var channelLimit = 10_000
-    /// Receives `ca.pem` (for a client's `ca_file`), the private keys (mode 0600), and a provider key when `keys` is
-    /// empty. Made if missing; a CA found there that is still valid is used again.
+    /// The directory for `ca.pem` (for a client's `ca_file`), the private keys (mode 0600), and a provider key if
+    /// `keys` is empty. It is created if missing. A valid CA in it is used again.
     public var certificateDirectory: String
-    /// Seconds until the server's certificate expires, from the start; 0 or less = it has expired.
+    /// Seconds from the start until the server's certificate expires. With 0 or less it has already expired.
     public var certificateLife = 365 * 86_400
-    /// Who may send. Empty: one key is made in `certificateDirectory` (`APNsSimulator.keys` tells which).
+    /// The keys whose owners may send. If empty, one key is made in `certificateDirectory`, and
+    /// `APNsSimulator.keys` holds it.
     public var keys: [ProviderKey] = []
-    /// Bundle ids of the team whose key is made here; empty = any.
+    /// Bundle ids of the team whose key is made here. Empty means any.
     public var bundleIDs: [String] = []
     /// `SETTINGS_MAX_CONCURRENT_STREAMS` of a new connection.
     public var initialStreams = 1
     /// The same after the connection's first request with a valid provider token.
     public var streams = 1_000
-    /// What a client gets that opens more streams than the limit it has acknowledged.
+    /// The reaction to a client that opens more streams than the limit that it has acknowledged.
     public var excessStreams = ExcessStreams.goaway
-    /// Provider tokens that a client may present within `providerTokenWindow` seconds after its first one before
-    /// 429 TooManyProviderTokenUpdates; nil = no limit. Apple: "no more than once every 20 minutes".
+    /// How many further provider tokens a client may use within `providerTokenWindow` seconds before it gets 429
+    /// TooManyProviderTokenUpdates. Nil means no limit. Apple: "no more than once every 20 minutes".
     public var providerTokenUpdates: Int? = 1
     public var providerTokenWindow = 20 * 60
     public var providerTokenScope = ProviderTokenScope.connection
-    /// Seconds that a provider token is good for, counted from its `iat`.
+    /// Seconds for which a provider token is valid, counted from its `iat`.
     public var providerTokenLifetime = 60 * 60
-    /// How far ahead of this simulator's clock an `iat` may lie, in seconds. Apple names no tolerance.
+    /// The most seconds that an `iat` may be ahead of this simulator's clock. Apple documents no tolerance.
     public var clockTolerance = 5
-    /// Added to the machine's clock, in seconds: makes provider tokens expire without waiting for it.
+    /// Seconds added to the machine's clock. A test can so make provider tokens expire without waiting.
     public var clockOffset = 0
-    /// Lengths of device tokens that are taken for real, in bytes; others are BadDeviceToken. Apple names none.
+    /// The lengths in bytes of valid device tokens. Others are BadDeviceToken. Apple documents no length.
     public var tokenBytes = 32...512
     public var faults = Faults()
-    /// Replaces `faults` as its phases come.
+    /// Replaces `faults` as its phases begin.
     public var scenario: Scenario?
-    /// Decides which tokens are dead and which requests meet a fault: the same seed, the same tokens and the same
-    /// attempts give the same answers.
+    /// Decides which tokens are dead and which requests get a fault. The same seed, tokens and attempts
+    /// give the same responses.
     public var seed: UInt64 = 1
-    /// Counters only: nothing is kept of a single token, and its payload is not read. For benchmarks.
+    /// Keeps counters only: no record of single tokens, and payloads are not read. For benchmarks.
     public var fast = false
-    /// Requests kept per token, newest last.
+    /// How many requests are kept per token, newest last.
     public var history = 16
-    /// A member of `content-state` whose whole number a publisher only ever raises: the record then tells whether any
-    /// token got a lower one after a higher one. Timestamps cannot tell within a second.
+    /// A member of `content-state` with a whole number that the publisher only ever raises. The record then tells
+    /// whether a token got a lower number after a higher one. Timestamps cannot tell that within a second.
     public var orderMember: String?
-    /// Event loop threads. One keeps the answers' order reproducible.
+    /// How many event loop threads there are. With one, the order of responses is reproducible.
     public var threads = 1
 
     public init(certificateDirectory: String) {
@@ -67,13 +70,13 @@ public struct ProviderKey: Sendable, Hashable {
     /// The JWT's `iss`.
     public var teamID: String
     public var material: Material
-    /// Bundle ids of the team; empty = any.
+    /// Bundle ids of the team. Empty means any.
     public var bundleIDs: [String]
 
     public enum Material: Sendable, Hashable {
-        /// PEM text of a P-256 key, public (`PUBLIC KEY`) or private (Apple's `.p8`): only the public half is used.
+        /// The PEM text of a P-256 key, public (`PUBLIC KEY`) or private (Apple's `.p8`). Only the public half is used.
         case pem(String)
-        /// A file with such a text.
+        /// A file with such text.
         case file(String)
     }
 
@@ -86,16 +89,16 @@ public struct ProviderKey: Sendable, Hashable {
 }
 
 public enum ExcessStreams: String, Sendable, Hashable, Codable {
-    /// GOAWAY with a JSON reason; the excess request is not processed (field).
+    /// Sends GOAWAY with a JSON reason and does not process the excess request. Operators of real senders report this.
     case goaway
-    /// RST_STREAM with REFUSED_STREAM (RFC 9113, 5.1.2).
+    /// Sends RST_STREAM with REFUSED_STREAM (RFC 9113, 5.1.2).
     case refuse
 }
 
-/// Where different provider tokens are counted against `providerTokenUpdates`.
+/// The scope in which different provider tokens are counted against `providerTokenUpdates`.
 public enum ProviderTokenScope: String, Sendable, Hashable, Codable {
-    /// On each connection by itself: senders on several machines sign for themselves.
+    /// On each connection alone, so that senders on several machines may each sign their own tokens.
     case connection
-    /// Over all connections of a key.
+    /// On all connections of a key together.
     case key
 }

@@ -1,8 +1,8 @@
-/// Why a simulator did not start.
+/// The reason why a simulator did not start.
 public enum SimulatorError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A value of the configuration, the faults or the scenario: where it stands and what would be right.
+    /// A wrong value of the configuration, the faults or the scenario: its field, and the expected value.
     case configuration(field: String, String)
-    /// The certificate directory: the path and what went wrong.
+    /// A problem with files: the path and the cause.
     case files(path: String, String)
     case cannotListen(host: String, port: Int, String)
 

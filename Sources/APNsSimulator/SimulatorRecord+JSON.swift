@@ -1,9 +1,9 @@
-/// `content_state` is raw JSON in the text that the simulator writes; `init(from:)` does not read it back.
+/// In the simulator's output `content_state` is raw JSON. `init(from:)` does not read it back.
 extension TokenReport {
     /// One object on one line.
     var json: [UInt8] { Array(#"{"token":"\#(token)",\#(receivedJSON)}"#.utf8) }
 
-    /// The members that tell what was received.
+    /// The members about what was received.
     var receivedJSON: String {
         var out = ""
         func put(_ text: String) { out += text }
@@ -14,14 +14,14 @@ extension TokenReport {
         if let cards { put(#","cards":\#(cards)"#) }
         if let timestamp { put(#","timestamp":\#(timestamp)"#) }
         if let event { put(#","event":"\#(event)""#) }
-        // JSON text has no bare line feed but between its parts, where a space means the same.
+        // Line feeds appear only between the parts of JSON text, where a space means the same.
         if let contentState { put(#","content_state":\#(contentState.replacingLineBreaks)"#) }
         if let alert { put(#","alert":\#(alert.replacingLineBreaks)"#) }
         if let dismissalDate { put(#","dismissal_date":\#(dismissalDate)"#) }
         return out
     }
 
-    /// The same with the history.
+    /// The same, with the history.
     var detailedJSON: [UInt8] {
         json.dropLast() + Array(#","history":"#.utf8) + JSON.encode(history) + Array("}\n".utf8)
     }

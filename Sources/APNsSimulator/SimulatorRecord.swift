@@ -1,52 +1,53 @@
-/// What the simulator saw since its start or the last reset. JSON in snake case from `GET /simulator/record`.
+/// Counts of everything since the simulator's start or last reset. `GET /simulator/record` returns it
+/// as JSON in snake case.
 public struct SimulatorRecord: Sendable, Hashable, Codable {
-    /// Requests read to their end.
+    /// Requests that were read to their end.
     public var requests = 0
-    /// Answers 200; `acceptedTokens` counts the different tokens among them (0 in fast mode).
+    /// Requests that got a 200. `acceptedTokens` counts their different tokens (0 in fast mode).
     public var accepted = 0
     public var acceptedTokens = 0
-    /// Different tokens of well-formed requests, whatever the answer (0 in fast mode).
+    /// Different tokens of well-formed requests, whatever the response (0 in fast mode).
     public var tokens = 0
     public var byStatus: [String: Int] = [:]
     public var byReason: [String: Int] = [:]
-    /// Accepted requests whose token had accepted the very same payload among its last `history` requests.
+    /// Accepted requests whose token had already got the same payload among its last `history` requests.
     public var duplicates = 0
-    /// Accepted requests with a timestamp lower than the newest the token had.
+    /// Accepted requests with a lower timestamp than the newest one of their token.
     public var outOfOrder = 0
-    /// Accepted requests with a lower order than the token had (`orderMember`; 0 without one).
+    /// Accepted requests with a lower order than one before on their token. It needs `orderMember`, else it is 0.
     public var backwards = 0
-    /// Accepted, then dropped by the device because it had a newer timestamp.
+    /// Accepted requests that the device dropped, because it had a newer timestamp.
     public var droppedByDevice = 0
-    /// Accepted after the activity's `end`; the device drops these.
+    /// Accepted requests after the activity's `end`. The device drops these.
     public var afterEnd = 0
-    /// Accepted, then ignored by the device because of the payload, by what is wrong with it.
+    /// Accepted requests that the device ignored because of their payload, by the error.
     public var ignoredByDevice: [String: Int] = [:]
-    /// Taken for the device, but reset or left without an answer on purpose (not in `accepted`).
+    /// Requests that reached the device, but were then reset or got no response because of a fault. Not in `accepted`.
     public var acceptedUnanswered = 0
-    /// Requests left without an answer, and streams reset, on purpose.
+    /// Requests without a response, and streams that were reset, because of a fault.
     public var stalled = 0
     public var reset = 0
-    /// Requests never processed: above a GOAWAY's last stream id, or refused.
+    /// Requests that were never processed: those above a GOAWAY's last stream id, and refused ones.
     public var unprocessed = 0
-    /// Streams that the client reset before its answer.
+    /// Streams that the client reset before their response.
     public var cancelled = 0
     public var goaways = 0
-    /// GOAWAYs and refusals because a client passed its stream limit (among `goaways` and `unprocessed` too).
+    /// GOAWAYs and refusals because a client exceeded its stream limit. They also count in `goaways` and `unprocessed`.
     public var excessStreams = 0
-    /// Different provider tokens whose signature was good, over all connections.
+    /// Different provider tokens with a valid signature, on all connections.
     public var providerTokens = 0
     public var connections = 0
     public var openConnections = 0
     public var inFlight = 0
-    /// The most on one connection.
+    /// The most requests in flight on one connection.
     public var maximumInFlight = 0
     /// Milliseconds since 1970 of the first and the last request.
     public var firstRequestAt: Int?
     public var lastRequestAt: Int?
-    /// The scenario's phase in force, from 0; nil before the first one or without a scenario.
+    /// The current phase of the scenario, from 0. Nil before the first one, or without a scenario.
     public var phase: Int?
 
-    /// What went to channels, none of it in the counts above but those of connections.
+    /// Counts of channels. The counts above do not include them, except for those of connections.
     public var broadcasts = BroadcastRecord()
 
     public init() {}
@@ -73,32 +74,32 @@ public struct SimulatorRecord: Sendable, Hashable, Codable {
     }
 }
 
-/// What one token received.
+/// Everything that one token received.
 public struct TokenReport: Sendable, Hashable {
     /// Lowercase hex.
     public var token: String
     public var requests = 0
     public var accepted = 0
-    /// As in `SimulatorRecord`.
+    /// The same as in `SimulatorRecord`, for this token.
     public var duplicates = 0
     public var outOfOrder = 0
     public var droppedByDevice = 0
     public var afterEnd = 0
     public var ignoredByDevice = 0
-    /// Answers that call the token dead: both 410s, BadDeviceToken and DeviceTokenNotForTopic.
+    /// Responses that call the token dead: both 410s, BadDeviceToken and DeviceTokenNotForTopic.
     public var deadAnswers = 0
-    /// The greatest order that reached it, and how often a lower one did afterwards; nil without `orderMember`.
+    /// The greatest order that reached the token, and how often a lower one came after it. Nil without `orderMember`.
     public var newest: Int?
     public var backwards: Int?
-    /// Activities that starts made of it, those of one `apns-collapse-id` counted once; nil: none.
+    /// How many activities starts created. Those with one `apns-collapse-id` count once. Nil if none.
     public var cards: Int?
-    /// The card as the device shows it: timestamp (epoch seconds) and event of the newest push that it took, and the newest
-    /// state. An `end` without a state leaves the state as it was.
+    /// The card as the device shows it: timestamp (epoch seconds) and event of the newest push that the device used,
+    /// and the newest state. An `end` without a state leaves the state as it was.
     public var timestamp: Int?
     public var event: String?
     /// Raw JSON, as sent.
     public var contentState: String?
-    /// What came with that state: the alert as raw JSON, and when the card goes away (epoch seconds).
+    /// Values that came with that state: the alert as raw JSON, and when the card disappears (epoch seconds).
     public var alert: String?
     public var dismissalDate: Int?
     /// The last requests, oldest first.
@@ -107,24 +108,24 @@ public struct TokenReport: Sendable, Hashable {
     public struct Delivery: Sendable, Hashable, Codable {
         /// Milliseconds since 1970, by the simulator's clock.
         public var at: Int
-        /// When the request was read; `at` is when it was judged, after the simulator's latency.
+        /// When the request was read. `at` is when it was checked, after the simulator's latency.
         public var arrivedAt: Int
-        /// nil: no answer (stalled or reset).
+        /// Nil without a response (stalled or reset).
         public var status: Int?
         public var reason: String?
-        /// `apns-id` of the answer.
+        /// The `apns-id` of the response.
         public var id: String
         public var timestamp: Int?
         public var event: String?
-        /// The same for equal payloads, in order of their first appearance.
+        /// A number that equal payloads share, in the order of their first appearance.
         public var payload: Int?
-        /// Whether the device got it: with an answer or, by a fault, without one.
+        /// Whether the device got the push, with a response or (by a fault) without one.
         public var reached: Bool
         public var order: Int?
-        /// The client's port: tells connections, and so senders, apart.
+        /// The client's port. It tells connections apart, and so senders.
         public var port: Int
         public var collapseID: String?
-        /// Of a start.
+        /// The broadcast channel of a start.
         public var inputChannel: String?
         /// Epoch seconds.
         public var dismissalDate: Int?

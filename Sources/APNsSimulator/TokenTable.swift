@@ -1,12 +1,13 @@
-/// What was noted of each token. A single dictionary of hundreds of thousands doubles now and then, and the simulator's thread would
-/// stand still meanwhile, for a tenth of a second at 200,000: what is measured with it would be slow for no reason of its
-/// own. Of many small ones each doubles at a time of its own.
+/// The records of all tokens, in many small dictionaries.
+///
+/// A single dictionary of hundreds of thousands sometimes doubles its memory. This blocks the simulator's thread (0.1 s
+/// at 200,000 tokens) and would spoil measurements. Small dictionaries double at different times.
 struct TokenTable: Sendable, Collection {
     private typealias Table = [[UInt8]: Recorder.TokenRecord]
 
     struct Index: Sendable, Comparable {
         fileprivate var table: Int
-        /// Nil behind the last table.
+        /// Nil after the last table.
         fileprivate var place: Dictionary<[UInt8], Recorder.TokenRecord>.Index?
 
         static func < (one: Index, other: Index) -> Bool {
@@ -20,14 +21,14 @@ struct TokenTable: Sendable, Collection {
     private var tables: [Table] = Array(repeating: [:], count: TokenTable.tables)
     private(set) var count = 0
 
-    /// Entries of the largest of the tables: what the thread may have to move at once.
+    /// Entries of the largest table. This bounds what the thread has to move at once.
     var largestTable: Int { tables.reduce(0) { Swift.max($0, $1.count) } }
 
     private static func table(of token: [UInt8]) -> Int { Int(truncatingIfNeeded: Draw.hash(token) % UInt64(tables)) }
 
     subscript(token: [UInt8]) -> Recorder.TokenRecord? { tables[Self.table(of: token)][token] }
 
-    /// Changed in place; made when it is not there.
+    /// Changes the record in place, and makes it if there is none.
     subscript(token: [UInt8], default make: @autoclosure () -> Recorder.TokenRecord) -> Recorder.TokenRecord {
         get { self[token] ?? make() }
         _modify {
@@ -55,7 +56,7 @@ struct TokenTable: Sendable, Collection {
             ? first(from: index.table + 1) : Index(table: index.table, place: next)
     }
 
-    /// The first token of that table or of one behind it.
+    /// The first token of this table or of a later one.
     private func first(from table: Int) -> Index {
         let filled = tables[Swift.min(table, Self.tables)...].firstIndex { !$0.isEmpty }
         return filled.map { Index(table: $0, place: tables[$0].startIndex) } ?? endIndex
