@@ -58,12 +58,12 @@ let package = Package(
         .target(
             name: "PrometheusText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         .target(name: "LiveActivity"),
-        .target(name: "APNsWire", dependencies: ["LiveActivity", crypto]),
+        .target(name: "APNsWire", dependencies: ["LiveActivity", "OpenSSL"]),
 
         // What Lamplighter is for.
         .target(
             name: "Store",
-            dependencies: ["Redis", "LiveActivity", crypto],
+            dependencies: ["Redis", "LiveActivity", "OpenSSL"],
             resources: [.embedInCode("Lua")]
         ),
         .target(
@@ -75,9 +75,8 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "Store", "Redis", "APNsWire", "LiveActivity", "StrictJSON", "JSONSchema", "PrometheusText", crypto,
-                logging, metrics,
-                lifecycle,
+                "Store", "Redis", "APNsWire", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema", "PrometheusText",
+                logging, metrics, lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -149,6 +148,7 @@ let package = Package(
         .testTarget(name: "JSONSchemaTests", dependencies: ["JSONSchema", "StrictJSON"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics]),
         .testTarget(name: "LiveActivityTests", dependencies: ["LiveActivity"]),
+        .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "TestSupport"]),
         .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "LiveActivity"]),
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", logging]),
         .testTarget(name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "TestSupport", logging]),
@@ -181,8 +181,8 @@ let package = Package(
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "HTTPAPI", "Store", "Redis", "LiveActivity", "StrictJSON", "PrometheusText", "Curl", "TestSupport",
-                crypto, logging, lifecycle, .product(name: "HTTPTypes", package: "swift-http-types"),
+                "HTTPAPI", "Store", "Redis", "LiveActivity", "OpenSSL", "StrictJSON", "PrometheusText", "Curl",
+                "TestSupport", logging, lifecycle, .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -1,5 +1,5 @@
-internal import Crypto
 public import LiveActivity
+internal import OpenSSL
 
 /// `apns-collapse-id` of a start, at most 64 bytes: of several starts of one name the device keeps one, so that a start that
 /// is repeated, by its publisher or because an answer was lost, makes one card.
@@ -9,6 +9,6 @@ public import LiveActivity
 /// Updates and ends have none: APNs might drop one that an alert was in.
 public enum CollapseID {
     public static func start(_ name: ActivityName) -> String {
-        Hex.encode(Array(SHA256.hash(data: Array(name.rawValue.utf8))).prefix(16))
+        Hex.encode(SHA256Digest(of: name.rawValue.utf8).prefix(16))
     }
 }

@@ -1,6 +1,6 @@
-import Crypto
 import HTTPTypes
 import LiveActivity
+import OpenSSL
 
 /// The caller, as far as a secret proves it.
 enum Credential: Sendable, Hashable {
@@ -30,14 +30,14 @@ struct Authenticator: Sendable {
         let app: GatewayApp
         let secretDigest: SHA256Digest
         let masterDigest: SHA256Digest
-        let secretKey: SymmetricKey
+        let secretKey: HMACKey
         let tokens: DeviceTokens
 
         init(_ app: GatewayApp) {
             self.app = app
-            secretDigest = SHA256.hash(data: Array(app.secret.utf8))
-            masterDigest = SHA256.hash(data: Array(app.masterSecret.utf8))
-            secretKey = SymmetricKey(data: Array(app.secret.utf8))
+            secretDigest = SHA256Digest(of: app.secret.utf8)
+            masterDigest = SHA256Digest(of: app.masterSecret.utf8)
+            secretKey = HMACKey(app.secret.utf8)
             tokens = DeviceTokens(app: app)
         }
     }
@@ -73,8 +73,8 @@ struct Authenticator: Sendable {
         guard let bytes = Base64.decode(value), let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let known = apps[String(decoding: bytes[..<colon], as: UTF8.self)]
         let app = known ?? nobody
-        let digest = SHA256.hash(data: Array(bytes[(colon + 1)...]))
-        // swift-crypto compares digests in constant time. Both comparisons are always made.
+        let digest = SHA256Digest(of: bytes[(colon + 1)...])
+        // Digests are compared in constant time. Both comparisons are always made.
         let isMaster = digest == app.masterDigest
         let isApp = digest == app.secretDigest
         guard known != nil, isMaster || isApp else { return nil }
@@ -96,8 +96,7 @@ struct Authenticator: Sendable {
             guard !nonce.isEmpty, !nonce.utf8.contains(UInt8(ascii: ":")) else { return nil }
             let parts = [key] + (headers[.airshipChannel].map { [$0] } ?? []) + [nonce, timestamp]
             guard let code = Base64.decode(value),
-                HMAC<SHA256>.isValidAuthenticationCode(
-                    code, authenticating: Array(parts.joined(separator: ":").utf8), using: app.secretKey),
+                app.secretKey.isValid(code, for: parts.joined(separator: ":").utf8),
                 let signedAt = Instant.parse(timestamp), abs(signedAt - now) <= Self.signatureSkew, known != nil
             else { return nil }
             return (app, .signed(channel))

@@ -1,5 +1,5 @@
-import Crypto
 import LiveActivity
+import OpenSSL
 
 /// The id by which Airship's SDK knows the user behind a channel.
 ///
@@ -20,7 +20,7 @@ struct ContactID: Sendable, Hashable, CustomStringConvertible {
     /// Makes a UUID of version 8 (RFC 9562) from the first 16 bytes of a digest, with the version and variant bits set.
     private init(_ app: AppKey, _ kind: String, _ value: String) {
         let text = ["lamplighter contact 1", app.rawValue, kind, value].joined(separator: "\u{0}")
-        guard let digest = UUIDBytes(bytes: Array(SHA256.hash(data: Array(text.utf8))).prefix(16)) else {
+        guard let digest = UUIDBytes(bytes: Array(SHA256Digest(of: text.utf8).prefix(16))) else {
             preconditionFailure("a digest is longer than 16 bytes")
         }
         uuid = UUIDBytes(high: digest.high & ~0xF000 | 0x8000, low: digest.low & ~(0b11 << 62) | 0b10 << 62)

@@ -1,5 +1,5 @@
-import Crypto
 import LiveActivity
+import OpenSSL
 import StrictJSON
 
 /// Tokens that the SDK fetches for its channel and sends with later calls.
@@ -12,13 +12,11 @@ struct DeviceTokens: Sendable {
 
     private static let header = Base64.encodeURL(#"{"alg":"HS256","typ":"JWT"}"#.utf8)
 
-    private let key: SymmetricKey
+    private let key: HMACKey
     private let audience: String
 
     init(app: GatewayApp) {
-        let master = SymmetricKey(data: Array(app.masterSecret.utf8))
-        key = SymmetricKey(
-            data: HMAC<SHA256>.authenticationCode(for: Array("lamplighter device token 1".utf8), using: master))
+        key = HMACKey(HMACKey(app.masterSecret.utf8).code(for: "lamplighter device token 1".utf8))
         audience = app.key.rawValue
     }
 
@@ -30,7 +28,7 @@ struct DeviceTokens: Sendable {
         ]
         if let contact { claims.append("contact", .string(contact.description)) }
         let signed = "\(Self.header).\(Base64.encodeURL(claims.bytes))"
-        return "\(signed).\(Base64.encodeURL(HMAC<SHA256>.authenticationCode(for: Array(signed.utf8), using: key)))"
+        return "\(signed).\(Base64.encodeURL(key.code(for: signed.utf8)))"
     }
 
     struct Holder: Sendable, Hashable {
@@ -43,8 +41,7 @@ struct DeviceTokens: Sendable {
     func holder(of token: some StringProtocol, now: Int64) -> Holder? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == Self.header, let code = Base64.decodeURL(parts[2]),
-            HMAC<SHA256>.isValidAuthenticationCode(
-                code, authenticating: Array("\(parts[0]).\(parts[1])".utf8), using: key),
+            key.isValid(code, for: "\(parts[0]).\(parts[1])".utf8),
             let bytes = Base64.decodeURL(parts[1]), let claims = try? JSONDocument(bytes).root.object(),
             let subject = try? claims.required("sub").string(), let app = try? claims.required("aud").string(),
             let expiry = try? claims.required("exp").integer(), app == audience, now / 1_000 < expiry

@@ -1,7 +1,7 @@
 import APNsWire
-import Crypto
 import HTTPTypes
 import LiveActivity
+import OpenSSL
 import Store
 import StrictJSON
 
@@ -19,7 +19,7 @@ extension Handlers {
         warnings += try await checkSizes(pushes, call)
         var ids = pushes.map { _ in PushID.random() }
         if let key {
-            let digest = Array(SHA256.hash(data: bytes))
+            let digest = Array(SHA256Digest(of: bytes))
             let fresh = ids
             let reserved = try await storing { () throws(StoreError) in
                 try await store.pushes.reserve(call.app.key, idempotencyKey: key, bodyDigest: digest, ids: fresh)

@@ -1,5 +1,5 @@
-import Crypto
 public import LiveActivity
+import OpenSSL
 import Redis
 
 /// Which tokens of an app that is configured for both APNs environments live in the second one. A page asks for it with the
@@ -24,5 +24,5 @@ public struct OtherEnvironment: Sendable {
     }
 
     /// Eight bytes: two tokens of one channel meet in them by no accident.
-    static func hash(_ token: some Collection<UInt8>) -> [UInt8] { Array(SHA256.hash(data: Array(token)).prefix(8)) }
+    static func hash(_ token: some Collection<UInt8>) -> [UInt8] { Array(SHA256Digest(of: token).prefix(8)) }
 }

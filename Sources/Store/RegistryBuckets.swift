@@ -1,4 +1,4 @@
-import Crypto
+import OpenSSL
 
 /// How many buckets a name has, and which of them is a channel's: linear hashing, which grows by one bucket at a time.
 ///
@@ -60,8 +60,7 @@ struct RegistryHashKey: Sendable, Hashable {
 
     init(bytes: [UInt8]) {
         self.bytes = bytes
-        let digest = Insecure.SHA1.hash(bytes: bytes, [0x66])
-        fingerprint = String(digest, radix: 16)
+        fingerprint = String(SHA1Digest(of: bytes + [0x66]).leadingWord, radix: 16)
     }
 
     static func random() -> RegistryHashKey {
@@ -70,17 +69,11 @@ struct RegistryHashKey: Sendable, Hashable {
     }
 
     /// First four bytes, big-endian, of SHA-1(key ‖ channel in its stored form).
-    func hash(_ channel: some Collection<UInt8>) -> UInt32 { Insecure.SHA1.hash(bytes: bytes, channel) }
-}
-
-extension Insecure.SHA1 {
-    fileprivate static func hash(bytes key: [UInt8], _ rest: some Collection<UInt8>) -> UInt32 {
-        withUnsafeTemporaryAllocation(byteCount: key.count + rest.count, alignment: 1) { buffer in
-            buffer.copyBytes(from: key)
-            UnsafeMutableRawBufferPointer(rebasing: buffer[key.count...]).copyBytes(from: rest)
-            var hash = Insecure.SHA1()
-            hash.update(bufferPointer: UnsafeRawBufferPointer(buffer))
-            return hash.finalize().withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(as: UInt32.self)) }
+    func hash(_ channel: some Collection<UInt8>) -> UInt32 {
+        withUnsafeTemporaryAllocation(byteCount: bytes.count + channel.count, alignment: 1) { buffer in
+            buffer.copyBytes(from: bytes)
+            UnsafeMutableRawBufferPointer(rebasing: buffer[bytes.count...]).copyBytes(from: channel)
+            return SHA1Digest(of: UnsafeRawBufferPointer(buffer)).leadingWord
         }
     }
 }

@@ -1,5 +1,5 @@
-import Crypto
 import LiveActivity
+import OpenSSL
 
 /// One channel's entry in a bucket. The field is the channel's stored form; the value is, big-endian:
 ///
@@ -113,10 +113,7 @@ enum RegistryRecord {
     /// Three bytes, zeros for none. Two ids of one channel and name meet in them once in sixteen million.
     static func activityHash(_ id: String?) -> [UInt8] {
         guard let id, !id.isEmpty else { return [0, 0, 0] }
-        var hash = Insecure.SHA1()
-        var text = id
-        text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
-        let digest = Array(hash.finalize().prefix(3))
+        let digest = Array(SHA1Digest(of: id.utf8).prefix(3))
         return digest == [0, 0, 0] ? [0, 0, 1] : digest
     }
 

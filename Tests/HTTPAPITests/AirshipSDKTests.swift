@@ -1,5 +1,5 @@
-import Crypto
 import LiveActivity
+import OpenSSL
 import Redis
 import StrictJSON
 import Testing
@@ -233,8 +233,7 @@ import Testing
 
     private func signed(_ parts: [String]) -> [(String, String)] {
         let text = ([GatewayFixture.key] + parts).joined(separator: ":")
-        let code = HMAC<SHA256>.authenticationCode(
-            for: Array(text.utf8), using: SymmetricKey(data: Array(GatewayFixture.secret.utf8)))
+        let code = HMACKey(GatewayFixture.secret.utf8).code(for: text.utf8)
         return [
             ("Authorization", "Bearer " + Base64.encode(code)), ("X-UA-Appkey", GatewayFixture.key),
             ("X-UA-Nonce", parts[parts.count - 2]), ("X-UA-Timestamp", parts[parts.count - 1]),

@@ -1,6 +1,6 @@
-import Crypto
 import HTTPTypes
 import LiveActivity
+import OpenSSL
 import Testing
 
 @testable import HTTPAPI
@@ -102,8 +102,7 @@ import Testing
     private func basic(_ pair: String) -> [String: String] { ["authorization": "Basic " + Base64.encode(pair.utf8)] }
 
     private func signature(_ text: String) -> String {
-        Base64.encode(
-            HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: Array("app:secret".utf8))))
+        Base64.encode(HMACKey("app:secret".utf8).code(for: text.utf8))
     }
 
     private func credential(_ headers: [String: String], now: Int64 = testNow) -> Credential? {

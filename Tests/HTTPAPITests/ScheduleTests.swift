@@ -1,5 +1,5 @@
-import Crypto
 import LiveActivity
+import OpenSSL
 import Redis
 import Store
 import StrictJSON
@@ -190,7 +190,7 @@ import Testing
             let body = text("2026-11-21T17:00:00")
             let id = PushID.random()
             _ = try await gateway.store.pushes.reserve(
-                gateway.app, idempotencyKey: "k", bodyDigest: Array(SHA256.hash(data: Array(body.utf8))), ids: [id])
+                gateway.app, idempotencyKey: "k", bodyDigest: Array(SHA256Digest(of: body.utf8)), ids: [id])
             let key = [("Idempotency-Key", "k")]
             #expect(try await gateway.send("POST", "/api/schedules", body, headers: key).status == 400)
             var early = try ScheduleBody.parse(Array(body.utf8), now: testNow - 7_200_000)
