@@ -2,7 +2,7 @@ public import LiveActivity
 import Redis
 
 extension Channels {
-    /// Fields of a channel's record that are read at a time.
+    /// Fields of a channel's record in one read.
     private static let fieldsAtOnce = 500
 
     /// - Returns: the channel's named user; nil if it has none, or is not known.
@@ -20,7 +20,8 @@ extension Channels {
                 let items = try reply[1].array()
                 for index in stride(from: 0, to: items.count - 1, by: 2) {
                     let state = try items[index + 1].string()
-                    // One that the channel is leaving is its user no more; one that it joins wins.
+                    // A channel that leaves a user does not have it any more. A user that the channel joins is its
+                    // user.
                     guard state != "-", user == nil || state == "+" else { continue }
                     user = Self.unescaped(try items[index].bytes().dropFirst(2))
                 }

@@ -20,8 +20,8 @@ struct PageBits: Sendable, Hashable {
     mutating func invert() { for index in words.indices { words[index] = ~words[index] } }
 }
 
-/// Who of a page is in the sets and channels that an audience names, and from that, who is in the audience: each selector
-/// is worked out for the whole page at once.
+/// Which entries of a page are in the sets and channels that an audience names, and from that, which are in the
+/// audience. Each selector is evaluated for the whole page at once.
 struct PageMembership {
     let count: Int
     var sets: [AudienceSet: PageBits] = [:]
@@ -64,7 +64,7 @@ struct PageMembership {
 }
 
 extension TokenPage {
-    /// Its channels, as arguments of as many commands as have to name them all.
+    /// Its channels, as arguments for any number of commands that name all of them.
     var packedChannels: PackedArguments {
         var packed = PackedArguments(reservingBytes: 24 * count)
         forEachChannel { packed.append($0) }
@@ -73,11 +73,11 @@ extension TokenPage {
 }
 
 extension Channels {
-    /// Sets asked about in one round trip; a page asks for about 16 KB each.
+    /// Sets in one round trip. A page needs about 16 KB for each.
     private static let setsPerRoundTrip = 64
 
-    /// The page's entries that belong to the audience. One round trip whatever the page's size, for each 64 different tags
-    /// and named users of the audience; none if it has none.
+    /// The entries of the page that are in the audience. One round trip for each 64 different tags and named users of
+    /// the audience, whatever the size of the page. None if the audience names no tag and no user.
     public func filter(
         _ app: AppKey, _ page: TokenPage, _ audience: Audience
     ) async throws(StoreError) -> TokenPage {
@@ -86,7 +86,7 @@ extension Channels {
         return page.filtered { included[$0] }
     }
 
-    /// Of the page's entries those whose devices are known to have iOS 18 or later, by index. One round trip.
+    /// Which entries of the page belong to devices that are known to have iOS 18 or later, by index. One round trip.
     public func withIOS18(_ app: AppKey, _ page: TokenPage) async throws(StoreError) -> Set<Int> {
         let included = try await included(app, page, Self.iOS18)
         return Set((0..<page.count).filter { included[$0] })

@@ -1,12 +1,12 @@
 import LiveActivity
 import Redis
 
-/// One change to the sets that a channel is in. A set is named, as a field of the channel's record, by what follows the
-/// app in its key: `t:<group>:<tag>` or `u:<named user>`, each part escaped.
+/// One change to the sets that a channel is in. The channel's record has a field for each set: `t:<group>:<tag>` or
+/// `u:<named user>`, each part escaped. The set's key is the app and the same text.
 enum ChannelOperation: Sendable, Hashable {
     case add(AudienceSet)
     case remove(AudienceSet)
-    /// Of the sets whose field begins with the prefix, these and no other.
+    /// The channel is in these sets, and in no other whose field begins with the prefix.
     case set(prefix: String, [AudienceSet])
 
     static func field(_ set: AudienceSet) -> String {
@@ -35,7 +35,7 @@ enum ChannelOperation: Sendable, Hashable {
 }
 
 extension Keyspace {
-    /// The key of the set that a field of a channel's record stands for; nil for another field.
+    /// The key of the set that a field of a channel's record stands for; nil for a field that stands for none.
     func members(_ app: AppKey, field: String) -> String? {
         guard let parts = field.cut(at: UInt8(ascii: ":")), ["t", "u"].contains(parts.head) else { return nil }
         return "\(prefix):\(parts.head):{\(app):\(parts.tail)}"
@@ -50,19 +50,27 @@ extension Channels {
         var fields: [String] = []
     }
 
-    /// Channels of one round trip, and arguments of all of them together: a call with many tags is encoded for each channel.
+    /// Channels in one round trip, and the arguments of all of them together. Each channel's command repeats all tags
+    /// of the call.
     private static let batch = 500
     private static let batchArguments = 100_000
-    /// For how long a writer may be between its mark and its change of the sets: longer than any command waits for its answer.
+    /// The longest time between a writer's mark and its change of the sets. Longer than any command waits for its
+    /// answer.
     static let crossing: Duration = .seconds(60)
-    /// Rounds against other writers of the same channel; what is left undone then is marked, and done by the next change.
+    /// Attempts against other writers of the same channel. If they are not enough, the marks stay and the channel's
+    /// next change finishes them.
     private static let rounds = 16
 
-    /// Three steps, each one round trip for all channels: the record says what is to be (channel-mark), the sets are
-    /// brought to it, the record says that they are (channel-confirm). Dying after any step leaves marks in the record,
-    /// which the next change of the channel works off. If another writer changed the record between the first and
-    /// the third, its sets and ours may have crossed, and ours are brought to the record once more. A change that changes
-    /// nothing, as apps send on each launch, is the first step only.
+    /// Changes the sets in three steps, each of them one round trip for all channels:
+    ///
+    /// 1. The record says what is to be (channel-mark).
+    /// 2. The sets are changed.
+    /// 3. The record says that they are changed (channel-confirm).
+    ///
+    /// A crash after any step leaves marks in the record, which the channel's next change finishes. If another writer
+    /// changed the record between the first and the third step, the changes of the sets may have crossed. Then the sets
+    /// are changed to match the record again. A change without effect takes only the first step. Apps send such changes
+    /// at each launch.
     func applyMemberships(
         _ app: AppKey, _ channels: [ChannelID], _ operations: [ChannelOperation]
     ) async throws(StoreError) {
@@ -82,7 +90,8 @@ extension Channels {
         if let first = full.first { throw .tooManyTags(first, limit: maximumTags) }
     }
 
-    /// Marks the records and changes the sets; gives those that were changed. Adds channels that have too many tags to `full`.
+    /// Marks the records and changes the sets. Returns the channels whose sets were changed. Adds channels with too
+    /// many tags to `full`.
     private func mark(_ app: AppKey, _ open: [Work], _ full: inout [ChannelID]) async throws(StoreError) -> [Work] {
         let times: [RedisArgument] = [
             .int(clock()), .int(life.milliseconds), .int(Self.crossing.milliseconds), "most",
@@ -94,7 +103,7 @@ extension Channels {
                     Lua.channelMark, keys: [.string(keys.channel(app, work.channel))],
                     arguments: times + work.operations)
             })
-        // By the keys' bytes: as strings, tags that Unicode sees as the same text would be one.
+        // Keys are compared as bytes, because strings that Unicode considers equal may be different tags.
         var joins: [[UInt8]: [RedisArgument]] = [:]
         var leaves: [[UInt8]: [RedisArgument]] = [:]
         var pending: [Work] = []
@@ -136,15 +145,15 @@ extension Channels {
         return pending
     }
 
-    /// A set outlives the records of all that are in it: each of them has renewed it within a quarter of its life before it was
-    /// last seen.
+    /// A set outlives the records of all its members: each member renewed it at most a quarter of its life before it
+    /// was last seen.
     private func expiry(ofSet key: RedisArgument) -> RedisCommand {
         life > .zero
             ? RedisCommand("PEXPIRE", [key, .int((life + life / 4 + .seconds(86_400)).milliseconds)])
             : RedisCommand("PERSIST", [key])
     }
 
-    /// Gives those whose record was changed meanwhile, to be brought to it again.
+    /// Confirms the changes. Returns the channels whose record has changed since, so that their sets are changed again.
     private func confirm(_ app: AppKey, _ pending: [Work]) async throws(StoreError) -> [Work] {
         guard !pending.isEmpty else { return [] }
         let replies = try await pipeline(

@@ -2,12 +2,14 @@ import LiveActivity
 import Redis
 
 extension Channels {
-    /// Members of a set that are looked at when somebody joins or leaves it.
+    /// Members of a set that each change of the set looks at.
     private static let sample = 16
 
-    /// Looks at a few members of a set, any of them, and removes those whose record does not show it: the records of channels that
-    /// were not seen for long have expired. Each change of the set pays for a few, so what is gone is at most a part of the set.
-    /// `field` names the set as in a record. Whatever fails is done with the next change.
+    /// Looks at a few random members of a set and removes those whose record does not have the set. The records of
+    /// channels that were not seen for long have expired. Each change of a set pays for a few, so only a part of the
+    /// set can be outdated. After an error, the next change tries again.
+    ///
+    /// - Parameter field: the set's field in a channel's record.
     func tidy(_ app: AppKey, _ field: String) async {
         do throws(StoreError) {
             guard let set = keys.members(app, field: field).map(RedisArgument.string) else { return }
@@ -20,7 +22,8 @@ extension Channels {
             let unreadable = members.filter { ChannelID(stored: $0) == nil }.map(RedisArgument.bytes)
             if gone.isEmpty, unreadable.isEmpty { return }
             _ = try await redis.run([RedisCommand("SREM", [set] + gone.map { .bytes($0.stored) } + unreadable)])
-            // Who joined in between was removed: its mark is seen here, or its change of the set comes behind the removal.
+            // A channel that joined in between was removed too. Either its mark is seen here, or its own change comes
+            // after the removal.
             let stillGone = Set(try await without(app, field, gone))
             let back = gone.filter { !stillGone.contains($0) }
             if back.isEmpty { return }
@@ -28,13 +31,13 @@ extension Channels {
                 back.map { again in
                     RedisCommand("SADD", [set, .bytes(again.stored)])
                 })
-            // And who left again while it was put back.
+            // A channel may have left again while it was put back.
             let left = try await without(app, field, back)
             if !left.isEmpty { _ = try await redis.run([RedisCommand("SREM", [set] + left.map { .bytes($0.stored) })]) }
         } catch {}
     }
 
-    /// Those whose record does not have the field.
+    /// The channels whose record does not have the field.
     private func without(
         _ app: AppKey, _ field: String, _ channels: [ChannelID]
     ) async throws(StoreError) -> [ChannelID] {

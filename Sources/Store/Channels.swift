@@ -12,19 +12,19 @@ public struct TagChange: Sendable, Hashable {
 
 /// Installs, their tags and named users.
 ///
-/// A channel's record and the sets it is in lie on different slots of a cluster, so no script changes both:
-/// see `applyMemberships`. Repeating any call is harmless, and finishes one that was interrupted.
+/// A channel's record and its sets are on different slots of a cluster, so no script changes both (see
+/// `applyMemberships`). Repeating a call is harmless, and finishes one that was interrupted.
 public struct Channels: Sendable {
     let redis: RedisClient
     let keys: Keyspace
-    /// Tags that one channel may have.
+    /// Most tags of one channel.
     var maximumTags = Self.defaultMaximumTags
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
-    /// For how long a channel that is not seen is kept; zero: for ever.
+    /// How long a channel is kept after it was last seen; zero: for ever.
     let life: Duration
 
-    /// What `channel-mark` reads at once stays small.
+    /// A bound on what `channel-mark` reads at once.
     public static let defaultMaximumTags = 1_000
 
     init(
@@ -37,11 +37,13 @@ public struct Channels: Sendable {
         self.clock = clock
     }
 
-    /// All calls throw `tooManyTags` for a channel that would have more tags than it may; other channels of the call are
-    /// changed all the same.
+    /// Creates a channel or notes that it was seen.
     ///
-    /// Creates or touches a channel; nil leaves the named user as it is.
-    /// `hasIOS18` nil: it is not told, and stays as it was.
+    /// - Parameters:
+    ///   - namedUser: nil leaves the named user as it is.
+    ///   - hasIOS18: nil leaves it as it is.
+    /// - Throws: `tooManyTags`, as all calls here, if a channel would have too many tags. The other channels of the
+    ///   call are changed.
     public func register(
         _ app: AppKey, _ channel: ChannelID, tags: TagChange, namedUser: String?, hasIOS18: Bool? = nil
     ) async throws(StoreError) {
@@ -51,22 +53,22 @@ public struct Channels: Sendable {
             app, [channel], ChannelOperation.list(tags) + [user, system].compactMap { $0 })
     }
 
-    /// Channels whose device is known to have iOS 18 or later, which can take an activity's updates from a broadcast channel: a
-    /// set like that of a tag, in a group that no tag can have.
+    /// Channels whose device is known to have iOS 18 or later. Their activities can take updates from a broadcast
+    /// channel. The set is like that of a tag, in a group that no tag can have.
     private static let iOS18Set = AudienceSet.tag("18", group: "\u{1}ios")
     static let iOS18 = Audience.tag("18", group: "\u{1}ios")
 
-    /// Channels that are not known yet are created.
+    /// Channels that do not exist yet are created.
     public func tag(_ app: AppKey, _ channels: [ChannelID], _ change: TagChange) async throws(StoreError) {
         try await applyMemberships(app, channels, ChannelOperation.list(change))
     }
 
-    /// A channel has one named user: this one replaces another.
+    /// Gives the channel this named user instead of any other.
     public func associate(_ app: AppKey, _ channel: ChannelID, namedUser: String) async throws(StoreError) {
         try await applyMemberships(app, [channel], [.set(prefix: "u:", [.namedUser(namedUser)])])
     }
 
-    /// `namedUser` nil: from whatever user it has.
+    /// - Parameter namedUser: nil removes whichever user the channel has.
     public func disassociate(_ app: AppKey, _ channel: ChannelID, namedUser: String?) async throws(StoreError) {
         let operation = namedUser.map { ChannelOperation.remove(.namedUser($0)) } ?? .set(prefix: "u:", [])
         try await applyMemberships(app, [channel], [operation])

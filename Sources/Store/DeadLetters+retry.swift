@@ -2,17 +2,22 @@ public import LiveActivity
 import Redis
 
 extension DeadLetters {
-    /// Channels in one step: the scripts stay well under 5 ms.
+    /// Channels in one step. The scripts stay well under 5 ms.
     private static let step = 200
-    /// Lines of waiting channels in one look.
+    /// Retry queues in one read.
     private static let look = 500
 
-    /// Tries again what a push gave up. Refused when something newer went out under its name, or its time is over.
+    /// Retries what a push gave up. Refused if a newer push of its name has begun, or if its deadline is past.
     ///
-    /// Works in steps, each of which is complete. A death in between leaves the rest in the dead letter, and a call that is
-    /// repeated goes on there. Order: the name among the open ones and its retries on the timer (nothing is due); the places of a
-    /// stopped push leave the lines; its sweep is resumed (the reconciler finds it); the channels join the lines (that timer finds
-    /// them); the wake-up; the index (an entry without a record).
+    /// Works in steps, each of which is complete. A crash in between leaves the rest in the dead letter, and a repeated
+    /// call goes on there. The order, and who finds the work after a crash behind each step:
+    ///
+    /// 1. The name is put among the open ones, and its retries into the timer. Nothing is due yet.
+    /// 2. The entries of a stopped push leave the retry queues and become channels of the dead letter.
+    /// 3. The sweep of a stopped push is resumed. The reconciler finds it.
+    /// 4. The channels join the retry queues. The timer finds them.
+    /// 5. The wake-up.
+    /// 6. The index. An entry without a record is dropped by the next list.
     public func retry(_ app: AppKey, _ push: PushID) async throws(StoreError) -> DeadRetry {
         guard let name = try await pushes.name(of: push, app) else { return .none }
         let tag = keys.tag(app, name)
@@ -88,8 +93,8 @@ extension DeadLetters {
         }
     }
 
-    /// The places of a stopped push in the name's lines become channels of its dead letter. Nobody joins a line for a push that was
-    /// stopped, so one look at each is enough.
+    /// Moves the entries of a stopped push from the name's retry queues to its dead letter. No channel is queued for a
+    /// stopped push, so one look at each queue is enough.
     private func collect(_ tag: String, _ push: PushID) async throws(StoreError) {
         let id = push.uuid.bytes
         var cursor = "0"

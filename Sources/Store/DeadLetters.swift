@@ -1,44 +1,44 @@
 public import LiveActivity
 import Redis
 
-/// What one push gave up: tokens whose attempts were used up, and a rest that was never sent because the push was stopped.
+/// The tokens that one push gave up: their attempts were used up, or they were not sent because the push was stopped.
 public struct DeadLetter: Sendable, Hashable {
     public var push: PushID
     public var name: ActivityName
-    /// Epoch milliseconds of the latest.
+    /// Time of the latest one, epoch milliseconds.
     public var at: Int64
     /// Why the push was stopped early; nil if it was not.
     public var stopped: String?
-    /// Tokens given up by the last reason that APNs or the connection gave.
+    /// Tokens given up, by the last reason from APNs or the connection.
     public var reasons: [String: Int]
-    /// Of them, how many channels are kept to be tried again.
+    /// How many of their channels are kept for a retry.
     public var kept: Int
-    /// Of them, how many are not: a dead letter keeps the first 10,000 channels.
+    /// How many are not kept, because a dead letter keeps the first 10,000 channels.
     public var notKept = 0
 
     public var tokens: Int { reasons.values.reduce(0, +) }
 }
 
-/// What became of an operator's wish to try again.
+/// The result of an operator's retry.
 public enum DeadRetry: Sendable, Hashable {
-    /// So many tokens wait for another attempt; `isResumed`: the sweep goes on where it was stopped.
+    /// This many tokens wait for another attempt. `isResumed`: the sweep goes on where it was stopped.
     case taken(tokens: Int, isResumed: Bool)
-    /// A newer push went out under the name: what this one says is out of date.
+    /// A newer push of the name has begun, so this one's state is out of date.
     case newer(PushID?)
     case expired
-    /// Cancelled, or still on its way to its end.
+    /// The push was cancelled, or has not finished yet.
     case notFinished
-    /// There is no dead letter of that push.
+    /// The push has no dead letter.
     case none
 }
 
-/// The dead letters of each app: kept for seven days, to be looked at, tried again or dropped.
+/// The dead letters of each app. They are kept for seven days, and an operator can read, retry or drop them.
 public struct DeadLetters: Sendable {
-    /// How long what was given up is kept.
+    /// How long a dead letter is kept.
     static let life: Duration = .seconds(7 * 86_400)
-    /// Channels that are kept of one push; of those beyond, only the number is.
+    /// Channels that are kept of one push. The others are only counted.
     static let mostChannels = 10_000
-    /// The index is written first: for so long an entry without a record may be about to get one.
+    /// An entry may get its record within this many milliseconds, because the index is written first.
     private static let grace: Int64 = 60_000
 
     let redis: RedisClient
@@ -48,15 +48,15 @@ public struct DeadLetters: Sendable {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
 
-    /// Puts a push on its app's list: before what it gives up is settled, so that a death in between leaves an entry without
-    /// a record, which a list drops.
+    /// Puts a push on its app's list. Call this before settling what the push gives up: a crash in between leaves an
+    /// entry without a record, which a list drops.
     public func enlist(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) {
         _ = try await redis.run([
             RedisCommand("ZADD", [.string(keys.deadIndex(app)), .int(clock()), .string(Self.member(push, name))])
         ])
     }
 
-    /// How many pushes have given something up.
+    /// How many pushes have a dead letter.
     public func count(_ app: AppKey) async throws(StoreError) -> Int {
         let reply = try await redis.run([
             RedisCommand(
@@ -65,13 +65,17 @@ public struct DeadLetters: Sendable {
         return try redisErrors { () throws(RedisError) in try reply.integer() }
     }
 
-    /// Removes entries that are older than a dead letter is kept, at most `limit`; returns how many.
+    /// Removes at most `limit` entries that are older than the life of a dead letter.
+    ///
+    /// - Returns: how many were removed.
     public func tidy(_ app: AppKey, limit: Int) async throws(StoreError) -> Int {
         try await redis.removeOver(
             .string(keys.deadIndex(app)), upTo: clock() - Self.life.milliseconds, limit: limit)
     }
 
-    /// The latest first, at most `limit`, those after `after` if it is given and still there.
+    /// The dead letters, the latest first.
+    ///
+    /// - Parameter after: begin after this push, if it is still on the list.
     public func list(_ app: AppKey, after: PushID?, limit: Int) async throws(StoreError) -> [DeadLetter] {
         let index = RedisArgument.string(keys.deadIndex(app))
         var position = 0
@@ -116,7 +120,9 @@ public struct DeadLetters: Sendable {
         return try await read(app, name, push)
     }
 
-    /// Forgets what the push gave up; its ledger stays. False if there was nothing.
+    /// Removes what the push gave up. Its ledger stays.
+    ///
+    /// - Returns: false if there was nothing.
     public func drop(_ app: AppKey, _ push: PushID) async throws(StoreError) -> Bool {
         guard let name = try await pushes.name(of: push, app) else { return false }
         let tag = keys.tag(app, name)
@@ -150,7 +156,7 @@ public struct DeadLetters: Sendable {
         }
     }
 
-    /// The id first: a name may hold anything.
+    /// The id comes first, because a name may contain spaces.
     static func member(_ push: PushID, _ name: ActivityName) -> String { "\(push) \(name)" }
 
     static func pushAndName(_ member: String) -> (PushID, ActivityName)? {

@@ -1,8 +1,8 @@
 import Redis
 
 extension RedisClient {
-    /// Entries of a hash, a part of some `count` at a time, as `read` reads field and value. What it cannot read is taken out:
-    /// nothing can be done with it, and no version of Lamplighter put it there.
+    /// Reads a hash in parts of about `count` entries and gives each part to `body`. Entries that `read` cannot read
+    /// are removed, because no version of Lamplighter wrote them.
     func eachPart<Entry>(
         ofHash key: RedisArgument, count: Int, read: (ArraySlice<UInt8>, ArraySlice<UInt8>) -> Entry?,
         _ body: ([Entry]) async throws(StoreError) -> Void

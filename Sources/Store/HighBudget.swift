@@ -1,11 +1,11 @@
 public import LiveActivity
 import Redis
 
-/// How many updates of a name may go out at priority 10 in an hour; 0 = any number. Past it those without an alert go out
-/// at 5, which a device does not count.
+/// How many updates of a name may go out at priority 10 in an hour; 0 = any number. When it is used up, updates without
+/// an alert go out at priority 5, which a device does not count.
 public struct HighBudget: Sendable, Hashable {
     public var perHour: Int
-    /// For devices whose user switched frequent updates off.
+    /// The same for devices whose user switched frequent updates off.
     public var perHourInfrequent: Int
 
     public init(perHour: Int = 0, perHourInfrequent: Int = 0) {
@@ -16,16 +16,16 @@ public struct HighBudget: Sendable, Hashable {
     static let window: Int64 = 3_600_000
 }
 
-/// Who gets a push at priority 5 though 10 was asked for.
+/// Which devices get a push at priority 5 although 10 was asked for.
 public enum Demotion: String, Sendable, Hashable {
     case all
-    /// Devices without frequent updates.
+    /// Devices that have frequent updates switched off.
     case infrequent = "slow"
 }
 
 extension Pushes {
-    /// Whether the name has used up its budget for now: updates without an alert would go out at 5. It is counted when a
-    /// push is taken up, so this is a forecast.
+    /// Whether the name has used up its budget, so that updates without an alert would go out at priority 5. This is a
+    /// forecast, because the budget is counted when a push begins.
     public func isHighSpent(
         _ app: AppKey, _ name: ActivityName, _ budget: HighBudget, now: Int64
     ) async throws(StoreError) -> Bool {

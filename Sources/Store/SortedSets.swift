@@ -1,8 +1,10 @@
 import Redis
 
 extension RedisClient {
-    /// Removes members of a sorted set whose time is over, at most `limit`; returns how many. Bounded, because a set may have grown
-    /// for weeks while nobody looked.
+    /// Removes at most `limit` members of a sorted set whose time is over. The limit is there because a set may have
+    /// grown for weeks.
+    ///
+    /// - Returns: how many were removed.
     func removeOver(_ set: RedisArgument, upTo time: Int64, limit: Int) async throws(StoreError) -> Int {
         let reply = try await run([
             RedisCommand("ZRANGEBYSCORE", [set, "-inf", .int(time), "LIMIT", "0", .int(limit)])
