@@ -1,20 +1,20 @@
 import LiveActivity
 
-/// Keys of what operators decide about: quarantined tokens, dead letters, and the counts that the prune guard judges by.
+/// Keys for operators' decisions: quarantined tokens, dead letters, and the counts of the prune guard.
 extension Keyspace {
-    /// Answers of APNs to one app, by minute.
+    /// APNs's verdicts on an app's tokens, by minute.
     func answers(_ app: AppKey) -> String { "\(prefix):g:{\(app)}" }
     /// Quarantined channels of a name: `QuarantineMark` by channel.
     func quarantine(_ tag: String) -> String { "\(prefix):x:\(tag)" }
     /// The app's names that hold quarantined tokens, by the time (epoch ms) at which their marks expire.
     func quarantinedNames(_ app: AppKey) -> String { "\(prefix):xn:{\(app)}" }
-    /// Channels whose token lives in the app's other APNs environment: the token's hash by channel.
+    /// Channels whose token is of the app's other APNs environment, with the token's hash.
     func otherEnvironment(_ tag: String) -> String { "\(prefix):e:\(tag)" }
-    /// The app's pushes that gave something up, by time (epoch ms).
+    /// The app's pushes that have a dead letter, by time (epoch ms).
     func deadIndex(_ app: AppKey) -> String { "\(prefix):d:{\(app)}" }
-    /// What one push gave up: reasons with their counts, where it stopped.
+    /// The dead letter of one push: reasons with their counts, and the positions where it stopped.
     func deadLetter(_ tag: String, _ id: PushID) -> String { deadLetterPrefix(tag) + id.description }
     func deadLetterPrefix(_ tag: String) -> String { "\(prefix):dl:\(tag):" }
-    /// The channels it gave up, the first so many.
+    /// The first channels that the push gave up (`DeadLetters.mostChannels`).
     func deadChannels(_ tag: String, _ id: PushID) -> String { "\(deadLetter(tag, id)):c" }
 }

@@ -1,14 +1,14 @@
 import LiveActivity
 import Redis
 
-/// Names of all keys; docs/keyspace.md lists them with type, life and writer. The part between braces is the hash tag:
-/// keys that one script touches share it, so they lie on one node of a cluster.
+/// The names of all keys. docs/keyspace.md lists them with type, life and writer. The part between braces is the hash
+/// tag. Keys that one script touches have the same hash tag, so that they are on one node of a cluster.
 public struct Keyspace: Sendable {
     public static let defaultPrefix = "ll"
     let prefix: String
 
-    /// The hash tag of a name: all of its keys lie on one slot. Braces and percent signs of the name are written `%XX`,
-    /// so that no name can close the tag early or look like another.
+    /// The hash tag of a name. All of its keys are on one slot. Braces and percent signs of the name are written `%XX`,
+    /// so that no name can close the tag early or look like another name.
     func tag(_ app: AppKey, _ name: ActivityName) -> String {
         "{\(app.rawValue):\(Self.escaped(name.rawValue))}"
     }
@@ -17,63 +17,64 @@ public struct Keyspace: Sendable {
         text.percentEncoded { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") || $0 == UInt8(ascii: "%") }
     }
 
-    /// Name meta: `seq` `ts` `last` `ended` `active` `catch` `arrivals` `cut` `woken` `paced`.
+    /// Name meta. docs/keyspace.md lists its fields.
     func name(_ tag: String) -> String { "\(prefix):n:\(tag)" }
-    /// The name's pushes that no sweep has finished, by sequence.
+    /// The name's pushes that no sweep has finished, by sequence number.
     func unswept(_ tag: String) -> String { "\(prefix):q:\(tag)" }
     /// One push: record and ledger.
     func push(_ tag: String, _ id: PushID) -> String { pushPrefix(tag) + id.description }
     func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
-    /// Its shards: epoch, owner, deadline, position of each; and how much of it waits or is owed.
+    /// The push's tasks: epoch, owner, deadline and position of each shard, and counts of queue entries and pending
+    /// removals.
     func tasks(_ tag: String, _ id: PushID) -> String { tasksPrefix(tag) + id.description }
     func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }
-    /// Channels that wait for an attempt, by due time.
+    /// Waiting channels by due time (ms).
     func retries(_ tag: String) -> String { "\(prefix):r:\(tag)" }
-    /// What each of them is still owed.
+    /// The retry queue of each of them.
     func waiting(_ tag: String) -> String { "\(prefix):h:\(tag)" }
-    /// The lease on them.
+    /// The lease on them, and the one on the broadcast queue.
     func retryLease(_ tag: String) -> String { "\(prefix):l:\(tag)" }
-    /// Channels that registered a token behind the sweep that runs.
+    /// Channels that registered a token during the sweep of the active push.
     func catchUp(_ tag: String) -> String { "\(prefix):k:\(tag)" }
-    /// Channels that began to follow after an `end` of the name was accepted, by the time they did (epoch ms).
+    /// Channels whose card began after an `end` of the name was accepted, by that time (epoch ms).
     func newFollowers(_ tag: String) -> String { "\(prefix):y:\(tag)" }
     /// The newest states by audience.
     func states(_ tag: String) -> String { "\(prefix):v:\(tag)" }
-    /// Channels that began to follow and are owed the state that they missed.
+    /// Late joiners, with the last sequence number that they missed.
     func late(_ tag: String) -> String { "\(prefix):f:\(tag)" }
-    /// Channels that were started by a push and have not told their token yet.
+    /// Started channels: a start went to them, and they have not registered a token yet.
     func awaited(_ tag: String) -> String { "\(prefix):a:\(tag)" }
-    /// Removals that were decided and not yet applied to the registry.
+    /// Pending removals: decided, and not yet confirmed by the registry.
     func owed(_ tag: String) -> String { "\(prefix):o:\(tag)" }
     /// Bucket 0 of the name's tokens.
     func root(_ tag: String) -> String { "\(prefix):b:\(tag)" }
 
-    /// Where a push id leads: app and name.
+    /// App and name of a push id.
     func index(_ id: PushID) -> String { "\(prefix):i:{\(id)}" }
     func idempotency(_ app: AppKey, _ key: String) -> String { "\(prefix):idem:{\(app):\(Self.escaped(key))}" }
     func alarm(_ app: AppKey) -> String { "\(prefix):alarm:{\(app)}" }
     /// The provider token that an app's workers share; `key` names the signing key.
     func providerToken(_ app: AppKey, _ key: String) -> String { "\(prefix):jwt:{\(app):\(Self.escaped(key))}" }
 
-    /// The hash tag of what a whole deployment shares.
+    /// The hash tag of keys that the whole deployment shares.
     static let queue = "{q}"
 
-    /// All streams and timers share one slot: a blocking read may name many streams only there.
+    /// All streams and timers share one slot, because one blocking read of many streams needs that.
     func stream(_ app: AppKey, _ kind: WorkStream) -> String { "\(prefix):{q}:\(app):\(kind.rawValue)" }
-    /// An app's tasks that wait for their time.
+    /// An app's tasks that wait for their time (ms).
     func due(_ app: AppKey) -> String { "\(prefix):{q}:\(app):due" }
     /// An app's schemas by attributes type.
     func schemas(_ app: AppKey) -> String { "\(prefix):schemas:{\(app)}" }
-    /// An app's schedules that wait, by due time.
+    /// An app's schedules that wait, by due time (ms).
     func at(_ app: AppKey) -> String { "\(prefix):{q}:\(app):at" }
-    /// An app's names by when cards of theirs are to be ended (epoch ms).
+    /// An app's names by the time at which cards of theirs are to be ended (epoch ms).
     func ends(_ app: AppKey) -> String { "\(prefix):{q}:\(app):end" }
-    /// Those that workers are looking at, with their cutoffs.
+    /// Names that workers have claimed to end cards, with their cutoffs.
     func endsInHand(_ app: AppKey) -> String { "\(prefix):{q}:\(app):end:h" }
-    /// After how long cards were to be ended when all of the app's names were noted there.
+    /// The value of `defaults.end_after` (ms) for which all of the app's names were put into `ends`.
     func endsAfter(_ app: AppKey) -> String { "\(prefix):{q}:\(app):end:after" }
     /// One schedule.
     func schedule(_ app: AppKey, _ id: PushID) -> String { "\(prefix):at:{\(app):\(id)}" }
-    /// An app's names with committed work, by the time of the last commit or look: what the reconciler looks through.
+    /// An app's names with committed work, by the time of the last commit or look. The reconciler reads them.
     func open(_ app: AppKey) -> String { "\(prefix):{q}:\(app):open" }
 }

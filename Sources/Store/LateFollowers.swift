@@ -1,14 +1,15 @@
 public import LiveActivity
 import Redis
 
-/// A channel that began to follow and is owed the state that it missed.
+/// A late joiner: a channel that began to follow and gets the state that it missed.
 public struct LateFollower: Sendable, Hashable {
     public let channel: [UInt8]
-    /// Pushes of the name up to this sequence number passed it by; later sweeps have it.
+    /// The sweeps of pushes up to this sequence number missed the channel. Later sweeps have it.
     public let upTo: Int
-    /// Pushes up to this one are not for it: it was started by that one. 0: it asked by itself.
+    /// Sequence number of the start that created the card. Pushes up to it are not for the channel. 0: the channel
+    /// asked for the state.
     public let after: Int
-    /// As it stands in Redis: what is decided holds for it alone.
+    /// The bytes in Redis. A decision counts only while they are the same.
     let value: [UInt8]
 
     public var wasStarted: Bool { after > 0 }
@@ -22,29 +23,29 @@ public struct LateFollower: Sendable, Hashable {
     }
 }
 
-/// What a name's late followers are judged by, as of one moment.
+/// The facts by which a name's late joiners are judged, read at one moment.
 public struct CurrentStates: Sendable {
-    /// Sequence of the last push that was taken up, as text.
+    /// Sequence number of the last push that began, as text.
     let begun: String
-    /// Pushes that wait to be taken up: their sweeps will have whoever follows by then.
+    /// Pushes that have not begun. Their sweeps find all channels that follow by then.
     public var waiting: [PushRecord] = []
-    /// The newest push for each audience among those that were taken up, the newest first.
+    /// The newest begun push for each audience, the newest first.
     public var kept: [PushRecord] = []
 }
 
 public enum LateDecision: Sendable, Hashable {
-    /// In line for this push, which has that sequence.
+    /// Queue this push, which has that sequence number, for the channel.
     case put(PushID, sequence: Int)
-    /// Nothing is owed to it.
+    /// The channel gets nothing.
     case drop
 }
 
-/// The state of a name for who comes late: kept by `push-begin`, wanted through `registry-set`, brought by the lines of
-/// waiting channels (docs/adr/0008-late-followers.md).
+/// The content states for late joiners. `push-begin` keeps the states, `registry-set` notes late joiners, and their
+/// retry queues deliver the states (docs/adr/0008-late-followers.md).
 public struct LateFollowers: Sendable {
-    /// How long a state is kept: an activity lives no longer.
+    /// How long a state is kept, because an activity lives no longer.
     public static let life: Duration = .seconds(8 * 3_600)
-    /// Of the pushes that wait, so many at most are looked at, the newest.
+    /// At most this many waiting pushes are read, the newest.
     private static let mostWaiting = 64
 
     let redis: RedisClient
@@ -82,7 +83,7 @@ public struct LateFollowers: Sendable {
             begun: begun, waiting: newestFirst(queued), kept: newestFirst(ids))
     }
 
-    /// Part after part of those who are owed a state; `body` decides about them.
+    /// Gives the name's late joiners to `body`, a part at a time. `body` decides about them.
     public func each(
         _ app: AppKey, _ name: ActivityName, _ body: ([LateFollower]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
@@ -92,8 +93,10 @@ public struct LateFollowers: Sendable {
             read: { LateFollower(channel: Array($0), value: Array($1)) }, body)
     }
 
-    /// Carries decisions out, one script. Nil: a push was taken up since `states` were read, and nothing was done. Otherwise how
-    /// many are left to be decided about, and how many were put in line: a worker is to be woken for the name's lines.
+    /// Carries out decisions about late joiners in one script.
+    ///
+    /// - Returns: how many late joiners are left, and how many were queued. If any were, the caller must wake a worker
+    ///   for the name's retries. Nil if a push began since `states` were read. Nothing was done then.
     public func settle(
         _ app: AppKey, _ name: ActivityName, _ states: CurrentStates, _ decisions: [(LateFollower, LateDecision)]
     ) async throws(StoreError) -> (left: Int, put: Int)? {
@@ -128,9 +131,10 @@ public struct LateFollowers: Sendable {
         }
     }
 
-    /// Notes channels to which a `start` of the name went out: whichever of them registers a token within `life` is owed what
-    /// was published since. Before the page is sent, so that no device is quicker; it may be repeated.
-    /// - Returns: the notes that stood there, of starts before it.
+    /// Notes channels before a page of a `start` is sent to them, so that no device is quicker. A channel that
+    /// registers a token within `life` gets the pushes since the start. The call may be repeated.
+    ///
+    /// - Returns: the notes of earlier starts that it replaced.
     @discardableResult
     public func expect(
         _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]], startedBy sequence: Int, now: Int64
@@ -150,7 +154,7 @@ public struct LateFollowers: Sendable {
         }
     }
 
-    /// Takes back what `expect` noted, for channels that got no card by that start: what stood there before it stands again.
+    /// Undoes `expect` for channels that got no card by that start. The notes of earlier starts are restored.
     public func expectNothing(
         _ app: AppKey, _ name: ActivityName, _ channels: [(channel: [UInt8], before: [UInt8]?)]
     ) async throws(StoreError) {

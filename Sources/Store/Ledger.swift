@@ -10,16 +10,17 @@ public enum PushState: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// The request that carries a push to its name's broadcast channel, besides those to tokens; no target of the ledger.
+/// The request that sends a push to its name's broadcast channel, besides the requests to tokens. It is no target of
+/// the ledger.
 public struct PushBroadcast: Sendable, Hashable {
     public enum State: String, Sendable, Hashable, CaseIterable {
         case waiting, delivered, failed, superseded, expired, cancelled
     }
 
     public var state: State
-    /// Of the last attempt, as the answer below.
+    /// The broadcast channel of the last attempt. `status` and `reason` are of that attempt too.
     public var channel: BroadcastChannelID?
-    /// APNs's; nil = no answer.
+    /// APNs's status; nil = no answer.
     public var status: Int?
     public var reason: String?
     public var attempts: Int
@@ -35,7 +36,7 @@ public struct PushBroadcast: Sendable, Hashable {
     }
 }
 
-/// The account of one push: `targets = delivered + pruned + failed + superseded + expired + skipped + pending`.
+/// The ledger of one push: `targets = delivered + pruned + failed + superseded + expired + skipped + pending`.
 public struct Ledger: Sendable, Hashable {
     public var id: PushID
     public var name: ActivityName
@@ -52,24 +53,24 @@ public struct Ledger: Sendable, Hashable {
     public var skipped = 0
     public var retries = 0
     public var duplicatesPossible = 0
-    /// Targets that were sent to at priority 5 though 10 was asked for: the budget was used up.
+    /// Targets that got the push at priority 5 although 10 was asked for, because the budget was used up.
     public var demoted = 0
-    /// Targets that began to follow after its sweep and were brought this state.
+    /// Targets that began to follow after the sweep and got the state as late joiners.
     public var late = 0
-    /// Of a start: those among the delivered whose start token was last reported long ago. APNs answers 200 to them, and they
-    /// may start nothing.
+    /// For a start: delivered targets whose start token was last reported long ago. APNs answers 200 for them, but may
+    /// start nothing.
     public var stale = 0
     public var supersededBy: PushID?
     /// Epoch milliseconds.
     public var createdAt: Int64
     public var finishedAt: Int64?
-    /// Answers other than 200 by reason; a token that was retried may be counted under several.
+    /// Answers other than 200, by reason. A token with several attempts may be counted under several reasons.
     public var errors: [String: Int] = [:]
 
-    /// An end of cards that started long ago, which no publisher asked for.
+    /// The push ends cards that started long ago. No publisher asked for it.
     public var isAutomatic = false
 
-    /// Nil: it went to tokens alone.
+    /// Nil if the push went to tokens alone.
     public var broadcast: PushBroadcast?
 
     public var pending: Int { targets - delivered - pruned - failed - superseded - expired - skipped }

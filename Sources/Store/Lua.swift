@@ -1,7 +1,7 @@
 import Redis
 
-/// The scripts of `Lua/`, embedded at build time. The number in a file's name is how many keys it declares; what scripts
-/// share is put before those that use it.
+/// The scripts of `Lua/`, embedded at build time. The number in a file's name is the number of its keys. Fragments
+/// (`shared-*`) are put before the scripts that use them.
 enum Lua {
     static let registrySet = ofRegistry("registry-set-10", late + ended + PackageResources.registry_set_10_lua)
     static let registryRemove = ofRegistry("registry-remove-3", PackageResources.registry_remove_3_lua)
@@ -109,7 +109,7 @@ enum Lua {
         RedisScript(name: name, source: String(decoding: source, as: UTF8.self))
     }
 
-    // Redis has no libraries of functions before version 7: what scripts share is put before each of them.
+    // Redis has no function libraries before version 7, so each script contains its fragments.
 
     private static func sharing(_ name: String, _ source: [UInt8]) -> RedisScript {
         script(name, ended + PackageResources.shared_endings_lua + source)

@@ -1,26 +1,26 @@
 public import LiveActivity
 import Redis
 
-/// What stands in the way of sending to channels of a page at once. All reasons are asked for together and in one place:
-/// a reason is a key of the name's slot, usually absent, with the channels as its fields or members.
+/// Reasons not to send to channels of a page now. All reasons are read together. A reason is a key on the name's slot,
+/// usually absent, with the channels as its fields or members.
 public struct Marks: Sendable {
     public enum Mark: Sendable, Hashable, CaseIterable {
-        /// Waits for an older push: this one joins its line.
+        /// The channel waits for an older push, so this push joins its retry queue.
         case waiting
-        /// Registered while the sweep ran: the catch-up behind its shards has it.
+        /// The channel registered during the sweep, so the catch-up covers it.
         case catchingUp
-        /// Its very token is quarantined: nothing is sent to it.
+        /// The token of this entry is quarantined, so nothing is sent to it.
         case quarantined
-        /// Its very token lives in the app's other APNs environment.
+        /// The token of this entry is of the app's other APNs environment.
         case elsewhere
-        /// Began to follow after an `end` of the name was accepted: an older end is not for it.
+        /// The card began after an `end` of the name was accepted, so an older end is not for it.
         case newFollower
     }
 
     private var marks: [Int: Set<Mark>] = [:]
-    /// Since when (epoch ms) an entry with the mark of a new follower is one.
+    /// When the card of an entry began (epoch ms), for new followers.
     private var began: [Int: Int64] = [:]
-    /// Marks of tokens that the channels do not have any more: to be forgotten.
+    /// Quarantine marks of tokens that the channels do not have any more. The caller removes them.
     public fileprivate(set) var outdated: [(channel: [UInt8], mark: QuarantineMark)] = []
 
     public init() {}
@@ -29,12 +29,12 @@ public struct Marks: Sendable {
     public subscript(index: Int) -> Set<Mark> { marks[index] ?? [] }
     public var isEmpty: Bool { marks.isEmpty && began.isEmpty }
 
-    /// Whether the entry's channel began to follow only after an end that was accepted at `time` (epoch ms).
+    /// Whether the entry's card began after an end that was accepted at `time` (epoch ms).
     public func began(_ index: Int, after time: Int64) -> Bool { began[index].map { $0 >= time } ?? false }
 
     mutating func insert(_ mark: Mark, _ index: Int) { marks[index, default: []].insert(mark) }
 
-    /// Notes what one of the channels has under a mark's key. A mark about a token holds only for that one.
+    /// Notes what one channel has under a mark's key. A mark about a token holds only for that token.
     fileprivate mutating func take(
         _ mark: Mark, _ index: Int, _ channel: ArraySlice<UInt8>, _ token: ArraySlice<UInt8>, _ value: RedisReply
     ) throws(RedisError) {
@@ -61,7 +61,7 @@ extension Marks.Mark {
         }
     }
 
-    /// Asks for all channels at once; nil stands for one without the mark.
+    /// Asks for all channels at once. A nil in the reply means that the channel has no such mark.
     func command(_ keys: Keyspace, _ tag: String, _ channels: PackedArguments) -> RedisCommand {
         switch self {
         case .waiting, .quarantined, .elsewhere: RedisCommand("HMGET", [key(keys, tag)], channels)
@@ -70,10 +70,11 @@ extension Marks.Mark {
     }
 }
 
-/// Which marks there were under a name when a page was read.
+/// Which marks existed under a name when a page was read.
 public struct MarkSigns: Sendable {
     var present: Set<Marks.Mark> = []
-    /// Counts channels that were set free after their `end`: changed, the page may hold one that is untracked by now.
+    /// A count of channels that were released after their `end`. If it has changed, the page may hold an untracked
+    /// channel.
     var cut: ArraySlice<UInt8>?
 
     static func commands(_ keys: Keyspace, _ tag: String) -> [RedisCommand] {
@@ -84,7 +85,7 @@ public struct MarkSigns: Sendable {
         RedisCommand("HGET", [.string(keys.name(tag)), "cut"])
     }
 
-    /// Of several reads: what any of them found, and the first one's count.
+    /// Adds the replies of one of several reads: marks that any of them found, and the count of the first.
     mutating func add(_ replies: ArraySlice<RedisReply>, isFirst: Bool) throws(StoreError) {
         try redisErrors { () throws(RedisError) in
             for (mark, reply) in zip(Marks.Mark.allCases, replies) where try reply.integer() == 1 {
@@ -96,8 +97,11 @@ public struct MarkSigns: Sendable {
 }
 
 extension Registry {
-    /// The marks of a page's channels that matter to such a push: one round trip, none if there were no signs of any. Nil when a channel of it may
-    /// have been set free after its `end` since the page was read: read it again.
+    /// Reads the marks of a page's channels that matter to a push of this event. One round trip, or none if there are
+    /// no signs of marks.
+    ///
+    /// - Returns: nil if a channel was released after its `end` since the page was read. The page may contain it, so
+    ///   read the page again.
     public func marks(
         _ app: AppKey, _ name: ActivityName, _ page: TokenPage, _ signs: MarkSigns, for event: ActivityEvent
     ) async throws(StoreError) -> Marks? {

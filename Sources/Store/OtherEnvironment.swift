@@ -2,13 +2,13 @@ public import LiveActivity
 import OpenSSL
 import Redis
 
-/// Which tokens of an app that is configured for both APNs environments live in the second one. A page asks for it with the
-/// other marks of its channels (`Marks`). What is forgotten is found out again.
+/// For apps with both APNs environments: which tokens are of the second one. A page asks for it with the other marks of
+/// its channels (`Marks`). If an entry is lost, a worker finds it out again.
 public struct OtherEnvironment: Sendable {
     let redis: RedisClient
     let keys: Keyspace
 
-    /// Remembers tokens of a page that the other environment took.
+    /// Notes tokens of a page that the other environment accepted.
     public func remember(
         _ app: AppKey, _ name: ActivityName, _ page: TokenPage, _ found: [Int]
     ) async throws(StoreError) {
@@ -23,6 +23,6 @@ public struct OtherEnvironment: Sendable {
         ])
     }
 
-    /// Eight bytes: two tokens of one channel meet in them by no accident.
+    /// Eight bytes are enough to tell two tokens of one channel apart.
     static func hash(_ token: some Collection<UInt8>) -> [UInt8] { Array(SHA256Digest(of: token).prefix(8)) }
 }

@@ -1,7 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// A removal that was decided for a push, until it has been applied to the registry and struck off.
+/// A pending removal: decided for a push, and not yet applied to the registry and confirmed.
 public struct OwedPrune: Sendable, Hashable {
     public var push: PushID
     public var prune: Prune
@@ -40,9 +40,11 @@ public struct OwedPrune: Sendable, Hashable {
 extension Prune {
     /// channel's length 2, big-endian ‖ channel ‖ token
     var storedField: [UInt8] { bigEndian(UInt16(clamping: channel.count)) + channel + token }
-    /// `d` dead, `e` ended or `s` a dead start token ‖ its time, epoch ms, 8 bytes big-endian, 0 for none (a 410 of time 0 is
-    /// stored as 1: as one without a time it would be taken for a 400, which prunes newer registrations too) ‖ for `s` the length
-    /// of the attributes type, 1, and the type ‖ APNs's reason
+    /// `d` dead, `e` ended or `s` a dead start token ‖ its time, epoch ms, 8 bytes big-endian, 0 for none ‖ for `s` the
+    /// length of the attributes type, 1, and the type ‖ APNs's reason.
+    ///
+    /// A 410 with time 0 is stored as time 1. Without a time it would count as a 400, which prunes newer registrations
+    /// too.
     var storedValue: [UInt8] {
         let kind = attributesType != nil ? UInt8(ascii: "s") : UInt8(ascii: hasEnded ? "e" : "d")
         let type = attributesType.map { Array($0.utf8.prefix(255)) }
@@ -52,7 +54,7 @@ extension Prune {
 }
 
 extension Sweeps {
-    /// Removals that were decided and not struck off, a part of them at a time: `body` strikes them.
+    /// Gives the name's pending removals to `body`, a part at a time. `body` confirms them.
     public func eachOwed(
         _ app: AppKey, _ name: ActivityName, _ body: ([OwedPrune]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
@@ -60,11 +62,14 @@ extension Sweeps {
         try await redis.eachPart(ofHash: key, count: 1_000, read: { OwedPrune(field: $0, value: $1) }, body)
     }
 
-    /// Strikes removals off that were applied, and counts each as it came out; one that was struck before counts nothing.
-    /// With a mark (`marks` has one for each, or is empty) the removal was not applied: its token is quarantined. The mark of a
-    /// start token stands where that is registered.
-    /// Gives what this call counted, and when the name's first waiting channel is due (epoch ms): an `end` that is struck
-    /// frees the channel for what waits behind it.
+    /// Confirms removals and counts each under its outcome. A removal that was confirmed before counts nothing. A
+    /// confirmed `end` releases the channel for the pushes in its retry queue.
+    ///
+    /// - Parameters:
+    ///   - struck: the removals, each with the outcome to count.
+    ///   - marks: empty, or one for each removal. A removal with a mark was not applied, because its token is
+    ///     quarantined. The mark of a start token is stored where the token is registered.
+    /// - Returns: the counts of this call, and the due time of the name's first waiting channel (epoch ms).
     public func strike(
         _ app: AppKey, _ name: ActivityName, _ struck: [(owed: OwedPrune, as: SettledField)],
         marks: [QuarantineMark?] = []
@@ -106,7 +111,7 @@ func bigEndian(_ number: some FixedWidthInteger & UnsignedInteger) -> [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-    /// Takes a big-endian number off the front; nil, and nothing taken, if there are too few bytes.
+    /// Removes a big-endian number from the front. Nil if there are too few bytes. Nothing is removed then.
     mutating func takeBigEndian<T: FixedWidthInteger & UnsignedInteger>(_: T.Type) -> T? {
         let size = T.bitWidth / 8
         guard count >= size else { return nil }
@@ -116,7 +121,7 @@ extension ArraySlice<UInt8> {
 }
 
 extension RedisReply {
-    /// A score as text, '' for none. Epoch ms; what is no time stands for one that never comes.
+    /// Reads a score as epoch ms, '' as nil. A score that is no time becomes a time that never comes.
     func optionalTime() throws(RedisError) -> Int64? {
         Double(try string()).map { Int64(exactly: $0.rounded()) ?? .max }
     }

@@ -1,8 +1,8 @@
 public import LiveActivity
 import Redis
 
-/// The provider token (JWT) that all workers of an app send with, so that ten workers are one sender in APNs's eyes and
-/// do not renew ten times. What lies here is a bearer token: it sends this app's pushes, for less than an hour.
+/// The provider token (JWT) that all workers of an app share. So ten workers are one sender for APNs and do not renew
+/// ten times. The stored value is a bearer token: it can send this app's pushes for less than an hour.
 public struct ProviderTokens: Sendable {
     public struct Token: Sendable, Hashable, CustomStringConvertible {
         public var jwt: String
@@ -17,23 +17,27 @@ public struct ProviderTokens: Sendable {
         public var description: String { "provider token issued at \(issuedAt)" }
     }
 
-    /// A younger token is used by whoever asks. Below the age at which workers renew, so that one that joins late does
-    /// not begin with a token that is about to end.
+    /// A younger token is shared. This is below the age at which workers renew, so that a new worker does not begin
+    /// with a token that soon ends.
     static let replacedAfter: Duration = .seconds(40 * 60)
     /// Apple: no more than one renewal in 20 minutes.
     static let leastAfterRefusal: Duration = .seconds(20 * 60)
-    /// How far another worker's clock may run ahead.
+    /// How far the clock of another worker may run ahead.
     static let tolerance: Duration = .seconds(60)
     static let life: Duration = .seconds(55 * 60)
 
     let redis: RedisClient
     let keys: Keyspace
 
-    /// The token to use: the stored one, or `candidate`, which is stored when the stored one is old, is `refused`, or is
-    /// missing. Nil when there is none but `refused` and none may be made. One script.
+    /// Gives the token to use: the stored one, or `candidate`. The candidate is stored if the stored token is old, is
+    /// `refused` or is missing. One script.
+    ///
     /// - Parameters:
-    ///   - key: names the signing key; tokens of different keys are kept apart. No secret.
-    ///   - now: seconds since 1970 by the caller's clock; the candidate's `iat`
+    ///   - key: names the signing key. Tokens of different keys are kept apart. It is no secret.
+    ///   - candidate: nil if the caller may not make a token.
+    ///   - refused: the token that APNs called expired, if any.
+    ///   - now: seconds since 1970 by the caller's clock, the candidate's `iat`.
+    /// - Returns: nil if there is no token to use and none may be made.
     public func agree(
         _ app: AppKey, key: String, candidate: Token?, refused: Token?, now: Int
     ) async throws(StoreError) -> Token? {
