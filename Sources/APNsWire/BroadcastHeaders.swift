@@ -1,12 +1,13 @@
 public import LiveActivity
 
-/// `apns-*` headers of one broadcast. No topic: the app's bundle id is in the path. APNs requires the first four.
+/// `apns-*` headers of one broadcast. There is no topic, because the app's bundle id is in the path. APNs requires the
+/// first four.
 public struct BroadcastHeaders: Sendable, Hashable {
     public var channel: BroadcastChannelID
     public var priority: PushPriority
-    /// `apns-expiration`: epoch seconds; must be 0 on a channel without storage.
+    /// `apns-expiration`: epoch seconds. It must be 0 for a channel without storage.
     public var expiration: Int
-    /// `apns-request-id`, by which APNs's delivery logs and ours are put side by side; nil: APNs makes one.
+    /// `apns-request-id`, which connects APNs's delivery logs with ours; nil: APNs makes one.
     public var requestID: PushID?
 
     public init(
@@ -28,11 +29,11 @@ public struct BroadcastHeaders: Sendable, Hashable {
         return required + (requestID.map { [(name: "apns-request-id", value: "\($0)")] } ?? [])
     }
 
-    /// Letters, digits, `.` and `-` need no escape.
+    /// The path of the request. Letters, digits, `.` and `-` need no escape.
     public static func path(bundleID: String) -> String { "/4/broadcasts/apps/\(bundleID)" }
 }
 
-/// All of one request to a channel: APNs sends it on to every subscribed device.
+/// All of one request to a broadcast channel. APNs sends it on to every subscribed device.
 public struct PreparedBroadcast: Sendable, Hashable {
     public var bundleID: String
     public var headers: BroadcastHeaders

@@ -1,11 +1,11 @@
 public import LiveActivity
 
-/// Why a channel was not made, read, listed or deleted.
+/// Why a broadcast channel was not made, read, listed or deleted.
 public enum ChannelError: Error, Sendable, Hashable, CustomStringConvertible {
     case rejected(ChannelRequest, Rejection)
-    /// libcurl's words. `mayHaveHappened`: the request may have reached APNs.
+    /// No answer, with libcurl's error text. `mayHaveHappened`: the request may have reached APNs.
     case unanswered(ChannelRequest, String, mayHaveHappened: Bool)
-    /// APNs said yes, in words that cannot be read.
+    /// APNs answered with success, but the answer cannot be read.
     case unreadable(ChannelRequest, String)
     /// No provider token could be signed.
     case unsigned(String)
@@ -14,12 +14,12 @@ public enum ChannelError: Error, Sendable, Hashable, CustomStringConvertible {
         if case .rejected(_, let rejection) = self, case .known(let known) = rejection.reason { known } else { nil }
     }
 
-    /// What APNs would answer to a further channel of an app that has all it may have.
+    /// The answer that APNs would give if the app already has all the channels it may have.
     public static func full(_ storage: BroadcastStorage) -> ChannelError {
         .rejected(.create(storage), Rejection(status: 400, reason: .known(.cannotCreateChannelConfig)))
     }
 
-    /// The request may have been carried out.
+    /// The request may have taken effect.
     public var mayHaveHappened: Bool {
         switch self {
         case .unanswered(_, _, let mayHaveHappened): mayHaveHappened
@@ -28,7 +28,7 @@ public enum ChannelError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The same call may succeed later, without anyone's doing.
+    /// The same call may succeed later without a change by an operator.
     public var isRetriable: Bool {
         switch self {
         case .rejected(_, let rejection):

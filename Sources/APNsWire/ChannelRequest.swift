@@ -1,13 +1,13 @@
 public import LiveActivity
 
-/// A request to the management of broadcast channels. Source: "Sending channel management requests to APNs".
+/// A request to the management service of broadcast channels. Source: "Sending channel management requests to APNs".
 public enum ChannelRequest: Sendable, Hashable {
     case create(BroadcastStorage)
     case read(BroadcastChannelID)
     case delete(BroadcastChannelID)
     case list
 
-    /// Channels of one app in one environment.
+    /// The most channels of one app in one environment.
     public static let maximumChannels = 10_000
 
     public var method: String {
@@ -22,7 +22,7 @@ public enum ChannelRequest: Sendable, Hashable {
         self == .list ? "/1/apps/\(bundleID)/all-channels" : "/1/apps/\(bundleID)/channels"
     }
 
-    /// Without `authorization`.
+    /// Header fields without `authorization`.
     public var fields: [(name: String, value: String)] {
         switch self {
         case .create: [(name: "content-type", value: "application/json")]
@@ -33,7 +33,7 @@ public enum ChannelRequest: Sendable, Hashable {
 
     public var body: [UInt8]? {
         guard case .create(let storage) = self else { return nil }
-        // The push type in capitals, unlike the header of a push.
+        // The push type has capital letters here, unlike in the header of a push.
         return Array(#"{"message-storage-policy":\#(storage.policy),"push-type":"LiveActivity"}"#.utf8)
     }
 

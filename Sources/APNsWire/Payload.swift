@@ -1,22 +1,22 @@
 public import LiveActivity
 
-/// The APNs payload of one push: rendered once, at acceptance. The timestamp's ten digits come first inside `aps`, at a
-/// fixed place, so that the script that commits the push can put in the time it settled on (never before the name's
-/// last) without knowing anything else of the payload.
+/// The APNs payload of one push, rendered once, at acceptance. The timestamp has ten digits and a fixed place at the
+/// start of `aps`. So the script that commits the push can write the final time there without knowing the rest of the
+/// payload. The final time is never before the name's last one.
 public struct Payload: Sendable, Hashable {
-    /// To a device's token.
+    /// The most bytes for a device's token.
     public static let maximumBytes = Publish.maximumTokenPayload
-    /// To a broadcast channel.
+    /// The most bytes for a broadcast channel.
     public static let maximumBroadcastBytes = 5_120
     /// Offset and length of the timestamp's digits in `bytes`.
     public static let timestampOffset = #"{"aps":{"timestamp":"#.utf8.count
     public static let timestampDigits = 10
-    /// Ten digits: 2001-09-09 to 2286-11-20.
+    /// Timestamps with ten digits: 2001-09-09 to 2286-11-20.
     public static let timestampRange = 1_000_000_000...9_999_999_999
 
     public let bytes: [UInt8]
 
-    /// `timestamp` must lie in `timestampRange`.
+    /// - Parameter timestamp: must be in `timestampRange`
     public init(_ publish: Publish, timestamp: Int) {
         precondition(Self.timestampRange.contains(timestamp))
         var out: [UInt8] = []
@@ -45,8 +45,8 @@ public struct Payload: Sendable, Hashable {
         bytes = out
     }
 
-    /// A rendered payload without its alert: the device takes the state and keeps quiet. An `alert` inside the content state
-    /// is the app's own and stays.
+    /// A rendered payload without its alert, so the device takes the state silently. An `alert` inside the content
+    /// state is the app's own and stays.
     public static func withoutAlert(_ payload: [UInt8]) -> [UInt8] {
         let key = Array(#","alert":"#.utf8)
         var depth = 0
@@ -61,7 +61,8 @@ public struct Payload: Sendable, Hashable {
             case _ where isText: break
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // Members of `aps` stand at depth 2; the timestamp comes first, so a comma stands before each other one.
+                // Members of `aps` are at depth 2. The timestamp is the first one, so every other member follows a
+                // comma.
                 if depth == 2 {
                     if let start { return Array(payload[..<start] + payload[index...]) }
                     if payload[index...].starts(with: key) { start = index }
@@ -74,8 +75,11 @@ public struct Payload: Sendable, Hashable {
         return payload
     }
 
-    /// An `end` that shows what an update told: the update as it went out, with the end's own time and without the alert. Without
-    /// `shown`, or if it would be too large, the end as it is: the device keeps what it shows.
+    /// An `end` that shows the content of an update: the update as it was sent, with the end's own time and without the
+    /// alert.
+    /// - Parameter shown: the update's payload
+    /// - Returns: `end` unchanged if there is no `shown` or the result would be too large; the device keeps its content
+    ///   then
     public static func end(_ end: [UInt8], showing shown: [UInt8]?) -> [UInt8] {
         guard let shown else { return end }
         let update = Array(#","event":"update""#.utf8)
@@ -88,11 +92,12 @@ public struct Payload: Sendable, Hashable {
         return bytes.count <= maximumBytes ? bytes : end
     }
 
-    /// How a start ends: the new activity is asked for an update token (iOS 18; before, each has one).
+    /// The last part of a start. It asks the new activity for an update token (iOS 18; earlier versions always make
+    /// one).
     private static let inputToken = Array(#","input-push-token":1}}"#.utf8)
 
-    /// The same start, whose activity takes its updates from a broadcast channel. Nil if it would be too large then: the one
-    /// that asks for a token does as well.
+    /// The same start, with an activity that takes its updates from a broadcast channel.
+    /// - Returns: nil if it would be too large; the start that asks for a token is used then
     public static func start(_ payload: [UInt8], onChannel channel: BroadcastChannelID) -> [UInt8]? {
         guard payload.suffix(inputToken.count) == inputToken[...] else { return nil }
         // Base64 needs no escapes.

@@ -5,7 +5,7 @@ public struct PushHeaders: Sendable, Hashable {
     /// `<bundle id>.push-type.liveactivity`
     public var topic: String
     public var priority: PushPriority
-    /// `apns-expiration`: epoch seconds, 0 = try once, nil = Apple's storage policy.
+    /// `apns-expiration`: epoch seconds; 0: try once; nil: Apple's storage policy.
     public var expiration: Int?
     /// At most 64 bytes.
     public var collapseID: String?
@@ -28,7 +28,7 @@ public struct PushHeaders: Sendable, Hashable {
     }
 }
 
-/// All that one push sends to every token, rendered once.
+/// Headers and payload that one push sends to every token, rendered once.
 public struct PreparedPush: Sendable, Hashable {
     public var headers: PushHeaders
     public var payload: [UInt8]

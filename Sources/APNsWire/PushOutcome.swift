@@ -1,4 +1,4 @@
-/// What became of one request.
+/// The outcome of one request.
 public enum PushOutcome: Sendable, Hashable {
     /// APNs answered 200.
     case accepted
@@ -7,7 +7,8 @@ public enum PushOutcome: Sendable, Hashable {
     case unanswered(NoAnswer)
 }
 
-/// An answer other than 200. `timestamp` is a 410's, in epoch milliseconds; `retryAfter` in seconds, where given.
+/// An answer other than 200. `timestamp` is that of a 410, in epoch milliseconds. `retryAfter` is in seconds, if APNs
+/// gave it.
 public struct Rejection: Sendable, Hashable {
     public var status: Int
     public var reason: RejectionReason
@@ -24,7 +25,7 @@ public struct Rejection: Sendable, Hashable {
     public var verdict: Verdict { reason.verdict(status: status) }
 }
 
-/// Why there is no answer, and whether APNs may have acted on the request all the same.
+/// Why there is no answer, and whether APNs may have acted on the request anyway.
 public struct NoAnswer: Sendable, Hashable {
     public enum Cause: String, Sendable, Hashable {
         case timeout = "Timeout"

@@ -1,29 +1,30 @@
-/// What a sender does about an answer other than 200.
+/// The sender's reaction to an answer other than 200.
 public enum Verdict: Sendable, Hashable {
-    /// Dead in this environment (400): prune if the channel still has this very token.
+    /// The token is dead in this environment (400). Prune it if the channel still has this very token.
     case pruneToken
-    /// Dead since the answer's timestamp (410): prune if it also was registered before that.
+    /// The token is dead since the answer's timestamp (410). Prune it if it also was registered before that.
     case pruneIfOlder
-    /// This token later, with backoff.
+    /// Try this token later, with backoff.
     case retry
-    /// This token later, on another connection: this one is closing or belongs to other credentials.
+    /// Try this token later on another connection, because this one is closing or belongs to other credentials.
     case retryOnFreshConnection
     /// Sign a new provider token once and repeat.
     case renewProviderToken
-    /// Our credentials are wrong: halt this app's sends, keep the work, raise an alarm.
+    /// Our credentials are wrong. Halt this app's sends, keep the work, raise an alarm.
     case haltApp
-    /// This payload or configuration is wrong for every token: stop the push early and say why.
+    /// This payload or configuration is wrong for every token. Stop the push early and say why.
     case stopPush
-    /// The broadcast channel is gone: make another one and send to that.
+    /// The broadcast channel is gone. Make another one and send to that.
     case recreateChannel
 }
 
-/// Apple's reasons, each with its status and verdict: the one table of the whole program.
-/// Source: "Handling notification responses from APNs" and, for broadcasts and the management of channels, "Handling error
+/// Apple's reasons, each with its status and verdict. This is the only such table in the program.
+///
+/// Sources: "Handling notification responses from APNs". For broadcasts and channel management: "Handling error
 /// responses from Apple Push Notification service".
 public enum RejectionReason: Sendable, Hashable {
     case known(Known)
-    /// A reason that this table does not hold, as APNs wrote it.
+    /// A reason that is not in this table, as APNs wrote it.
     case other(String)
 
     public enum Known: String, Sendable, Hashable, CaseIterable {
@@ -71,7 +72,7 @@ public enum RejectionReason: Sendable, Hashable {
         case shutdown = "Shutdown"
     }
 
-    /// `wire` is the `reason` of the answer's body; an empty one (no or unreadable body) is named by its status.
+    /// - Parameter wire: the `reason` of the answer's body; if it is empty or unreadable, the status gives the name
     public init(wire: String, status: Int) {
         if let known = Known(rawValue: wire) {
             self = .known(known)
@@ -80,7 +81,7 @@ public enum RejectionReason: Sendable, Hashable {
         }
     }
 
-    /// As it stands in the ledger's `errors`.
+    /// The text in the ledger's `errors`.
     public var wire: String {
         switch self {
         case .known(let known): known.rawValue
@@ -132,8 +133,9 @@ extension RejectionReason.Known {
 }
 
 extension RejectionReason {
-    /// The verdict on an answer. A reason counts only with its own status. Any other answer may be an intermediary's, about one
-    /// request of many: it prunes nothing and stops no push, the token is tried again. A 403 speaks of the credentials.
+    /// The verdict on an answer. A reason counts only with its own status. Any other answer may come from an
+    /// intermediary and concern only this one request. So it prunes nothing and stops no push, and the token is tried
+    /// again. A 403 always concerns the credentials.
     public func verdict(status: Int) -> Verdict {
         if case .known(let known) = self, known.status == status { return known.verdict }
         return status == 403 ? .haltApp : .retry

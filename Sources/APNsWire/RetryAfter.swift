@@ -1,13 +1,14 @@
-/// `Retry-After` of an answer, as every transport reads it: seconds of any size, or an HTTP date (RFC 9110, 10.2.3).
+/// `Retry-After` of an answer: any number of seconds, or an HTTP date (RFC 9110, 10.2.3). Every transport reads it
+/// here.
 public enum RetryAfter {
-    /// No answer of a server may put a token off for longer, seconds.
+    /// The longest pause in seconds. No server's answer may postpone a token for longer.
     public static let longest = 3_600
 
-    /// The pause that is asked for.
+    /// The pause that the server asks for.
     /// - Parameters:
     ///   - bytes: the field's value
     ///   - now: epoch seconds, for a date
-    /// - Returns: seconds, 0 to `longest`; nil for what is neither a number nor a date.
+    /// - Returns: seconds, 0 to `longest`; nil if the value is neither a number nor a date
     public static func seconds(_ bytes: some Collection<UInt8>, now: Int) -> Int? {
         let text = trimmed(bytes)
         guard let first = text.first else { return nil }
@@ -15,7 +16,7 @@ public enum RetryAfter {
             var seconds = 0
             for byte in text {
                 guard isDigit(byte) else { return nil }
-                // More digits do not make it more.
+                // Limit the value at each digit, so that a long number cannot overflow.
                 seconds = min(seconds * 10 + Int(byte - 0x30), longest)
             }
             return seconds
@@ -31,7 +32,7 @@ public enum RetryAfter {
         return Array(text.prefix(text.count - text.reversed().prefix(while: isSpace).count))
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may send, as epoch seconds.
+    /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may send, as epoch seconds.
     private static func date(_ text: [UInt8]) -> Int? {
         guard text.count == 29, text[3...4].elementsEqual(", ".utf8), text[25...].elementsEqual(" GMT".utf8) else {
             return nil
@@ -45,7 +46,7 @@ public enum RetryAfter {
             let second = number(23, 2), let month = months.firstIndex(where: { text[8...10].elementsEqual($0.utf8) }),
             year >= 1970, (1...31).contains(day), hour < 24, minute < 60, second <= 60
         else { return nil }
-        // Days since 1970-01-01 by years that begin on 1 March.
+        // Counts days since 1970-01-01 in years that begin on 1 March.
         // http://howardhinnant.github.io/date_algorithms.html
         let shifted = month < 2 ? year - 1 : year
         let dayOfYear = (153 * ((month + 10) % 12) + 2) / 5 + day - 1

@@ -1,9 +1,11 @@
-// Lets ThreadSanitizer see what Synchronization.Mutex does when two threads want it at once.
+// Shows ThreadSanitizer how Synchronization.Mutex works when two threads want it at once.
 //
-// The mutex's fast path is inlined into our code, where the sanitizer sees it. The slow paths of a contended lock lie in
-// libswiftSynchronization, which is not instrumented: the sanitizer misses that the lock changed hands and reports every
-// access under it as a race. These functions stand in for the slow paths (our own binary's symbols are bound before the
-// library's), tell the sanitizer what happens, and call the real ones. In any other build this file is empty.
+// The mutex's fast path is inlined into our code, where the sanitizer sees it. The slow paths of a contended lock are
+// in libswiftSynchronization, which is not instrumented. So the sanitizer does not see that the lock changed hands, and
+// reports every access under it as a race.
+//
+// These functions replace the slow paths, because our binary's symbols are bound before the library's. They tell the
+// sanitizer and call the real functions. In any other build this file is empty.
 
 #if __has_feature(thread_sanitizer)
 
@@ -16,7 +18,7 @@
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
 
-// Methods of Synchronization._MutexHandle; self, the handle, is the address of the lock word.
+// Methods of Synchronization._MutexHandle. Their self, the handle, is the address of the lock word.
 #define LOCK_SLOW "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
 #define UNLOCK_SLOW "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
 #define SWIFT __attribute__((swiftcall))
@@ -28,7 +30,7 @@ typedef SWIFT void (*unlock_slow)(SELF);
 static lock_slow real_lock;
 static unlock_slow real_unlock;
 
-// Runs while there is one thread.
+// Runs while the process has one thread.
 __attribute__((constructor)) static void find_real_functions(void) {
     real_lock = (lock_slow)dlsym(RTLD_NEXT, LOCK_SLOW);
     real_unlock = (unlock_slow)dlsym(RTLD_NEXT, UNLOCK_SLOW);

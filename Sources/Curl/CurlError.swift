@@ -1,13 +1,13 @@
 internal import CCurl
 
-/// libcurl could not be set up. Transfers that fail report a `TransferFault` instead.
+/// libcurl could not be set up. A transfer that fails reports a `TransferFault` instead.
 public enum CurlError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A handle could not be made: out of memory.
     case unavailable(operation: String)
-    /// An option was refused: libcurl's code and its words.
+    /// libcurl refused an option, with this code and error text.
     case refused(operation: String, code: Int32, words: String)
 
-    /// The same call would fail again, but for want of memory.
+    /// The same call would fail again, except if memory was short.
     public var isRetriable: Bool {
         switch self {
         case .unavailable: true
@@ -23,7 +23,7 @@ public enum CurlError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Why a transfer ended without a whole answer: libcurl's codes in the groups that a caller tells apart.
+/// Why a transfer ended without a complete answer: libcurl's codes in the groups that a caller distinguishes.
 public enum TransferFault: Sendable, Hashable {
     /// The host has no address, or the resolver failed.
     case unresolvable
@@ -32,11 +32,11 @@ public enum TransferFault: Sendable, Hashable {
     /// Handshake or certificate.
     case tls
     case timeout
-    /// The connection ended under the request.
+    /// The connection ended during the request.
     case lost
-    /// The stream ended under the request; so it is reported too when the connection ended.
+    /// The stream ended during the request. libcurl also reports this when the connection ended.
     case streamReset
-    /// A callback of ours ended it.
+    /// One of our callbacks ended the transfer.
     case aborted
     /// Anything else: libcurl's code.
     case other(Int32)
@@ -62,7 +62,7 @@ public enum TransferFault: Sendable, Hashable {
     }
 }
 
-/// libcurl wants one global initialisation before its first handle, and before other threads use it.
+/// libcurl needs one global initialisation before its first handle, and before other threads use it.
 enum CurlLibrary {
     private static let initialised: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 

@@ -1,12 +1,13 @@
 internal import CCurl
 
-/// Owns one easy handle and what libcurl keeps pointers to on its behalf. Used by one thread at a time.
+/// Owns one easy handle and the memory that libcurl keeps pointers to for it. One thread at a time uses it.
 ///
-/// Order of destruction: the handle first, then the error buffer it writes to. Whoever adds the handle to a multi takes
-/// it out before releasing this, and keeps header lists and bodies alive until then.
+/// Order of destruction: first the handle, then the error buffer that it writes to. If the handle is in a multi, its
+/// owner removes it there before releasing this object. The owner also keeps header lists and bodies alive until then.
 final class EasyHandle {
     let handle: UnsafeMutableRawPointer
-    /// libcurl's words on the first failure of the current transfer; empty (first byte 0) as long as there is none.
+    /// libcurl's error text on the first failure of the current transfer. It is empty (first byte 0) while there is
+    /// none.
     let words: UnsafeMutablePointer<CChar>
 
     init() throws(CurlError) {
@@ -41,14 +42,14 @@ final class EasyHandle {
         try Self.check(ccurl_easy_set_pointer(handle, option, pointer), option)
     }
 
-    /// libcurl keeps the pointer: the list must outlive the transfer.
+    /// libcurl keeps the pointer, so the list must outlive the transfer.
     func set(headers: HeaderList) throws(CurlError) {
         try Self.check(ccurl_easy_set_list(handle, CURLOPT_HTTPHEADER, headers.list), CURLOPT_HTTPHEADER)
     }
 
-    /// What every transfer of the program has in common: TLS 1.2 or later with the peer's certificate and name checked,
-    /// http and https alone, no redirects, no signals (other threads exist), and no proxy, whatever the environment
-    /// says: a variable such as `https_proxy` must not be able to send provider tokens elsewhere.
+    /// Sets the options of every transfer in the program. TLS is 1.2 or later, and the peer's certificate and name are
+    /// checked. Only http and https are allowed. There are no redirects, and no signals because other threads exist. No
+    /// proxy is used: a variable such as `https_proxy` must not send provider tokens elsewhere.
     func setCommon(caFile: String?) throws(CurlError) {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
@@ -70,7 +71,7 @@ final class EasyHandle {
         return ccurl_easy_get_long(handle, info, &value) == CURLE_OK ? value : 0
     }
 
-    /// libcurl's words on how the transfer ended.
+    /// libcurl's error text on how the transfer ended.
     func words(on code: CURLcode) -> String {
         let own = String(cString: words)
         return own.isEmpty ? String(cString: curl_easy_strerror(code)) : own

@@ -1,16 +1,16 @@
-/// One plain HTTP request through libcurl's easy interface: for the command line, `doctor` and Apple's management API.
-/// Never for pushes.
+/// One plain HTTP request through libcurl's easy interface, for the command line, `doctor` and Apple's management API.
+/// It is never used for pushes.
 public struct HTTPRequest: Sendable {
     public var method: String
-    /// `http://` or `https://`. Redirects are not followed, and no proxy is used, whatever the environment says.
+    /// `http://` or `https://`. Redirects are not followed. No proxy is used, whatever the environment says.
     public var url: String
     public var headers: [(String, String)]
     public var body: HTTPBody?
-    /// PEM of the roots that `https` is verified against; nil = the system's.
+    /// PEM file of the root certificates for `https`; nil: the system's.
     public var caFile: String?
-    /// Of the whole exchange, with the upload.
+    /// The time for the whole exchange, including the upload.
     public var timeout: Duration
-    /// HTTP/2 only (through ALPN), as APNs wants.
+    /// HTTP/2 only (through ALPN), as APNs requires.
     public var requiresHTTP2 = false
 
     public init(
@@ -28,8 +28,8 @@ public struct HTTPRequest: Sendable {
 
 public enum HTTPBody: Sendable {
     case bytes([UInt8])
-    /// Called on the transfer's thread until it returns an empty array: a streamed upload of any length. What it throws
-    /// ends the exchange, and is described in the failure.
+    /// A streamed upload of any length. The transfer's thread calls the closure until it returns an empty array. An
+    /// error that it throws ends the exchange and appears in the failure.
     case stream(@Sendable () throws -> [UInt8])
 }
 
@@ -39,15 +39,15 @@ public struct HTTPResponse: Sendable {
     public var headers: [(String, String)]
     public var body: [UInt8]
 
-    /// The first header of that lowercase name.
+    /// The first header with that lowercase name.
     public func header(_ name: String) -> String? { headers.first { $0.0 == name }?.1 }
 }
 
-/// There is no whole answer.
+/// There is no complete answer.
 public struct HTTPFailure: Error, Sendable, CustomStringConvertible {
     public enum Kind: Sendable {
         case unresolvable, refused, timeout
-        /// The handshake, or a certificate that is not trusted or belongs to another host.
+        /// The handshake failed, or the certificate is not trusted or belongs to another host.
         case tls
         /// The server answered, but not in HTTP/2.
         case http2Unavailable
@@ -56,14 +56,15 @@ public struct HTTPFailure: Error, Sendable, CustomStringConvertible {
         case other
     }
     public var kind: Kind
-    /// What was tried, libcurl's words and its code.
+    /// The request, libcurl's error text and its code.
     public var description: String
 }
 
 public struct HTTPClient: Sendable {
     public init() {}
 
-    /// Runs the exchange on a thread of its own. A body of more than `maximumBody` bytes is a failure.
+    /// Runs the exchange on a thread of its own.
+    /// - Throws: also when the answer's body is longer than `maximumBody` bytes
     public func send(
         _ request: HTTPRequest, maximumBody: Int = 16 << 20
     ) async throws(HTTPFailure) -> HTTPResponse {

@@ -1,7 +1,8 @@
 internal import CCurl
 internal import Synchronization
 
-/// One exchange: made by the caller, run once on a thread of its own, which alone touches what is not `Sendable`.
+/// One exchange. The caller makes it and runs it once, on a thread of its own. Only this thread touches the parts that
+/// are not `Sendable`.
 final class HTTPExchange: Sendable {
     private let request: HTTPRequest
     private let maximumBody: Int
@@ -12,7 +13,7 @@ final class HTTPExchange: Sendable {
         self.maximumBody = maximumBody
     }
 
-    /// Any thread. Takes effect at libcurl's next progress call: within a second, sooner when bytes move.
+    /// Callable from any thread. libcurl notices at its next progress call: within a second, sooner when bytes move.
     func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
     /// Blocks until the exchange has ended.
@@ -48,14 +49,15 @@ final class HTTPExchange: Sendable {
         case .bytes(let bytes):
             try easy.set(CURLOPT_POST, 1)
             try easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: bytes.count)
-            // Copied, with the size set before. No bytes at all still need a pointer: a null one means a read callback.
+            // libcurl copies the bytes, of the size set before. An empty body needs a pointer too, because a null one
+            // asks for a read callback.
             let code = (bytes.isEmpty ? [0] : bytes).withUnsafeBytes {
                 ccurl_easy_set_pointer(
                     easy.handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
             }
             try EasyHandle.check(code, CURLOPT_COPYPOSTFIELDS)
         case .stream(let next):
-            // Of unknown length: chunked in HTTP/1.1.
+            // An upload of unknown length is chunked in HTTP/1.1.
             try easy.set(CURLOPT_UPLOAD, 1)
             try state.attach(upload: next, to: easy)
         }
@@ -91,8 +93,8 @@ final class HTTPExchange: Sendable {
     }
 }
 
-/// What the callbacks of one exchange fill in: on the exchange's thread, inside `curl_easy_perform`, kept alive by
-/// `HTTPExchange.exchange`.
+/// State that the callbacks of one exchange fill in. They run on the exchange's thread, inside `curl_easy_perform`.
+/// `HTTPExchange.exchange` keeps the state alive.
 private final class ExchangeState {
     var headers: [(String, String)] = []
     var body: [UInt8] = []
@@ -128,7 +130,7 @@ private final class ExchangeState {
         try easy.set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Bytes taken: fewer than `bytes.count` end the transfer.
+    /// - Returns: how many bytes were taken; fewer than `bytes.count` end the transfer
     func receive(body bytes: UnsafeRawBufferPointer) -> Int {
         guard body.count + bytes.count <= maximumBody else {
             isTooLarge = true
@@ -138,7 +140,8 @@ private final class ExchangeState {
         return bytes.count
     }
 
-    /// One header line with its CRLF. A status line begins another answer (after a 1xx): what came before is dropped.
+    /// Takes one header line with its CRLF. A status line begins another answer (after a 1xx), so earlier headers are
+    /// dropped.
     func receive(header bytes: UnsafeRawBufferPointer) -> Int {
         if bytes.starts(with: "HTTP/".utf8) {
             headers = []
@@ -154,7 +157,7 @@ private final class ExchangeState {
         return bytes.count
     }
 
-    /// Bytes written to `buffer`; 0 = the end; nil = the source failed.
+    /// - Returns: how many bytes were written to `buffer`; 0 at the end; nil if the source failed
     func provide(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         if chunk.isEmpty, let next = upload {
             do {
@@ -172,7 +175,8 @@ private final class ExchangeState {
     }
 }
 
-// Callbacks: on the exchange's thread, inside `curl_easy_perform`; the context is the exchange's ExchangeState.
+// These callbacks run on the exchange's thread, inside `curl_easy_perform`. Their context is the exchange's
+// ExchangeState.
 
 private func state(_ context: UnsafeMutableRawPointer?) -> ExchangeState? {
     context.map { Unmanaged<ExchangeState>.fromOpaque($0).takeUnretainedValue() }

@@ -1,12 +1,12 @@
 internal import CCurl
 
-/// Request headers as libcurl wants them: a list that any number of transfers of one thread share. Freed when the last
-/// of them lets go.
+/// Request headers in libcurl's form: a list that any number of transfers of one thread share. It is freed when the
+/// last of them releases it.
 public final class HeaderList {
     let list: UnsafeMutablePointer<curl_slist>?
 
-    /// Throws for a field that is not `isSafe`. libcurl's own `Accept`, `Content-Type`,
-    /// `Expect` and `User-Agent` are left out unless given here.
+    /// libcurl's own `Accept`, `Content-Type` and `Expect` are left out unless given here.
+    /// - Throws: for a field that is not `isSafe`
     public init(_ fields: [(name: String, value: String)]) throws(CurlError) {
         for field in fields where !Self.isSafe(name: field.name, value: field.value) {
             throw .refused(
@@ -31,7 +31,7 @@ public final class HeaderList {
 
     deinit { curl_slist_free_all(list) }
 
-    /// Whether a header can be sent as it is: a line break in it would begin another header.
+    /// Whether a header can be sent as it is. A line break in it would begin another header.
     public static func isSafe(name: String, value: String) -> Bool {
         let token = name.utf8.allSatisfy {
             $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";")

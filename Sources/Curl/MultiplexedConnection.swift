@@ -1,13 +1,13 @@
 internal import CCurl
 internal import Glibc
 
-/// Where a connection goes and what its requests have in common.
+/// Where a connection goes, and the settings that its requests share.
 public struct Endpoint: Sendable, Hashable {
     /// `https://host[:port]`
     public var origin: String
-    /// PEM of the roots; nil = the system's.
+    /// PEM file of the root certificates; nil: the system's.
     public var caFile: String?
-    /// Of each request, counted from when it is handed to libcurl; also of the connection's making.
+    /// The time for each request, from when it is handed to libcurl; also the time for making the connection.
     public var requestTimeoutMilliseconds: Int
 
     public init(origin: String, caFile: String?, requestTimeoutMilliseconds: Int) {
@@ -17,36 +17,37 @@ public struct Endpoint: Sendable, Hashable {
     }
 }
 
-/// One HTTP/2 connection: a libcurl multi that makes a single connection in its life. libcurl can neither close a chosen
-/// connection nor tell of a GOAWAY, so a connection is retired by giving it no more requests and dropping it when the
-/// last has ended.
+/// One HTTP/2 connection: a libcurl multi that makes a single connection in its life. libcurl can neither close a
+/// chosen connection nor report a GOAWAY. So a connection is retired in two steps: it gets no more requests, and it is
+/// dropped when the last one has ended.
 ///
-/// Belongs to the thread that made it, which alone may call it. Order of destruction: transfers out of the multi, their
-/// easy handles, the multi (which closes the sockets through `closeSocket`), then this object.
+/// It belongs to the thread that made it, and only that thread may call it. Order of destruction: transfers out of the
+/// multi, their easy handles, the multi (which closes the sockets through `closeSocket`), then this object.
 public final class MultiplexedConnection {
     public let endpoint: Endpoint
     private let multi: UnsafeMutableRawPointer
     private let thread = pthread_self()
     private var transfers: [PreparedTransfer] = []
     private var idle: [PreparedTransfer] = []
-    /// Sockets open now: one, or two while the first address is slow and a second is tried.
+    /// Open sockets: one, or two while the first address is slow and a second one is tried.
     private var sockets: [Int32] = []
     private var isCorked = false
-    /// Requests that libcurl has begun to send, ever.
+    /// How many requests libcurl has begun to send in the life of this connection.
     public private(set) var startedRequests = 0
-    /// Requests handed over and not ended.
+    /// Requests that were handed over and have not ended.
     public private(set) var inFlight = 0
-    /// Those of them that libcurl has begun to send: they hold a stream.
+    /// Requests in flight that libcurl has begun to send, so each holds a stream.
     public private(set) var streamsInUse = 0
-    /// Requests without an end after the last `perform`: the streams in use then, once the connection stands.
+    /// Requests that had not ended after the last `perform`: the streams in use at that time, once the connection is
+    /// established.
     public private(set) var running = 0
     private var lastCode = CURLE_OK
-    /// Reports of transfers and sockets: all so far, and all up to the last `poll`.
+    /// Reports of transfers and sockets: all so far, and those up to the last `poll`.
     private var events = 0
     private var eventsAtPoll = 0
-    /// Calls of `poll` in a row without anything reported in between.
+    /// Calls of `poll` in a row without a report in between.
     private var idlePolls = 0
-    /// Scratch of `poll`.
+    /// Memory that `poll` uses again and again.
     private var waits: [curl_waitfd] = []
 
     public init(_ endpoint: Endpoint) throws(CurlError) {
@@ -54,11 +55,11 @@ public final class MultiplexedConnection {
         guard let multi = curl_multi_init() else { throw .unavailable(operation: "curl_multi_init") }
         self.multi = multi
         self.endpoint = endpoint
-        // 100 by default, where servers allow more.
+        // libcurl's default is 100, but servers may allow more.
         ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, 100_000)
         ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        // Two, so that a request that does not fit on the first asks for a socket at once, and is refused one, instead
-        // of waiting unseen inside libcurl.
+        // Allow two connections. A request that does not fit on the first one then asks for a socket at once and is
+        // refused. With one, it would wait unseen inside libcurl.
         ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 2)
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 2)
     }
@@ -70,7 +71,7 @@ public final class MultiplexedConnection {
         curl_multi_cleanup(multi)
     }
 
-    /// A transfer that is not in flight: a finished one again, or a new one.
+    /// A transfer that is not in flight: a finished one, or a new one.
     public func nextTransfer() throws(CurlError) -> PreparedTransfer {
         preconditionOnThread()
         if let transfer = idle.popLast() { return transfer }
@@ -91,10 +92,10 @@ public final class MultiplexedConnection {
         inFlight += 1
     }
 
-    /// Puts back a transfer that was not started after all.
+    /// Takes back a transfer that was not started after all.
     public func giveBack(_ transfer: PreparedTransfer) { idle.append(transfer) }
 
-    /// Reads and writes what can be without blocking. What is written leaves with the next `uncork`.
+    /// Reads and writes without blocking. Written bytes leave with the next `uncork`.
     public func perform() {
         preconditionOnThread()
         if !isCorked { setCork(true) }
@@ -103,13 +104,13 @@ public final class MultiplexedConnection {
         self.running = Int(running)
     }
 
-    /// One transfer that has ended since; nil when there is none. It is idle from here on, its answer readable until it
-    /// is prepared again.
+    /// One transfer that has ended; nil when there is none. The transfer is idle from now on. Its answer is readable
+    /// until the transfer is prepared again.
     public func nextFinished() -> (transfer: PreparedTransfer, result: TransferResult)? {
         var remaining: Int32 = 0
         while let message = curl_multi_info_read(multi, &remaining) {
             guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle else { continue }
-            // The message is gone once its handle is removed.
+            // Read the result now, because removing the handle frees the message.
             let code = ccurl_message_result(message)
             var context: UnsafeMutableRawPointer?
             ccurl_easy_get_private(handle, &context)
@@ -127,10 +128,10 @@ public final class MultiplexedConnection {
         return nil
     }
 
-    /// libcurl's words on the transfer that `nextFinished` has just returned. Allocates.
+    /// libcurl's error text on the transfer that `nextFinished` has just returned. It allocates memory.
     public func words(on transfer: PreparedTransfer) -> String { transfer.words(lastCode) }
 
-    /// Takes back, unsent, what libcurl has not begun to send.
+    /// Takes back the transfers that libcurl has not begun to send.
     public func takeBackUnsent() -> [PreparedTransfer] {
         guard inFlight > 0 else { return [] }
         let resting = Set(idle.map(\.slot))
@@ -143,12 +144,12 @@ public final class MultiplexedConnection {
         return unsent
     }
 
-    /// Lets the kernel send what `perform` has written: each wake-up's requests in as few packets as they need.
+    /// Lets the kernel send the bytes that `perform` has written, so each wake-up's requests use few packets.
     public func uncork() {
         if isCorked { setCork(false) }
     }
 
-    /// After this many polls without an event the loop waits for nothing.
+    /// After this many polls without a report, the loop waits for input only.
     private static let mostIdlePolls = 8
     private static let idleMilliseconds: Int32 = 20
 
@@ -170,9 +171,9 @@ public final class MultiplexedConnection {
         }
     }
 
-    /// The server's flow control or its limit of streams may hold a request back. libcurl then asks for a writable socket,
-    /// though the socket takes bytes (7.88.1: http2's `want_write`). Its own poll would return at once until the request's
-    /// deadline, so this wait ends with input only. libcurl's timers are some milliseconds late.
+    /// Waits for input only. The server's flow control or stream limit may hold a request back. libcurl then asks for a
+    /// writable socket, although the socket accepts bytes (7.88.1: http2's `want_write`). Its own poll would return at
+    /// once until the request's deadline. In this wait libcurl's timers are some milliseconds late.
     private func waitForInput(_ others: [Int32], _ milliseconds: Int32) {
         var descriptors = (sockets + others).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         Glibc.poll(&descriptors, nfds_t(descriptors.count), milliseconds)
@@ -181,7 +182,7 @@ public final class MultiplexedConnection {
     /// Open sockets, for another connection's `poll`.
     public var descriptors: [Int32] { sockets }
 
-    /// A wrong thread would corrupt libcurl's state silently: stop in debug and release.
+    /// Stops in debug and release, because a wrong thread would corrupt libcurl's state silently.
     private func preconditionOnThread() {
         precondition(pthread_equal(thread, pthread_self()) != 0, "a connection belongs to the thread that made it")
     }
@@ -197,7 +198,7 @@ public final class MultiplexedConnection {
     func openSocket(_ address: curl_sockaddr) -> curl_socket_t? {
         let socket = Glibc.socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
         guard socket >= 0 else { return nil }
-        // A peer that is gone shows as an error when nothing of ours is acknowledged for as long as a request may take.
+        // If a peer is gone, an error shows it when nothing of ours is acknowledged for as long as a request may take.
         setOption(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: endpoint.requestTimeoutMilliseconds))
         sockets.append(socket)
         events += 1

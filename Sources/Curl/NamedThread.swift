@@ -1,11 +1,12 @@
 internal import CCurl
 internal import Glibc
 
-/// A detached thread with a name that `top -H` and debuggers show: where blocking C calls run, never the cooperative
-/// pool. All signals are blocked on it: SIGTERM goes to the main thread, and a write to a closed socket is an error
-/// code, not SIGPIPE.
+/// A detached thread with a name that `top -H` and debuggers show. Blocking C calls run on these threads, never on the
+/// cooperative pool. The thread blocks all signals. So SIGTERM goes to the main thread, and a write to a closed socket
+/// returns an error code instead of SIGPIPE.
 public enum NamedThread {
-    /// Runs `body` on a new thread; false when the system refuses another thread. Linux keeps 15 bytes of the name.
+    /// Runs `body` on a new thread. Linux keeps 15 bytes of the name.
+    /// - Returns: false when the system refuses another thread
     public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         let context = Unmanaged.passRetained(ThreadBody(name: name, run: body)).toOpaque()
         guard create(context) else {
@@ -33,7 +34,7 @@ private final class ThreadBody: Sendable {
     }
 }
 
-/// On the new thread: takes over the reference that `start` left for it.
+/// Runs on the new thread. It takes over the reference that `start` retained for it.
 private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context else { return nil }
     let body = Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue()

@@ -17,16 +17,17 @@ public final class SharedBody {
 
 /// How a transfer ended.
 public struct TransferResult: Sendable, Hashable {
-    /// Nil when libcurl calls it a success. A `status` stands beside a fault when the answer's head had come already.
+    /// Nil if libcurl reports success. There may be a fault and a `status`, if the answer's head came before the fault.
     public var fault: TransferFault?
-    /// HTTP status; 0 = no answer's head has come.
+    /// The HTTP status; 0 if no answer's head has come.
     public var status: Int
     public var isHTTP2: Bool
-    /// The request was begun on an established connection: bytes of it may have left this machine.
+    /// The request began on an established connection, so bytes of it may have left this machine.
     public var wasSent: Bool
-    /// It had been sent, and the connection then declared it unprocessed (REFUSED_STREAM, a GOAWAY below its stream).
+    /// The request was sent, and then the connection declared it unprocessed (REFUSED_STREAM, or a GOAWAY below its
+    /// stream).
     public var wasDeclaredUnprocessed: Bool
-    /// The connection took no more requests: streams in use at that moment.
+    /// The streams in use when the connection accepted no more requests.
     public var streamsAtRefusal: Int?
 
     public init(
@@ -42,16 +43,16 @@ public struct TransferResult: Sendable, Hashable {
     }
 }
 
-/// One reusable POST of a `MultiplexedConnection`: an easy handle whose options are set once; per request only the path,
-/// and header list and body where they changed. Belongs to the connection's thread.
+/// One reusable POST of a `MultiplexedConnection`: an easy handle whose options are set once. Each request sets only
+/// the path, and header list and body if they changed. It belongs to the connection's thread.
 ///
-/// Order of destruction: the connection removes it from its multi, `deinit` takes from the easy handle what it points to
-/// and frees the URL; then the fields go in any order.
+/// Order of destruction: the connection removes it from its multi. `deinit` takes from the easy handle the pointers
+/// that it keeps, and frees the URL. Then the fields go in any order.
 public final class PreparedTransfer {
-    /// Longest answer kept; the rest is read and dropped. APNs's answers are below 200 bytes.
+    /// The longest answer that is kept; the rest is read and dropped. APNs's answers have less than 200 bytes.
     public static let answerCapacity = 4_096
 
-    /// Which transfer of its connection this is.
+    /// The number of this transfer in its connection.
     public let slot: Int
     let easy: EasyHandle
     private let url: OpaquePointer
@@ -60,7 +61,7 @@ public final class PreparedTransfer {
     private let answer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: PreparedTransfer.answerCapacity, alignment: 1)
     private var answerLength = 0
-    /// Times libcurl has begun to send the request.
+    /// How often libcurl has begun to send the request.
     private(set) var starts = 0
     fileprivate var wasDeclaredUnprocessed = false
     fileprivate var streamsAtRefusal: Int?
@@ -94,15 +95,16 @@ public final class PreparedTransfer {
         try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         try easy.set(CURLOPT_PIPEWAIT, 1)
         try easy.set(CURLOPT_POST, 1)
-        // The receive buffer of a handle. libcurl 7.88.1 leaves the rest of an answer that is larger unread until the deadline.
+        // The receive buffer of a handle. libcurl 7.88.1 leaves the rest of a larger answer unread until the deadline.
         try easy.set(CURLOPT_BUFFERSIZE, 16_384)
-        // 64 KiB by default, for requests of at most 4 KiB.
+        // The default is 64 KiB, but requests have at most 4 KiB.
         try easy.set(CURLOPT_UPLOAD_BUFFERSIZE, 16_384)
         try easy.set(CURLOPT_TIMEOUT_MS, endpoint.requestTimeoutMilliseconds)
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, endpoint.requestTimeoutMilliseconds)
-        // Two minutes by default; APNs wants a connection kept for hours.
+        // The default is two minutes, but APNs wants a connection kept for hours.
         try easy.set(CURLOPT_MAXAGE_CONN, 86_400)
-        // A multi makes one connection in its life and resolves for it once: names are fresh for each new connection.
+        // A multi makes one connection in its life and looks the name up once for it, so each new connection looks up
+        // again.
         try easy.set(CURLOPT_DNS_CACHE_TIMEOUT, 60)
         try easy.set(CURLOPT_PRIVATE, pointer: context)
         try EasyHandle.check(
@@ -112,14 +114,17 @@ public final class PreparedTransfer {
         try easy.set(CURLOPT_PREREQDATA, pointer: context)
         try EasyHandle.check(ccurl_easy_set_opensocket(easy.handle, provideSocket), CURLOPT_OPENSOCKETFUNCTION)
         try easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
-        // The socket outlives the transfer that opened it: its context is the connection.
+        // The socket outlives the transfer that opened it, so its context is the connection.
         let owner = Unmanaged.passUnretained(connection).toOpaque()
         try EasyHandle.check(ccurl_easy_set_closesocket(easy.handle, releaseSocket), CURLOPT_CLOSESOCKETFUNCTION)
         try easy.set(CURLOPT_CLOSESOCKETDATA, pointer: owner)
     }
 
-    /// Readies the next request. `path` is NUL-terminated and begins with a slash; `headers` and `body` are kept until
-    /// the next `prepare` or the end of this object.
+    /// Prepares the next request.
+    /// - Parameters:
+    ///   - path: NUL-terminated, begins with a slash
+    ///   - headers: kept until the next `prepare` or the end of this object
+    ///   - body: kept like `headers`
     public func prepare(
         path: UnsafePointer<CChar>, headers: HeaderList, body: SharedBody
     ) throws(CurlError) {
@@ -146,7 +151,7 @@ public final class PreparedTransfer {
         read(UnsafeRawBufferPointer(rebasing: answer[..<answerLength]))
     }
 
-    /// The value of an answer's header. Allocates: for answers other than 200.
+    /// The value of an answer's header. It allocates memory, so it is for answers other than 200.
     public func header(_ name: String) -> String? {
         var header: UnsafeMutablePointer<curl_header>?
         guard curl_easy_header(easy.handle, name, 0, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK, let header else {
@@ -163,7 +168,7 @@ public final class PreparedTransfer {
             wasSent: starts > 0, wasDeclaredUnprocessed: wasDeclaredUnprocessed, streamsAtRefusal: streamsAtRefusal)
     }
 
-    /// libcurl's words on a failed transfer. Allocates.
+    /// libcurl's error text on a failed transfer. It allocates memory.
     func words(_ code: CURLcode) -> String { easy.words(on: code) }
 
     fileprivate func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -179,14 +184,15 @@ public final class PreparedTransfer {
         connection.didStart(isFirst: starts == 1)
     }
 
-    /// Nil refuses the socket. A connection that has carried a request gets no second one: libcurl would fill it at once
-    /// with what it could not send on the first, where APNs allows one stream, and would repeat by itself requests whose
-    /// fate is unknown. The transfer fails instead ("could not connect") and its owner decides.
+    /// Opens a socket; nil refuses it. A connection that has carried a request gets no second socket. libcurl would
+    /// fill that one at once with requests that did not fit on the first, although APNs allows one stream there. It
+    /// would also repeat requests whose fate is unknown. Instead the transfer fails ("could not connect"), and its
+    /// owner decides.
     fileprivate func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t? {
         guard connection.startedRequests == 0 else {
-            // libcurl retries here what the server refused as unprocessed, without a word, and what was on a connection
-            // that broke, whose failure it has already put into words (7.88.1: http2_handle_stream_close and
-            // cf_h2_recv, then Curl_retry_request).
+            // libcurl retries two kinds of requests here. If the server refused one as unprocessed, libcurl has written
+            // no error text. If its connection broke, libcurl has (7.88.1: http2_handle_stream_close and cf_h2_recv,
+            // then Curl_retry_request).
             wasDeclaredUnprocessed = starts > 0 && easy.words.pointee == 0
             streamsAtRefusal = connection.streamsInUse
             return nil
@@ -195,8 +201,8 @@ public final class PreparedTransfer {
     }
 }
 
-// Callbacks: on the connection's thread, inside `curl_multi_perform`. The context of a transfer's is the transfer, which
-// the connection holds until it has taken it out of the multi; that of a socket's end is the connection.
+// These callbacks run on the connection's thread, inside `curl_multi_perform`. The context is the transfer, which the
+// connection holds until it has removed it from the multi. For the end of a socket, the context is the connection.
 
 private func transfer(_ context: UnsafeMutableRawPointer) -> PreparedTransfer {
     Unmanaged<PreparedTransfer>.fromOpaque(context).takeUnretainedValue()

@@ -1,8 +1,8 @@
 internal import CCurl
 internal import Glibc
 
-/// An eventfd: any thread signals, one thread polls the descriptor and clears it. Closed in `deinit`: whoever polls holds
-/// it.
+/// An eventfd. Any thread signals it; one thread polls the descriptor and clears it. `deinit` closes it, so the polling
+/// thread must hold it.
 public final class WakeEvent: Sendable {
     public let descriptor: Int32
 

@@ -1,2 +1,2 @@
 #pragma once
-// Nothing to call: see MutexSlowPath.c.
+// This header declares nothing: see MutexSlowPath.c.
