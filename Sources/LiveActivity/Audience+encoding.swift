@@ -1,5 +1,5 @@
-// The form in which an audience lies in Redis. Two audiences are equal exactly if their encodings are, so a script can
-// compare them as strings. Prefix notation with byte lengths, netstring style:
+// The form of an audience in Redis. Two audiences are equal exactly if their encodings are, so a script can compare
+// them as strings. It is a prefix notation with byte lengths, in netstring style:
 //   *                       all
 //   t<len>:<group><len>:<tag>   c<len>:<channel>   u<len>:<named user>
 //   |<count>:…  &<count>:…  !…
@@ -40,18 +40,19 @@ extension Audience {
         }
     }
 
-    /// Nil for bytes that `encoded` did not write.
+    /// - Returns: nil for bytes that `encoded` did not write
     public init?(encoded: some Sequence<UInt8>) {
         var reader = AudienceReader(bytes: Array(encoded))
-        // Compared, because a longer way of writing the same (`t01:`, an uppercase UUID) reads as well.
+        // Compare the bytes, because the reader also accepts longer forms of the same audience (`t01:`, an uppercase
+        // UUID).
         guard let audience = reader.audience(depth: 0), audience.encoded == reader.bytes else { return nil }
         self = audience
     }
 }
 
 extension Audience {
-    /// By bytes, as Redis compares, and not by Unicode's equivalence, as Swift's strings do: to a publisher's tags
-    /// "é" and "e" with an accent are two.
+    /// Compares bytes, as Redis does. Swift's strings use Unicode's equivalence instead, but a publisher's tags "é" and
+    /// "e" with an accent are two different tags.
     public static func == (one: Audience, other: Audience) -> Bool { one.encoded == other.encoded }
 }
 

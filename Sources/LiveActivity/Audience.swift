@@ -1,4 +1,4 @@
-/// Whom a push is for, among the channels that follow its name. Airship's selector language.
+/// The condition by which a push chooses among the channels that follow its name: Airship's selector language.
 public indirect enum Audience: Hashable, Sendable {
     case all
     /// A tag in a group; Airship's ungrouped tags are the group `device`.
@@ -11,18 +11,18 @@ public indirect enum Audience: Hashable, Sendable {
 
     public static let deviceGroup = "device"
 
-    /// Selectors nested deeper than this are refused at acceptance.
+    /// Acceptance refuses selectors that are nested deeper than this.
     public static let maximumDepth = 16
-    /// Leaves (tags, channels, named users) of one audience; bounds the round trip of a page.
+    /// The most leaves (tags, channels, named users) of one audience. The limit bounds the round trip of a page.
     public static let maximumLeaves = 1_000
 }
 
-/// Membership that has to be looked up for a page of channels: one set in Redis each.
+/// A membership to look up for a page of channels. Each is one set in Redis.
 public enum AudienceSet: Hashable, Sendable {
     case tag(String, group: String)
     case namedUser(String)
 
-    /// By bytes: the keys in Redis are two where Unicode sees the same text written in two ways.
+    /// Compares bytes: two spellings that Unicode calls equivalent are two keys in Redis.
     public static func == (one: AudienceSet, other: AudienceSet) -> Bool {
         switch (one, other) {
         case (.tag(let tag, let group), .tag(let otherTag, let otherGroup)):
@@ -34,7 +34,7 @@ public enum AudienceSet: Hashable, Sendable {
 }
 
 extension Audience {
-    /// The sets to be asked, each once, in order of first appearance.
+    /// The sets to look up, each once, in order of first appearance.
     public var sets: [AudienceSet] {
         var found: [AudienceSet] = []
         var seen: Set<AudienceSet> = []
@@ -53,7 +53,8 @@ extension Audience {
         return found
     }
 
-    /// Whether one channel belongs. `isMember` answers for the sets listed by `sets`.
+    /// Whether a channel is in the audience.
+    /// - Parameter isMember: says whether the channel is in one of the `sets`
     public func matches(_ channel: ChannelID, isMember: (AudienceSet) -> Bool) -> Bool {
         switch self {
         case .all: true
@@ -66,6 +67,6 @@ extension Audience {
         }
     }
 
-    /// Whether everyone in `other` is surely in `self` too. False means "not known to".
+    /// Whether `self` surely includes everyone in `other`. False means that this is not known.
     public func covers(_ other: Audience) -> Bool { self == .all || self == other }
 }

@@ -1,4 +1,4 @@
-/// RFC 4648, strict: canonical padding in the standard alphabet, none in the URL-safe one.
+/// Base64 of RFC 4648, read strictly: canonical padding in the standard alphabet, none in the URL-safe one.
 package enum Base64 {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         encode(bytes, alphabet: standard, padded: true)
@@ -7,7 +7,7 @@ package enum Base64 {
         encode(bytes, alphabet: urlSafe, padded: false)
     }
 
-    /// Nil for anything but whole, padded, standard base64.
+    /// - Returns: nil for text that is not complete, padded, standard base64
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 4) else { return nil }

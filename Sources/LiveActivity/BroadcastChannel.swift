@@ -1,9 +1,9 @@
-/// A broadcast channel's id as APNs made it: standard base64, which devices subscribe with and `apns-channel-id` carries.
-/// Not to be confused with `ChannelID`, one install of the app.
+/// A broadcast channel's id as APNs made it, in standard base64. Devices subscribe with it, and `apns-channel-id`
+/// carries it. A `ChannelID` is something else: one install of the app.
 public struct BroadcastChannelID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
-    /// Longer than any that Apple has made; what goes into a header and a key has a bound.
+    /// Longer than any id that Apple has made. The limit bounds headers and keys.
     public static let maximumBytes = 256
 
     public init(_ text: String) throws(IdentifierError) {
@@ -25,11 +25,12 @@ public struct BroadcastChannelID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// What APNs keeps of a channel's messages for devices that are offline or subscribe late; fixed at its creation.
+/// How much APNs stores of a broadcast channel's messages, for devices that are offline or subscribe late. It is fixed
+/// at the channel's creation.
 public enum BroadcastStorage: String, Sendable, Hashable, CaseIterable {
-    /// Nothing: every message has expiration 0, and the channel has the higher publishing budget.
+    /// APNs stores nothing. Every message has expiration 0, and the channel has the higher publishing budget.
     case none
-    /// The newest message, up to eight hours.
+    /// APNs stores the newest message for up to eight hours.
     case newest
 
     /// `message-storage-policy`

@@ -1,4 +1,4 @@
-/// Hexadecimal text, both cases read, lowercase written.
+/// Hexadecimal text: reads both cases, writes lowercase.
 public enum Hex {
     /// The value of one digit, nil for any other byte.
     @inlinable

@@ -1,4 +1,4 @@
-/// 16 bytes with a canonical lowercase text form, as RFC 9562 writes them.
+/// 16 bytes with a canonical text form in lowercase, as in RFC 9562.
 public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
     public let high: UInt64
     public let low: UInt64
@@ -68,7 +68,7 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The key of one served app: what a client sends as its Basic user name. 1 to 64 of `[A-Za-z0-9_.-]`.
+/// The key of one served app, which a client sends as its Basic user name. 1 to 64 of `[A-Za-z0-9_.-]`.
 public struct AppKey: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -82,7 +82,8 @@ public struct AppKey: Hashable, Sendable, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// The name people know an activity by, such as `order-1234`: 1 to 255 bytes of UTF-8 without control characters.
+/// The name under which channels follow an activity, such as `order-1234`: 1 to 255 bytes of UTF-8 without control
+/// characters.
 public struct ActivityName: Hashable, Sendable, CustomStringConvertible {
     public static let maximumBytes = 255
     public let rawValue: String
@@ -94,18 +95,18 @@ public struct ActivityName: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { rawValue }
 
-    /// For an order by bytes, as Redis has it.
+    /// The name with an order by bytes, as Redis has it.
     public var exact: ExactText { ExactText(rawValue) }
 
-    /// By bytes, as the keys in Redis are told apart.
+    /// Compares bytes, as Redis compares keys.
     public static func == (one: ActivityName, other: ActivityName) -> Bool {
         haveSameBytes(one.rawValue, other.rawValue)
     }
 }
 
 extension ActivityName {
-    /// Where the push-to-start tokens of an attributes type are registered: a place like a name's, under a name that no
-    /// activity can have, since it begins with a control character.
+    /// The name under which the push-to-start tokens of an attributes type are registered. No activity can have it,
+    /// because it begins with a control character.
     public init(startTokensOf attributesType: String) { rawValue = Self.startTokensPrefix + attributesType }
 
     private static let startTokensPrefix = "\u{1}"
@@ -113,7 +114,7 @@ extension ActivityName {
     /// The attributes type whose start tokens are registered here; nil for an activity's name.
     public var startTokensType: String? { rawValue.rest(behind: Self.startTokensPrefix) }
 
-    /// Reads `rawValue` of either kind.
+    /// Reads the `rawValue` of either kind of name.
     public init(stored text: String) throws(IdentifierError) {
         guard let type = text.rest(behind: Self.startTokensPrefix) else {
             try self.init(text)
@@ -124,12 +125,13 @@ extension ActivityName {
     }
 }
 
-/// Throws unless `text` can name the Swift type of an activity's attributes.
+/// - Throws: unless `text` can name the Swift type of an activity's attributes
 public func checkAttributesType(_ text: String) throws(IdentifierError) {
     try checkText(text, what: "attributes_type", maximumBytes: 255)
 }
 
-/// One install of an app on one device. A UUID (in either case, kept in lowercase), or a foreign id of 1 to 128 bytes.
+/// One install of an app on one device. The id is a UUID (either case, kept in lowercase) or a foreign id of 1 to 128
+/// bytes.
 public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     public static let maximumBytes = 128
     public let description: String
@@ -147,13 +149,13 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
 
     public static func random() -> ChannelID { ChannelID(.random()) }
 
-    /// By bytes, as fields and members in Redis are told apart.
+    /// Compares bytes, as Redis compares fields and members.
     public static func == (one: ChannelID, other: ChannelID) -> Bool {
         haveSameBytes(one.description, other.description)
     }
 
-    /// The form it has as a field or member in Redis: a UUID is its 16 bytes; a foreign id is 0x01 and its UTF-8, with a
-    /// zero byte at the end where that would be 16 bytes long too.
+    /// The form as a field or member in Redis. A UUID is its 16 bytes. A foreign id is 0x01 and its UTF-8, plus a zero
+    /// byte at the end if it would have 16 bytes too.
     public var stored: [UInt8] {
         if let uuid = UUIDBytes(description) { return uuid.bytes }
         let bytes = [0x01] + Array(description.utf8)
@@ -188,7 +190,7 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { uuid.description }
 }
 
-/// A name, key or id that breaks its rule. Says which and the rule, never the value.
+/// A name, key or id that breaks its rule. The error names the kind and the rule, never the value.
 public struct IdentifierError: Error, Hashable, CustomStringConvertible {
     public let what: String
     public let rule: String
@@ -199,7 +201,7 @@ public struct IdentifierError: Error, Hashable, CustomStringConvertible {
     public var description: String { "\(what) must be \(rule)" }
 }
 
-/// Throws unless `text` is 1 to `maximumBytes` bytes of UTF-8 without control characters (C0, DEL, C1).
+/// - Throws: unless `text` is 1 to `maximumBytes` bytes of UTF-8 without control characters (C0, DEL, C1)
 public func checkText(_ text: String, what: String, maximumBytes: Int) throws(IdentifierError) {
     let clean = text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
     guard !text.isEmpty, text.utf8.count <= maximumBytes, clean else {

@@ -1,4 +1,4 @@
-/// A Live Activity's push token: 1 to 512 bytes, written as hex on every wire. Apple fixes no length.
+/// A Live Activity's push token: 1 to 512 bytes, hexadecimal in every protocol. Apple does not fix the length.
 public struct PushToken: Hashable, Sendable, CustomStringConvertible {
     public static let maximumBytes = 512
     public let bytes: [UInt8]
@@ -11,7 +11,7 @@ public struct PushToken: Hashable, Sendable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// Nil unless 1 to 512 bytes.
+    /// - Returns: nil unless there are 1 to 512 bytes
     public init?(bytes: [UInt8]) {
         guard (1...Self.maximumBytes).contains(bytes.count) else { return nil }
         self.bytes = bytes
@@ -19,6 +19,6 @@ public struct PushToken: Hashable, Sendable, CustomStringConvertible {
 
     public var hex: String { Hex.encode(bytes) }
 
-    /// Safe for logs: the first four bytes and the length.
+    /// A form that is safe for logs: the first four bytes and the length.
     public var description: String { "\(Hex.encode(bytes.prefix(4)))…(\(bytes.count) bytes)" }
 }

@@ -1,9 +1,11 @@
-// Names, tags, groups and users are UTF-8 bytes to Lamplighter. Swift's `split`, `hasPrefix`, `replacing` and `==` work on Characters:
-// a combining mark behind a separator becomes one Character with it, and texts that Unicode calls equivalent are equal. What is
-// taken apart, escaped or compared as a part of a key goes through these instead. The separators are ASCII, so every cut is valid.
+// Names, tags, groups and users are UTF-8 bytes to Lamplighter. Swift's `split`, `hasPrefix`, `replacing` and `==` work
+// on Characters. With them, a combining mark after a separator becomes one Character with it, and texts that Unicode
+// calls equivalent are equal. So code that splits, escapes or compares parts of keys uses these functions instead. The
+// separators are ASCII, so every cut is valid.
 
 extension StringProtocol {
-    /// The text before and behind the first `separator` byte (ASCII). Nil: there is none.
+    /// The text before and after the first `separator` byte (ASCII).
+    /// - Returns: nil if there is none
     public func cut(at separator: UInt8) -> (head: String, tail: String)? {
         guard let index = utf8.firstIndex(of: separator) else { return nil }
         return (
@@ -12,19 +14,20 @@ extension StringProtocol {
         )
     }
 
-    /// The parts between `separator` bytes (ASCII), empty ones too; at most `count`, the last of which keeps its separators.
+    /// The parts between `separator` bytes (ASCII), including empty ones. There are at most `count` parts, and the last
+    /// one keeps its separators.
     public func parts(between separator: UInt8, atMost count: Int = .max) -> [String] {
         utf8.split(separator: separator, maxSplits: count - 1, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// What stands behind `prefix`; nil if the bytes of the text do not begin with it.
+    /// The text after `prefix`; nil if the bytes of the text do not begin with it.
     public func rest(behind prefix: some StringProtocol) -> String? {
         guard utf8.starts(with: prefix.utf8) else { return nil }
         return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
     }
 
-    /// The text with each of some ASCII bytes written as `%XX`.
+    /// The text with some ASCII bytes written as `%XX`.
     public func percentEncoded(_ isEncoded: (UInt8) -> Bool) -> String {
         guard utf8.contains(where: isEncoded) else { return String(self) }
         var bytes: [UInt8] = []
@@ -40,7 +43,7 @@ extension StringProtocol {
     }
 }
 
-/// A text that equals another one, and sorts, by its bytes: a key of dictionaries and sets.
+/// A text that is compared and sorted by its bytes, for keys of dictionaries and sets.
 public struct ExactText: Hashable, Comparable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     public let description: String
 
@@ -56,7 +59,7 @@ public struct ExactText: Hashable, Comparable, Sendable, ExpressibleByStringLite
     }
 }
 
-/// Whether two texts are the same UTF-8. Swift's own `==` also holds for canonically equivalent ones.
+/// Whether two texts have the same UTF-8 bytes. Swift's own `==` also holds for canonically equivalent texts.
 public func haveSameBytes(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
     one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
 }

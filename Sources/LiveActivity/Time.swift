@@ -14,7 +14,7 @@ package func wallClock() -> Int64 {
     return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
 }
 
-/// Milliseconds since boot, suspension included; nobody sets this clock.
+/// Milliseconds since boot, suspension included. This clock is never set.
 @Sendable
 package func bootClock() -> Int64 {
     #if canImport(Glibc) || canImport(Musl)

@@ -1,18 +1,17 @@
-/// Up to about a thousand tokens, kept in one buffer: the unit that travels through memory and threads, is settled and
-/// is checkpointed. Nothing in it is allocated per token.
+/// Up to about a thousand tokens in one buffer, read, sent and settled together. It allocates no memory for each token.
 public struct TokenPage: Sendable {
     public struct Entry: Sendable, Hashable {
         /// Where the channel's stored form begins in `bytes`; the token follows it directly.
         public var offset: UInt32
         public var channelLength: UInt16
         public var tokenLength: UInt16
-        /// Attempts made before this one: 0 on the first.
+        /// Attempts before this one; 0 on the first.
         public var attempt: UInt16
-        /// The device's user switched frequent updates off: it has a smaller budget.
+        /// The device's user has switched frequent updates off, so the device has a smaller budget.
         public var isInfrequent: Bool
-        /// From the activity's start to the registration, in minutes; negative if it starts later.
+        /// Minutes from the activity's start to the registration; negative if the activity starts later.
         public var minutes: Int32
-        /// Epoch milliseconds of the registration (`action_ts_ms`), judged against a 410's timestamp.
+        /// The time of the registration (`action_ts_ms`), epoch milliseconds. It is compared with a 410's timestamp.
         public var registeredAt: Int64
 
         @inlinable public var channelRange: Range<Int> { Int(offset)..<Int(offset) + Int(channelLength) }
@@ -36,7 +35,9 @@ public struct TokenPage: Sendable {
     @inlinable public var count: Int { entries.count }
     @inlinable public var isEmpty: Bool { entries.isEmpty }
 
-    /// Channel of 1 to 65,535 stored bytes, token of 1 to `PushToken.maximumBytes` bytes.
+    /// - Parameters:
+    ///   - channel: 1 to 65,535 bytes in stored form
+    ///   - token: 1 to `PushToken.maximumBytes` bytes
     public mutating func append(
         channel: some Collection<UInt8>, token: some Collection<UInt8>, registeredAt: Int64, attempt: Int = 0,
         isInfrequent: Bool = false, minutes: Int32 = 0
@@ -50,7 +51,7 @@ public struct TokenPage: Sendable {
         entries.append(entry)
     }
 
-    /// The same, from memory that need not outlive the call; what a scan reads by the million comes in here.
+    /// The same, from memory that need not outlive the call, for scans that read millions of tokens.
     public mutating func append(
         channel: UnsafeRawBufferPointer, token: UnsafeRawBufferPointer, registeredAt: Int64, isInfrequent: Bool,
         minutes: Int32
@@ -63,7 +64,7 @@ public struct TokenPage: Sendable {
         bytes.append(contentsOf: token)
     }
 
-    /// Each channel in its stored form, in order; good during the call.
+    /// Visits each channel in its stored form, in order. The bytes are valid during the call.
     public func forEachChannel(_ body: (UnsafeRawBufferPointer) -> Void) {
         bytes.withUnsafeBytes { bytes in
             for entry in entries { body(UnsafeRawBufferPointer(rebasing: bytes[entry.channelRange])) }
@@ -73,7 +74,7 @@ public struct TokenPage: Sendable {
     public func channel(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].channelRange] }
     public func token(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].tokenRange] }
 
-    /// The page with only the entries that `isIncluded` keeps (by index); the buffer stays as it is.
+    /// The page with only the entries that `isIncluded` accepts (by index). The buffer stays as it is.
     public func filtered(_ isIncluded: (Int) -> Bool) -> TokenPage {
         var page = self
         page.entries.removeAll(keepingCapacity: true)

@@ -1,8 +1,8 @@
 internal import CNGHTTP2
 
-// nghttp2 calls these inside `nghttp2_session_mem_recv`, `…_mem_send` and `…_del`, on the session's thread. `user_data` is
-// the `SessionState`, which outlives nghttp2's session; a stream's user data is its `StreamState` in there. None of them
-// may throw, block, or call into the session but to look a stream up.
+// nghttp2 calls these inside `nghttp2_session_mem_recv`, `…_mem_send` and `…_del`, on the session's thread. `user_data`
+// is the `SessionState`, which outlives nghttp2's session. A stream's user data is its `StreamState` in there. A
+// callback must not throw or block. It may call into the session only to look up a stream.
 
 func setCallbacks(_ callbacks: OpaquePointer) {
     nghttp2_session_callbacks_set_send_data_callback(callbacks, sendBody)
@@ -20,7 +20,7 @@ private func streamState(_ session: OpaquePointer?, _ id: Int32) -> UnsafeMutabl
     nghttp2_session_get_stream_user_data(session, id)?.assumingMemoryBound(to: StreamState.self)
 }
 
-/// How much of the body the next DATA frame takes: `sendBody` writes it.
+/// Says how much of the body the next DATA frame takes. `sendBody` writes it.
 func readBody(
     _: OpaquePointer?, _: Int32, _: UnsafeMutablePointer<UInt8>?, room: Int, flags: UnsafeMutablePointer<UInt32>?,
     source: UnsafeMutablePointer<nghttp2_data_source>?, _: UnsafeMutableRawPointer?
@@ -52,7 +52,7 @@ private func sendBody(
     return 0
 }
 
-/// One field of an answer.
+/// Receives one field of an answer.
 private func receiveField(
     _ session: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, name: UnsafePointer<UInt8>?, nameCount: Int,
     value: UnsafePointer<UInt8>?, valueCount: Int, _: UInt8, context: UnsafeMutableRawPointer?
@@ -69,7 +69,7 @@ private func receiveField(
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
     }
     if name[0] == UInt8(ascii: ":") {
-        // `:status`, the only one that begins so in an answer; three digits, nghttp2 has checked.
+        // This is `:status`, the only pseudo-field of an answer. nghttp2 has checked its three digits.
         guard valueCount == 3 else { return 0 }
         stream.pointee.status = (0..<3).reduce(0) { $0 * 10 + Int32(value[$1]) - 48 }
     } else if stream.pointee.status != 200 {
@@ -92,7 +92,7 @@ private func receiveBody(
     return 0
 }
 
-/// A whole frame has come; those of the connection are noted.
+/// Notes a whole frame that concerns the connection.
 private func receiveFrame(
     _: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, context: UnsafeMutableRawPointer?
 ) -> Int32 {
@@ -113,7 +113,7 @@ private func receiveFrame(
     return 0
 }
 
-/// A stream has closed: answered, reset by either side, refused, or (in `nghttp2_session_del`) forgotten.
+/// Notes a closed stream: answered, reset by either side, refused, or (in `nghttp2_session_del`) forgotten.
 private func closeStream(
     _ session: OpaquePointer?, id: Int32, code: UInt32, context: UnsafeMutableRawPointer?
 ) -> Int32 {

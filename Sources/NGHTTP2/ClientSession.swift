@@ -1,24 +1,24 @@
 internal import CNGHTTP2
 internal import Glibc
 
-/// The client's half of one HTTP/2 connection: bytes in, bytes out, no socket and no clock. Requests are POSTs made from
-/// a template and a path; per request nothing is allocated but what nghttp2 allocates. HPACK is nghttp2's: fields that
-/// repeat are sent as one byte from the dynamic table, but for `authorization`, which nghttp2 never puts there, and the
-/// path, which never repeats.
+/// The client's side of one HTTP/2 connection: bytes in, bytes out, no socket and no clock. Requests are POSTs made
+/// from a template and a path. A request allocates no memory except in nghttp2. HPACK is nghttp2's: it sends repeated
+/// fields as one byte from the dynamic table. It never puts `authorization` there, and the path never repeats.
 ///
-/// Belongs to the thread that made it. Order of destruction: nghttp2's session, which points into the templates and has
-/// `state` as its user data, then `state`.
+/// It belongs to the thread that made it. Order of destruction: first nghttp2's session, which points into the
+/// templates and has `state` as its user data, then `state`.
 public final class ClientSession {
-    /// Output beyond this waits until the server has taken some: no request is begun meanwhile.
+    /// No request begins while the output has more bytes than this, until the server has taken some.
     public static let outputLimit = 64 << 10
-    /// Bytes of fields in one answer, counted as RFC 9113 does; more ends the stream. APNs's answers have about 100.
+    /// The most bytes of fields in one answer, counted as in RFC 9113. More bytes end the stream. APNs's answers have
+    /// about 100.
     static let answerFieldsLimit = 16 << 10
 
     private let session: OpaquePointer
     private let state: UnsafeMutablePointer<SessionState>
     private let thread = pthread_self()
 
-    /// `capacity`: the most requests in flight at once, whatever the server allows.
+    /// - Parameter capacity: the most requests in flight at once, whatever the server allows
     public init(capacity: Int) throws(NGHTTP2Error) {
         state = .allocate(capacity: 1)
         state.initialize(to: SessionState(capacity: capacity))
@@ -52,7 +52,7 @@ public final class ClientSession {
         var option: OpaquePointer?
         guard nghttp2_option_new(&option) == 0, let option else { throw .unavailable(operation: "option_new") }
         defer { nghttp2_option_del(option) }
-        // Until the server says otherwise; APNs says 1.
+        // The limit until the server sends its own; APNs sends 1.
         nghttp2_option_set_peer_max_concurrent_streams(option, 1)
         var session: OpaquePointer?
         var code = nghttp2_session_client_new2(&session, callbacks, state, option)
@@ -72,9 +72,9 @@ public final class ClientSession {
 
     // MARK: State
 
-    /// Requests whose stream is open.
+    /// Requests with an open stream.
     public var inFlight: Int { state.pointee.inFlight }
-    /// SETTINGS_MAX_CONCURRENT_STREAMS: the newest the server has sent, 1 before the first.
+    /// The newest SETTINGS_MAX_CONCURRENT_STREAMS of the server; 1 before the first.
     public var serverLimit: Int {
         Int(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
@@ -84,7 +84,7 @@ public final class ClientSession {
     public var goaway: Goaway? { state.pointee.goaway }
     /// Answers to our PINGs.
     public var pongs: Int { state.pointee.pongs }
-    /// Both sides are done: nothing is left to read or write.
+    /// Both sides have finished, and nothing is left to read or write.
     public var isFinished: Bool {
         nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
             && state.pointee.output.count == 0
@@ -92,8 +92,10 @@ public final class ClientSession {
 
     // MARK: Requests
 
-    /// Begins a request and returns its slot; nil when no stream can be opened now: all slots or the server's streams are
-    /// in use, the output is full, or the connection takes no more. `now` comes back with the end.
+    /// Begins a request.
+    /// - Parameter now: returned unchanged with the end of the request
+    /// - Returns: the request's slot; nil when no stream can be opened now. All slots or the server's streams are in
+    ///   use, the output is full, or the connection accepts no more.
     public func submit(
         _ template: RequestTemplate, path: UnsafeBufferPointer<UInt8>, now: Int64
     ) throws(NGHTTP2Error) -> Int? {
@@ -102,8 +104,8 @@ public final class ClientSession {
         else { return nil }
         let slot = Int(state.pointee.free[state.pointee.freeCount - 1])
         let stream = state.pointee.streams + slot
-        // nghttp2 copies the path and the array, and points to the other fields' bytes until the frame is encoded; the
-        // body is read until the stream ends. The template, which is held until then, keeps both.
+        // nghttp2 copies the path and the array. It points to the other fields' bytes until the frame is encoded, and
+        // reads the body until the stream ends. The template keeps both, and is retained until then.
         template.path.pointee.value = UnsafeMutablePointer(mutating: path.baseAddress)
         template.path.pointee.valuelen = path.count
         var body = nghttp2_data_provider()
@@ -111,7 +113,7 @@ public final class ClientSession {
         body.read_callback = readBody
         let id = nghttp2_submit_request(session, nil, template.fields, template.count, &body, stream)
         guard id > 0 else {
-            // Ids are used up: the connection takes no more.
+            // The stream ids are used up, so the connection accepts no more requests.
             guard id != NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue else { return nil }
             throw NGHTTP2Error("submit_request", id)
         }
@@ -123,7 +125,7 @@ public final class ClientSession {
         return slot
     }
 
-    /// One request that has ended; its slot stays taken, and its answer readable, until `release`.
+    /// One request that has ended. Its slot stays in use and its answer readable until `release`.
     public func nextEnded() -> EndedStream? {
         guard state.pointee.endedCount > 0 else { return nil }
         let ended = state.pointee.ended[state.pointee.endedFirst]
@@ -133,20 +135,21 @@ public final class ClientSession {
         return ended
     }
 
-    /// The body of the answer, its first 1,024 bytes; empty with a status of 200.
+    /// The first 1,024 bytes of the answer's body; empty with a status of 200.
     public func withAnswer<Value>(_ slot: Int, _ read: (UnsafeRawBufferPointer) -> Value) -> Value {
         let stream = state.pointee.streams + slot
         return read(UnsafeRawBufferPointer(start: stream.pointee.answer, count: stream.pointee.answerCount))
     }
 
-    /// Whether a part of the body of a request that has ended was never written: the server's flow control held it back.
+    /// Whether a part of the body of an ended request was never written, because the server's flow control held it
+    /// back.
     public func hasUnsentBody(_ slot: Int) -> Bool {
         let stream = state.pointee.streams + slot
         guard let template = stream.pointee.template else { return false }
         return stream.pointee.bodySent < template._withUnsafeGuaranteedRef { $0.bodyCount }
     }
 
-    /// `retry-after` of an answer other than 200: its first 32 bytes.
+    /// The first 32 bytes of `retry-after` of an answer other than 200.
     public func retryAfter(_ slot: Int) -> [UInt8]? {
         let stream = state.pointee.streams + slot
         guard let answer = stream.pointee.answer, stream.pointee.retryAfterCount > 0 else { return nil }
@@ -174,8 +177,8 @@ public final class ClientSession {
         state.pointee.freeCount += 1
     }
 
-    /// Resets what was started at `time` or before, and tells when the oldest of the rest was started; nil when none is
-    /// in flight.
+    /// Resets the requests that began at `time` or before.
+    /// - Returns: when the oldest of the others began; nil when there is none
     public func endLate(startedBy time: Int64) throws(NGHTTP2Error) -> Int64? {
         var oldest: Int64?
         for slot in 0..<state.pointee.capacity where state.pointee.streams[slot].id != 0 {
@@ -193,8 +196,8 @@ public final class ClientSession {
         return oldest
     }
 
-    /// The connection is gone: ends every stream, as `.unprocessed` where not a byte of it was taken from the output.
-    /// Nothing can be sent or received from here on.
+    /// Ends every stream, because the connection is gone. A stream ends as `.unprocessed` if none of its bytes was
+    /// taken from the output. Nothing can be sent or received any more.
     public func endAll() {
         for slot in 0..<state.pointee.capacity where state.pointee.streams[slot].id != 0 {
             let stream = state.pointee.streams + slot
@@ -212,7 +215,7 @@ public final class ClientSession {
         try encode()
     }
 
-    /// Says GOAWAY: we open no more streams.
+    /// Sends GOAWAY, after which we open no more streams.
     public func leave() throws(NGHTTP2Error) {
         let code = nghttp2_submit_goaway(
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, NGHTTP2_NO_ERROR.rawValue, nil, 0)
@@ -220,7 +223,7 @@ public final class ClientSession {
         try encode()
     }
 
-    /// Takes bytes of the server; calls back into `state` only. What it answers lies in the output.
+    /// Receives bytes from the server. It calls back only into `state`. Replies go into the output.
     public func receive(_ bytes: UnsafeRawBufferPointer) throws(NGHTTP2Error) {
         precondition(pthread_equal(thread, pthread_self()) != 0, "a session belongs to the thread that made it")
         guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
@@ -230,7 +233,8 @@ public final class ClientSession {
         try encode()
     }
 
-    /// Lends the bytes that wait to be sent; `send` tells how many it took.
+    /// Lends the bytes that wait to be sent.
+    /// - Parameter send: returns how many bytes it took
     public func withOutput<Failure: Error>(
         _ send: (UnsafeRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) {
@@ -249,7 +253,7 @@ public final class ClientSession {
             let count = nghttp2_session_mem_send(session, &bytes)
             guard count >= 0 else { throw NGHTTP2Error("session_mem_send", Int32(count)) }
             guard count > 0, let bytes else { return }
-            // nghttp2's buffer is good until its next call.
+            // nghttp2's buffer is valid only until its next call.
             state.pointee.output.append(bytes, count)
         }
     }

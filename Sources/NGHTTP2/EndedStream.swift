@@ -1,10 +1,10 @@
 internal import CNGHTTP2
 
-/// A request that has ended, one way or another.
+/// A request that has ended in any way.
 public struct EndedStream: Sendable, Hashable {
-    /// Where the request was; free again after `release`.
+    /// The slot of the request, which is free again after `release`.
     public var slot: Int
-    /// HTTP status; 0 = no answer's head has come.
+    /// The HTTP status; 0 if no answer's head has come.
     public var status: Int
     public var end: StreamEnd
     /// As given to `submit`.
@@ -22,17 +22,17 @@ public struct EndedStream: Sendable, Hashable {
 public enum StreamEnd: Sendable, Hashable {
     /// The answer was read to its end.
     case complete
-    /// REFUSED_STREAM, above a GOAWAY's last stream id, or never sent: the server has not acted on it.
+    /// REFUSED_STREAM, above a GOAWAY's last stream id, or never sent. The server has not acted on the request.
     case unprocessed
-    /// The server reset it: its error code.
+    /// The server reset the stream, with this error code.
     case reset(UInt32)
-    /// We reset it, its time was up.
+    /// We reset the stream, because its time was up.
     case late
-    /// The connection ended under it.
+    /// The connection ended before the stream did.
     case lost
 }
 
-/// A GOAWAY of the server.
+/// A GOAWAY from the server.
 public struct Goaway: Sendable, Hashable {
     /// Requests up to this id may have been processed; those above were not.
     public var lastStreamID: Int32

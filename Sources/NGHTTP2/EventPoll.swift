@@ -1,8 +1,8 @@
 internal import CNGHTTP2
 internal import Glibc
 
-/// An epoll descriptor: which of a thread's descriptors are ready. Level-triggered. One thread adds, removes and waits.
-/// Closed in `deinit`, after which it watches nothing.
+/// An epoll descriptor, which tells a thread which of its descriptors are ready. It is level-triggered. One thread
+/// adds, removes and waits. `deinit` closes it, and then it watches nothing.
 public final class EventPoll: Sendable {
     public struct Interest: OptionSet, Sendable {
         public let rawValue: UInt32
@@ -11,7 +11,7 @@ public final class EventPoll: Sendable {
         public static let write = Interest(rawValue: EPOLLOUT.rawValue)
     }
 
-    /// Descriptors reported by one call; what else is ready is reported by the next.
+    /// How many descriptors one call reports. The next call reports the others.
     private static let capacity = 16
     private let descriptor: Int32
 
@@ -23,7 +23,8 @@ public final class EventPoll: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Errors and hang-ups are always reported. False when the kernel refuses.
+    /// Adds a descriptor. Errors and hang-ups are always reported.
+    /// - Returns: false when the kernel refuses
     public func add(_ other: Int32, _ interest: Interest) -> Bool {
         cnghttp2_epoll_control(descriptor, EPOLL_CTL_ADD, other, interest.rawValue) == 0
     }
@@ -32,13 +33,13 @@ public final class EventPoll: Sendable {
         _ = cnghttp2_epoll_control(descriptor, EPOLL_CTL_MOD, other, interest.rawValue)
     }
 
-    /// Before the descriptor is closed.
+    /// Removes a descriptor; call it before the descriptor is closed.
     public func remove(_ other: Int32) {
         _ = cnghttp2_epoll_control(descriptor, EPOLL_CTL_DEL, other, 0)
     }
 
-    /// Blocks until a descriptor is ready or `milliseconds` have passed (0 = not at all), and calls `visit` with each
-    /// that is ready.
+    /// Blocks until a descriptor is ready or `milliseconds` have passed (0: does not block). Calls `visit` with each
+    /// ready one.
     public func wait(milliseconds: Int32, _ visit: (Int32) -> Void) {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.capacity) { events in
             guard let start = events.baseAddress else { return }

@@ -1,9 +1,9 @@
 internal import CNGHTTP2
 
-/// nghttp2 could not do what it was asked to. What becomes of a request is an `EndedStream` instead.
+/// nghttp2 could not do a call. The fate of a request is an `EndedStream` instead.
 public enum NGHTTP2Error: Error, Sendable, Hashable, CustomStringConvertible {
     case unavailable(operation: String)
-    /// nghttp2's code and its words.
+    /// nghttp2's code and error text.
     case failed(operation: String, code: Int32, words: String)
 
     init(_ operation: String, _ code: Int32) {

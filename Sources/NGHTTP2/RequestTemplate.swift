@@ -1,25 +1,26 @@
 internal import CNGHTTP2
 
-/// What any number of requests have in common: all fields but `:path`, in the form that nghttp2 takes, and the body.
-/// Making a request copies nothing of it but the path. Belongs to one thread.
+/// Data that any number of requests share: all fields except `:path`, in nghttp2's form, and the body. A request copies
+/// only the path. The template belongs to one thread.
 public final class RequestTemplate {
-    /// `:method`, `:scheme`, `:authority`, `:path`, then the rest; the path's value is set for each request.
+    /// `:method`, `:scheme`, `:authority`, `:path`, then the others. Each request sets the value of the path.
     let fields: UnsafeMutablePointer<nghttp2_nv>
     let count: Int
     let path: UnsafeMutablePointer<nghttp2_nv>
     let body: UnsafeMutablePointer<UInt8>
     let bodyCount: Int
-    /// Requests in flight that were made from it: the session retains it while there are any, once for all of them.
+    /// How many requests in flight use this template. The session retains it once for all of them, while there are any.
     var uses = 0
-    /// The names' and values' bytes, which `fields` points into: all of one life, freed together.
+    /// The bytes of names and values, which `fields` points into. Both live and are freed together.
     private let text: UnsafeMutablePointer<UInt8>
 
-    /// A POST. Nil for a field that HTTP/2 cannot hold: names are lowercase tokens, values have no line breaks.
+    /// Makes a POST.
+    /// - Returns: nil if HTTP/2 cannot hold a field: names are lowercase tokens, values have no line breaks
     public init?(authority: String, fields others: [(name: String, value: String)], body source: [UInt8]) {
         guard others.allSatisfy({ Self.isSafe(name: $0.name, value: $0.value) }),
             Self.isSafe(name: "host", value: authority)
         else { return nil }
-        // Some proxies answer 411 to a request that does not tell its length.
+        // Some proxies answer 411 to a request without its length.
         let length = ("content-length", "\(source.count)")
         let all =
             [(":method", "POST"), (":scheme", "https"), (":authority", authority), (":path", ""), length] + others
@@ -44,7 +45,7 @@ public final class RequestTemplate {
                     name: name.start, value: value.start, namelen: name.count, valuelen: value.count,
                     flags: cnghttp2_no_copy()))
         }
-        // nghttp2 copies the path, which may wait for its turn while the next one is written.
+        // nghttp2 copies the path, because the request may wait while the next path is written.
         path.pointee.flags = cnghttp2_no_copy_of_name()
         body = .allocate(capacity: max(1, source.count))
         body.initialize(from: source, count: source.count)

@@ -1,27 +1,27 @@
-/// What C's callbacks of one session read and write, at an address of its own: nghttp2's user data. Owned by the
-/// `ClientSession`, used by its thread alone.
+/// State that C's callbacks of one session read and write. It has an address of its own, because it is nghttp2's user
+/// data. The `ClientSession` owns it, and only the session's thread uses it.
 struct SessionState {
-    /// All places, `capacity` of them.
+    /// All slots, `capacity` of them.
     let streams: UnsafeMutablePointer<StreamState>
     let capacity: Int
-    /// A stack of the places that are free.
+    /// A stack of the free slots.
     let free: UnsafeMutablePointer<Int32>
     var freeCount: Int
-    /// A ring of `capacity`: filled by callbacks, drained by `ClientSession.nextEnded`.
+    /// A ring buffer of `capacity` streams. Callbacks fill it, and `ClientSession.nextEnded` empties it.
     let ended: UnsafeMutablePointer<EndedStream>
     var endedFirst = 0
     var endedCount = 0
 
     var inFlight = 0
     var output = OutputBuffer()
-    /// The stream whose answer's fields are being read, so that each field need not look it up.
+    /// The stream whose answer's fields are being read, so that not each field needs a look-up.
     var reading: UnsafeMutablePointer<StreamState>?
     var readingID: Int32 = 0
 
     var goaway: Goaway?
     var pongs = 0
     var settingsChanges = 0
-    /// Ends a session's streams: what nghttp2 closes from now on is lost, not answered.
+    /// The session ends its streams. A stream that nghttp2 closes from now on is lost, not answered.
     var isEnding = false
 
     init(capacity: Int) {
@@ -34,7 +34,7 @@ struct SessionState {
         ended = .allocate(capacity: capacity)
     }
 
-    /// After nghttp2's session is gone: it points into the templates.
+    /// Call it after nghttp2's session is gone, because that points into the templates.
     func deallocate() {
         for index in 0..<capacity {
             streams[index].letGoOfTemplate()
@@ -46,7 +46,7 @@ struct SessionState {
         output.deallocate()
     }
 
-    /// A stream has closed. Each place is in `ended` at most once before it is released, so there is room.
+    /// Notes a closed stream. Each slot is in `ended` at most once before its release, so there is room.
     mutating func end(_ stream: UnsafeMutablePointer<StreamState>, _ end: StreamEnd) {
         if reading == stream { reading = nil }
         readingID = 0
@@ -62,13 +62,13 @@ struct SessionState {
     }
 }
 
-/// Bytes on their way to the server: written at the end, taken from the start.
+/// Bytes on their way to the server, written at the end and taken from the start.
 struct OutputBuffer {
     private var memory: UnsafeMutablePointer<UInt8>
     private var capacity: Int
     private var start = 0
     private var end = 0
-    /// Bytes ever taken.
+    /// All bytes taken so far.
     private(set) var taken = 0
 
     init() {
@@ -79,7 +79,7 @@ struct OutputBuffer {
     func deallocate() { memory.deallocate() }
 
     var count: Int { end - start }
-    /// Bytes ever written: the position of the next one.
+    /// All bytes written so far, which is the position of the next one.
     var position: Int { taken + count }
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory + start, count: count) }
 
@@ -89,7 +89,7 @@ struct OutputBuffer {
         end += count
     }
 
-    /// Room for `count` more, by moving what is left to the front or by doubling.
+    /// Makes room for `count` more bytes: moves the rest to the front or doubles the memory.
     private mutating func reserve(_ count: Int) {
         guard end + count > capacity else { return }
         if self.count + count <= capacity / 2 {

@@ -1,33 +1,34 @@
-/// One request's place in a `ClientSession`: made once, used again and again. The session's memory; C's callbacks get
-/// its address as the stream's user data.
+/// One request's slot in a `ClientSession`, made once and used again and again. It is the session's memory. C's
+/// callbacks get its address as the stream's user data.
 struct StreamState {
-    /// Longest answer kept; the rest is dropped. APNs's answers are below 200 bytes.
+    /// The longest answer that is kept; the rest is dropped. APNs's answers have less than 200 bytes.
     static let answerCapacity = 1_024
     /// `apns-id` is a UUID.
     static let idCapacity = 36
-    /// A date has 29 bytes; of a number, so many digits say enough.
+    /// A date has 29 bytes, and no useful number has more digits than this.
     static let retryAfterCapacity = 32
 
     /// 0 = free.
     var id: Int32 = 0
     var status: Int32 = 0
-    /// Counted in its `uses` from `submit` to `release`: nghttp2 points into it until the request is sent.
+    /// It counts in the template's `uses` from `submit` to `release`, because nghttp2 points into the template until
+    /// the request is sent.
     var template: Unmanaged<RequestTemplate>?
-    /// Bytes of the body that have been written.
+    /// How many bytes of the body have been written.
     var bodySent = 0
-    /// Position in the session's output at which the request begins.
+    /// The position in the session's output at which the request begins.
     var position = 0
     var startedAt: Int64 = 0
-    /// We have reset it.
+    /// We have reset the stream.
     var isLate = false
-    /// Bytes of the answer's fields as RFC 9113 counts them.
+    /// Bytes of the answer's fields, counted as in RFC 9113.
     var fieldBytes = 0
-    /// Bytes of `retry-after` that are kept, behind the id's place.
+    /// How many bytes of `retry-after` are kept, after the place of the id.
     var retryAfterCount = 0
-    /// Made with the first answer that has something to keep, then kept with the place.
+    /// Allocated for the first answer that has something to keep, then kept with the slot.
     var answer: UnsafeMutablePointer<UInt8>?
     var answerCount = 0
-    /// Valid with a status other than 200: the first bytes of `answer`'s memory beyond `answerCapacity`.
+    /// Valid with a status other than 200. The id is in `answer`'s memory directly after `answerCapacity` bytes.
     var idCount = 0
 
     mutating func begin(id: Int32, template: RequestTemplate, position: Int, startedAt: Int64) {
@@ -57,7 +58,7 @@ struct StreamState {
         if uses == 0 { template.release() }
     }
 
-    /// The memory for an answer: body first, then the id, then `retry-after`.
+    /// The memory for an answer: first the body, then the id, then `retry-after`.
     mutating func answerMemory() -> UnsafeMutablePointer<UInt8> {
         if let answer { return answer }
         let memory = UnsafeMutablePointer<UInt8>.allocate(
