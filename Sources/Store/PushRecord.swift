@@ -1,7 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// What a worker needs to know of a push, read once when it takes a shard.
+/// The facts about a push that a worker needs. Read once, when the worker claims a shard.
 public struct PushRecord: Sendable {
     public var id: PushID
     public var event: ActivityEvent
@@ -11,44 +11,45 @@ public struct PushRecord: Sendable {
     public var isSupersedable: Bool
     /// Epoch seconds; nil = none given. 0 = try once.
     public var expiry: Int?
-    /// Epoch milliseconds after which no token is tried. Fixed at acceptance: `expiry`, or else the life of its event.
+    /// Epoch milliseconds after which no token is tried. Fixed at acceptance: `expiry`, or else the life of the event.
     public var deadline: Int64
     /// Epoch milliseconds.
     public var createdAt: Int64
     public var state: PushState
     public var payload: [UInt8]
     public var demotion: Demotion?
-    /// It stands in the line of its name's broadcasts.
+    /// The push is in the broadcast queue of its name.
     public var awaitsBroadcast = false
-    /// Of a start: the type whose start tokens it goes to.
+    /// For a start: the attributes type whose start tokens it goes to.
     public var attributesType: String?
-    /// Of a start: it also goes to channels that follow the name already.
+    /// For a start: it also goes to channels that already follow the name.
     public var restarts = false
-    /// Of a start: the name's broadcast channel, from which the activities of devices that can may take their updates.
+    /// For a start: the name's broadcast channel. On devices that can, the new activity takes its updates from it.
     public var inputChannel: BroadcastChannelID?
-    /// Of an automatic end: cards that started later (epoch ms) are not its targets.
+    /// For an automatic end: cards that started later (epoch ms) are not its targets.
     public var cutoff: Int64?
-    /// Of an automatic end: the payload of the update whose state it shows, as it went out; nil: it shows none.
+    /// For an automatic end: the payload, as it went out, of the update whose content state it shows; nil: it shows
+    /// none.
     public var shown: [UInt8]?
     public var isAutomatic: Bool { cutoff != nil }
 
-    /// Whether a card that started then (epoch ms) is one of its targets, if it is in the audience.
+    /// Whether a card that started at this time (epoch ms) is a target, if it is in the audience.
     public func isFor(startedAt: Int64) -> Bool { cutoff.map { startedAt <= $0 } ?? true }
 
-    /// Where the tokens of a start are registered; nil: it goes to those of the name.
+    /// For a start: where its tokens are registered. Nil: the push goes to the name's tokens.
     public var startTokens: ActivityName? {
         event == .start ? ActivityName(startTokensOf: attributesType ?? "") : nil
     }
 }
 
 extension PushRecord {
-    /// Of a record that an older version wrote, which has no deadline of its own.
+    /// For a record from an older version, which has no deadline.
     private static func deadline(_ event: ActivityEvent, _ expiry: Int?, createdAt: Int) -> Int64 {
         if let expiry, expiry > 0 { return Int64(expiry) * 1_000 }
         return Int64(createdAt) + event.life.milliseconds
     }
 
-    /// From a push's hash as HGETALL gives it.
+    /// Reads a push's hash from the reply to HGETALL.
     init(id: PushID, _ fields: StoredHash) throws(StoreError) {
         guard let event = fields.text("event").flatMap(ActivityEvent.init(rawValue:)),
             let priority = fields.number("prio").flatMap(PushPriority.init(rawValue:)),
@@ -108,7 +109,7 @@ extension Ledger {
     }
 }
 
-/// A hash as a flat array of fields and values, with typed reading. Small: at most a few dozen fields.
+/// A hash from a reply with fields and values in turn, with typed reading. Small: at most a few dozen fields.
 struct StoredHash {
     private var values: [String: ArraySlice<UInt8>] = [:]
 

@@ -1,20 +1,20 @@
 public import LiveActivity
 import Redis
 
-/// A publish that the store refused; nothing was changed.
+/// Why the store refused a publish. Nothing was changed then.
 public enum AcceptanceRefusal: Sendable, Hashable {
-    /// The publisher's timestamp is older than the name's last (epoch seconds): 409.
+    /// The publisher's timestamp is older than the name's last one (epoch seconds): 409.
     case timestampBehind(last: Int)
-    /// The name has ended and nobody began to follow it since: 409.
+    /// The name is closed: it ended, and no new card and no start has opened it since: 409.
     case nameEnded
-    /// Too much work waits: 429, seconds to wait.
+    /// Too much work waits: 429, with the seconds to wait.
     case queueFull(QueueScope, retryAfter: Int)
     /// The idempotency key was used with another body: 409.
     case idempotencyConflict
 }
 
 public enum Acceptance: Sendable, Hashable {
-    /// `timestamp` is the one in the payload, epoch seconds.
+    /// `timestamp` is that of the payload, epoch seconds.
     case accepted(PushID, sequence: Int, timestamp: Int)
     case refused(AcceptanceRefusal)
 }
@@ -23,7 +23,7 @@ public enum Acceptance: Sendable, Hashable {
 public struct Pushes: Sendable {
     /// How long a push, its ledger and a name's sequence number are kept after the last publish.
     static let retention: Duration = .seconds(7 * 86_400)
-    /// Unswept pushes of one name; only pushes that cannot be superseded add up to this.
+    /// Most unswept pushes of one name. Only pushes that cannot be superseded reach this number.
     static let mostUnswept = 1_000
 
     let redis: RedisClient
@@ -32,18 +32,28 @@ public struct Pushes: Sendable {
     let replicas: ReplicaWait?
     let wakes = WakeGuess()
 
-    /// Commits one publish on its name's slot and wakes a worker; returns when Redis has it.
+    /// Commits one publish on its name's slot and wakes a worker. Returns when Redis has the push.
     ///
-    /// `payload` as `APNsWire.Payload` renders it; `timestampOffset` is where its ten digits lie. `id` makes it repeatable:
-    /// committing the same id again changes nothing and answers the same. The time of acceptance is Redis's own, so that
-    /// gateways whose clocks differ agree; tests give `now` (epoch ms) in its place. Past `bounds` only what replaces a push
-    /// that waits is accepted, since the queues do not grow by it. Throws `unreplicated` where replicas have to confirm and do
-    /// not: the push stands then and may go out, and accepting the same id again asks them again. `cutoff` makes it an automatic end,
-    /// for cards that started then (epoch ms) or before. `isRepeatable`: another process may commit the same id, now or before.
+    /// Order of the writes, and what a crash after each leaves:
     ///
-    /// Order of writes, and what a death in between leaves: the index (leads nowhere, expires), the name among the open ones
-    /// (the reconciler finds nothing to do), the commit (the reconciler wakes a worker, or the name's next publish after a
-    /// few seconds), the wake-up. Where queues are full the commit comes first: the name stands among the open ones already.
+    /// 1. The index: it leads nowhere and expires.
+    /// 2. The name among the open ones: the reconciler finds nothing to do.
+    /// 3. The commit: the reconciler wakes a worker, or the name's next publish does after a few seconds.
+    /// 4. The wake-up.
+    ///
+    /// If the queues are full, the commit comes first, because the name is already among the open ones.
+    ///
+    /// - Parameters:
+    ///   - id: committing the same id again changes nothing and gets the same answer.
+    ///   - payload: as `APNsWire.Payload` renders it.
+    ///   - timestampOffset: position of the timestamp's ten digits in the payload.
+    ///   - isRepeatable: another process may commit the same id, now or earlier.
+    ///   - bounds: if the queues are full, only a push that supersedes a waiting one is accepted, because the queues do
+    ///     not grow then.
+    ///   - cutoff: makes the push an automatic end, for cards that started at this time (epoch ms) or earlier.
+    ///   - now: for tests, epoch ms. The time of acceptance is Redis's own, because the gateways' clocks differ.
+    /// - Throws: `unreplicated` if too few replicas confirm the push. It is committed then and may go out. Accepting
+    ///   the same id again asks the replicas again.
     public func accept(
         _ app: AppKey, _ publish: Publish, id: PushID, payload: [UInt8], timestampOffset: Int,
         isRepeatable: Bool = false, bounds: QueueBounds? = nil, cutoff: Int64? = nil, now: Int64? = nil
@@ -72,13 +82,13 @@ public struct Pushes: Sendable {
 
         let guess = wakes.needsEntry(route)
         let measured = bounds?.unmeasured(besides: app, now: bootClock()) ?? []
-        // In steps: the streams lie on another slot, and an entry that is read before the commit wakes nobody.
+        // In steps: the streams are on another slot, and an entry that is read before the commit wakes no worker.
         let replies = try await redis.replies(
             marks + [commit(isFull: false)] + (guess ? [entry] : []) + measured.flatMap { keys.depth($0) },
             inStepsAt: [marks.count, marks.count + 1])
         bounds?.note(measured, replies.suffix(measured.count * Keyspace.depthCommands))
-        // A wake-up that Redis refused is the reconciler's, who finds the name among the open ones; without the index nobody could
-        // ask for the push.
+        // If Redis refused only the wake-up, the reconciler finds the name among the open ones. Without the index, the
+        // ledger of the push could not be found.
         if let error = replies.prefix(marks.count + 1).lazy.compactMap(\.error).first {
             if !isRepeatable { await forget(id) }
             throw .redis(error)
@@ -101,14 +111,16 @@ public struct Pushes: Sendable {
             ])
     }
 
-    /// Whether there is no room. Nothing is refused on the word of a memory: workers may have made room since.
+    /// Whether there is no room. Measures again before a refusal, because workers may have made room since the last
+    /// measurement.
     private func full(_ app: AppKey, _ bounds: QueueBounds?) async throws(StoreError) -> QueueScope? {
         guard let bounds, bounds.full(for: app) != nil else { return nil }
         bounds.note(bounds.apps, try await redis.run(bounds.apps.flatMap { keys.depth($0) })[...])
         return bounds.full(for: app)
     }
 
-    /// The index of a push that was not committed. One that somebody else may commit keeps it: it is theirs as well, and expires.
+    /// Deletes the index of a push that was not committed. Not called if another process may commit the id, because it
+    /// needs the index. An index without a push expires.
     private func forget(_ id: PushID) async {
         _ = try? await redis.replies([RedisCommand("DEL", [.string(keys.index(id))])])
     }
@@ -140,10 +152,11 @@ public struct Pushes: Sendable {
             ])
     }
 
-    /// Whether an entry must be put into a stream: nothing waited before, or something did and is woken once more.
+    /// Whether the caller must add an entry to a stream. `first`: no push was waiting. `again`: one was, and its
+    /// wake-up is repeated.
     private enum Wake: Int { case no, first, again }
 
-    /// What the script answered.
+    /// Reads the script's answer.
     private static func acceptance(
         _ id: PushID, _ reply: RedisReply, full scope: QueueScope
     ) throws(StoreError) -> (Acceptance, Wake) {
@@ -163,8 +176,11 @@ public struct Pushes: Sendable {
         }
     }
 
-    /// Reserves push ids for an idempotency key for 24 h: the same ids for the same body (`bodyDigest`), nil for another body.
-    /// Written before the pushes are committed: whoever repeats the request after a crash commits the same ids.
+    /// Reserves push ids for an idempotency key for 24 h. Call it before the pushes are committed. A request that is
+    /// repeated after a crash commits the same ids then.
+    ///
+    /// - Returns: the ids that were reserved for the same body (`bodyDigest`). Nil if the key was used with another
+    ///   body.
     public func reserve(
         _ app: AppKey, idempotencyKey: String, bodyDigest: [UInt8], ids: [PushID]
     ) async throws(StoreError) -> [PushID]? {
@@ -173,7 +189,7 @@ public struct Pushes: Sendable {
         let replies = try await redis.run([
             RedisCommand("SET", [key, .bytes(value), "NX", "EX", "86400"]), RedisCommand("GET", [key]),
         ])
-        // On one server the push's own confirmation says it of the key, too.
+        // On one server, the confirmation of the push covers the key too.
         if redis.isCluster {
             try await replicas?.confirm(push: keys.idempotency(app, idempotencyKey), life: 86_400_000)
         }
@@ -197,8 +213,9 @@ public struct Pushes: Sendable {
         return fields.isEmpty ? nil : try Ledger(id: id, name: name, fields)
     }
 
-    /// Cancels what is unsent. Nil: no such push. The ledger as it is afterwards; a finished push stays as it was.
-    /// Dated by Redis, as acceptance is.
+    /// Cancels the unsent part of a push. A finished push stays as it is. The time is Redis's own, as in `accept`.
+    ///
+    /// - Returns: the ledger afterwards. Nil if there is no such push.
     public func cancel(_ app: AppKey, _ id: PushID, now: Int64? = nil) async throws(StoreError) -> Ledger? {
         guard let name = try await name(of: id, app) else { return nil }
         let tag = keys.tag(app, name)
@@ -213,7 +230,7 @@ public struct Pushes: Sendable {
         return try await ledger(app, name, id)
     }
 
-    /// The name a push belongs to, if it is this app's.
+    /// The name of a push, if the push belongs to this app.
     func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
         let reply = try await redis.run([RedisCommand("GET", [.string(keys.index(id))])])[0]
         if reply.isNil { return nil }
@@ -224,14 +241,14 @@ public struct Pushes: Sendable {
 }
 
 extension RedisClient {
-    /// A pipeline in which no error reply is expected: the first one is thrown, in the store's words.
+    /// Sends a pipeline and throws its first error reply as a `StoreError`.
     func run(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisReply] {
         let replies = try await replies(commands)
         for reply in replies { if let error = reply.error { throw .redis(error) } }
         return replies
     }
 
-    /// A pipeline whose parts must run one after the other also where they lie on several slots.
+    /// Sends a pipeline in parts that run one after the other, even if they are on several slots.
     func run(_ commands: [RedisCommand], inStepsAt boundaries: [Int]) async throws(StoreError) -> [RedisReply] {
         let replies = try await replies(commands, inStepsAt: boundaries)
         for reply in replies { if let error = reply.error { throw .redis(error) } }
@@ -246,7 +263,7 @@ extension RedisClient {
         }
     }
 
-    /// A pipeline whose error replies the caller looks at.
+    /// Sends a pipeline. The caller looks at the error replies.
     func replies(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisReply] {
         do throws(RedisError) { return try await pipeline(commands) } catch { throw .redis(error) }
     }

@@ -5,16 +5,16 @@ import Redis
 public struct QuarantinedName: Sendable, Hashable {
     public var name: ActivityName
     public var tokens: Int
-    /// The earliest among those looked at, epoch ms.
+    /// The earliest mark among those that were read, epoch ms.
     public var since: Int64
-    /// APNs's words, among those looked at.
+    /// APNs's reasons of the marks that were read.
     public var reasons: [String]
 }
 
-/// What became of tokens that an operator let go of.
+/// The result of a release or a discard.
 public struct QuarantineResult: Sendable, Hashable {
     public var names = 0
-    /// They are sent to again.
+    /// Tokens that get pushes again.
     public var released = 0
     public var pruned = 0
     /// The channel has another token by now.
@@ -23,10 +23,12 @@ public struct QuarantineResult: Sendable, Hashable {
     public var gone = 0
 }
 
-/// Tokens that the prune guard holds back: they stay registered and are not sent to, until an operator releases them (they
-/// are sent to again) or discards them (they are pruned), their channel registers another token, or the mark expires.
+/// Tokens that the prune guard protects. They stay registered and get no pushes. This ends when an operator releases
+/// them (they get pushes again) or discards them (they are pruned), when their channel registers another token, or when
+/// the mark expires.
 public struct Quarantine: Sendable {
-    /// Of the marks after the latest of their name: as long as the registry keeps what is not renewed.
+    /// How long marks live after the latest mark of their name: as long as the registry keeps a token that is not
+    /// renewed.
     static func life(_ name: ActivityName) -> Duration { .milliseconds(RegistryRecord.span(name).retention) }
     /// Marks read in one round trip.
     private static let batch = 1_000
@@ -38,8 +40,9 @@ public struct Quarantine: Sendable {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
 
-    /// Puts a name on the app's list. Before its tokens are marked, so that a death in between leaves a listed name without
-    /// marks, which a list drops; and after it, since an operator may have let go of the name in between.
+    /// Puts a name on the app's list. Call it before the name's tokens are marked: a crash in between leaves a listed
+    /// name without marks, which a list drops. Call it again afterwards, because an operator may have released the name
+    /// in between.
     public func enlist(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         _ = try await redis.run([
             RedisCommand(
@@ -51,8 +54,9 @@ public struct Quarantine: Sendable {
         ])
     }
 
-    /// Marks start tokens where they are registered, which is not on the slot of the push that met them: before their removals
-    /// are struck off, so that a death in between leaves marks, and removals to be decided about once more.
+    /// Marks start tokens where they are registered. They are on another slot than the push. Call it before their
+    /// removals are confirmed: a crash in between leaves marks and pending removals, which a worker decides about
+    /// again.
     public func hold(
         _ app: AppKey, _ starts: ActivityName, _ marks: [(channel: [UInt8], mark: QuarantineMark)]
     ) async throws(StoreError) {
@@ -64,7 +68,7 @@ public struct Quarantine: Sendable {
         ])
     }
 
-    /// Forgets marks of tokens that their channels do not have any more.
+    /// Removes marks of tokens that their channels do not have any more.
     public func forget(
         _ app: AppKey, _ name: ActivityName, _ outdated: [(channel: [UInt8], mark: QuarantineMark)]
     ) async throws(StoreError) {
@@ -83,7 +87,7 @@ public struct Quarantine: Sendable {
         return try redisErrors { () throws(RedisError) in try reply.integer() }
     }
 
-    /// Names that hold quarantined tokens, in the order of their latest quarantine; at most `limit`.
+    /// Names that hold quarantined tokens, at most `limit`, in the order of their latest mark.
     public func list(_ app: AppKey, limit: Int) async throws(StoreError) -> [QuarantinedName] {
         var found: [QuarantinedName] = []
         var position = 0
@@ -98,7 +102,9 @@ public struct Quarantine: Sendable {
         return found
     }
 
-    /// Forgets the marks: the tokens are sent to again by the next push. `name` nil: of every name.
+    /// Removes the marks. The next push goes to the tokens again.
+    ///
+    /// - Parameter name: nil for every name.
     public func release(_ app: AppKey, _ name: ActivityName?) async throws(StoreError) -> QuarantineResult {
         try await letGo(app, name) { name, result async throws(StoreError) in
             let key = RedisArgument.string(keys.quarantine(keys.tag(app, name)))
@@ -107,8 +113,10 @@ public struct Quarantine: Sendable {
         }
     }
 
-    /// Prunes the tokens, each only if its channel still has that very token. `name` nil: of every name. Repeatable: what a
-    /// death in between leaves marked is discarded by the next call.
+    /// Prunes the quarantined tokens, each only if its channel still has that token. Repeatable: the next call discards
+    /// the marks that a crash leaves.
+    ///
+    /// - Parameter name: nil for every name.
     public func discard(_ app: AppKey, _ name: ActivityName?) async throws(StoreError) -> QuarantineResult {
         try await letGo(app, name) { name, result async throws(StoreError) in
             let key = RedisArgument.string(keys.quarantine(keys.tag(app, name)))
@@ -147,14 +155,14 @@ public struct Quarantine: Sendable {
         if let name {
             try await take(name)
         } else {
-            // Each name once: one that is quarantined again meanwhile has news of its own.
+            // Each name once. A name that is quarantined again meanwhile is a new case for the operator.
             for name in try await names(app, from: 0, limit: 1_000_000) { try await take(name) }
         }
         if try await count(app) == 0 { try await alarms.clear(app, .pruneGuard) }
         return result
     }
 
-    /// In the order of their latest quarantine; those whose marks have expired are dropped.
+    /// The names in the order of their latest mark. Names whose marks have expired are removed.
     private func names(_ app: AppKey, from: Int, limit: Int) async throws(StoreError) -> [ActivityName] {
         let index = RedisArgument.string(keys.quarantinedNames(app))
         _ = try await tidy(app, limit: 500)
@@ -168,12 +176,14 @@ public struct Quarantine: Sendable {
         return names.compactMap { try? ActivityName(stored: $0) }
     }
 
-    /// Takes names off the list whose marks have expired, at most `limit`; returns how many.
+    /// Removes at most `limit` names whose marks have expired from the list.
+    ///
+    /// - Returns: how many were removed.
     public func tidy(_ app: AppKey, limit: Int) async throws(StoreError) -> Int {
         try await redis.removeOver(.string(keys.quarantinedNames(app)), upTo: clock(), limit: limit)
     }
 
-    /// Takes a name off the list, unless a worker has quarantined more of it meanwhile.
+    /// Removes a name from the list, unless a worker has quarantined more of its tokens meanwhile.
     private func strike(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         let marks = RedisArgument.string(keys.quarantine(keys.tag(app, name)))
         let replies = try await redis.run(
@@ -185,7 +195,7 @@ public struct Quarantine: Sendable {
         if isBack { try await enlist(app, name) }
     }
 
-    /// Nil when nothing is quarantined under the name.
+    /// - Returns: nil if no token is quarantined under the name.
     private func look(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> QuarantinedName? {
         let key = RedisArgument.string(keys.quarantine(keys.tag(app, name)))
         let length = try await redis.run([RedisCommand("HLEN", [key])])[0]
@@ -197,7 +207,7 @@ public struct Quarantine: Sendable {
             reasons: Set(marks.map(\.mark.reason)).sorted())
     }
 
-    /// Some of a name's marks; fields that hold none come back as arguments for `quarantine-forget`.
+    /// Reads some of a name's marks. Fields that cannot be read come back as arguments for `quarantine-forget`.
     private func scan(
         _ key: RedisArgument, from cursor: String
     ) async throws(StoreError) -> (next: String, marks: [(channel: [UInt8], mark: QuarantineMark)], [RedisArgument]) {

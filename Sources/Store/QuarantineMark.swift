@@ -1,6 +1,6 @@
-/// Why a channel's token is not sent to: the value of a name's quarantine.
+/// Why a channel's token gets no pushes. The value in a name's quarantine.
 public struct QuarantineMark: Sendable, Hashable {
-    /// APNs's word, such as `BadDeviceToken`.
+    /// APNs's reason, such as `BadDeviceToken`.
     public var reason: String
     /// Epoch milliseconds.
     public var since: Int64

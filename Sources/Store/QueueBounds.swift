@@ -2,9 +2,9 @@ public import LiveActivity
 import Redis
 import Synchronization
 
-/// What is full when a publish is refused.
+/// Which queue is full when a publish is refused.
 public enum QueueScope: Sendable, Hashable {
-    /// Pushes of one name that no newer push may replace (`Pushes.mostUnswept`).
+    /// The pushes of one name that cannot be superseded (`Pushes.mostUnswept`).
     case name
     /// The app's queues (`gateway.max_queue`).
     case app
@@ -12,14 +12,14 @@ public enum QueueScope: Sendable, Hashable {
     case total
 }
 
-/// How much accepted work may wait, and how much did when this process last looked.
+/// How much accepted work may wait, and how much waited when this process last looked.
 ///
-/// Work is counted in entries of an app's streams and timer: one for a name that waits to be swept or is being swept, however
-/// many publishes replaced each other there; one for a shard in line or in hand; one for a name whose tokens wait for another
-/// attempt. It is measured with each publish, so that several gateways together pass a bound by no more than they have
-/// publishes in work at once.
+/// Work is counted in entries of an app's streams and timer. A name that waits or is swept is one entry, however many
+/// of its publishes superseded each other. A waiting or claimed shard is one, and a name with waiting channels is one.
+/// Every publish measures its app. So several gateways together exceed a bound by at most the publishes that they
+/// handle at the same time.
 public final class QueueBounds: Sendable {
-    /// The other apps' share of the total is measured again after this long.
+    /// The queues of other apps are measured again after this many milliseconds.
     static let staleAfter: Int64 = 1_000
 
     let apps: [AppKey]
@@ -27,7 +27,10 @@ public final class QueueBounds: Sendable {
     let total: Int
     private let depths: Mutex<[AppKey: (entries: Int, measuredAt: Int64)]>
 
-    /// `apps` are all that are served; `perApp` and `total` count entries.
+    /// - Parameters:
+    ///   - apps: all apps that the deployment serves.
+    ///   - perApp: most entries of one app.
+    ///   - total: most entries of all apps.
     public init(apps: [AppKey], perApp: Int, total: Int) {
         self.apps = apps
         self.perApp = perApp
@@ -35,7 +38,7 @@ public final class QueueBounds: Sendable {
         depths = Mutex([:])
     }
 
-    /// Nil while there is room.
+    /// The queue that is full; nil if there is room.
     func full(for app: AppKey) -> QueueScope? {
         depths.withLock { depths in
             if depths[app]?.entries ?? 0 >= perApp { return .app }
@@ -43,7 +46,7 @@ public final class QueueBounds: Sendable {
         }
     }
 
-    /// The apps to be measured along with a publish of `app`; `now` on the boot clock.
+    /// The apps that a publish of `app` measures too. `now` is on the boot clock.
     func unmeasured(besides app: AppKey, now: Int64) -> [AppKey] {
         depths.withLock { depths in
             apps.filter { other in
@@ -52,7 +55,7 @@ public final class QueueBounds: Sendable {
         }
     }
 
-    /// `replies` to `Keyspace.depth` of each app; what Redis did not tell stays as it was.
+    /// Notes the replies to `Keyspace.depth` of each app. An app without a usable reply keeps its last numbers.
     func note(_ apps: [AppKey], _ replies: ArraySlice<RedisReply>) {
         let now = bootClock()
         for (index, app) in apps.enumerated() {
@@ -64,11 +67,11 @@ public final class QueueBounds: Sendable {
     }
 }
 
-/// Whether a name's next publish will need an entry: a guess from the last one, so that a name at rest is woken in the same
-/// round trip, and a busy one costs no entries for nothing. The accept script has the last word.
+/// Guesses from a name's last publish whether its next one needs an entry. So an idle name is woken in the same round
+/// trip, and a busy name gets no useless entries. The accept script decides in the end.
 final class WakeGuess: Sendable {
     private static let most = 10_000
-    /// Names, by route, whose last publish needed none.
+    /// Names, as routes, whose last publish needed no entry.
     private let quiet = Mutex(Set<String>())
 
     func needsEntry(_ route: String) -> Bool { quiet.withLock { !$0.contains(route) } }

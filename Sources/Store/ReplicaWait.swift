@@ -2,7 +2,7 @@ import LiveActivity
 import Redis
 import Synchronization
 
-/// How many replicas must have a publish before it counts as accepted, and how long they may take.
+/// How many replicas must have a publish before it is accepted, and how long they may take.
 public struct ReplicaPolicy: Sendable, Hashable {
     public var replicas: Int
     public var timeout: Duration
@@ -13,14 +13,14 @@ public struct ReplicaPolicy: Sendable, Hashable {
     }
 }
 
-/// Asks the replicas whether they have what was committed, on a connection of its own: WAIT holds up the connection that it
-/// is sent on, and the commits go on meanwhile on the others.
+/// Asks the replicas whether they have a commit. Uses a connection of its own, because WAIT blocks its connection while
+/// commits go on over the others.
 ///
-/// WAIT speaks of the last write of its own connection. So each question begins with a write after the commit: the push's
-/// life is set once more, which also tells whether the server that is asked has the push at all (it may be another one since
-/// a failover). Whoever comes while a question is out shares the next one, so a slow replica costs each publish two
-/// timeouts at the most, however many publishes there are. In a cluster a publish lies on several nodes, each with replicas
-/// of its own: all are asked, at once, behind a write to each.
+/// WAIT is about the last write of its own connection. So each question begins with a write after the commit: it sets
+/// the push's life again. The reply also says whether this server has the push at all, because it may be another server
+/// after a failover. Publishes that come during a question share the next one. So a slow replica costs each publish at
+/// most two timeouts, however many publishes there are. In a cluster a publish is on several nodes with their own
+/// replicas. All of them are asked at once, each after a write.
 final class ReplicaWait: Sendable {
     typealias Outcome = Result<Void, StoreError>
     private struct Waiting {
@@ -31,7 +31,7 @@ final class ReplicaWait: Sendable {
         var waiting: [Waiting] = []
         var isAsking = false
     }
-    /// Publishes to a question.
+    /// Most publishes of one question.
     private static let most = 512
 
     private let redis: RedisClient
@@ -43,8 +43,13 @@ final class ReplicaWait: Sendable {
         self.policy = policy
     }
 
-    /// Returns when enough replicas have everything that was written before the call. `push` is the key of the push, or of
-    /// the schedule, and `life` what it has left, ms. `elsewhere`: what proves the same of the other slots that it lies on.
+    /// Returns when enough replicas have everything that was written before the call.
+    ///
+    /// - Parameters:
+    ///   - push: key of the push or of the schedule.
+    ///   - life: remaining life of the key, ms.
+    ///   - elsewhere: writes that prove the same for other slots of the publish.
+    /// - Throws: `unreplicated` if too few replicas confirm in time.
     func confirm(
         push: String, life: Int64 = Pushes.retention.milliseconds, elsewhere: @autoclosure () -> [RedisCommand] = []
     ) async throws(StoreError) {
@@ -60,17 +65,18 @@ final class ReplicaWait: Sendable {
         try outcome.get()
     }
 
-    /// A write that changes next to nothing, and finds out whether the key is there.
+    /// A write that changes almost nothing and shows whether the key exists.
     static func proof(_ key: String, life: Int64) -> RedisCommand {
         RedisCommand("PEXPIRE", [.string(key), .int(life)])
     }
 
-    /// The same for a member that waits for a time: by `shift` milliseconds, since what changes nothing is not replicated.
+    /// The same for a member with a time. It moves the time by `shift` ms, because a write that changes nothing is not
+    /// replicated.
     static func proof(_ set: String, member: String, shift: Int) -> RedisCommand {
         RedisCommand("ZADD", [.string(set), "XX", "INCR", .int(shift), .string(member)])
     }
 
-    /// Question after question, until nobody waits for one.
+    /// Asks one question after the other until no publish waits.
     private func ask() async {
         while true {
             let group = state.withLock { state in
@@ -99,7 +105,7 @@ final class ReplicaWait: Sendable {
     }
 
     private func failure(_ answer: Result<(reply: RedisReply, last: RedisReply), RedisError>) -> StoreError? {
-        // Where this connection broke the commit stands too, and only that is not known.
+        // If this connection broke, the commit still exists, and only the replicas' answer is unknown.
         guard case .success(let (reply, confirmed)) = answer else {
             return .unreplicated(replicas: 0, of: policy.replicas)
         }
