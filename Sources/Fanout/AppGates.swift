@@ -2,8 +2,8 @@ import APNsWire
 import LiveActivity
 import Synchronization
 
-/// The circuit breaker of each app. A gate is closed while its app rests: the worker keeps the app's work and sends
-/// none of it. Each halting answer in a row doubles the rest.
+/// The circuit breaker of each app. A closed gate is an open circuit: the app rests, so the worker keeps its work and
+/// sends none of it. Each halting answer in a row doubles the rest.
 ///
 /// After the rest the gate is half open. It lets one stream entry pass, and of that entry's first page one request, the
 /// probe (`GatedTransport`). All other work waits for the answer to the probe. The first page that delivers a token
