@@ -1,28 +1,28 @@
-/// What publishers, operators and devices do besides updates, alerts, ends, starts and registrations.
+/// Actions of publishers, operators and devices beside updates, alerts, ends, starts and registrations.
 enum Action: String, CaseIterable, Sendable {
-    /// Ends without a state, ends right behind an update, and a second end while tokens follow.
+    /// Ends without a state, ends right after an update, and a second end while tokens still follow.
     case ends
-    /// Ends that are cancelled at once: the name goes on.
+    /// Ends that are cancelled at once, so that the name goes on.
     case cancelledEnds = "cancelled-ends"
     /// Channels that register while an end for them is accepted.
     case crossings
-    /// Updates that wait for their times, some replaced or deleted before.
+    /// Updates that wait for their time. Some are replaced or deleted before it.
     case schedules
-    /// Pushes that APNs refuses for good for a while, and that are retried or dropped afterwards.
+    /// Pushes that APNs refuses for a while as if for good. They are retried or dropped afterwards.
     case refusals
     /// Updates and alerts that are cancelled while they are sent.
     case cancels
-    /// Updates that expire while APNs is away.
+    /// Updates that expire while APNs accepts nothing.
     case expiries
     /// Devices whose clocks are minutes behind.
     case clocks
     /// Names that begin with a combining character, or hold braces and percent signs.
     case names
 
-    /// All of them. An action whose demands are not kept yet is left out here.
+    /// All actions. Remove one here while the system does not meet its demands.
     static let usual = Set(allCases)
 
-    /// `all`, `none`, `usual`, or a list such as `ends,clocks`. Nil: an unknown word.
+    /// Reads `all`, `none`, `usual`, or a list such as `ends,clocks`. Nil for an unknown word.
     static func parse(_ text: String) -> Set<Action>? {
         switch text {
         case "all": return Set(allCases)
@@ -40,16 +40,17 @@ enum Action: String, CaseIterable, Sendable {
     }
 }
 
-/// How one publish of the plan is made.
+/// The way in which one publish of the plan is made.
 enum Act: Sendable {
     case plain
-    /// Cancelled so many milliseconds after its 202. An update for all follows at once.
+    /// Cancelled this many milliseconds after its 202. An update for all follows at once.
     case cancelled(after: Int)
-    /// Several updates in its place, each at its time.
+    /// Replaced by several updates, each at its own time.
     case scheduled([Scheduled])
-    /// APNs refuses it for tokens that begin so. It is retried once that is over, or dropped.
+    /// APNs refuses the push for tokens with a certain beginning. Afterwards it is retried or dropped.
     case refused(Refusal)
-    /// After an update that APNs does not take: another one, which expires so many seconds after its 202 while APNs is away.
+    /// Two updates while APNs accepts nothing. The second one expires this many seconds after its 202, and APNs still
+    /// accepts nothing then.
     case expiring(seconds: Int)
 }
 
@@ -57,25 +58,25 @@ enum Act: Sendable {
 struct Scheduled: Sendable {
     enum Change: Sendable {
         case none
-        /// Made for a later time with another state, then replaced.
+        /// Created for a later time with another state, and then replaced.
         case replaced
-        /// Made for a later time, then deleted.
+        /// Created for a later time, and then deleted.
         case deleted
-        /// Deleted about when its time comes: it is sent or it is not, as the answer says.
+        /// Deleted at about its time. The response tells whether it is sent.
         case deletedLate(by: Int)
     }
-    /// Milliseconds behind the first one.
+    /// Milliseconds after the first one.
     var delay: Int
     var change: Change
 }
 
 struct Refusal: Sendable {
     var reason: String
-    /// Places from 0 on whose tokens are refused: 16 or 256 of them; nil: all.
+    /// Tokens of the places 0 to 15 or 0 to 255 are refused. Nil means all.
     var places: Int?
     var isDropped: Bool
 
-    /// Of the living tokens, as hex.
+    /// The beginning of these living tokens, as hex.
     static func prefix(name: Int, places: Int?) -> String {
         let name = String(name, radix: 16)
         let zeros = places.map { $0 == 16 ? 7 : 6 } ?? 0

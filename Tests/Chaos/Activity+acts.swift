@@ -1,18 +1,18 @@
 import Curl
 import Foundation
 
-/// What else becomes of a publish than to be sent.
+/// Publishes that are cancelled, refused or expire.
 extension Activity {
-    /// The update behind it makes up for those whom it did not reach.
+    /// Publishes and cancels. The update after it reaches the devices that the cancelled one did not reach.
     func publishCancelled(_ publish: Publish, after: Int) async throws {
         guard let accepted = try await publishPlain(publish) else { return }
         try await cancel(accepted, after: after)
         _ = try await publishPlain(Publish(audience: .all))
     }
 
-    /// Stopped by APNs, and taken up again or dropped once APNs takes it.
+    /// Publishes while APNs refuses. Afterwards an operator retries or drops the stopped push.
     func publishRefused(_ publish: Publish, _ refusal: Refusal, _ seed: UInt64) async throws {
-        // No earlier push is stopped by it.
+        // Wait for earlier pushes, so that the refusal stops none of them.
         for push in pushes.open where push.name == plan.index { try await over(push.id) }
         var everyone = publish
         everyone.audience = .all
@@ -33,7 +33,7 @@ extension Activity {
             return
         }
         let answer = try await gateways.call("POST", path + "/retry", timeout: .seconds(10))
-        // A repeated call finds that the first one was heard.
+        // A repeated call reports an error if the first call was executed.
         if answer.status != 200 && answer.attempts == 1 {
             found.note(
                 .deadLetters,
@@ -43,7 +43,7 @@ extension Activity {
         if end.state == "done" { try await judgeRetried(accepted, seed) }
     }
 
-    /// APNs refuses tokens of this name meanwhile.
+    /// Runs `body` while APNs refuses tokens of this name.
     private func refused<Result>(
         _ places: Int?, _ reason: String, _ body: () async throws -> sending Result
     ) async throws -> sending Result {
@@ -60,7 +60,8 @@ extension Activity {
 
     private static let looked = 40
 
-    /// Nothing newer was published: who followed before it has that very push.
+    /// Checks that tokens which followed before the retried push got exactly that push, because nothing
+    /// newer was published.
     private func judgeRetried(_ push: Accepted, _ seed: UInt64) async throws {
         guard let asked = pushes.find(push.id)?.asked, let disturber else { return }
         var random = SeededRandom(seed, "looked at")
@@ -79,7 +80,8 @@ extension Activity {
         }
     }
 
-    /// While APNs is away an update is accepted, then one that expires before APNs is back: the first is what cards show.
+    /// While APNs accepts nothing, an update is accepted, and then one that expires before APNs accepts again. Cards
+    /// must show the first one.
     func publishExpiring(_ publish: Publish, _ seconds: Int) async throws {
         let accepted = try await refused(nil, "ServiceUnavailable") { () async throws -> Accepted? in
             _ = try await self.publishPlain(Publish(audience: .all))

@@ -1,7 +1,8 @@
 import Foundation
 
 extension Activity {
-    /// Nothing else happens to the name meanwhile, but for the channels that cross it.
+    /// Ends the name. Nothing else happens to the name meanwhile, except that some channels register while
+    /// the end is accepted.
     func end(_ planned: Planned<End>) async throws {
         let end = planned.what
         let audience = end.audience
@@ -17,7 +18,7 @@ extension Activity {
             found.note(.refused, "\(plan.name): the end was refused although the name is open")
             return
         }
-        // Of these nobody knows whether they came before the end.
+        // For these channels it is unknown whether they registered before the end.
         for place in crossing where places[place].state == .following {
             places[place].state = .unclear(accepted.number)
         }
@@ -35,7 +36,7 @@ extension Activity {
         case .others where places.contains { $0.state == .out }:
             try await register(pick(max(1, plan.initial / 10), .out, &random), at: planned.at, &random)
         case .others, .same:
-            // Not before it has arrived: a device begins anew only when its activity is over.
+            // Wait until the end has arrived, because a device begins again only when its activity is over.
             try await over(accepted.id)
             let places = places.indices.filter {
                 [.ended(accepted.number), .unclear(accepted.number)].contains(self.places[$0].state)
@@ -49,7 +50,7 @@ extension Activity {
         let number: Int
         switch places[place].state {
         case .following: number = end
-        // Either the end that it crossed, or this one.
+        // The end during which the channel registered, or this one.
         case .unclear(let crossed) where crossed != end: number = crossed
         case .out, .ended, .retired, .unclear: return
         }
@@ -62,21 +63,21 @@ extension Activity {
         try await register(chosen, at: at, &random)
     }
 
-    /// Taken while tokens follow; refused only when none do.
+    /// Sends a second end. It must be accepted while tokens follow, and may be refused only if none does.
     private func endAgain(_ first: Int) async throws {
         if try await send(event: "end", audience: .all) != nil {
             ends.append((number, .all, Clock.epoch))
             return
         }
         let answer = try await gateways.call("GET", plan.path, timeout: .seconds(20))
-        // Nobody begins to follow meanwhile.
+        // No device begins to follow meanwhile.
         let tokens = answer.json["tokens"] as? Int ?? 0
         if tokens > 0 {
             found.note(.endIgnored, "\(plan.name): an end after \(first) was refused, and \(tokens) follow")
         }
     }
 
-    /// Whether it was cancelled: nobody, or nobody knows who, got it.
+    /// Cancels the end. True if it was cancelled: then no device got it, or it is unknown which ones did.
     private func cancelEnd(_ end: Accepted, _ audience: Audience, _ after: Int) async throws -> Bool {
         try await cancel(end, after: after)
         let ledger = try await over(end.id)
@@ -86,7 +87,7 @@ extension Activity {
                 places[place].state = .unclear(end.number)
             }
         }
-        // Somebody has to be there for certain.
+        // Make sure that at least one device follows.
         if !places.contains(where: { $0.state == .following }) {
             var random = SeededRandom(run.seed, "after the cancelled end \(plan.index)/\(end.number)")
             let out = pick(max(1, plan.initial / 10), .out, &random)

@@ -12,7 +12,7 @@ extension Activity {
         }
     }
 
-    /// Nil: it was refused.
+    /// Publishes a start or an update. Nil if it was refused.
     func publishPlain(_ publish: Publish) async throws -> Accepted? {
         if publish.isStart { try await prepareStart(publish.audience) }
         let key = number + 1
@@ -42,7 +42,7 @@ extension Activity {
         var body: String
     }
 
-    /// Nil: refused with 409, and so not published.
+    /// Sends a publish. Nil if it was refused with a 409.
     func send(
         event: String, audience: Audience, priority: Int = 10, hasAlert: Bool = false, mayBeReplaced: Bool = true,
         expiry: Int? = nil, hasState: Bool = true
@@ -67,7 +67,7 @@ extension Activity {
         return Accepted(id: id, number: mine, key: key, body: body)
     }
 
-    /// An `end` without a state tells its number by when its card goes away, in seconds above this.
+    /// An `end` without a state carries its number in its dismissal date, as seconds above this value.
     static let dismissal = 2_000_000_000
 
     /// The push object of a publish.
@@ -105,7 +105,7 @@ extension Activity {
         }
     }
 
-    /// Until the push is over and its ledger final.
+    /// Waits until the push is over and its ledger is final.
     @discardableResult
     func over(_ push: String) async throws -> Ledger {
         for _ in 0..<600 {

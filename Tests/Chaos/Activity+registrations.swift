@@ -7,7 +7,7 @@ extension Activity {
         case .track(let count): try await register(pick(count, .out, &random), at: planned.at, &random)
         case .rotate(let count): try await register(pick(count, .following, &random), at: planned.at, &random)
         case .untrack(let count):
-            // Somebody has to stay, or there is nothing to look at.
+            // At least one channel must keep following, so that there is something to check.
             let following = places.count { $0.state == .following }
             for place in pick(min(count, following - 1), .following, &random) {
                 try await untrack(place, byTime: random.chance(0.7))
@@ -19,7 +19,8 @@ extension Activity {
         }
     }
 
-    /// Different places in that state, as many as there are. Of cards that a start began, some are telling their tokens now.
+    /// Different places in this state, at most `count`. A place whose card is reporting its token
+    /// right now is left out.
     func pick(_ count: Int, _ state: State, _ random: inout SeededRandom) -> [Int] {
         guard count > 0 else { return [] }
         let all = places.indices.filter { places[$0].state == state && places[$0].answered < .max }
@@ -29,8 +30,11 @@ extension Activity {
         return picked.sorted()
     }
 
-    /// New tokens for these places, singly or in bulk: the first of some, the next of others.
-    /// - Parameter starts: of places whose cards a start began, its number.
+    /// Registers new tokens for these places, singly or in bulk. A place gets its first token or its next one.
+    /// - Parameter chosen: the places.
+    /// - Parameter at: milliseconds of the run, as planned.
+    /// - Parameter random: decides how each one is registered.
+    /// - Parameter starts: for places whose cards a start created, the number of that start.
     func register(
         _ chosen: [Int], at: Int, _ random: inout SeededRandom, startedBy starts: [Int: Int] = [:]
     ) async throws {
@@ -68,7 +72,7 @@ extension Activity {
         former += old
     }
 
-    /// Gateways know Redis's clock to some milliseconds, and no device changes its mind within them.
+    /// Waits until 250 ms after the last change of each place. Gateways know Redis's clock only to some milliseconds.
     private func pause(_ chosen: [Int]) async throws {
         let left = chosen.map { places[$0].last + 250 - now($0) }.max() ?? 0
         if left > 0 { try await Task.sleep(for: .milliseconds(left)) }
@@ -82,7 +86,7 @@ extension Activity {
     private func put(_ place: Int) async throws {
         let answer = try await gateways.call(
             "PUT", "\(plan.path)/channels/\(channel(place))", "{\(body(place))}")
-        // A repeated call finds what the first one stored.
+        // A repeated call finds the registration that the first call stored.
         let isStored = answer.json["result"] as? String == "stored" || answer.attempts > 1
         if answer.status != 200 || !isStored {
             found.note(.refused, "\(plan.name): registration of place \(place): \(answer.status) \(answer.text)")
@@ -111,7 +115,7 @@ extension Activity {
         former.append(Former(id: gone.id, registered: gone.registered, gone: Clock.epoch))
     }
 
-    /// What an app says that was offline for a while.
+    /// Repeats an old registration, like an app that was offline for a while. It must be reported as stale.
     private func repeatLate(_ old: Former) async throws {
         let body =
             #"{"token":"\#(Tokens.hex(old.id))","registered_at_ms":\#(old.registered),"#

@@ -1,7 +1,9 @@
 import Foundation
 
-/// Updates that wait for their times. Until all of them are sent nothing else is published under the name, so that the order of
-/// their times is the order of their numbers.
+/// Updates that wait for their times.
+///
+/// Nothing else is published under the name until all of them are sent. So the order of their times is the
+/// order of their numbers.
 extension Activity {
     private struct Made {
         var id: String
@@ -28,7 +30,7 @@ extension Activity {
             if case .replaced = entry.change { try await replace(entry, publish) }
             if case .deleted = entry.change { try await delete(entry) }
         }
-        // The order of their times is that of what is there when they come.
+        // The order of the times is certain only if all schedules exist before the first time.
         let isOrdered = Clock.epoch < first
         for entry in made {
             guard case .deletedLate(let by) = entry.change else { continue }
@@ -43,7 +45,7 @@ extension Activity {
         if !isOrdered { _ = try await publishPlain(Publish(audience: .all)) }
     }
 
-    /// Those that are to change get a time that they never reach.
+    /// Creates schedules. Those that will be replaced or deleted get a time that does not come before that.
     private func make(_ entries: [Made], _ publish: Publish) async throws -> [Made] {
         let bodies = entries.map { entry in
             switch entry.change {
@@ -62,7 +64,7 @@ extension Activity {
         return zip(ids, entries).map { id, entry in
             var entry = entry
             entry.id = id
-            // Accepted at its time: who follows before that is to be reached.
+            // A scheduled push is accepted at its time, so channels that follow before that must be reached.
             pushes.add(
                 Push(
                     id: id, name: plan.index, number: entry.number, isEnd: false, audience: publish.audience,
@@ -81,10 +83,10 @@ extension Activity {
     }
 
     private func replace(_ entry: Made, _ publish: Publish) async throws {
-        // Its time may be gone by up to a minute.
+        // Replace it even if its time is past: the gateway accepts a time up to a minute ago.
         let answer = try await gateways.call(
             "PUT", "/api/schedules/\(entry.id)", body(entry.number, due: entry.due, publish))
-        // A repeated call may find it sent.
+        // A repeated call may find that the push was sent already.
         if answer.status != 200 && answer.attempts == 1 {
             found.note(.schedules, "\(plan.name): replacing \(entry.number): \(answer.status) \(answer.text)")
         }

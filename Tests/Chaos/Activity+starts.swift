@@ -1,31 +1,34 @@
 import Curl
 import Foundation
 
-/// A name that pushes begin. Its devices learn of a start from the simulator, and some tell their new activity's token a while
-/// later: before the next update, after some, or after the end.
+/// A name whose cards pushes create.
+///
+/// The devices learn of a start from the simulator. Some report the token of the new activity later: before the next
+/// update, after some updates, or after the end.
 extension Activity {
     struct Begun: Sendable {
         var number: Int
         var audience: Audience
-        /// Of an accepted one.
+        /// The id of an accepted start.
         var id: String?
-        /// Channels that have to get it: its tokens live, and nobody there followed or told a token before it was over.
+        /// Channels that must get the start. Their start tokens are alive, and they neither followed nor reported a
+        /// token before it was over.
         var expected: Set<Int> = []
-        /// An `end` was accepted before all of it was out: what was unsent is skipped.
+        /// An `end` was accepted before the whole start was sent, so the rest of the start is skipped.
         var isOvertaken = false
     }
 
     struct Card: Sendable {
         var start: Int
-        /// When its token is told, once the start has come; milliseconds of the run.
+        /// The time at which its token is reported, after the start has come. In milliseconds of the run.
         var due: Int?
     }
 
-    /// Devices of one start that are looked at; the others have a card, and tell nothing.
+    /// How many devices of one start report a token. The others have a card but stay silent.
     private static let looked = 40
 
-    /// Before a start is asked for. It finds no device in the middle of telling the token of a card of before the last end; those
-    /// that it is not for tell theirs afterwards.
+    /// Prepares a start. It waits for devices that are reporting the token of a card from before the last end. Devices
+    /// outside the start's audience report theirs later.
     func prepareStart(_ audience: Audience) async throws {
         let end = ends.last { $0.audience == .all }?.number ?? 0
         cards = cards.filter { $0.value.start > end || !covers(audience, $0.key) }
@@ -41,9 +44,9 @@ extension Activity {
             guard covers(audience, place), tokens.fates[place] == .living else { return false }
             return switch places[place].state {
             case .following: false
-            // Its end may have been answered with a 410 of before its registration: it follows still.
+            // The end may have got a 410 from before the registration, so this channel may still follow.
             case .ended: places[place].fate == .living
-            // Its removal may be under way.
+            // A removal of this channel may be in progress.
             case .out, .retired: places[place].answered < .max
             case .unclear: false
             }
@@ -55,7 +58,7 @@ extension Activity {
         for place in telling.shuffled(using: &random).prefix(Self.looked) { cards[place] = Card(start: number) }
     }
 
-    /// Before an `end` for all is asked for.
+    /// Notes which starts an `end` for all overtakes. It must be called before the end is published.
     func overtakeStarts(waits: Bool) async throws {
         for index in starts.indices where !starts[index].isOvertaken {
             guard let id = starts[index].id else { continue }
@@ -64,7 +67,8 @@ extension Activity {
         }
     }
 
-    /// A card that a start began has told its token. An end that came since is its own.
+    /// Notes that a card which a start created has reported its token. An end that was accepted after the
+    /// start is for this card.
     func began(_ place: Int, _ start: Int) {
         let after = ends.last { $0.number < start }?.number ?? 0
         places[place].after = after
@@ -74,7 +78,7 @@ extension Activity {
         places[place].state = .ended(end.number)
     }
 
-    /// A name of its own, which starts everybody who has a start token.
+    /// The name of the census. It starts a card on every device that has a start token.
     static func forCensus(
         _ plan: Plan, _ gateways: Gateways, _ pushes: Pushes, _ clock: Clock, _ found: Findings
     ) -> Activity {
@@ -90,7 +94,7 @@ extension Activity {
         while clock.now < run.milliseconds {
             for (place, card) in cards.sorted(by: { $0.key < $1.key }) where card.due == nil {
                 guard await hasCome(card.start, to: tokens.id(place), controlURL) else { continue }
-                // Most before the next end, some behind it.
+                // Most devices report before the next end, and some after it.
                 let delay = random.chance(0.8) ? random.number(0...5_000) : random.number(5_000...30_000)
                 if cards[place]?.start == card.start { cards[place]?.due = clock.now + delay }
             }
@@ -111,7 +115,8 @@ extension Activity {
         var random = SeededRandom(run.seed, "tokens of \(number)")
         let chosen = cards.keys.sorted()
         try await register(chosen, at: clock.now, &random, startedBy: cards)
-        // Of repeated starts nobody knows which one the token answers: only what is newer than all of them is owed.
+        // After repeated starts it is unknown which one the token belongs to, so only pushes newer than all
+        // of them are required.
         for place in chosen where places[place].startedBy != nil {
             places[place].startedBy = starts.last { covers($0.audience, place) }?.number
         }

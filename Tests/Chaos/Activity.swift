@@ -1,17 +1,20 @@
 import Foundation
 
-/// One name as its publisher and the devices know it: who follows with which token, and what was published. Its two lanes
-/// run side by side on this actor; what they do depends on the plan alone, never on when it happens.
+/// One name as its publisher and its devices know it: the channels that follow, their tokens, and the published pushes.
+///
+/// Publishes and registrations run side by side on this actor. What they do depends only on the plan, and
+/// never on when it happens.
 actor Activity {
     enum State: Sendable, Hashable {
-        /// Does not follow, and may begin to.
+        /// The channel does not follow, and may begin to.
         case out
         case following
-        /// By the push of this number.
+        /// The push with this number ended it.
         case ended(Int)
-        /// The `end` of this number either is its own, or it follows on.
+        /// It is unknown whether the `end` with this number was for this channel, or whether the channel follows on.
         case unclear(Int)
-        /// Removed without a time of its own: such a call may arrive late, so the channel never follows again.
+        /// The channel was removed by a call without a time. That call may arrive late, so the channel
+        /// never follows again.
         case retired
     }
 
@@ -19,14 +22,14 @@ actor Activity {
         var state = State.out
         var generation: UInt16 = 0
         var fate = Fate.living
-        /// Epoch ms: as the registration says, and when it was answered.
+        /// The time in the registration, and the time of its response. Epoch ms.
         var registered: Int64 = 0
         var answered: Int64 = 0
-        /// Of the last thing that happened to it.
+        /// The time of the last change of this place.
         var last: Int64 = 0
-        /// Number of the last `end` for this channel before it.
+        /// The number of the last `end` for this channel before its registration.
         var after = 0
-        /// Number of the start that its card began with: what was published since then is its own.
+        /// The number of the start that created its card. Pushes published after it are for this card.
         var startedBy: Int?
 
         var isUnclear: Bool {
@@ -34,21 +37,21 @@ actor Activity {
         }
     }
 
-    /// A token that does not count any more.
+    /// A token that was replaced or removed.
     struct Former: Sendable {
         var id: TokenID
         var registered: Int64
-        /// Epoch ms when that was answered.
+        /// Epoch ms of the response to that change.
         var gone: Int64
     }
 
-    /// A token that was following when an `end` for it was accepted.
+    /// A token that followed when an `end` for it was accepted.
     struct Ended: Sendable {
         var id: TokenID
         var place: Int
-        /// As it was then.
+        /// The place at that time.
         var was: Place
-        /// Of the end.
+        /// The number of the end.
         var number: Int
     }
 
@@ -62,22 +65,22 @@ actor Activity {
     var places: [Place]
     var former: [Former] = []
     var ended: [Ended] = []
-    /// The counter of the last publish.
+    /// The number of the last publish.
     var number = 0
     var ends: [(number: Int, audience: Audience, answered: Int64)] = []
     var isEnded = false
 
-    /// Pushes that were stopped, and that expired.
+    /// How many pushes were stopped, and how many expired.
     var stopped = 0
     var expired = 0
     private(set) var disturber: Disturber?
 
-    // Of a name that is begun by pushes.
-    /// Starts as they were asked for, accepted or not yet.
+    // For a name whose cards pushes create.
+    /// Starts that were requested, whether accepted yet or not.
     var starts: [Begun] = []
-    /// Devices that are to tell a token: those of some channels for which a start was accepted.
+    /// Devices that will report a token, for some channels of each accepted start.
     var cards: [Int: Card] = [:]
-    /// Starts for whose cards tokens are being told.
+    /// Starts whose cards are reporting their tokens right now.
     var answering: Set<Int> = []
 
     init(
@@ -95,14 +98,16 @@ actor Activity {
         number = plan.numbersFrom
     }
 
-    /// Everyone who follows from the start.
+    /// Registers all channels that follow from the beginning.
     func begin() async throws {
         if plan.isStarted { return }
         var random = SeededRandom(run.seed, "first of \(plan.index)")
         try await register(Array(0..<plan.initial), at: 0, &random)
     }
 
-    /// - Parameter disturber: for what APNs does to this name alone, and from where devices learn of their starts.
+    /// Runs the plan of this name.
+    /// - Parameter disturber: changes what APNs does to this name alone. It also tells where devices
+    ///   learn of their starts.
     func live(_ disturber: Disturber) async {
         self.disturber = disturber
         async let answered: Void = answerAll(disturber.controlURL)
@@ -145,7 +150,7 @@ actor Activity {
         TokenID(name: UInt16(plan.index), place: UInt32(number), generation: place.generation, fate: place.fate)
     }
 
-    /// Epoch ms by the device's clock, never the same twice for a channel: what happens to it has an order.
+    /// Epoch ms by the device's clock. Never the same twice for a channel, so that its changes have an order.
     func time(_ place: Int) -> Int64 {
         places[place].last = max(places[place].last + 1, now(place))
         return places[place].last
@@ -171,7 +176,7 @@ actor Activity {
         }
     }
 
-    /// Tags of a channel of the run: a quarter each, and an eighth has both.
+    /// The tags of a channel. A quarter of the channels has each tag, and an eighth has both.
     static func tags(_ channel: Int) -> (a: Bool, b: Bool) {
         let part = channel % 8
         return (part < 2, part == 1 || part == 2)

@@ -1,21 +1,24 @@
 import Foundation
 import TestSupport
 
-/// What Redis holds once everything is over: streams and timers are empty, nobody waits, and what is kept without end is on a list.
+/// Checks Redis when everything is over: streams and timers are empty, no work waits, and every key
+/// without a TTL is on a list.
 struct AtRest: Sendable {
     let redis: RedisServers
     let found: Findings
 
-    /// Kinds of keys without a TTL: what devices and operators have said, and what all workers share.
+    /// Kinds of keys without a TTL: data from devices and operators, and data that all workers share.
     private static let permanent: Set<String> = [
         "meta", "schemas", "names", "c", "t", "u", "{q}", "d", "xn", "alarm", "bcn", "bcf", "bct", "bcl",
     ]
-    /// Kinds that are there only while pushes are: unswept ones, their tasks, waiting channels, a catch-up, removals.
+    /// Kinds of keys that exist only while pushes do: unswept pushes, their tasks, waiting channels,
+    /// a catch-up, removals.
     private static let passing: Set<String> = ["q", "w", "h", "r", "k", "o"]
-    /// The reconciler forgets a name some 40 s after its last commit.
+    /// The reconciler drops a name some 40 s after its last commit.
     private static let forgetting: Int64 = 90_000
 
-    /// A name's key: kind, TTL (-1: none), entries of a stream or timer; of `open` the time of its oldest entry.
+    /// For each key: its kind, its TTL (-1 means none), and the entries of a stream or timer. For `open` the time
+    /// of the oldest entry.
     private static let script = """
         local cursor, lines = '0', {}
         local before = redis.call('TIME')[1] * 1000 - 2000
@@ -70,7 +73,7 @@ struct AtRest: Sendable {
             return line.isEmpty ? nil : "unreadable: \(line)"
         }
         let key = parts[2]
-        // `ll:KIND:…`; names hold any byte, so that only the beginning is looked at.
+        // Keys have the form `ll:KIND:…`. Read only the beginning, because names hold any byte.
         let kind = key.utf8.dropFirst(3).prefix { $0 != UInt8(ascii: ":") }
         let word = String(Substring(kind))
         if passing.contains(word) { return "\(key) is there" }

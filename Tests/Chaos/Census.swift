@@ -1,15 +1,17 @@
 import Foundation
 
-/// Who still follows, asked over the wire: with everything well again, one more push to all of a name reaches exactly those
-/// that the registry holds, and the simulator tells who they are.
+/// Checks which tokens are in the registry, by what the simulator receives.
+///
+/// All faults are over by then. One more push to all of a name reaches exactly the tokens in the registry, and the
+/// simulator records them.
 struct Census: Sendable {
     let activities: [Activity]
-    /// Starts a name that nobody follows.
+    /// A name that no channel follows. It sends a start to all start tokens.
     let starter: Activity
     let startTokens: StartTokens
     let gateways: Gateways
     let pushes: Pushes
-    /// What the run's own pushes met.
+    /// The record of the run's own pushes.
     let before: Record
     let deaths: [Int64]
     let interruptions: [Disturber.Interruption]
@@ -41,8 +43,9 @@ struct Census: Sendable {
         judgeStartTokens(record, unsettled)
     }
 
-    /// Start tokens whose dead answers went to workers that were killed or stopped right afterwards. A start that its end has
-    /// overtaken by then is not sent again, so that nobody knows of them until the next one.
+    /// Start tokens whose responses went to workers that were killed or stopped right afterwards. A start that
+    /// its end has overtaken by then is not sent again. So the registry learns that these tokens are dead only
+    /// from the next start.
     private func unsettled(_ histories: [TokenID: [Request]]) -> Set<TokenID> {
         let histories = histories.filter { _, history in
             history.allSatisfy { request in
@@ -102,25 +105,28 @@ struct Census: Sendable {
 
     private func isDead(_ place: Activity.Place) -> Bool? { isDead(place.fate, place.registered) }
 
-    /// By rule: nil where it may be either.
+    /// Whether the token must be dead by rule. Nil if it may be either.
     private func isDead(_ fate: Fate, _ registered: Int64) -> Bool? {
         switch fate {
         case .living, .doubted: false
         case .unregistered, .badDeviceToken, .expired: true
         case .dying(let cohort):
-            // A registration after the death is the newer one.
+            // A registration after the death is newer than the 410's time.
             deaths.indices.contains(cohort) && registered < deaths[cohort] ? true : nil
         }
     }
 
-    /// An `end` that was answered with a 410 of before the registration takes nothing out: it did not arrive, and by rule the
-    /// token is newer. So with the doubted, and those of a stage that began later than planned, after their cohort's death.
+    /// Whether a token may stay registered after its `end`.
+    ///
+    /// An `end` that gets a 410 from before the registration does not arrive and removes nothing, because the token is
+    /// newer by rule. This concerns doubted tokens. It also concerns dying tokens of a stage that began late, after the
+    /// death of their cohort.
     private func mayOutliveItsEnd(_ place: Activity.Place) -> Bool {
         guard case .ended = place.state else { return false }
         return place.fate == .doubted || isDead(place) == nil
     }
 
-    /// Nobody follows a name that ended, except those whom the end could not reach.
+    /// Checks that no token follows a name that ended, except tokens that the end could not reach.
     private func judgeEnded(_ activity: Activity) async throws {
         let answer = try await gateways.call("GET", activity.plan.path, timeout: .seconds(20))
         let tokens = answer.json["tokens"] as? Int ?? 0

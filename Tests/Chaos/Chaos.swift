@@ -53,7 +53,7 @@ struct Chaos: AsyncParsableCommand {
             seed: seed, milliseconds: Int(minutes * 60_000), largest: largest, redis: redis,
             actions: Action.parse(actions) ?? [])
         if self.plan { return print(plan.lines.joined(separator: "\n")) }
-        // Short, because a unix socket's path is at most 107 bytes.
+        // Use a short path, because a unix socket's path has at most 107 bytes.
         let directory = "/tmp/lamplighter-chaos-\(seed)-\(getpid())"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let found = Findings()

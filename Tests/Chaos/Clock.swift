@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// The run's time: milliseconds from its start, and the wall clock that registrations carry.
+/// The time of the run: milliseconds from its start, and the wall clock for registrations.
 final class Clock: Sendable {
     private let started = Mutex(ContinuousClock.now)
 
     private var start: ContinuousClock.Instant { started.withLock { $0 } }
 
-    /// Everything is ready: the plan's time begins.
+    /// Begins the plan's time, when everything is ready.
     func begin() { started.withLock { $0 = .now } }
 
     var now: Int { Int((ContinuousClock.now - start) / .milliseconds(1)) }

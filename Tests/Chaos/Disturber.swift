@@ -3,33 +3,33 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Carries out the plan's faults. Notes which connections were those of a process that was killed or stopped: what comes on
-/// them afterwards was on the wire already.
+/// Produces the plan's faults. It also notes the connections of each process that it killed or stopped, because later
+/// requests on these were already on the wire.
 final class Disturber: Sendable {
     struct Interruption: Sendable {
         var role: Role
         /// Epoch ms.
         var at: Int64
         var ports: Set<Int>
-        /// Long enough that others took its tasks over, or for good.
+        /// Whether others took over its tasks, because it stopped for long or ended.
         var losesWork: Bool
     }
 
     private struct State {
         var interruptions: [Interruption] = []
         var counts: [String: Int] = [:]
-        /// When each cohort died, epoch ms.
+        /// The time at which each cohort died, in epoch ms.
         var deaths: [Int64] = []
-        /// When a suspended process went on, epoch ms.
+        /// The times at which suspended processes continued, in epoch ms.
         var wakes: [(role: Role, at: Int64)] = []
         var weather: Weather?
-        /// By name: the tokens, by what they begin with, and the reason.
+        /// For each name: the beginning of the refused tokens, and the reason.
         var refusals: [Int: (prefix: String, reason: String)] = [:]
-        /// Changes of what APNs does.
+        /// How often the simulator's faults changed.
         var changes = 0
         var busy: Set<Role> = []
 
-        /// As the simulator reads them.
+        /// The faults in the simulator's JSON.
         var faults: String {
             let refused = refusals.values.map { #"{"prefix":"\#($0.prefix)","reason":"\#($0.reason)"}"# }
             let faults = [
@@ -99,8 +99,8 @@ final class Disturber: Sendable {
         }
     }
 
-    /// The simulator may stand still: its faults are set as soon as it answers. Calls may overtake each other: one that finds
-    /// that something changed meanwhile is repeated.
+    /// Sets the simulator's faults. It may be stopped, so this repeats until it answers. Several calls may run at once,
+    /// so a call repeats itself if the faults changed meanwhile.
     private func applyWeather() async {
         for _ in 0..<100 {
             let (faults, changes) = state.withLock { ($0.faults, $0.changes) }
@@ -116,7 +116,7 @@ final class Disturber: Sendable {
         }
     }
 
-    /// Until `serve`, tokens of that name that begin so get that reason.
+    /// Until `serve`, tokens of this name with this beginning get this reason.
     func refuse(_ name: Int, _ prefix: String, _ reason: String) async {
         log.note("APNs refuses tokens \(prefix)… with \(reason)")
         change { $0.refusals[name] = (prefix, reason) }
@@ -131,7 +131,7 @@ final class Disturber: Sendable {
 
     var controlURL: String { fleet.controlURL }
 
-    /// Requests of a token so far; nil: the simulator does not answer.
+    /// The requests of a token so far. Nil if the simulator does not answer.
     func history(_ token: TokenID) async -> [Request]? {
         for _ in 0..<5 {
             if let history = try? await Record.history(fleet.controlURL, token) { return history }
@@ -157,7 +157,7 @@ final class Disturber: Sendable {
             await alone(role) {
                 log.announce("SIGSTOP \(role) for \(length) ms")
                 fleet.signal(role, SIGSTOP)
-                // What it had open is seen while it stands still; nothing new is added.
+                // Read its open connections while it is stopped, because it opens no new ones then.
                 interrupt(role, losesWork: length > Plan.patience(with: role))
                 try? await Task.sleep(for: .milliseconds(length))
                 fleet.signal(role, SIGCONT)
@@ -183,7 +183,7 @@ final class Disturber: Sendable {
         }
     }
 
-    /// One thing at a time for each process; what comes while another goes on is left out.
+    /// Produces one fault at a time for each process. A fault that comes during another one is left out.
     private func alone(_ role: Role, _ body: () async -> Void) async {
         guard state.withLock({ $0.busy.insert(role).inserted }) else {
             log.note("\(role) is disturbed already")

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What happened and when, one line each, in `events.log` of the run's directory.
+/// All events with their times, one per line, in `events.log` of the run's directory.
 final class EventLog: Sendable {
     private let file: Mutex<FileHandle>
     private let latest = Mutex("")
@@ -15,7 +15,7 @@ final class EventLog: Sendable {
         self.clock = clock
     }
 
-    /// For the progress line: the last disturbance.
+    /// The last disturbance, for the progress line.
     var now: String { latest.withLock { $0 } }
 
     func note(_ text: String) {
@@ -29,7 +29,7 @@ final class EventLog: Sendable {
     }
 }
 
-/// The run itself could not go on: nothing is said of what it tests.
+/// The run itself could not continue, so there is no result about the system under test.
 struct ChaosFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

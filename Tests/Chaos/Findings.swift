@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a run can find wrong, in the order of the table.
+/// The kinds of errors that a run can find, in the order of the table.
 enum Finding: String, CaseIterable, Sendable {
     case lost = "lost final states"
     case endLost = "ends that did not arrive"

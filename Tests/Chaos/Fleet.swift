@@ -3,8 +3,10 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// The processes of a run: Redis, simulator, gateways and workers, each the real program. What ends is started again, as a
-/// supervisor would; what ends by itself for no reason is a finding.
+/// The processes of a run: Redis, simulator, gateways and workers, each the real program.
+///
+/// A process that ends is started again, as a supervisor would do. A process that ends by itself without a
+/// reason is a finding.
 final class Fleet: Sendable {
     struct Configuration: Sendable {
         var program: String
@@ -13,7 +15,7 @@ final class Fleet: Sendable {
         var transport: Transport
     }
 
-    /// What the workers send over; mixed: each second one over nghttp2, as in a fleet that is changed over.
+    /// The workers' transport. `mixed` gives every second worker nghttp2, like a fleet during a change.
     enum Transport: String, CaseIterable, Sendable {
         case libcurl, nghttp2, mixed
 
@@ -22,7 +24,8 @@ final class Fleet: Sendable {
         }
     }
 
-    /// A worker's page, how many of a task are open, and how many shards it has in hand: what a death can send twice.
+    /// The size of a worker's page, the open pages of a task, and the shards of a worker. A crash can send
+    /// at most these twice.
     static let page = 200
     static let openPages = 4
     static let shards = 4
@@ -43,7 +46,7 @@ final class Fleet: Sendable {
     private struct Member {
         var program: Program
         var starts: Int
-        /// A signal of ours ends it: its end is no finding.
+        /// The run itself ends the process, so its end is no finding.
         var isMeant = false
     }
 
@@ -99,7 +102,7 @@ final class Fleet: Sendable {
         for role in roles where role != .simulator && !redis.roles.contains(role) { try start(role) }
     }
 
-    /// Starts it, whatever became of the one before.
+    /// Starts the process, whatever happened to the previous one.
     func start(_ role: Role) throws {
         let starts = members.withLock { ($0[role]?.starts ?? 0) + 1 }
         var environment = environment
@@ -120,8 +123,8 @@ final class Fleet: Sendable {
         }
     }
 
-    /// Starts again what ended by itself, until cancelled. Redis that is away ends a starting process with 69; while Redis is, its
-    /// port may be taken for a moment.
+    /// Restarts processes that ended by themselves, until cancelled. A process that cannot reach Redis at its start
+    /// ends with 69. While Redis is down, its port may be taken by another process for a moment.
     func supervise(_ found: Findings) async {
         await withDiscardingTaskGroup { group in
             for role in roles where role != .simulator {
@@ -161,12 +164,12 @@ final class Fleet: Sendable {
         }
     }
 
-    /// Ends everything: workers and gateways as an operator would, which must work.
+    /// Ends all processes. Workers and gateways are stopped like an operator does, and that must work.
     func shutDown(_ found: Findings) async {
         for role in roles.reversed() {
             guard let program = program(role) else { continue }
             signal(role, SIGCONT)
-            // Redis is born with the mask of a thread of Swift's pool, which blocks SIGTERM.
+            // Redis inherits the signal mask of a thread of Swift's pool, which blocks SIGTERM.
             guard !redis.roles.contains(role) else {
                 program.kill()
                 continue
@@ -181,6 +184,6 @@ final class Fleet: Sendable {
         }
     }
 
-    /// At once, whatever state it is in.
+    /// Kills all processes at once, whatever their state.
     func kill() { for role in roles { program(role)?.kill() } }
 }

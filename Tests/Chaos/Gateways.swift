@@ -2,13 +2,13 @@ import Curl
 import Foundation
 import Synchronization
 
-/// Calls of a client that takes no answer for an answer: what failed, was not answered or was refused for the moment is
-/// repeated at the other gateway until it is decided. Every call here may be repeated.
+/// A client that repeats each call until it has a definite response. A call that failed, got no response or was refused
+/// temporarily goes to the other gateway. So every call here must be repeatable.
 final class Gateways: Sendable {
     struct Answer: Sendable {
         var status: Int
         var body: [UInt8]
-        /// Requests it took.
+        /// How many requests the call needed.
         var attempts: Int
 
         var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:] }
@@ -29,10 +29,10 @@ final class Gateways: Sendable {
         self.log = log
     }
 
-    /// Requests that were sent again.
+    /// How many requests were repeated.
     var repeated: Int { repetitions.load(ordering: .relaxed) }
 
-    /// Until it is decided, at most two minutes.
+    /// Repeats the call until its response is definite, for at most two minutes.
     func call(
         _ method: String, _ path: String, _ body: String? = nil, headers: [(String, String)] = [],
         timeout: Duration = .milliseconds(2_500)

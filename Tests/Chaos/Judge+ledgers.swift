@@ -1,4 +1,4 @@
-/// What our own ledgers say, beside what devices got.
+/// Checks our own ledgers against what devices got.
 extension Judge {
     func judgeLedgers(_ tally: inout Tally) {
         for push in pushes {
@@ -29,9 +29,12 @@ extension Judge {
         }
     }
 
-    /// Each page that was open when its owner died, lost its lease or its connection may go out once more. A node of a cluster
-    /// counts like the one Redis: its names' leases may lapse, and where it holds the streams, or every node is needed, those
-    /// of all. Nothing else is granted: what a node has answered is in its file, and it comes back with it.
+    /// Checks that the number of duplicates can be explained.
+    ///
+    /// A page that was open when its worker died, or lost its lease or its connection, may be sent once more. A cluster
+    /// node counts like the one Redis: the leases of its names may lapse. All leases may lapse if the node holds the
+    /// streams, or if the cluster needs every node. No other duplicate is allowed, because a node's file holds
+    /// everything that it has answered, and the node restarts with that file.
     private func judgeDuplicates(_ tally: inout Tally) {
         let losses = interruptions.filter(\.losesWork).reduce(0) { sum, interruption in
             switch interruption.role {

@@ -1,11 +1,14 @@
 import Foundation
 
-/// What start tokens got. All of them are asked for their requests: a token has one for each start of its channel.
+/// Checks what start tokens got. It reads the requests of all of them, because a token gets one for each
+/// start of its channel.
 extension Judge {
-    /// What a worker has in hand when an `end` is accepted goes out still: pages that it has read. Such a page is over when its
-    /// requests are, each of which has its deadline behind those before it.
+    /// The longest time for which starts may be sent after an `end` was accepted.
+    ///
+    /// A worker still sends the pages that it has read. Each request of a page has a deadline, and it may wait
+    /// for those before it.
     private static let inHand = Int64(5 * Plan.requestTimeout)
-    /// The open pages of two shards, and one of channels that are tried again.
+    /// The most tokens in such pages: the open pages of two shards, and one page of retries.
     private static let mostInHand = (2 * Fleet.openPages + 1) * Fleet.page
 
     func judgeStarts(_ tally: inout Tally) async throws {
@@ -40,7 +43,8 @@ extension Judge {
         for activity in activities { await judgeArrivals(activity, histories, &tally) }
     }
 
-    /// The number of the end that was accepted before the request, unless it was on the wire of a process that was stopped.
+    /// The number of the end that was accepted before the request. Nil if the request was on the wire
+    /// of a stopped process.
     private func judgeEnd(
         _ id: TokenID, _ request: Request, _ number: Int, _ history: [Request], _ tally: inout Tally
     ) async -> Int? {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What devices show at the end.
+/// Checks what devices show at the end.
 extension Judge {
     func judgeStates(_ activity: Activity, _ pushes: [Push]) async throws {
         let places = await activity.places
@@ -16,7 +16,7 @@ extension Judge {
                         pushes.first { $0.number == end })
                     continue
                 }
-            // The end that it crossed may be its own.
+            // The channel registered while this end was accepted, so the end may be for it.
             case .unclear(let end): if let shown = record.tokens[id]?.end, shown >= end { continue }
             case .out, .ended, .retired: continue
             }
@@ -36,12 +36,13 @@ extension Judge {
         }
     }
 
-    /// The newest push that it is owed, or a newer one. `before`: the number of an end, which may have no state of its own.
+    /// Checks that a device shows the newest push that it must have, or a newer one. `before` is the number of an end,
+    /// which may have no state.
     private func judgeShown(
         _ activity: Activity, _ index: Int, _ place: Activity.Place, _ pushes: [Push], before: Int = .max
     ) async throws {
         let owed = pushes.last { push in
-            // What came between a start and its card's token is brought to that.
+            // Pushes that were accepted between a start and the report of its card's token are sent to that token.
             let isInTime = place.answered < push.underWay || place.startedBy.map { push.number > $0 } ?? false
             return push.number < before && push.number > place.after && push.isOwed && isInTime
                 && activity.covers(push.audience, index)
@@ -61,7 +62,7 @@ extension Judge {
         return received?.end.map { "\(shown) with the end \($0)" } ?? shown
     }
 
-    /// Whether an end of before its registration ended it.
+    /// Whether an end from before its registration ended it.
     private func judgeNew(_ id: TokenID, after: Int) -> Bool {
         guard let received = record.tokens[id], received.isEndedAnew(after: after) else { return false }
         found.note(.endedAnew, "\(describe(id)) registered after end \(after) and got end \(received.end ?? 0)")

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Compares what the simulator recorded with what was accepted. Nothing here asks our own ledger whether a token was reached.
+/// Compares the simulator's record with the accepted pushes. Whether a token was reached is never read
+/// from our own ledger.
 struct Judge: Sendable {
     let plan: Plan
     let activities: [Activity]
@@ -12,7 +13,7 @@ struct Judge: Sendable {
     let controlURL: String
     let found: Findings
 
-    /// Findings of a kind that are told with the token's requests.
+    /// How many findings of each kind are printed with the token's requests.
     private static let explained = 20
 
     func judge() async throws -> Tally {
@@ -31,7 +32,7 @@ struct Judge: Sendable {
         return tally
     }
 
-    /// A push that was published after a token was gone must not reach it.
+    /// Checks that a push which was published after a token's removal did not reach that token.
     private func judgeFormer(_ activity: Activity, _ pushes: [Push]) async throws {
         var last: [TokenID: Int64] = [:]
         for former in await activity.former {
@@ -61,12 +62,13 @@ struct Judge: Sendable {
         }
     }
 
-    /// `after`: the end before which the token did not exist.
+    /// `after` is the number of the last end before the token's registration.
     private func judgeOrder(_ id: TokenID, _ history: [Request], after: Int, _ tally: inout Tally) {
         var newest = Int.min
         var hasEnded = false
         for request in history {
-            // Sent once more, since its worker had died, and answered with a 410 of before the registration: by rule it stays.
+            // The worker died, so the end was sent once more and got a 410 from before the registration. By rule
+            // the token stays then.
             if request.isEnd, request.status == 410, id.fate.mayOutliveItsEnd { hasEnded = false }
             guard request.reached, let number = request.order else { continue }
             let wasOnTheWire = interruptions.contains { $0.ports.contains(request.port) && $0.at <= request.at }
@@ -84,7 +86,7 @@ struct Judge: Sendable {
         }
     }
 
-    /// A process that woke shortly before, as a hint.
+    /// Names a process that was resumed shortly before, as a hint for the reader.
     func wake(before at: Int64) -> String {
         let recent = wakes.filter { (0...15_000).contains(at - $0.at) }.max { $0.at < $1.at }
         return recent.map { ", \(at - $0.at) ms after \($0.role) woke" } ?? ""
@@ -111,7 +113,7 @@ struct Judge: Sendable {
 }
 
 extension Activity {
-    /// Number of the last end for all before this token was registered.
+    /// The number of the last end for all before this token was registered.
     func bornAfter(_ id: TokenID) -> Int {
         let place = places[Int(id.place)]
         return place.generation == id.generation ? place.after : 0

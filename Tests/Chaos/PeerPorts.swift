@@ -1,8 +1,8 @@
 import Foundation
 
-/// Whose connections are whose: the record of the simulator knows ports, the kernel knows which process has them.
+/// Finds which process owns which connection. The simulator's record holds ports, and the kernel knows their process.
 enum PeerPorts {
-    /// Local ports of the process's TCP connections to `remote` of this machine.
+    /// The local ports of the process's TCP connections to the port `remote` of this machine.
     static func ports(of process: Int32, to remote: Int) -> [Int] {
         let descriptors = "/proc/\(process)/fd"
         let inodes = Set(
@@ -11,7 +11,7 @@ enum PeerPorts {
                 let target = try? FileManager.default.destinationOfSymbolicLink(atPath: descriptors + "/" + name)
                 return target.flatMap { $0.hasPrefix("socket:[") ? $0.dropFirst(8).dropLast() : nil }
             })
-        // Columns: number, local address:port, remote address:port, state, …, inode (the tenth).
+        // The columns are number, local address:port, remote address:port, state, …, and the inode as the tenth.
         let table = text("/proc/net/tcp")
         return table.split(separator: "\n").dropFirst().compactMap { line in
             let columns = line.split(separator: " ", omittingEmptySubsequences: true)
@@ -20,7 +20,8 @@ enum PeerPorts {
         }
     }
 
-    /// Such a file gives a page at a time, and Foundation takes the first for the whole.
+    /// Reads a file of /proc in parts. Each read returns one page of it, and Foundation would take the first
+    /// page as the whole file.
     private static func text(_ path: String) -> String {
         guard let file = FileHandle(forReadingAtPath: path) else { return "" }
         var bytes = Data()

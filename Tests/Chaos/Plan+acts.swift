@@ -1,6 +1,6 @@
-/// The actions of a plan. Each has a generator of its own, so that a seed without it is otherwise the same.
+/// The actions of a plan. Each has its own generator, so that a seed without an action is otherwise the same.
 extension Plan {
-    /// Acts that wait for something are not begun in the last seconds, so that a run ends soon after its plan.
+    /// Acts that wait for something do not begin in these last milliseconds, so that a run ends soon after its plan.
     private static let last = 12_000
 
     func withActs(_ name: NamePlan) -> NamePlan {
@@ -21,7 +21,7 @@ extension Plan {
     }
 
     private func act(_ planned: Planned<Publish>, _ name: NamePlan) -> Act {
-        // About two of a kind in a minute, whatever the name's size.
+        // About two acts of each kind in a minute, whatever the size of the name.
         let share = min(0.15, Double(Self.interval(name.initial)) / 30_000)
         for action in [Action.schedules, .refusals, .expiries, .cancels] where actions.contains(action) {
             var random = SeededRandom(planned.seed, action.rawValue)
@@ -44,7 +44,7 @@ extension Plan {
             let change: Scheduled.Change = random.pick([
                 (6, .none), (2, .replaced), (1, .deleted), (1, .deletedLate(by: random.number(-300...300))),
             ])
-            // Often several are due at one look of a worker.
+            // Short delays, so that a worker often finds several updates due at once.
             defer { delay += random.chance(0.6) ? random.number(1...60) : random.number(60...900) }
             return Scheduled(delay: delay, change: change)
         }
@@ -57,7 +57,7 @@ extension Plan {
             isDropped: random.chance(0.25))
     }
 
-    /// Ends of other kinds, of the same times and audiences.
+    /// Adds variants to an end, but keeps its time and its audience.
     private func varied(_ planned: Planned<End>) -> End {
         var end = planned.what
         if actions.contains(.ends) {
@@ -70,7 +70,7 @@ extension Plan {
             var random = SeededRandom(planned.seed, Action.crossings.rawValue)
             if random.chance(0.5) {
                 end.crossing = random.number(1...3)
-                // Whoever crosses may have opened the name: somebody else does for certain.
+                // A channel that registers meanwhile may open the name, so let another channel certainly open it.
                 if end.reopens == .never { end.reopens = .others }
                 end.isTested = false
             }
@@ -78,7 +78,7 @@ extension Plan {
         return end
     }
 
-    /// Now and then two stages in place of one, with an end between them that is cancelled.
+    /// Sometimes splits a stage into two, with a cancelled end between them.
     private func split(_ stage: Stage, _ name: NamePlan) -> [Stage] {
         guard actions.contains(.cancelledEnds), stage.publishes.count >= 4 else { return [stage] }
         var random = SeededRandom(stage.publishes[0].seed, Action.cancelledEnds.rawValue)

@@ -1,12 +1,15 @@
 extension Plan {
-    /// How long a worker may be silent before its tasks go to others, as the run configures it.
+    /// The milliseconds of silence after which a worker's tasks go to other workers. The run sets
+    /// `worker.claim_after` to this.
     static let claimAfter = 3_000
     static let requestTimeout = 4_000
-    /// How long a node of a cluster may be silent before the others give it up.
+    /// The milliseconds of silence after which the other nodes of a cluster give a node up.
     static let nodeTimeout = 1_000
 
-    /// How long a process may stand still before others can have what workers have in hand. A cluster is away for longer than
-    /// its node: once given up this one is taken back two timeouts later, and the others wait for one more before they serve.
+    /// The milliseconds after which a stopped process makes workers lose their claimed work.
+    ///
+    /// A cluster is away for longer than its node. The other nodes accept a node that they gave up only two timeouts
+    /// later, and then wait for one more timeout before they serve.
     static func patience(with role: Role) -> Int {
         if case .node = role { nodeTimeout } else { claimAfter }
     }
@@ -15,10 +18,10 @@ extension Plan {
         _ milliseconds: Int, _ seed: UInt64, _ redis: RedisServers.Kind
     ) -> [Planned<Disturbance>] {
         var random = SeededRandom(seed, "disturbances")
-        // Drawn apart: a run of one Redis is the same whether there are clusters or not.
+        // Use a generator of its own, so that a run with one Redis is the same as before clusters existed.
         var nodes = SeededRandom(seed, "nodes")
         var planned: [Planned<Disturbance>] = []
-        // One thing at a time for each process.
+        // Produce one fault at a time for each process.
         var busy: [Role: Int] = [:]
         var at = 2_000
         while at < milliseconds - 1_000 {
@@ -44,7 +47,7 @@ extension Plan {
         let more = redis.isCluster ? 2.0 : 1.0
         let worker = Role.worker(random.number(1...workers))
         let gateway = Role.gateway(random.number(1...gateways))
-        // As long as a hiccup, or until others have taken its tasks over.
+        // A short stop, or one that is long enough for others to take over the tasks.
         let brief = random.number(100...1_500)
         let long = random.number(claimAfter + 500...claimAfter * 3)
         return random.pick([
@@ -129,7 +132,7 @@ extension Plan {
 }
 
 extension Disturbance {
-    /// The process, and the milliseconds until it is up again.
+    /// The process, and the milliseconds until it runs again.
     var occupies: (Role, Int)? {
         switch self {
         case .kill(let role, let down): (role, down + 2_000)

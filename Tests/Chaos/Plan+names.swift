@@ -2,10 +2,15 @@ extension Plan {
     static let workers = 3
     static let gateways = 2
     static let cohorts = 4
-    /// Of a cluster.
+    /// The nodes of a cluster.
     static let nodes = 3
 
-    /// - Parameter largest: tokens of the largest activity; the others go down from there to one.
+    /// Makes the plan of a run.
+    /// - Parameter seed: decides everything in the plan.
+    /// - Parameter milliseconds: the length of the run.
+    /// - Parameter largest: how many tokens the largest activity has. The others have fewer, down to one.
+    /// - Parameter redis: the kind of Redis.
+    /// - Parameter actions: the actions that the plan may use.
     init(seed: UInt64, milliseconds: Int, largest: Int, redis: RedisServers.Kind, actions: Set<Action>) {
         self.seed = seed
         self.milliseconds = milliseconds
@@ -38,7 +43,8 @@ extension Plan {
         return sizes.filter { $0 <= largest }
     }
 
-    /// Mean milliseconds between publishes: a sweep of a large name takes its time, and newer updates replace each other.
+    /// The mean milliseconds between publishes. A large name has a longer interval, because its sweeps take longer and
+    /// newer updates supersede older ones.
     static func interval(_ size: Int) -> Int {
         switch size {
         case ..<10: 1_200
@@ -51,7 +57,7 @@ extension Plan {
 
     private static func stages(_ name: NamePlan, _ milliseconds: Int, _ seed: UInt64) -> [Stage] {
         var random = SeededRandom(seed, "stages of \(name.index)")
-        // Nobody ends the largest before its sweeps have been disturbed for a while.
+        // The largest name does not end before faults have disturbed its sweeps for a while.
         let ends = endTimes(name, milliseconds, &random)
         var stages: [Stage] = []
         var start = 300
@@ -61,7 +67,8 @@ extension Plan {
             var at = start + random.number(0...every)
             while at < end {
                 stage.publishes.append(Planned(at: at, seed: random.next(), what: publish(name, &random)))
-                // Now and then two in quick succession: the second finds the first's sweep under way.
+                // Sometimes publish twice in quick succession, so that the second push comes during
+                // the first one's sweep.
                 at += random.chance(0.2) ? random.number(1...200) : random.number(every / 2...every * 3 / 2)
             }
             at = start + random.number(0...every)
@@ -104,7 +111,7 @@ extension Plan {
                 (10, .all), (2, .tagA), (2, .tagB), (1, .both), (1, .either), (1, .notA),
                 (1, .channel(random.number(0...name.pool - 1))),
             ])
-        // What is never replaced adds up: rarely for all of a large name.
+        // Updates that are never superseded accumulate, so a large name rarely gets one for all.
         let isSmall = name.initial < 1_000 || ![.all, .notA].contains(audience)
         return Publish(
             audience: audience, priority: random.chance(0.7) ? 10 : 5, hasAlert: random.chance(isSmall ? 0.25 : 0.04),

@@ -1,9 +1,9 @@
-/// Names that pushes begin: each a few times from its start over updates to its end.
+/// Names whose cards pushes create. Each goes a few times from a start over updates to an end.
 extension Plan {
     static let attributesType = "ChaosAttributes"
     private static let startedNames = 3
 
-    /// Channels with a start token: the first ones of the run. The largest runs sweep them in several shards.
+    /// The first channels of the run have a start token. In the largest runs there are enough for several shards.
     static func startTokens(_ largest: Int) -> Int { min(3_000, max(64, largest / 4)) }
 
     static func startedNames(from index: Int, _ milliseconds: Int, _ largest: Int, _ seed: UInt64) -> [NamePlan] {
@@ -26,7 +26,8 @@ extension Plan {
             var stage = Stage()
             while at < min(end, milliseconds) {
                 var publish = Self.publish(name, &random)
-                // The first one makes the name live; a repeated one finds those who have told their token, and those who have not.
+                // The first start opens the name. A repeated start meets devices that reported their token and
+                // devices that did not.
                 if stage.publishes.isEmpty || random.chance(0.12) {
                     publish.isStart = true
                     publish.hasAlert = true

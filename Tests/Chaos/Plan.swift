@@ -1,40 +1,42 @@
-/// What a run will do and when, fixed by the seed before it begins. Times are milliseconds from the start.
+/// The plan of a run. The seed fixes it before the run begins. Times are milliseconds from the start.
 struct Plan: Sendable {
     var seed: UInt64
     var milliseconds: Int
     var redis: RedisServers.Kind
     var actions: Set<Action>
-    /// Of a cluster: while one node is gone, the others serve nothing, or what is theirs.
+    /// For a cluster: while one node is down, the others serve nothing. If false, they serve their own slots.
     var needsEveryNode: Bool
     var channels: Int
     var names: [NamePlan]
     var disturbances: [Planned<Disturbance>]
     var weather: [Planned<Weather>]
-    /// When each cohort of dying tokens dies.
+    /// The time at which each cohort of dying tokens dies.
     var deaths: [Int]
 }
 
 struct Planned<What: Sendable>: Sendable {
     var at: Int
-    /// For what is chosen when it happens: the state of a name is the same in every run of a seed.
+    /// Decides what is only chosen during the run. So the state of a name is the same in every run of a seed.
     var seed: UInt64
     var what: What
 }
 
-/// One activity: followed by channels `first ..< first + pool` of the run's, `initial` of them from the start.
+/// One activity. The channels `first ..< first + pool` of the run can follow it, and `initial` of them
+/// do so from the start.
 struct NamePlan: Sendable {
     var index: Int
     var initial: Int
     var pool: Int
     var first: Int
     var stages: [Stage]
-    /// Begun by pushes: nobody follows before a start came.
+    /// Whether pushes create its cards. No channel follows before a start came.
     var isStarted = false
     var hasOddName = false
 
     var name: String {
         guard hasOddName else { return "chaos-\(index)" }
-        // The first two differ by bytes alone; keys are made of names, and parts of keys are told apart by colons and braces.
+        // The first two differ only in their bytes. The others hold colons and braces, because these separate
+        // the parts of Redis keys.
         switch index {
         case 1: return "chaos-caf\u{e9}"
         case 2: return "chaos-cafe\u{301}"
@@ -48,7 +50,7 @@ struct NamePlan: Sendable {
     ]
     private static let unreserved = Set("abcdefghijklmnopqrstuvwxyz0123456789-".utf8)
 
-    /// Of its calls.
+    /// The path of the calls for this name.
     var path: String {
         "/api/activities/"
             + name.utf8.map { byte in
@@ -58,13 +60,13 @@ struct NamePlan: Sendable {
             }.joined()
     }
 
-    /// A number of a push tells its name: start tokens get those of several.
+    /// The number of a push tells its name, because start tokens get pushes of several names.
     var numbersFrom: Int { isStarted ? index * 1_000_000 : 0 }
 
     static func index(ofNumber number: Int) -> Int { number / 1_000_000 }
 }
 
-/// Publishes and registrations of a stage go on side by side; its end waits for both.
+/// Publishes and registrations of a stage run side by side, and its end waits for both.
 struct Stage: Sendable {
     var publishes: [Planned<Publish>] = []
     var registrations: [Planned<Registrations>] = []
@@ -76,7 +78,7 @@ struct Publish: Sendable {
     var priority = 10
     var hasAlert = false
     var mayBeReplaced = true
-    /// Sent once more after its 202, with the same key.
+    /// Whether it is sent once more after its 202, with the same key.
     var isRepeated = false
     var isStart = false
     var act = Act.plain
@@ -90,27 +92,27 @@ enum Audience: Sendable, Hashable {
 
 enum Registrations: Sendable {
     case track(Int), rotate(Int), untrack(Int)
-    /// What was said before of tokens that are gone by now, said again.
+    /// Repeats old registrations of tokens that were replaced or removed meanwhile.
     case late(Int)
 }
 
-/// An `end`, for all or for those with a tag, and whether anybody follows afterwards.
+/// An `end` for all or for channels with a tag, and which channels follow afterwards.
 struct End: Sendable {
     var audience: Audience
-    /// An update for the ended name is tried: it must be refused.
+    /// Whether an update for the ended name is tried, which must be refused.
     var isTested: Bool
-    /// Other channels begin to follow at once, or the same ones when the end has arrived.
+    /// Other channels begin to follow at once, or the same ones begin when the end has arrived.
     var reopens: Reopening
-    /// Of a name that is begun by pushes: not before its starts are over, so that it overtakes none.
+    /// For a name whose cards pushes create: whether to wait until its starts are over, so that the end overtakes none.
     var waits = false
     var isStateless = false
-    /// An update for all is accepted right before it.
+    /// Whether an update for all is accepted right before it.
     var followsUpdate = false
-    /// Another one follows at once: it is taken while tokens follow.
+    /// Whether a second end follows at once. It must be accepted while tokens follow.
     var isRepeated = false
-    /// So many channels register while it is accepted.
+    /// How many channels register while it is accepted.
     var crossing = 0
-    /// It is cancelled so many milliseconds after its 202: the name goes on, unless it was over before.
+    /// The milliseconds after its 202 at which it is cancelled. The name then goes on, unless the end was over before.
     var cancelledAfter: Int?
 
     enum Reopening: Sendable { case never, others, same }
@@ -118,7 +120,7 @@ struct End: Sendable {
 
 enum Role: Sendable, Hashable, CustomStringConvertible {
     case redis, simulator
-    /// Of a cluster, in place of the one Redis.
+    /// A node of a cluster, which takes the place of the one Redis.
     case node(Int)
     case gateway(Int), worker(Int)
 
@@ -134,21 +136,21 @@ enum Role: Sendable, Hashable, CustomStringConvertible {
 }
 
 enum Disturbance: Sendable {
-    /// kill -9, and started again after so many milliseconds.
+    /// kill -9, and a restart after this many milliseconds.
     case kill(Role, down: Int)
-    /// SIGSTOP, and SIGCONT after so many milliseconds.
+    /// SIGSTOP, and SIGCONT after this many milliseconds.
     case stop(Role, for: Int)
-    /// SIGTERM, its end awaited, and started again.
+    /// SIGTERM. When the process has ended, it is started again.
     case terminate(Role)
-    /// To one server.
+    /// A command for one server.
     case redis(String)
 }
 
-/// What goes wrong at the simulator for a while: fields of its faults, as JSON without the braces.
+/// Faults of the simulator for a while: fields of its faults, as JSON without the braces.
 struct Weather: Sendable {
     var title: String
     var faults: String
-    /// Doubted tokens get their 410s.
+    /// Whether doubted tokens get their 410s.
     var doubts: Bool
     var milliseconds: Int
 }
@@ -156,7 +158,7 @@ struct Weather: Sendable {
 extension Plan {
     private var actionsLine: String { "actions: " + Action.text(actions) }
 
-    /// One line for each thing that is to happen, in order.
+    /// The plan as text: one line for each event, in order.
     var lines: [String] {
         var lines: [(at: Int, text: String)] = [(0, actionsLine)]
         if redis.isCluster {

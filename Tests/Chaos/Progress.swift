@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// One line on a terminal that tells how far the run is; elsewhere a line for each phase.
+/// Shows the progress: one line that changes on a terminal, and one line per phase elsewhere.
 final class Progress: Sendable {
     private let isTerminal = isatty(2) == 1
     private let last = Mutex("")
@@ -18,7 +18,7 @@ final class Progress: Sendable {
         }
     }
 
-    /// The line gives way to what is printed next.
+    /// Removes the line, so that something else can be printed.
     func clear() { if isTerminal { write("\r\u{1b}[K") } }
 
     private func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }

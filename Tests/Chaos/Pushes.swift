@@ -1,37 +1,37 @@
 import Foundation
 import Synchronization
 
-/// One accepted publish, and what its publisher knows of it.
+/// One accepted publish, as its publisher knows it.
 struct Push: Sendable {
     var id: String
     var name: Int
-    /// The counter in its content-state: rises by one with each publish of a name.
+    /// The number in its content state. It rises by one with each publish of a name.
     var number: Int
     var isEnd: Bool
     var isStart = false
     var audience: Audience
     /// Epoch ms before its first request was sent.
     var asked: Int64
-    /// The last time, epoch ms, at which its sweep was certainly not over: who followed before then must be reached.
+    /// The last epoch ms at which its sweep was certainly not over. Channels that followed before then must be reached.
     var underWay: Int64
     var ledger: Ledger?
-    /// It may be tried for some seconds only.
+    /// Whether it expires after some seconds.
     var expires = false
     var fate = Fate.kept
 
     enum Fate: Sendable {
         case kept
-        /// By its publisher, before it was over or afterwards.
+        /// The publisher cancelled it, before it was over or afterwards.
         case cancelled
-        /// A schedule, before its time: nothing of it is sent.
+        /// A schedule that was deleted before its time, so nothing of it is sent.
         case deleted
-        /// A schedule that was made after the time of another, so that nobody knows which comes first.
+        /// A schedule that was made after the time of another one, so their order is unknown.
         case unordered
-        /// Stopped, and dropped by an operator.
+        /// A stopped push that an operator dropped.
         case dropped
     }
 
-    /// Whether cards show it at the end, or something newer.
+    /// Whether cards must show this push at the end, or a newer one.
     var isOwed: Bool {
         guard fate == .kept, !isEnd, !isStart else { return false }
         return !expires || ledger.map { $0["expired"] == 0 && $0.state != "expired" } ?? true
@@ -40,7 +40,7 @@ struct Push: Sendable {
     var title: String { "chaos-\(name)/\(number)" }
 }
 
-/// A ledger as the gateway tells it.
+/// A ledger as the gateway returns it.
 struct Ledger: Sendable {
     static let parts = ["delivered", "pruned", "failed", "superseded", "expired", "skipped", "pending"]
     var state: String
@@ -58,13 +58,13 @@ struct Ledger: Sendable {
     }
 
     subscript(count: String) -> Int { counts[count] ?? 0 }
-    /// A cancelled one may be final before its sweep has noticed.
+    /// The ledger of a cancelled push may be final before its sweep has noticed the cancellation.
     var isOver: Bool { isFinal && isExpanded && self["pending"] == 0 }
     var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
     var addsUp: Bool { self["targets"] == Self.parts.reduce(0) { $0 + self[$1] } }
 }
 
-/// All accepted pushes of a run, and the watch on those that are not over.
+/// All accepted pushes of a run. It watches those that are not over.
 final class Pushes: Sendable {
     private let pushes = Mutex<[String: Push]>([:])
     private let gateways: Gateways
@@ -90,7 +90,7 @@ final class Pushes: Sendable {
     var count: Int { pushes.withLock { $0.count } }
     var open: [Push] { pushes.withLock { $0.values.filter { $0.ledger?.isOver != true } } }
 
-    /// Asks for one ledger.
+    /// Reads one ledger.
     func look(_ id: String) async throws -> Ledger? {
         let asked = Clock.epoch
         let ledger = Ledger(try await gateways.call("GET", "/api/push/\(id)"))
@@ -103,7 +103,7 @@ final class Pushes: Sendable {
         return ledger
     }
 
-    /// Until cancelled: looks at the newest pushes of the names in `large`, whose sweeps take their time.
+    /// Watches the newest pushes of the names in `large`, whose sweeps take long. Runs until cancelled.
     func watch(_ large: Set<Int>) async {
         while !Task.isCancelled {
             let watched = open.filter { large.contains($0.name) && $0.ledger?.isExpanded != true }
@@ -113,7 +113,7 @@ final class Pushes: Sendable {
         }
     }
 
-    /// Looks until every push is final; those that are not after `limit`.
+    /// Waits until every push is final. Returns the pushes that are not final after `limit`.
     func drain(within limit: Duration, _ progress: (Int) -> Void) async throws -> [Push] {
         let end = ContinuousClock.now + limit
         while true {

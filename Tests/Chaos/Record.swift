@@ -1,11 +1,11 @@
 import Curl
 import Foundation
 
-/// What the simulator says a token received.
+/// Everything that the simulator recorded for one token.
 struct Received: Sendable {
     var accepted = 0
     var duplicates = 0
-    /// The greatest counter that reached it, and how often a lower one did afterwards.
+    /// The greatest number that reached the token, and how often a lower one came after it.
     var newest: Int?
     var backwards = 0
     var afterEnd = 0
@@ -13,16 +13,16 @@ struct Received: Sendable {
     /// What the device shows.
     var isEnd = false
     var shown: Int?
-    /// Number of the `end` that it shows.
+    /// The number of the `end` that the device shows.
     var end: Int?
 
     func isEndedAnew(after number: Int) -> Bool { isEnd && (end ?? .max) <= number }
 }
 
-/// The simulator's record: the judge's only witness.
+/// The simulator's record. The judge uses no other source about devices.
 struct Record: Sendable {
     var tokens: [TokenID: Received] = [:]
-    /// Lines of tokens that are none of this run's.
+    /// How many tokens are not of this run.
     var strangers = 0
     var totals: [String: Int] = [:]
 
@@ -56,7 +56,7 @@ struct Record: Sendable {
         Request.history(try await get(controlURL + "/tokens/" + Tokens.hex(id)))
     }
 
-    /// The same of many, in one answer.
+    /// The requests of many tokens, with one call.
     static func histories(_ controlURL: String, _ ids: Set<TokenID>) async throws -> [TokenID: [Request]] {
         let lines = try await get(controlURL + "/tokens?history=1")
         var histories: [TokenID: [Request]] = [:]
@@ -94,7 +94,7 @@ struct Record: Sendable {
         tokens[id] = received
     }
 
-    /// Where the text ends in the line; it begins with a quotation mark.
+    /// The offset after the text in the line. The text must begin with a quotation mark.
     private static func find(_ text: StaticString, _ line: UnsafeRawBufferPointer) -> Int? {
         guard let base = line.baseAddress else { return nil }
         let length = text.utf8CodeUnitCount

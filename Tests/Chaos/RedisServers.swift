@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 
-/// Redis of a run: its servers, each with an append-only file that is on disk before an answer, and how they are reached.
+/// The Redis servers of a run. Each writes an append-only file to disk before it replies.
 struct RedisServers: Sendable {
     enum Kind: String, CaseIterable, Sendable {
         /// One server on a unix socket.
         case plain
-        /// One on a port with TLS.
+        /// One server on a port with TLS.
         case tls
-        /// Three primaries without replicas: what a node holds comes back with it alone.
+        /// Three primaries without replicas, so the data of a node returns only with that node.
         case cluster
         case tlsCluster = "tls-cluster"
 
@@ -20,7 +20,7 @@ struct RedisServers: Sendable {
     private struct Server {
         var role: Role
         var directory: String
-        /// 0: none, it is reached by its socket.
+        /// 0 for a server that is reached only by its socket.
         var port: Int
         var arguments: [String]
 
@@ -29,7 +29,7 @@ struct RedisServers: Sendable {
 
     private let kind: Kind
     private let servers: [Server]
-    /// Its files are there as long as it is.
+    /// Keeps its certificate files as long as it exists.
     private let authority: TestAuthority?
 
     init(_ plan: Plan, directory: String) throws {
@@ -53,7 +53,7 @@ struct RedisServers: Sendable {
 
     var roles: [Role] { servers.map(\.role) }
 
-    /// What gateways and workers need to find it.
+    /// The environment that gateways and workers need to reach Redis.
     var environment: [String: String] {
         let hosts = servers.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
         let url =
@@ -71,7 +71,7 @@ struct RedisServers: Sendable {
 
     func socket(_ role: Role) -> String? { servers.first { $0.role == role }?.socket }
 
-    /// The same each time: a server that was killed finds its file, and a node the cluster.
+    /// The command line of a server. It never changes, so a killed server finds its file, and a node finds its cluster.
     func command(_ role: Role) -> [String] {
         guard let server = servers.first(where: { $0.role == role }) else { return [] }
         return [
@@ -82,7 +82,7 @@ struct RedisServers: Sendable {
         ] + server.arguments
     }
 
-    /// Nodes that were just started for the first time get their slots.
+    /// Gives the slots to nodes that were started for the first time.
     func form() async throws {
         if kind.isCluster { try await ClusterServers.form(servers.map { (socket: $0.socket, port: $0.port) }) }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is printed at the end, and written into the run's directory if something is wrong.
+/// The report that is printed at the end. If something is wrong, it is also written into the run's directory.
 struct Report: Sendable {
     let plan: Plan
     let outcome: Run.Outcome
@@ -25,7 +25,7 @@ struct Report: Sendable {
         ]
     }
 
-    /// The table.
+    /// The table of faults, work and guarantees.
     var text: String {
         var lines = ["", "Faults in \(outcome.seconds) s"]
         for (what, count) in outcome.faults.sorted(by: { $0.key < $1.key }) { lines.append(row(what, count)) }

@@ -1,21 +1,21 @@
 import Foundation
 
-/// One request as the simulator's history has it.
+/// One request in the simulator's history.
 struct Request: Sendable {
-    /// Epoch ms at the simulator.
+    /// Epoch ms by the simulator's clock.
     var at: Int64
     var status: Int?
     /// Whether the device got it.
     var reached: Bool
-    /// The counter, and whether it is an `end`.
+    /// The number of the push, and whether the push is an `end`.
     var order: Int?
     var isEnd: Bool
-    /// The sender's.
+    /// The sender's port.
     var port: Int
     /// `apns-collapse-id`.
     var collapseID: String?
 
-    /// Of a token's object with its history.
+    /// Reads the history from a token's JSON object.
     static func history(_ object: [UInt8]) -> [Request] {
         let json = (try? JSONSerialization.jsonObject(with: Data(object))) as? [String: Any] ?? [:]
         return (json["history"] as? [[String: Any]] ?? []).map { request in
@@ -28,7 +28,7 @@ struct Request: Sendable {
         }
     }
 
-    /// `3=503@1795289206912:52896 5end=200@…`: counter, answer, time, port.
+    /// Writes `3=503@1795289206912:52896 5end=200@…`: number, response, time, port.
     static func words(_ history: [Request]) -> String {
         if history.isEmpty { return "received nothing" }
         let words = history.map { request in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One run: everything is started, the plan is lived through, faults end, everything is drained, and the record is judged.
+/// One run: start everything, follow the plan, end the faults, drain everything, and judge the record.
 struct Run: Sendable {
     let plan: Plan
     let directory: String
@@ -45,7 +45,7 @@ struct Run: Sendable {
         return try await judge(fleet, gateways, pushes, activities, startTokens, disturber, clock)
     }
 
-    /// Until the plan is over and everything that was accepted is settled.
+    /// Follows the plan, and then waits until all accepted work is settled.
     private func live(
         _ fleet: Fleet, _ pushes: Pushes, _ activities: [Activity], _ disturber: Disturber, _ log: EventLog
     ) async throws {
@@ -107,7 +107,7 @@ struct Run: Sendable {
             seconds: clock.now / 1_000)
     }
 
-    /// The channels' tags, a thousand at a time; they stay.
+    /// Sets the channels' tags, a thousand at a time. They do not change during the run.
     private func tag(_ gateways: Gateways) async throws {
         let sets: [(String, (Int) -> Bool)] = [
             (#"["a"]"#, { Activity.tags($0) == (true, false) }), (#"["b"]"#, { Activity.tags($0) == (false, true) }),

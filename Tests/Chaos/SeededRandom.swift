@@ -1,10 +1,11 @@
-/// SplitMix64 (https://prng.di.unimi.it/splitmix64.c): the same numbers from the same seed on every machine.
+/// SplitMix64: the same numbers from the same seed on every machine.
+/// Source: https://prng.di.unimi.it/splitmix64.c
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
     init(_ seed: UInt64) { state = seed }
 
-    /// A generator of its own for each purpose, so that one more draw here changes nothing there.
+    /// A separate generator for each purpose, so that one more number for one purpose does not change the others.
     init(_ seed: UInt64, _ purpose: String) {
         state = purpose.utf8.reduce(seed ^ 0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
@@ -21,7 +22,7 @@ struct SeededRandom: RandomNumberGenerator {
 
     mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
 
-    /// One of the values, by weight.
+    /// One of the values, drawn by weight.
     mutating func pick<Value>(_ weighted: [(weight: Double, value: Value)]) -> Value {
         var drawn = Double(next() >> 11) * 0x1p-53 * weighted.reduce(0) { $0 + $1.weight }
         for (weight, value) in weighted {

@@ -1,10 +1,10 @@
-/// Push-to-start tokens of the first channels of a run, one each, all of one attributes type.
+/// The push-to-start tokens of a run. Each of the first channels has one, and all are of one attributes type.
 struct StartTokens: Sendable {
-    /// In a token's place for the name: they belong to none.
+    /// Takes the place of the name in such a token, because it belongs to no name.
     static let name = UInt16.max
 
     let fates: [Fate]
-    /// Epoch ms when they were registered.
+    /// Epoch ms at which they were registered.
     let registered: Int64
 
     static func isOne(_ id: TokenID) -> Bool { id.name == name }

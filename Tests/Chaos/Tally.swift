@@ -1,6 +1,6 @@
 /// The numbers of a run.
 struct Tally: Sendable {
-    /// Tokens that a worker can have open at once: pages of every small name, which is one task, and of some shards.
+    /// The most tokens in open pages of one worker: pages of every small name, which is one task, and of some shards.
     static func openAtOnce(_ plan: Plan) -> Int {
         let pages = Fleet.openPages * Fleet.page
         let large = plan.names.filter { $0.initial >= 2_500 }
@@ -13,18 +13,19 @@ struct Tally: Sendable {
     var tokens = 0
     var duplicates = 0
     var duplicatesAllowed = 0
-    /// Deaths and suspensions that made others take work over, counted for each worker that lost some.
+    /// Crashes and suspensions after which others took over work, counted for each worker that lost some.
     var losses = 0
-    /// Requests that a killed or suspended process had on the wire already, and that came late.
+    /// Requests that came late, because they were already on the wire of a killed or suspended process.
     var late = 0
-    /// Starts that have to have come, cards that told a token, and starts that a worker had in hand when their end was accepted.
+    /// Starts that must have come, cards that reported a token, and starts that a worker had claimed when
+    /// their end was accepted.
     var startsExpected = 0
     var startsTold = 0
     var startsInHand = 0
-    /// Pushes that APNs stopped, and pushes that expired while it was away.
+    /// Pushes that APNs stopped, and pushes that expired while it accepted nothing.
     var stopped = 0
     var expired = 0
-    /// All ledgers together.
+    /// The sum of all ledgers.
     var ledger: [String: Int] = [:]
     var states: [String: Int] = [:]
 

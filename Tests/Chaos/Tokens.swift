@@ -1,11 +1,11 @@
-/// What APNs thinks of a token, written in its first byte: the simulator's faults match tokens by their beginning.
+/// The fate of a token at APNs. Its first byte tells it, because the simulator's faults match the beginning of tokens.
 enum Fate: Sendable, Hashable {
     case living
     /// Dead from the start, for this reason.
     case unregistered, badDeviceToken, expired
     /// Dies with its cohort.
     case dying(Int)
-    /// Now and then answered with a 410 of long before its registration, which must not cost it anything.
+    /// Sometimes gets a 410 from long before its registration. This must not remove the token.
     case doubted
 
     var byte: UInt8 {
@@ -19,7 +19,7 @@ enum Fate: Sendable, Hashable {
         }
     }
 
-    /// Its 410s may be of before its registration.
+    /// Whether a 410 for this token may be from before its registration.
     var mayOutliveItsEnd: Bool {
         switch self {
         case .doubted, .dying: true
@@ -40,7 +40,8 @@ enum Fate: Sendable, Hashable {
     }
 }
 
-/// Which registration a token stands for. Never used twice: each one of a channel under a name is another generation.
+/// The registration to which a token belongs. A token is never used twice, because each registration of a channel under
+/// a name is another generation.
 struct TokenID: Sendable, Hashable {
     var name: UInt16
     /// The channel's place in the name's pool.
@@ -53,7 +54,7 @@ enum Tokens {
     private static let digits = Array("0123456789abcdef".utf8)
     static let bytes = 64
 
-    /// 64 bytes that differ in more than their beginning, as real tokens do.
+    /// Makes 64 bytes that differ not only in their beginning, like real tokens.
     static func hex(_ id: TokenID) -> String {
         var bytes = [id.fate.byte]
         bytes += [UInt8(id.name >> 8), UInt8(truncatingIfNeeded: id.name)]
@@ -73,7 +74,7 @@ enum Tokens {
         }
     }
 
-    /// From the first 18 digits of a token; nil for one that is not of this run.
+    /// Reads the first 18 digits of a token. Nil if the token is not of this run.
     static func id(_ hex: some Sequence<UInt8>) -> TokenID? {
         var value: (high: UInt64, low: UInt64) = (0, 0)
         var count = 0
@@ -93,7 +94,7 @@ enum Tokens {
             generation: UInt16(truncatingIfNeeded: value.low), fate: fate)
     }
 
-    /// Most live; in a name of a few they all do, or nothing would be left to look at.
+    /// Most tokens live. In a name with few tokens all live, because nothing would be left to check otherwise.
     static func fate(_ random: inout SeededRandom, size: Int, living cohorts: Range<Int>) -> Fate {
         guard size > 10 else { return .living }
         let fate: Fate = random.pick([
@@ -105,7 +106,8 @@ enum Tokens {
 
     // MARK: As faults of the simulator
 
-    /// `since`: when each cohort that is dead by now died, epoch milliseconds.
+    /// The simulator's faults for dead tokens. `since` holds the epoch milliseconds at which each cohort that
+    /// is dead by now died.
     static func deadTokens(since: [Int64], doubted: Bool) -> String {
         var entries = [
             #"{"prefix":"d1","reason":"Unregistered"}"#, #"{"prefix":"d2","reason":"BadDeviceToken"}"#,

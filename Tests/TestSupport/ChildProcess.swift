@@ -2,14 +2,14 @@ internal import CSpawn
 import Foundation
 import Synchronization
 
-/// A process that a test starts, and its end.
+/// A process that a test starts and waits for.
 ///
-/// Not Foundation's `Process`: on Linux (Swift 6.3) it reads past the end of glibc's buffer when it looks through
-/// `/proc/self/fd`, and crashes now and then in a process with more than a thousand descriptors, such as the whole suite
-/// is (swift-corelibs-foundation, pull request 5472).
+/// Foundation's `Process` cannot be used. On Linux (Swift 6.3) it reads past the end of glibc's buffer when it lists
+/// `/proc/self/fd`. A process with more than a thousand descriptors, such as the whole test suite, then sometimes
+/// crashes (swift-corelibs-foundation, pull request 5472).
 public final class ChildProcess: Sendable {
     public struct Output: Sendable {
-        /// The program's own, or 128 + the signal that ended it.
+        /// The program's own exit code, or 128 + the signal that ended it.
         public var code: Int32
         public var out: String
     }
@@ -24,7 +24,13 @@ public final class ChildProcess: Sendable {
     }
     private let state = Mutex(State())
 
-    /// The first of `arguments` is looked up in PATH. Descriptors are lent for the call; without one it is `/dev/null`.
+    /// Starts a process.
+    ///
+    /// - Parameters:
+    ///   - arguments: the first one is looked up in PATH.
+    ///   - environment: ours if nil.
+    ///   - directory: the working directory; ours if nil.
+    ///   - input: a descriptor, lent for this call; `/dev/null` if nil. The same holds for `output` and `errors`.
     public init(
         _ arguments: [String], environment: [String: String]? = nil, directory: String? = nil, input: Int32? = nil,
         output: Int32? = nil, errors: Int32? = nil
@@ -39,8 +45,10 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Somebody has to wait for it. Without `environment` it has ours. No descriptor of ours gets there but the three, for a
-    /// pipe's end in one test's child would keep another test waiting; nor is a signal blocked or ignored there.
+    /// Starts a process. The caller must wait for it.
+    ///
+    /// The child gets only the three descriptors, because a test would wait for ever if another test's child kept its
+    /// pipe open. No signal is blocked or ignored in the child.
     static func spawn(
         _ arguments: [String], environment: [String: String]? = nil, directory: String? = nil, input: Int32? = nil,
         output: Int32? = nil, errors: Int32? = nil
@@ -67,7 +75,7 @@ public final class ChildProcess: Sendable {
         posix_spawnattr_setsigmask(&attributes, &signals)
         sigfillset(&signals)
         posix_spawnattr_setsigdefault(&attributes, &signals)
-        // A group of its own: a terminal's interrupt is for the tests.
+        // Use a process group of its own, because a terminal's interrupt is only for the tests.
         posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
         let program = arguments.first ?? ""
@@ -91,7 +99,7 @@ public final class ChildProcess: Sendable {
         return body(&pointers)
     }
 
-    /// What it ended with; nil while it runs.
+    /// The exit code. Nil while the process runs.
     public var code: Int32? { state.withLock { $0.code } }
 
     private func ended(with code: Int32) {
@@ -103,8 +111,8 @@ public final class ChildProcess: Sendable {
         for continuation in waiting { continuation.finish() }
     }
 
-    /// Until it has ended or the task is cancelled. Each wait has a stream of its own, since a wait that is given up ends
-    /// its stream.
+    /// Waits until the process has ended or the task is cancelled. Each wait has its own stream, because a cancelled
+    /// wait ends its stream.
     public func wait() async {
         let (stream, continuation) = AsyncStream<Never>.makeStream()
         let isOver = state.withLock { state in
@@ -114,7 +122,7 @@ public final class ChildProcess: Sendable {
         if !isOver { for await _ in stream {} }
     }
 
-    /// Runs it to its end. What it writes goes to a file, not to a pipe that somebody would have to read meanwhile.
+    /// Runs a process to its end. Its output goes to a file, because a pipe would need a reader meanwhile.
     public static func run(
         _ arguments: [String], environment: [String: String]? = nil
     ) async throws -> Output {

@@ -2,16 +2,16 @@ import Foundation
 import Logging
 public import Redis
 
-/// A Redis Cluster of the test's own: servers on free ports of 127.0.0.1, the slots dealt out evenly in ranges.
+/// A Redis Cluster for one test: servers on free ports of 127.0.0.1, with the slots divided evenly into ranges.
 public final class ClusterServers: Sendable {
     public let primaries: [RedisServer]
-    /// One of each primary, in their order, or none.
+    /// One replica for each primary in the same order, or none.
     public let replicas: [RedisServer]
     private let clients: [RedisClient]
-    /// Spoken to through TLS, and speaking it among themselves, where it is not nil; each node's port for that.
+    /// Each node's port for TLS, which clients and the nodes among themselves use. Nil without TLS.
     private let tlsPorts: [Int]?
 
-    /// Three primaries that a client reaches through TLS.
+    /// Starts three primaries that clients reach through TLS.
     public static func start(_ authority: TestAuthority) async throws -> ClusterServers {
         var servers: [RedisServer] = []
         var ports: [Int] = []
@@ -26,7 +26,7 @@ public final class ClusterServers: Sendable {
         return cluster
     }
 
-    /// Returns when every node thinks the cluster complete, which no node does in its first two seconds.
+    /// Starts a cluster. Returns when every node reports it as complete, which no node does in its first two seconds.
     public static func start(
         primaries: Int = 3, replicated: Bool = false, append: Bool = false
     ) async throws -> ClusterServers {
@@ -39,9 +39,10 @@ public final class ClusterServers: Sendable {
         return cluster
     }
 
-    /// A server that is a node. Of its two ports one may be taken by somebody else at this very moment; then it gets others.
-    /// `nodeTimeout`: after so many milliseconds of silence the others give it up. On a busy machine a short one makes them
-    /// give up a node that is well; only where a replica is to take over is it worth that.
+    /// Starts a server that is a node. If another process takes one of its two ports at this moment,
+    /// it tries other ports.
+    /// - Parameter nodeTimeout: the milliseconds of silence after which the other nodes give a node up. On a busy
+    ///   machine a short time makes them give up a healthy node, so use one only where a replica must take over.
     static func node(
         append: Bool = false, nodeTimeout: Int = 15_000, extra: [String] = []
     ) async throws -> RedisServer {
@@ -55,7 +56,7 @@ public final class ClusterServers: Sendable {
             append: append, tcp: true, extra: try arguments(nodeTimeout: nodeTimeout) + extra)
     }
 
-    /// What makes a server a node, with a port of its own for its talk with the others.
+    /// The arguments that make a server a node, with its own port for the cluster bus.
     public static func arguments(nodeTimeout: Int = 1_000) throws -> [String] {
         [
             "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", "\(try freePort())",
@@ -64,8 +65,8 @@ public final class ClusterServers: Sendable {
         ]
     }
 
-    /// Makes a cluster of primaries that somebody else starts and stops, as soon as they answer on their unix sockets.
-    /// `port`: the one with TLS, if they speak it among themselves.
+    /// Makes a cluster of primaries that the caller starts and stops, as soon as they answer on their unix sockets.
+    /// `port` is the TLS port if the nodes use TLS among themselves.
     public static func form(_ nodes: [(socket: String, port: Int)]) async throws {
         for node in nodes {
             try await eventually("a node answers") {
@@ -92,7 +93,8 @@ public final class ClusterServers: Sendable {
         try await Self.form(clients, ports: tlsPorts ?? all.map { $0.port ?? 0 }, primaries: primaries.count)
     }
 
-    /// The first of `clients` are of the primaries, the others of a replica each, in their order.
+    /// Forms the cluster. The first of `clients` are those of the primaries. The others are those of one replica
+    /// each, in the same order.
     private static func form(_ clients: [RedisClient], ports: [Int], primaries: Int) async throws {
         for (index, client) in clients.prefix(primaries).enumerated() {
             let range = range(index, of: primaries)
@@ -124,7 +126,7 @@ public final class ClusterServers: Sendable {
                 try await client.info(section: "replication")["master_link_status"] == "up"
             }
         }
-        // Each primary tells of every replica, so that whoever asks one learns them all.
+        // Wait until each primary reports every replica, so that a client which asks any of them learns all.
         for client in clients.prefix(primaries) {
             try await eventually("the primaries know the replicas") {
                 let ranges = try await client.send(RedisCommand("CLUSTER", ["SLOTS"])).array()
@@ -137,10 +139,10 @@ public final class ClusterServers: Sendable {
         16_384 * index / count..<16_384 * (index + 1) / count
     }
 
-    /// `redis+cluster://127.0.0.1:port,…`, of all nodes or of these.
+    /// `redis+cluster://127.0.0.1:port,…` with all nodes.
     public var url: RedisURL { Self.url(primaries + replicas) }
 
-    /// `rediss+cluster://127.0.0.1:port`, of the first node.
+    /// `rediss+cluster://127.0.0.1:port` with the first node.
     public func tlsURL() throws -> RedisURL { try RedisURL("rediss+cluster://127.0.0.1:\(tlsPorts?.first ?? 0)") }
 
     public static func url(_ nodes: [RedisServer]) -> RedisURL {
@@ -148,7 +150,7 @@ public final class ClusterServers: Sendable {
         do { return try RedisURL(text) } catch { fatalError("\(error)") }
     }
 
-    /// A client of that node alone.
+    /// The client of this node only.
     public func client(of node: RedisServer) -> RedisClient {
         guard let index = (primaries + replicas).firstIndex(where: { $0 === node }) else { fatalError("no such node") }
         return clients[index]
@@ -158,7 +160,7 @@ public final class ClusterServers: Sendable {
         try await client(of: node).send(RedisCommand("CLUSTER", ["MYID"])).string()
     }
 
-    /// Where a key was when the cluster was made.
+    /// The slot of a key. The ranges are those of the time when the cluster was made.
     public func slot(of key: String) async throws -> Int {
         try await clients[0].send(RedisCommand("CLUSTER", ["KEYSLOT", .string(key)])).integer()
     }
@@ -168,7 +170,7 @@ public final class ClusterServers: Sendable {
         return primaries[primaries.indices.first { Self.range($0, of: primaries.count).contains(slot) } ?? 0]
     }
 
-    /// The slot is on its way from one node to another: keys that are not here any more are asked for there.
+    /// Begins to move a slot. A client that asks the old node for a missing key is sent to the new one.
     public func beginMove(slot: Int, from source: RedisServer, to target: RedisServer) async throws {
         try await client(of: target).send(
             RedisCommand("CLUSTER", ["SETSLOT", .int(slot), "IMPORTING", .string(try await id(of: source))]))

@@ -1,14 +1,14 @@
 public import Redis
 
-/// A redis-server with a port that speaks TLS, beside its unix socket.
+/// A redis-server with a TLS port beside its unix socket.
 public struct EncryptedRedis: Sendable {
     public let authority: TestAuthority
     public let server: RedisServer
-    /// With TLS, on 127.0.0.1.
+    /// The TLS port on 127.0.0.1.
     public let port: Int
 
     /// - Parameters:
-    ///   - identity: made by `authority`; nil: one that is good for localhost and 127.0.0.1.
+    ///   - identity: made by `authority`. Nil means one that is valid for localhost and 127.0.0.1.
     ///   - asksForCertificate: clients need a certificate that `authority` has signed.
     public static func start(
         _ authority: TestAuthority? = nil, identity: TestAuthority.Identity? = nil, asksForCertificate: Bool = false,
@@ -33,7 +33,7 @@ public struct EncryptedRedis: Sendable {
         ]
     }
 
-    /// The same for a command line.
+    /// The same as arguments of a command line.
     public static func arguments(
         _ authority: TestAuthority, _ identity: TestAuthority.Identity, asksForCertificate: Bool = false
     ) -> [String] {
@@ -47,7 +47,7 @@ public struct EncryptedRedis: Sendable {
         try RedisURL("\(scheme)://\(host):\(port)\(more)")
     }
 
-    /// Trusts the authority, or another's file of roots.
+    /// Client options that trust the authority, or another file of roots.
     public func options(
         roots: String? = nil, identity: TestAuthority.Identity? = nil, _ options: RedisOptions = RedisOptions()
     ) -> RedisOptions {

@@ -1,18 +1,18 @@
 import Foundation
 
-/// One run of the built `lamplighter`, as a user starts it: its output in files, its end awaited.
+/// One run of the built `lamplighter`, started like a user starts it. Its output goes to files.
 ///
-/// A small shell is its parent and reads a pipe of ours: when this process ends in any way at all, the shell kills the
-/// program with -9, so that none outlives its test.
+/// Its parent is a small shell that reads a pipe of the test process. When the test process ends in any way, the shell
+/// kills the program with -9. So no program outlives its test.
 public final class Program: Sendable {
     public struct Output: Sendable {
-        /// The program's own, or 128 + the signal that ended it.
+        /// The program's own exit code, or 128 + the signal that ended it.
         public var code: Int32
         public var out: String
         public var err: String
     }
 
-    /// Beside the test's own executable: the build's products lie together.
+    /// The built program. It is in the same directory as the test's executable.
     public static let path: String = {
         let test = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: test).deletingLastPathComponent().appendingPathComponent("lamplighter").path
@@ -34,16 +34,22 @@ public final class Program: Sendable {
 
     private let shell: ChildProcess
     private let control = Pipe()
-    /// Its output is in this path with `.out` and `.err`.
+    /// The path of the output files without their endings `.out` and `.err`.
     public let base: String
 
-    /// `directory` receives the output files, called `name` or something unique; `arguments` begin with the program's path.
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - arguments: begin with the program's path.
+    ///   - directory: receives the output files.
+    ///   - environment: the program's environment.
+    ///   - name: the name of the output files; a unique one if nil.
     public init(
         _ arguments: [String], directory: String, environment: [String: String], name: String? = nil
     ) throws {
         base = directory + "/" + (name ?? UUID().uuidString)
-        // The pipe comes as 0 and is moved, for `sh` gives background jobs /dev/null. The shell would report on its error
-        // output how its children were killed.
+        // Move the pipe from descriptor 0 to 3, because `sh` gives background jobs /dev/null as their input. The shell
+        // would otherwise report on its error output how its children were killed.
         shell = try ChildProcess(
             ["sh", "-c", "exec 3<&0\n" + Self.watchdog, "sh", base] + arguments,
             environment: environment.merging(["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]) { own, _ in
@@ -68,7 +74,7 @@ public final class Program: Sendable {
 
     public func kill() { try? control.fileHandleForWriting.close() }
 
-    /// Waits for its end; `nil` when it still runs after `limit`.
+    /// Waits for the end of the program. Nil if it still runs after `limit`.
     public func end(within limit: Duration = .seconds(120)) async -> Output? {
         await withTaskGroup { group in
             group.addTask { [shell] in await shell.wait() }
@@ -91,8 +97,8 @@ public struct NeverHappened: Error, CustomStringConvertible {
     public init(description: String) { self.description = description }
 }
 
-/// Another process's state can only be asked for again and again. The limit is for what never comes: it is longer than the
-/// busiest machine should need.
+/// Polls a condition, because the state of another process cannot be awaited. The limit only ends a wait that would
+/// never succeed, so it is longer than the busiest machine needs.
 public func eventually(
     _ what: String, within limit: Duration = .seconds(120), _ condition: () async throws -> Bool
 ) async throws {

@@ -1,6 +1,6 @@
 public import Redis
 
-/// Commands without keys, at one server or at every primary of a cluster.
+/// Commands without keys, for one server or for every primary of a cluster.
 extension RedisClient {
     @discardableResult
     public func everywhere(_ name: String, _ arguments: RedisArgument...) async throws -> [RedisReply] {
@@ -17,7 +17,7 @@ extension RedisClient {
         try await everywhere("DBSIZE").reduce(0) { try $0 + $1.integer() }
     }
 
-    /// A number of INFO, of all servers together.
+    /// A number of INFO, summed over all servers.
     public func total(_ field: String, of section: RedisArgument) async throws -> Int {
         try await everywhere("INFO", section).reduce(0) { try $0 + (Int($1.infoFields()[field] ?? "") ?? 0) }
     }

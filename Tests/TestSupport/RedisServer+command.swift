@@ -1,13 +1,13 @@
 import Foundation
 
 extension RedisServer {
-    /// One command without spaces in its arguments, on a connection of its own: the first line of the answer.
+    /// Sends one command, whose arguments hold no spaces, on a new connection. Returns the first line of the reply.
     public func command(_ words: String) throws -> String {
         try firstLine(of: words, on: connectedSocket(path: socketPath))
     }
 }
 
-/// Sends a command in a line and reads the first line of the answer; closes `socket`.
+/// Sends one command in a line and returns the first line of the reply. Closes `socket`.
 func firstLine(of words: String, on socket: Int32) throws -> String {
     defer { close(socket) }
     var timeout = timeval(tv_sec: 10, tv_usec: 0)

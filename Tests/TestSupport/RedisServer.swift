@@ -2,24 +2,24 @@ import Foundation
 public import Redis
 import Synchronization
 
-/// A redis-server of the test's own: a unix socket in a short temporary directory, no port, nothing saved.
+/// A redis-server for one test: a unix socket in a short temporary directory, no port, nothing saved.
 ///
-/// Its parent is a small shell that reads a pipe of ours. A word on that pipe, or its end when this process dies in any
-/// way at all, makes the shell kill the server with -9 and reap it; so no server outlives its test, however it ends.
+/// Its parent is a small shell that reads a pipe of the test process. A word on that pipe, or its end when the test
+/// process ends in any way, makes the shell kill the server with -9. So no server outlives its test.
 public final class RedisServer: Sendable {
     private struct Running {
         var shell: pid_t
         var server: pid_t
-        /// Write end: "keep" and "stop" are understood, end of file means "stop".
+        /// The write end of the pipe. The shell understands "keep" and "stop", and end of file means "stop".
         var control: Int32
     }
 
     private let directory: String
     private let arguments: [String]
     private let running: Mutex<Running?>
-    /// The rest of the cluster that stands in for one server.
+    /// The other nodes, if a cluster takes the place of one server.
     private let others = Mutex<[RedisServer]>([])
-    /// The TCP port on 127.0.0.1, where `start(tcp: true)` asked for one.
+    /// The TCP port on 127.0.0.1, if `start(tcp: true)` asked for one.
     public let port: Int?
 
     /// Starts a server and returns when it answers PING.
@@ -34,7 +34,7 @@ public final class RedisServer: Sendable {
             try await server.launch()
             return server
         }
-        // The same test on a cluster, which refuses scripts and pipelines that its slots part.
+        // Run the same test on a cluster, which refuses scripts and pipelines whose keys are in different slots.
         var nodes: [RedisServer] = []
         for _ in 0..<3 {
             nodes.append(try await ClusterServers.node(append: append, extra: extra))
@@ -44,12 +44,12 @@ public final class RedisServer: Sendable {
         return nodes[0]
     }
 
-    /// LAMPLIGHTER_TEST_CLUSTER=1: every server that needs no port of its own is a cluster of three.
+    /// LAMPLIGHTER_TEST_CLUSTER=1 makes every server that needs no port of its own a cluster of three.
     public static let isCluster = ProcessInfo.processInfo.environment["LAMPLIGHTER_TEST_CLUSTER"] == "1"
 
     private init(append: Bool, tcp: Bool, extra: [String]) throws {
         guard let program = Self.program() else { throw RedisServerError.missing }
-        // Short, because a unix socket's path is at most 107 bytes.
+        // Use a short path, because a unix socket's path has at most 107 bytes.
         var template = Array("/tmp/lamp-redis-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw RedisServerError.failed("mkdtemp: \(lastSystemError())") }
         directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -67,14 +67,14 @@ public final class RedisServer: Sendable {
 
     deinit { stop() }
 
-    /// What a client is to be given: the socket, or the nodes of a cluster.
+    /// The URL for a client: the socket, or the nodes of a cluster.
     public var url: RedisURL {
         let others = others.withLock { $0 }
         return others.isEmpty ? socketURL : ClusterServers.url([self] + others)
     }
     /// `unix:///…/redis.sock`
     public var socketURL: RedisURL {
-        // The text is made above from a fixed alphabet; a failure here is a bug in RedisURL.
+        // The text consists of fixed characters, so a failure here is a bug in RedisURL.
         do { return try RedisURL("unix://" + socketPath) } catch { fatalError("\(error)") }
     }
     /// `redis://127.0.0.1:port`, for a server started with `tcp: true`.
@@ -84,7 +84,7 @@ public final class RedisServer: Sendable {
     public var socketPath: String { directory + "/redis.sock" }
     /// The server's log so far.
     public var log: String { (try? String(contentsOfFile: directory + "/redis.log", encoding: .utf8)) ?? "" }
-    /// 0 when stopped.
+    /// 0 if the server is stopped.
     public var pid: Int32 { running.withLock { $0?.server ?? 0 } }
 
     /// Sends SIGSTOP, SIGCONT, SIGKILL, … to the server itself.
@@ -92,13 +92,13 @@ public final class RedisServer: Sendable {
         running.withLock { if let server = $0?.server { _ = kill(server, number) } }
     }
 
-    /// Kills what still runs with -9 and starts it again on the same socket, directory and options.
+    /// Kills the server with -9 if it runs, and starts it again on the same socket, directory and options.
     public func restart() async throws {
         end("keep")
         try await launch()
     }
 
-    /// Kills the server with -9, reaps it and removes its directory. Repeatable.
+    /// Kills the server with -9, reaps it and removes its directory. May be called repeatedly.
     public func stop() {
         for other in others.withLock({ $0 }) { other.stop() }
         end("stop")
@@ -129,8 +129,8 @@ public final class RedisServer: Sendable {
         }
     }
 
-    /// $1 is the directory, the rest the server's command line. The shell tells the server's pid on its output, then waits
-    /// for a word or the end of its input.
+    /// The shell script. $1 is the directory, and the rest is the server's command line. It prints the server's pid,
+    /// and then waits for a word or the end of its input.
     private static let watchdog = """
         directory=$1; shift
         "$@" </dev/null >>"$directory/redis.log" 2>&1 &
@@ -168,7 +168,7 @@ public final class RedisServer: Sendable {
         return Running(shell: shell, server: pid_t(text) ?? 0, control: control.write)
     }
 
-    /// PONG, or an error that only a server that is up gives (NOAUTH).
+    /// Whether the server replies with PONG, or with an error that only a running server sends (NOAUTH).
     private func isAnswering() -> Bool {
         guard let socket = try? connectedSocket(path: socketPath) else { return false }
         defer { close(socket) }
@@ -181,7 +181,7 @@ public final class RedisServer: Sendable {
         return text.hasPrefix("+PONG") || text.hasPrefix("-NOAUTH")
     }
 
-    /// False for a process that is gone or waits to be reaped.
+    /// False for a process that has ended, even if it was not reaped yet.
     private func isAlive(_ pid: pid_t) -> Bool {
         guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
         return stat.split(separator: ")").last?.trimmingCharacters(in: .whitespaces).first != "Z"

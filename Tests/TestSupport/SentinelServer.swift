@@ -1,22 +1,22 @@
 import Foundation
 
-/// A Redis Sentinel of the test's own: the same program, watching one primary. Alone it is its own majority.
+/// A Redis Sentinel for one test: the same program, watching one primary. A single sentinel is its own majority.
 public final class SentinelServer: Sendable {
-    /// What it calls the primary.
+    /// The sentinel's name of the primary.
     public static let primary = "lamp"
 
     public let port: Int
     private let directory: String
     private let program: Program
 
-    /// Returns when it answers. `password`: its own; `primaryPassword`: the primary's.
+    /// Starts a sentinel and returns when it answers. `password` is its own, and `primaryPassword` is the primary's.
     public static func start(
         watching primary: RedisServer, password: String? = nil, primaryPassword: String? = nil
     ) async throws -> SentinelServer {
         try await start(watching: primary.port ?? 0, password: password, primaryPassword: primaryPassword)
     }
 
-    /// The same for a primary on a port of 127.0.0.1; `extra`: further lines of the sentinel's file.
+    /// The same for a primary on a port of 127.0.0.1. `extra` are further lines of the sentinel's file.
     public static func start(
         watching port: Int, password: String? = nil, primaryPassword: String? = nil, extra: [String] = []
     ) async throws -> SentinelServer {
@@ -34,11 +34,11 @@ public final class SentinelServer: Sendable {
             [
                 "port \(port)", "bind 127.0.0.1", "dir \(directory)",
                 "sentinel monitor \(name) 127.0.0.1 \(primaryPort) 1",
-                // A busy machine may keep a primary that is well from its answer for a second.
+                // On a busy machine a healthy primary may not answer for a second.
                 "sentinel down-after-milliseconds \(name) 3000", "sentinel failover-timeout \(name) 6000",
             ] + (password.map { ["requirepass \($0)"] } ?? [])
             + (primaryPassword.map { ["sentinel auth-pass \(name) \($0)"] } ?? []) + extra
-        // It writes what it learns into its file.
+        // The sentinel writes what it learns into its file.
         let file = directory + "/sentinel.conf"
         try (lines.joined(separator: "\n") + "\n").write(toFile: file, atomically: false, encoding: .utf8)
         program = try Program(
@@ -52,12 +52,12 @@ public final class SentinelServer: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// One command without spaces in its arguments: the first line of the answer.
+    /// Sends one command, whose arguments hold no spaces. Returns the first line of the reply.
     public func command(_ words: String) throws -> String {
         try firstLine(of: words, on: connectedSocket(port: port))
     }
 
-    /// Makes another server the primary, once it knows one that can be.
+    /// Makes another server the primary, as soon as the sentinel knows a suitable one.
     public func failOver() async throws {
         try await eventually("the sentinel begins a failover") {
             try self.command("SENTINEL FAILOVER \(Self.primary)").hasPrefix("+OK")

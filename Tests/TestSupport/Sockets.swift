@@ -1,13 +1,13 @@
 import Foundation
 
-/// A port of 127.0.0.1 that was free a moment ago.
+/// A port of 127.0.0.1 that was free just now.
 public func freePort() throws -> Int {
     let listener = try listeningSocket(port: 0)
     defer { close(listener.socket) }
     return listener.port
 }
 
-/// A listening TCP socket on 127.0.0.1; port 0 lets the system choose.
+/// A listening TCP socket on 127.0.0.1. The system chooses the port if it is 0.
 public func listeningSocket(port: Int) throws -> (socket: Int32, port: Int) {
     let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { throw SocketError(description: "socket: \(lastSystemError())") }

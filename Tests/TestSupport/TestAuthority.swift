@@ -3,9 +3,9 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// A certification authority of the test's own. What it signs lies as PEM in a directory that goes with it.
+/// A certification authority for one test. Its PEM files are in a directory that is removed together with it.
 public final class TestAuthority: Sendable {
-    /// A certificate and its key, for a server or a client. Its files are there as long as it is.
+    /// A certificate and its key, for a server or a client. It keeps its files by keeping the authority.
     public struct Identity: Sendable {
         private let authority: TestAuthority
         public let certificateFile: String
@@ -29,7 +29,7 @@ public final class TestAuthority: Sendable {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let key = P256.Signing.PrivateKey()
         self.key = key
-        // A name of its own: another authority of the same name would be one whose signatures are wrong.
+        // Use a unique name: an authority with the same name would look like this one with wrong signatures.
         let name = try DistinguishedName { CommonName("test CA \(UUID().uuidString)") }
         certificate = try Certificate(
             version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(key.publicKey),
@@ -47,8 +47,13 @@ public final class TestAuthority: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
-    /// Files called `name`; those of the same name are replaced. `host`: a name, or 127.0.0.1; without one the certificate has
-    /// its common name only. `life`: hours from now.
+    /// Signs a certificate.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the files. Older files of this name are replaced.
+    ///   - host: names, or 127.0.0.1. If empty, the certificate has only its common name.
+    ///   - commonName: the common name.
+    ///   - life: hours from now.
     public func issue(
         _ name: String, host: [String] = ["localhost", "127.0.0.1"], commonName: String = "lamplighter test",
         life: Double = 24
