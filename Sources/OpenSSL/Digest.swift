@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The SHA-256 (FIPS 180-4) of a message: 32 bytes. Equality takes the same time wherever two digests differ.
+/// The SHA-256 (FIPS 180-4) of a message: 32 bytes. Comparing two digests takes the same time wherever they differ.
 public struct SHA256Digest: Sendable, Equatable, RandomAccessCollection {
     private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
@@ -10,7 +10,7 @@ public struct SHA256Digest: Sendable, Equatable, RandomAccessCollection {
         }
     }
 
-    /// `fill` writes all 32 bytes.
+    /// - Parameter fill: writes all 32 bytes
     init(filledBy fill: (UnsafeMutableRawBufferPointer) -> Void) { withUnsafeMutableBytes(of: &words, fill) }
 
     public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
@@ -26,7 +26,8 @@ public struct SHA256Digest: Sendable, Equatable, RandomAccessCollection {
     public subscript(index: Int) -> UInt8 { withUnsafeBytes { $0[index] } }
 }
 
-/// The SHA-1 (FIPS 180-4) of a message: 20 bytes. For places and names where Redis computes it too, never for a proof.
+/// The SHA-1 (FIPS 180-4) of a message: 20 bytes. It is for positions and names that Redis computes too, never for
+/// security.
 public struct SHA1Digest: Sendable, RandomAccessCollection {
     private var words: (UInt32, UInt32, UInt32, UInt32, UInt32) = (0, 0, 0, 0, 0)
 
@@ -48,7 +49,7 @@ public struct SHA1Digest: Sendable, RandomAccessCollection {
     public subscript(index: Int) -> UInt8 { withUnsafeBytes(of: words) { $0[index] } }
 }
 
-/// A secret that messages are authenticated with: HMAC-SHA256 (RFC 2104).
+/// A secret that authenticates messages: HMAC-SHA256 (RFC 2104).
 public struct HMACKey: Sendable {
     private let secret: [UInt8]
 
@@ -59,7 +60,7 @@ public struct HMACKey: Sendable {
             withBytes(of: message) { message in
                 let result = HMAC(
                     HashFunction.sha256.pointer, secret, Int32(secret.count),
-                    // OpenSSL wants an address also for nothing.
+                    // OpenSSL needs an address even for an empty message.
                     (message.baseAddress ?? UnsafeRawPointer(code.baseAddress))?.assumingMemoryBound(to: UInt8.self),
                     message.count, code.assumingMemoryBound(to: UInt8.self).baseAddress, nil)
                 precondition(result != nil, "HMAC-SHA256 fails only without memory")
@@ -67,13 +68,13 @@ public struct HMACKey: Sendable {
         }
     }
 
-    /// Takes the same time wherever the two codes differ.
+    /// Whether `code` is right. It takes the same time wherever the two codes differ.
     public func isValid(_ code: some Collection<UInt8>, for message: some Collection<UInt8>) -> Bool {
         self.code(for: message).withUnsafeBytes { own in withBytes(of: code) { isEqual(own, $0) } }
     }
 }
 
-/// Both lengths are public, the contents are not.
+/// The lengths are public, but the contents are secret.
 private func isEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
     one.count == other.count && CRYPTO_memcmp(one.baseAddress, other.baseAddress, one.count) == 0
 }
@@ -85,8 +86,8 @@ private func withBytes<Result>(
         ?? Array(message).withUnsafeBytes(body)
 }
 
-/// One of OpenSSL's hash functions. Looking one up by name costs more than a short message's hash, so each is fetched
-/// once and never freed.
+/// One of OpenSSL's hash functions. A look-up by name costs more than hashing a short message, so each function is
+/// fetched once and never freed.
 struct HashFunction: Sendable {
     static let sha1 = HashFunction("SHA1")
     static let sha256 = HashFunction("SHA256")
@@ -101,7 +102,7 @@ struct HashFunction: Sendable {
         self.pointer = pointer
     }
 
-    /// `digest` has room for the function's length.
+    /// - Parameter digest: has room for the function's length
     func hash(_ message: UnsafeRawBufferPointer, into digest: UnsafeMutableRawBufferPointer) {
         let bytes = digest.assumingMemoryBound(to: UInt8.self).baseAddress
         let result = EVP_Digest(message.baseAddress, message.count, bytes, nil, pointer, nil)

@@ -1,6 +1,7 @@
-/// An ECDSA signature over P-256 in its two forms: DER (what OpenSSL writes) and r‖s (what JWS wants).
+/// An ECDSA signature over P-256 in its two forms: DER, which OpenSSL writes, and r‖s, which JWS needs.
 enum ECDSASignature {
-    /// 64 bytes from `SEQUENCE { INTEGER r, INTEGER s }`; nil when the DER is malformed or a number exceeds 32 bytes.
+    /// Converts `SEQUENCE { INTEGER r, INTEGER s }` to 64 bytes.
+    /// - Returns: nil when the DER is malformed or a number exceeds 32 bytes
     static func raw(der: ArraySlice<UInt8>) -> [UInt8]? {
         var rest = der
         guard rest.popFirst() == 0x30, let length = rest.popFirst(), length < 0x80, rest.count == Int(length) else {
@@ -10,7 +11,7 @@ enum ECDSASignature {
         return r + s
     }
 
-    /// One INTEGER as 32 big-endian bytes: DER drops leading zeros, and adds one where the top bit is set.
+    /// Reads one INTEGER as 32 big-endian bytes. DER drops leading zeros, and adds one if the top bit is set.
     private static func integer(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
         guard rest.popFirst() == 0x02, let length = rest.popFirst(), (1...33).contains(length),
             rest.count >= Int(length)

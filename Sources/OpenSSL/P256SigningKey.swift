@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// Why a signing key cannot be used. Never holds a byte of the key.
+/// Why a signing key cannot be used. The error never holds a byte of the key.
 public enum SigningKeyError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Not PEM, not PKCS#8, encrypted, …: says what was found.
+    /// The file is not PEM, not PKCS#8, encrypted and so on. The text says what was found.
     case unreadable(String)
-    /// A private key of another kind: names it (`RSA 2048`, `P-384`).
+    /// A private key of another kind, which the text names (`RSA 2048`, `P-384`).
     case notP256(String)
-    /// OpenSSL failed to sign or to make a key: its words.
+    /// OpenSSL failed to sign or to make a key, with this error text.
     case failed(String)
 
     public var description: String {
@@ -21,15 +21,15 @@ public enum SigningKeyError: Error, Sendable, Hashable, CustomStringConvertible 
     }
 }
 
-/// A P-256 private key that signs ES256 (RFC 7518, 3.4). One per app, shared by all its lanes.
+/// A P-256 private key that signs ES256 (RFC 7518, 3.4). Each app has one, which all its lanes share.
 ///
-/// The key is read-only after `init`, and OpenSSL allows any number of threads to sign with one key, each in a context
-/// of its own (openssl-threads(7)).
+/// The key is read-only after `init`. OpenSSL allows any number of threads to sign with one key, each in a context of
+/// its own (openssl-threads(7)).
 public final class P256SigningKey: Sendable {
-    /// Freed in `deinit`. Guard: never changed after `init`; signing only reads it (openssl-threads(7)).
+    /// Freed in `deinit`. Guard: it never changes after `init`, and signing only reads it (openssl-threads(7)).
     nonisolated(unsafe) private let key: OpaquePointer
 
-    /// `pem`: the text of a PKCS#8 file (`-----BEGIN PRIVATE KEY-----`), as Apple's .p8 files are.
+    /// - Parameter pem: the text of a PKCS#8 file (`-----BEGIN PRIVATE KEY-----`), such as Apple's .p8 files
     public init(pem: [UInt8]) throws(SigningKeyError) {
         let key = try Self.read(pem)
         do {
@@ -43,12 +43,12 @@ public final class P256SigningKey: Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// The 64-byte r‖s form that JWS wants, of SHA-256 over `message`.
+    /// Signs the SHA-256 of `message`, and returns the 64 bytes r‖s that JWS needs.
     public func es256(_ message: [UInt8]) throws(SigningKeyError) -> [UInt8] {
         guard let context = EVP_MD_CTX_new() else { throw .failed(openSSLWords()) }
         defer { EVP_MD_CTX_free(context) }
         guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1 else { throw .failed(openSSLWords()) }
-        // A DER signature over P-256 is at most 72 bytes: SEQUENCE of two INTEGERs of up to 33.
+        // A DER signature over P-256 has at most 72 bytes: a SEQUENCE of two INTEGERs of up to 33 bytes.
         var der = [UInt8](repeating: 0, count: 80)
         var length = der.count
         guard EVP_DigestSign(context, &der, &length, message, message.count) == 1 else {
@@ -58,7 +58,8 @@ public final class P256SigningKey: Sendable {
         return raw
     }
 
-    /// A new key as PKCS#8 PEM: what `init(pem:)` reads. For demonstrations and tests; Apple issues the real ones.
+    /// A new key as PKCS#8 PEM, which `init(pem:)` reads. It is for demonstrations and tests, because Apple issues the
+    /// real keys.
     public static func generatePEM() throws(SigningKeyError) -> [UInt8] {
         guard let key = copenssl_generate_p256() else { throw .failed(openSSLWords()) }
         defer { EVP_PKEY_free(key) }
@@ -73,7 +74,7 @@ public final class P256SigningKey: Sendable {
         return UnsafeRawBufferPointer(start: bytes, count: count).map { $0 }
     }
 
-    /// 16 hex digits of SHA-256 over the public half: tells keys apart where a name is needed, and is no secret.
+    /// 16 hex digits of the SHA-256 over the public half. They name a key and are no secret.
     public func fingerprint() throws(SigningKeyError) -> String {
         var der: UnsafeMutablePointer<UInt8>?
         let length = i2d_PUBKEY(key, &der)
@@ -97,7 +98,7 @@ public final class P256SigningKey: Sendable {
             throw .unreadable("it is larger than 1 MiB")
         }
         defer { BIO_free(bio) }
-        // A password callback of our own, which gives none: OpenSSL's default would ask on the terminal.
+        // A password callback that gives none, because OpenSSL's default would ask on the terminal.
         guard let key = PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in 0 }, nil) else {
             ERR_clear_error()
             throw .unreadable("the PEM block does not hold a valid PKCS#8 key")
@@ -123,7 +124,7 @@ public final class P256SigningKey: Sendable {
     }
 }
 
-/// OpenSSL's oldest error on this thread, and an empty queue after it.
+/// OpenSSL's oldest error on this thread. The error queue is empty afterwards.
 func openSSLWords() -> String {
     let code = ERR_get_error()
     ERR_clear_error()

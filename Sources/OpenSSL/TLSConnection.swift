@@ -1,13 +1,13 @@
 internal import COpenSSL
 internal import Glibc
 
-/// How far a call came without blocking.
+/// How far a call got without blocking.
 public enum TLSProgress: Sendable, Hashable {
-    /// Bytes read or written; 0 for a handshake that is complete.
+    /// Bytes that were read or written; 0 for a complete handshake.
     case done(Int)
-    /// Again when the socket is readable.
+    /// Call again when the socket is readable.
     case wantsRead
-    /// Again when the socket is writable, with the same bytes or more.
+    /// Call again when the socket is writable, with the same bytes or more.
     case wantsWrite
 }
 
@@ -45,13 +45,13 @@ public final class TLSConnection {
         SSL_CTX_free(context)
     }
 
-    /// Goes on with the handshake; `.done` when it is complete, and the peer's certificate found good.
+    /// Continues the handshake. `.done`: it is complete, and the peer's certificate is good.
     public func handshake() throws(TLSError) -> TLSProgress {
         ERR_clear_error()
         return try progress(SSL_do_handshake(ssl), 0)
     }
 
-    /// What ALPN settled on; nil = the server chose nothing.
+    /// The protocol that ALPN chose; nil if the server chose none.
     public var applicationProtocol: String? {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0
@@ -59,10 +59,11 @@ public final class TLSConnection {
         return bytes.map { String(decoding: UnsafeBufferPointer(start: $0, count: Int(count)), as: UTF8.self) }
     }
 
-    /// The 2 of TLS 1.2, the 3 of TLS 1.3; once the handshake is complete.
+    /// 2 for TLS 1.2, 3 for TLS 1.3, once the handshake is complete.
     public var minorVersion: Int { Int(SSL_version(ssl)) - 0x0301 }
 
-    /// OpenSSL holds bytes that were taken from the socket and not been read: they do not show on the socket.
+    /// OpenSSL holds bytes that it took from the socket and that were not read. The socket does not show them as
+    /// readable.
     public var hasBuffered: Bool { SSL_has_pending(ssl) == 1 }
 
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws(TLSError) -> TLSProgress {
@@ -71,14 +72,14 @@ public final class TLSConnection {
         return try progress(SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count), count)
     }
 
-    /// Writes a record's worth or more; what was not written comes again, at its place or another.
+    /// Writes a record or more. Bytes that were not written must be passed again, at the same address or another.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) -> TLSProgress {
         ERR_clear_error()
         var count = 0
         return try progress(SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &count), count)
     }
 
-    /// Says close_notify, if the socket takes it now. Not after an error.
+    /// Sends close_notify, if the socket accepts it now. Do not call it after an error.
     public func close() {
         ERR_clear_error()
         SSL_shutdown(ssl)

@@ -1,21 +1,21 @@
 internal import COpenSSL
 
-/// Why a TLS connection cannot go on. Holds no key and no content.
+/// Why a TLS connection cannot go on. The error holds no key and no content.
 public enum TLSError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// OpenSSL could not be set up, or a file is not usable: its path and why.
+    /// OpenSSL could not be set up, or a file is not usable. The text names the path and the reason.
     case setup(String)
-    /// The peer's certificate is not believed: what is wrong, and OpenSSL's words.
+    /// The peer's certificate is not trusted: the fault, and OpenSSL's error text.
     case certificate(CertificateFault, String)
-    /// The peer wants a certificate of ours, or does not take the one it got: OpenSSL's words.
+    /// The peer requires a certificate of ours, or refuses the one that it got, with OpenSSL's error text.
     case clientCertificate(String)
-    /// What the peer says is no TLS.
+    /// The peer does not speak TLS.
     case notTLS
-    /// The peer speaks no TLS that we do, or broke its rules: OpenSSL's words.
+    /// The peer supports no TLS version or cipher that we do, or broke the protocol, with OpenSSL's error text.
     case handshake(String)
-    /// The connection ended, with a word (close_notify) or without.
+    /// The connection ended, with or without close_notify.
     case lost(String)
 
-    /// Another connection may fare better.
+    /// Another connection may succeed.
     public var isRetriable: Bool {
         switch self {
         case .setup, .certificate, .clientCertificate, .notTLS: false
@@ -35,17 +35,17 @@ public enum TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What is wrong with a peer's certificate.
+/// The fault of a peer's certificate.
 public enum CertificateFault: Sendable, Hashable {
-    /// No root that is trusted leads to it.
+    /// No trusted root certificate leads to it.
     case unknownIssuer
-    /// Its time is over, or has not come.
+    /// It has expired or is not valid yet.
     case expired
-    /// It is another host's.
+    /// It belongs to another host.
     case wrongHost
     case other
 
-    /// `verdict`: one of X509_V_ERR_….
+    /// - Parameter verdict: one of X509_V_ERR_…
     init(verdict: Int32) {
         switch verdict {
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,

@@ -1,17 +1,18 @@
 internal import COpenSSL
 internal import Glibc
 
-/// What a TLS client wants of its server, and what it has to show.
+/// The server of a TLS client: how the client checks it, and the client's own certificate.
 public struct TLSServer: Sendable, Hashable {
-    /// A name or an address (without brackets): the certificate must be good for it; a name is also told to the server.
+    /// A name or an address (without brackets). The certificate must be valid for it. A name is also sent to the
+    /// server.
     public var host: String
-    /// PEM of the roots; nil = the system's, at OpenSSL's built-in place, whatever the environment says.
+    /// PEM file of the root certificates. Nil: the system's, at OpenSSL's built-in path, whatever the environment says.
     public var caFile: String?
-    /// PEM of the client's own certificate, with what leads to its root, for a server that asks; needs `keyFile`.
+    /// PEM file of the client's own certificate and its chain, for a server that asks for one. It needs `keyFile`.
     public var certificateFile: String?
-    /// PEM of that certificate's private key, not encrypted.
+    /// PEM file of that certificate's private key, not encrypted.
     public var keyFile: String?
-    /// ALPN, such as `h2`: 1 to 255 bytes; nil = none is asked for.
+    /// The protocol for ALPN, such as `h2`, 1 to 255 bytes. Nil: the client offers none.
     public var applicationProtocol: String?
 
     public init(
@@ -27,7 +28,7 @@ public struct TLSServer: Sendable, Hashable {
 }
 
 extension TLSServer {
-    /// Bytes taken from the socket in one system call: many records, where OpenSSL's own 16 KiB would be one.
+    /// Bytes taken from the socket in one system call. They hold many records, but OpenSSL's own 16 KiB would hold one.
     private static let readAhead = 256 << 10
 
     func configure(_ context: OpaquePointer) throws(TLSError) {
@@ -37,12 +38,12 @@ extension TLSServer {
         try loadIdentity(context)
         if let applicationProtocol {
             let protocols = [UInt8(applicationProtocol.utf8.count)] + Array(applicationProtocol.utf8)
-            // Unlike its neighbours it returns 0 when all is well.
+            // Unlike the other functions, this one returns 0 on success.
             guard SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0 else {
                 throw .setup(openSSLWords())
             }
         }
-        // The bytes that wait to be written move when more are added, and may be written in part.
+        // The waiting bytes move when more are added, and they may be written in part.
         copenssl_set_mode(context, Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
         copenssl_set_read_ahead(context)
         SSL_CTX_set_default_read_buffer_len(context, Self.readAhead)
@@ -57,19 +58,20 @@ extension TLSServer {
             }
             return
         }
-        // Not SSL_CTX_set_default_verify_paths, which reads SSL_CERT_FILE and SSL_CERT_DIR.
+        // SSL_CTX_set_default_verify_paths is not used, because it reads SSL_CERT_FILE and SSL_CERT_DIR.
         let hasDirectory = SSL_CTX_load_verify_dir(context, X509_get_default_cert_dir()) == 1
         let hasFile = SSL_CTX_load_verify_file(context, X509_get_default_cert_file()) == 1
         guard hasDirectory || hasFile else { throw .setup(openSSLWords()) }
         ERR_clear_error()
     }
 
-    /// The key first: a certificate that does not fit one that is there puts it out, and the last question tells.
+    /// Loads the key first. A certificate that does not match the loaded key removes it, and the last check reports
+    /// that.
     private func loadIdentity(_ context: OpaquePointer) throws(TLSError) {
         guard let certificateFile, let keyFile else { return }
         try Self.requireReadable(certificateFile)
         try Self.requireReadable(keyFile)
-        // A password callback of our own, which gives none: OpenSSL's default would ask on the terminal.
+        // A password callback that gives none, because OpenSSL's default would ask on the terminal.
         SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
         guard SSL_CTX_use_PrivateKey_file(context, keyFile, SSL_FILETYPE_PEM) == 1 else {
             throw Self.unusable(keyFile, "it holds no private key in PEM that is free of a passphrase")
@@ -91,10 +93,10 @@ extension TLSServer {
         return .setup("\(path): \(why)")
     }
 
-    /// Whom the certificate must be for.
+    /// Sets the host that the certificate must be valid for.
     func expectHost(_ ssl: OpaquePointer) throws(TLSError) {
         guard let rules = SSL_get0_param(ssl) else { throw .setup(openSSLWords()) }
-        // A common name is no host name: OpenSSL would look at it where a certificate names no host.
+        // OpenSSL would accept the common name if a certificate names no host, but a common name is no host name.
         X509_VERIFY_PARAM_set_hostflags(
             rules, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
         if X509_VERIFY_PARAM_set1_ip_asc(rules, host) == 1 { return }

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What a `PEM` block says it is.
+/// The label of a PEM block.
 enum PEMLabel {
     /// The label of the first `-----BEGIN label-----`; nil when there is none.
     static func first(in pem: [UInt8]) -> String? {
@@ -14,10 +14,10 @@ enum PEMLabel {
     }
 }
 
-/// Roots of trust in PEM: checked once at start, so that a wrong file is an error of the configuration and not a
-/// handshake that fails later.
+/// Root certificates in PEM. They are checked once at start, so that a wrong file is a configuration error and not a
+/// failed handshake later.
 public enum TrustAnchors {
-    /// How many X.509 certificates the text holds; reading stops at the first that is malformed.
+    /// How many X.509 certificates the text holds. Reading stops at the first malformed one.
     public static func count(pem: [UInt8]) -> Int {
         guard !pem.isEmpty, pem.count <= 16 << 20, let bio = BIO_new_mem_buf(pem, Int32(pem.count)) else { return 0 }
         defer { BIO_free(bio) }
