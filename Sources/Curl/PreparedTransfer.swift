@@ -97,7 +97,7 @@ public final class PreparedTransfer {
         try easy.set(CURLOPT_POST, 1)
         // The receive buffer of a handle. libcurl 7.88.1 leaves the rest of a larger answer unread until the deadline.
         try easy.set(CURLOPT_BUFFERSIZE, 16_384)
-        // The default is 64 KiB, but requests have at most 4 KiB.
+        // 64 KiB is the default, but requests have at most 4 KiB.
         try easy.set(CURLOPT_UPLOAD_BUFFERSIZE, 16_384)
         try easy.set(CURLOPT_TIMEOUT_MS, endpoint.requestTimeoutMilliseconds)
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, endpoint.requestTimeoutMilliseconds)
