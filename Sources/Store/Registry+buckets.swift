@@ -4,19 +4,19 @@ import Redis
 /// A name's keys in one app.
 struct RegistryPlace: Sendable {
     let key: RegistryMemory.Key
-    /// Hash tag that all of them share.
+    /// The hash tag of all of them.
     let tag: String
     var span: RegistryRecord.Span { RegistryRecord.span(key.name) }
 }
 
-/// One channel's change, to be run by a script with KEYS root, bucket (and those of a
-/// registration) and ARGV count, channel, `arguments`.
+/// One channel's change. A script runs it with KEYS root, bucket (and the keys of a registration) and ARGV count,
+/// channel, `arguments`.
 struct BucketChange: Sendable {
-    /// Fields beyond which a bucket is divided. Reading is cheapest with large buckets, writing with small ones; the
-    /// compact encoding is searched from its start.
+    /// Fields beyond which a bucket is divided. Large buckets make reads cheaper and writes dearer, because the compact
+    /// encoding is searched from its start.
     static let threshold = 128
-    /// Changes of one round trip: a few tens of milliseconds of the server's time, and as far as one bucket can be
-    /// overfilled before it is divided.
+    /// Changes of one round trip: some tens of milliseconds of the server's time. A bucket can be overfilled by this
+    /// many before it is divided.
     static let batch = 500
 
     let channel: [UInt8]
@@ -24,21 +24,22 @@ struct BucketChange: Sendable {
 }
 
 extension Registry {
-    /// Counts may change under way as often as other writers let a name grow; more often than this is no growth.
+    /// Tries with a changed count. The count changes when other writers add to the name, but growth does not change it
+    /// more often.
     static let countAttempts = 32
 
     func place(_ app: AppKey, _ name: ActivityName) -> RegistryPlace {
         RegistryPlace(key: RegistryMemory.Key(app: app, name: name), tag: keys.tag(app, name))
     }
 
-    /// Runs a script for each change and gives its numbers, in order. Changes made under an outdated count were refused by
-    /// the script and are run again, still in order; buckets that became too full are divided before the next batch.
+    /// Runs a script for each change and returns its numbers, in order. The script refuses changes with an outdated
+    /// count, and they run again, still in order. Buckets that became too full are divided before the next batch.
     func apply(
         _ script: RedisScript, _ changes: [BucketChange], in place: RegistryPlace, isRegistration: Bool = false
     ) async throws(StoreError) -> [Int] {
         var answers = [Int](repeating: 0, count: changes.count)
         let root = RedisArgument.string(keys.root(place.tag))
-        // Whom a sweep that runs has to catch up with, and attempts under way at the token before.
+        // Keys for the catch-up of the active push, for late joiners and for retry queues.
         let more: [RedisArgument] =
             isRegistration
             ? [
@@ -46,11 +47,11 @@ extension Registry {
                 .string(keys.newFollowers(place.tag)), .string(keys.states(place.tag)), .string(keys.late(place.tag)),
                 .string(keys.awaited(place.tag)), .string(keys.retries(place.tag)),
             ] : [.string(keys.newFollowers(place.tag))]
-        // What the script has to be told of the `end` that it asked for.
+        // Arguments for the `end` that the script asked for, by change.
         var endings: [Int: [RedisArgument]] = [:]
         var start = 0
         while start < changes.count {
-            // A small name's first batches are small too, so that no bucket holds much more than twice the threshold.
+            // A small name's first batches are small, so that no bucket holds much more than twice the threshold.
             let room = max(BucketChange.threshold, 64 * memory.count(place.key).buckets)
             let end = min(start + min(BucketChange.batch, room), changes.count)
             var overfull: [Int] = []
@@ -88,7 +89,7 @@ extension Registry {
         return answers
     }
 
-    /// What `registry-set` puts a channel in line with, whose card is to be ended as soon as its token is known.
+    /// The `end` that `registry-set` queues for a channel whose card must end as soon as its token is known.
     private func ending(_ reply: RedisReply, in place: RegistryPlace) throws(StoreError) -> [RedisArgument] {
         let text = try redisErrors { () throws(RedisError) in try reply.string() }
         guard let id = PushID(text) else { throw .corrupt("the last end of \(place.key.name)") }
@@ -98,14 +99,15 @@ extension Registry {
         ]
     }
 
-    /// Set before channels are put in line here: should this process die before it wakes a worker for them, one looks then.
+    /// Puts the name's retries into the timer before channels are queued. If this process dies before it wakes a
+    /// worker, the timer does.
     private func wakeLater(_ place: RegistryPlace) async throws(StoreError) {
         let item = WorkItem.retries(place.key.app, place.key.name, .high)
         _ = try await redis.run([WorkQueue.putOff(keys, item, due: clock() + 2_000)])
     }
 
-    /// The same with one call for all changes of a bucket, answered by a digit for each: an `end` takes out whole pages, and a page
-    /// is whole buckets. For scripts that fill nothing.
+    /// The same with one call for all changes of a bucket. The answer has one digit for each change. An `end` removes
+    /// whole pages, and a page is whole buckets. Only for scripts that add no fields.
     func applyByBucket(
         _ script: RedisScript, _ changes: [BucketChange], in place: RegistryPlace
     ) async throws(StoreError) -> [Int] {
@@ -140,15 +142,16 @@ extension Registry {
                     }
                     for (index, digit) in zip(indices, digits) { answers[index] = Int(digit) - 0x30 }
                 }
-                // Of one channel in their order.
+                // Changes of one channel stay in order.
                 return refused.sorted()
             }
         }
         return answers
     }
 
-    /// Runs `round` for these changes, each with its bucket under the count that this process knows, and again for those that it gives
-    /// back: they were refused because the count had moved, and the right one is known now.
+    /// Runs `round` for the changes, each with its bucket under the count that this process knows. `round` returns the
+    /// changes that were refused because of an outdated count. They run again with the right one, which is known by
+    /// then.
     private func underTheCount(
         _ indices: Range<Int>, of changes: [BucketChange], in place: RegistryPlace,
         _ round: (_ open: [(index: Int, bucket: Int)], BucketCount) async throws(StoreError) -> [Int]
@@ -166,12 +169,13 @@ extension Registry {
         }
     }
 
-    /// Adds buckets until none of these channels' buckets is too full, at most one per channel: each is a record that was
-    /// put into a bucket that was too full already, which is the pace of growth that keeps buckets at about 90.
+    /// Adds buckets until none of these channels' buckets is too full, at most one for each channel. A channel stands
+    /// for a record in a bucket that was too full. This pace of growth keeps buckets at about 90 records.
     ///
-    /// Killed half way, the name stays with buckets that are too full; the next registration goes on.
+    /// If the process dies half way, some buckets stay too full, and the next registration continues.
     private func divide(_ place: RegistryPlace, for channels: [[UInt8]]) async throws(StoreError) {
-        // Redis may have lost everything since the key was read: records must never lie by a key that is not kept there.
+        // Redis may have lost everything since the key was read. Records must not be placed by a key that is not stored
+        // in Redis.
         var key = try await loadHashKey(keeping: memory.hashKey)
         var roomy: Set<Int> = []
         var splits = 0
@@ -208,7 +212,7 @@ extension Registry {
                 splits += 1
                 count = grown
                 memory.remember(place.key, count)
-                // What is divided off a roomy bucket is roomy.
+                // A bucket that was split from a roomy one is roomy.
                 if roomy.contains(source) { roomy.insert(count.buckets - 1) }
             } else {
                 roomy.insert(full)
@@ -216,7 +220,7 @@ extension Registry {
         }
     }
 
-    /// Takes over the count that a script answered.
+    /// Remembers the count from a script's answer.
     private func adopt(_ reply: RedisReply, for place: RegistryPlace) throws(StoreError) {
         memory.remember(place.key, try bucketCount(reply))
     }
@@ -228,7 +232,7 @@ extension Registry {
         return count
     }
 
-    /// The deployment's hash key, which must be the one the counted buckets were filled by.
+    /// The deployment's hash key. It must be the key by which the counted buckets were filled.
     func hashKey(for count: BucketCount) async throws(StoreError) -> RegistryHashKey {
         if let key = memory.hashKey, count == .one || key.fingerprint == count.fingerprint { return key }
         let key = try await loadHashKey(keeping: nil)
@@ -240,7 +244,7 @@ extension Registry {
         return key
     }
 
-    /// Makes the key if there is none; of several processes that do so at once, one wins.
+    /// Reads the key, and makes one if there is none. If several processes do so at once, one of them wins.
     private func loadHashKey(keeping known: RegistryHashKey?) async throws(StoreError) -> RegistryHashKey {
         let proposed = known ?? .random()
         let replies = try await pipeline([

@@ -2,19 +2,20 @@ public import LiveActivity
 import Redis
 
 extension Registry {
-    /// What a channel is sent to under a name.
+    /// A channel's registration under a name, as far as a push needs it.
     struct Entry: Sendable, Hashable {
         var token: [UInt8]
         /// Epoch ms.
         var registeredAt: Int64
         var isInfrequent: Bool
-        /// From the activity's start to the registration.
+        /// Minutes from the activity's start to the registration; negative if it starts later.
         var minutes: Int32
         var startedAt: Int64 { registeredAt - Int64(minutes) * 60_000 }
     }
 
-    /// The entries of channels, in order; nil for one that is not tracked, or whose registration's life is over. One round
-    /// trip, in which `more` is read at the same moment.
+    /// Looks channels up in one round trip, and reads `more` at the same moment.
+    ///
+    /// - Returns: the entries in order; nil for a channel that is not tracked or whose registration's life is over.
     func lookup(
         _ place: RegistryPlace, _ channels: [[UInt8]], and more: [RedisCommand] = []
     ) async throws(StoreError) -> (entries: [Entry?], more: [RedisReply]) {
@@ -72,7 +73,7 @@ extension Registry {
         }
     }
 
-    /// Of these channels those that are tracked, with the tokens they have now. One round trip.
+    /// The tracked ones among these channels, with their present tokens. One round trip.
     public func lookup(
         _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]]
     ) async throws(StoreError) -> (page: TokenPage, signs: MarkSigns) {

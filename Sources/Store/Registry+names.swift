@@ -7,9 +7,9 @@ public struct ActivityInfo: Sendable, Hashable {
     public var buckets: Int
     public var lastPushID: PushID?
     public var ended: Bool
-    /// The one that was told, or that its last start named.
+    /// The type that was set for the name, or that of its last start.
     public var attributesType: String?
-    /// When cards of it are ended by themselves, epoch ms; nil: nothing of the kind is noted.
+    /// When cards of the name are ended automatically, epoch ms; nil: no end is due.
     public var automaticEndAt: Int64?
 
     public init(
@@ -25,12 +25,13 @@ public struct ActivityInfo: Sendable, Hashable {
 }
 
 extension Registry {
-    /// How many buckets the name has: 0 when nothing follows it, 1 up to about 128 tokens, then about one per 90.
+    /// How many buckets the name has: 0 without tokens, 1 up to about 128 tokens, then one for about 90 tokens.
     public func buckets(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Int {
         try await state(place(app, name)).buckets
     }
 
-    /// Nil for a name that nothing follows and nothing was published to. Counts exactly, by reading.
+    /// Nil for a name that no channel follows and that had no publish. Tokens are counted exactly, by reading all of
+    /// them.
     public func info(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> ActivityInfo? {
         let state = try await state(place(app, name))
         var tokens = 0
@@ -49,8 +50,8 @@ extension Registry {
         return info
     }
 
-    /// The push-to-start tokens of an attributes type, counted by reading: how many there are, and how many of them were last
-    /// reported before a time (epoch ms).
+    /// Counts the start tokens of an attributes type by reading them. `stale` are those that were last reported before
+    /// `time` (epoch ms).
     public func startTokens(
         _ app: AppKey, _ attributesType: String, reportedBefore time: Int64
     ) async throws(StoreError) -> (tokens: Int, stale: Int, buckets: Int) {
@@ -89,8 +90,10 @@ extension Registry {
         }
     }
 
-    /// Names in byte order, after `cursor` (exclusive): those that have tokens or were published to. A name with several
-    /// buckets is listed until it expires, even if all its tokens were removed.
+    /// Names that have tokens or were published to, in byte order. A name with several buckets is listed until it
+    /// expires, even if all its tokens were removed.
+    ///
+    /// - Parameter after: begin behind this name.
     public func names(
         _ app: AppKey, prefix: String, after: String?, limit: Int
     ) async throws(StoreError) -> [ActivityName] {
@@ -121,14 +124,16 @@ extension Registry {
         return found
     }
 
-    /// Takes those of the names out of the index of which nothing exists, and gives them.
+    /// Removes names from the index if nothing of them exists.
+    ///
+    /// - Returns: the removed names.
     func forgetGone(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [ActivityName] {
         let gone = try await zip(names, alive(app, names)).filter { $0.1 == 0 }.map(\.0)
         try await forget(app, gone)
         return gone
     }
 
-    /// 1 to be listed, 0 nothing of it exists, 2 tombstones only.
+    /// For each name: 1 it is to be listed, 0 nothing of it exists, 2 it has only tombstones.
     private func alive(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [Int] {
         guard !names.isEmpty else { return [] }
         let replies = try await pipeline(
@@ -141,12 +146,14 @@ extension Registry {
         }
     }
 
-    /// Puts the name into its app's index: after its tokens, on another slot of a cluster. If the process dies in between,
-    /// the caller has no answer and repeats the call. So too with `endDue`, when (epoch ms) the first of these cards is to be
-    /// ended; that is noted for every registration that was stored, since one that is repeated begins no card.
+    /// Puts the name into its app's index, after its tokens, because the index is on another slot. If the process dies
+    /// in between, the caller has no answer and repeats the call.
+    ///
+    /// - Parameter endDue: when the first of these cards is to be ended (epoch ms). It is noted for every stored
+    ///   registration, because a repeated one begins no card.
     func list(_ place: RegistryPlace, now: Int64, endDue: Int64? = nil) async throws(StoreError) {
         let (app, name) = (place.key.app, place.key.name)
-        // Start tokens are no activity's.
+        // A name for start tokens is no activity.
         guard name.startTokensType == nil else { return }
         let isUnlisted = memory.needsListing(place.key, now: now)
         let commands =
@@ -161,8 +168,8 @@ extension Registry {
         RedisCommand("ZADD", [.string(keys.names(app))] + names.flatMap { ["0", .string($0.rawValue)] })
     }
 
-    /// Takes names out of the index of which nothing exists. One that came back meanwhile is put in again: either it is
-    /// seen here after the removal, or its own listing comes after the removal.
+    /// Removes names from the index if nothing of them exists. A name that came back meanwhile is put in again: it is
+    /// either seen here after the removal, or its own listing comes after the removal.
     private func forget(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
         guard !names.isEmpty else { return }
         names.forEach { memory.forgetListing(RegistryMemory.Key(app: app, name: $0)) }

@@ -1,15 +1,15 @@
 public import LiveActivity
 import Redis
 
-/// For the hint in the answer to a publish to a name that nobody follows.
+/// For the hint that a publisher gets about a name that no channel follows.
 extension Registry {
-    /// Names that are taken from the index on each side of a name.
+    /// Names that are read from the index on each side of a name.
     private static let neighbours = 100
-    /// Spellings of a name that are asked for at once.
+    /// Spellings of a name in one request.
     private static let mostSpellings = 1_000
 
-    /// Those of the names that nobody follows, as far as can be told. One round trip; a name that was followed within the last
-    /// minute costs nothing.
+    /// The names that no channel seems to follow. One round trip. A name that was followed within the last minute is
+    /// not asked about.
     public func unfollowed(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [ActivityName] {
         let now = clock()
         let asked = names.filter { !memory.isFollowed(RegistryMemory.Key(app: app, name: $0), now: now) }
@@ -35,8 +35,9 @@ extension Registry {
         return unfollowed
     }
 
-    /// Names that `name` may be a slip for: what stands beside it in the index, what differs from it by one edit, and what
-    /// its neighbours' beginning makes of it. A few hundred at most, in two round trips, however many names the app has.
+    /// Names that the publisher may have meant: neighbours in the index, names that differ by one edit, and the
+    /// beginning of a neighbour with the digits of `name`. A few hundred at most, in two round trips, however many
+    /// names the app has.
     public func candidates(_ app: AppKey, near name: ActivityName) async throws(StoreError) -> [ActivityName] {
         let index = RedisArgument.string(keys.names(app))
         let here = RedisArgument.bytes(Array("(".utf8) + Array(name.rawValue.utf8))
@@ -69,14 +70,15 @@ extension Registry {
     }
 }
 
-/// Ways in which a name may have been meant to be written.
+/// Ways in which the publisher may have meant to write a name.
 enum Spellings {
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789-_.:/".utf8)
-    /// Of a longer name only letters that are left out or swapped are put right.
+    /// Letters are replaced and added only in names up to this length. In longer names they are only removed or
+    /// swapped.
     private static let longestToReplace = 11
 
-    /// One edit of the name, and its digits behind the beginnings of other names: `ordr-1234` beside `order-9999` is
-    /// `order-1234`. Each once, the likeliest first.
+    /// The name with one edit, and its digits behind the beginnings of other names: `ordr-1234` beside `order-9999`
+    /// gives `order-1234`. Each spelling once, the likeliest first.
     static func near(_ name: String, besides names: [String]) -> [String] {
         let bytes = Array(name.utf8)
         var found: [[UInt8]] = [Array(name.lowercased().utf8)]

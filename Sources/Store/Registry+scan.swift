@@ -1,11 +1,11 @@
 public import LiveActivity
 import Redis
 
-/// Where the reading of a name's tokens stands: a place in the order of the bit-reversed 32-bit hash. Growth of the name
-/// does not move it: everything before it has been read, whatever the number of buckets. 0 ... 2^32.
+/// A position in the scan of a name's tokens, in the order of the bit-reversed 32-bit hash: 0 ... 2^32. Everything
+/// before it has been read, whatever the number of buckets, so the growth of a name does not move it.
 ///
-/// Why: a class of hashes (equal modulo a power of two) is an interval of this order, and so is each half of it when it
-/// is divided. Buckets are read class by class, hence in intervals.
+/// The reason: a class of hashes (equal modulo a power of two) is an interval of this order. Each half of a divided
+/// class is an interval too. Buckets are read class by class, so by intervals.
 public struct ScanPosition: Sendable, Hashable, Comparable {
     public var rawValue: UInt64
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
@@ -14,7 +14,8 @@ public struct ScanPosition: Sendable, Hashable, Comparable {
     public static func < (a: ScanPosition, b: ScanPosition) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The classes of one read: `classes` neighbours of the scan's order, at the level of a count that may be outdated.
+/// The classes that one read covers: neighbours in the scan's order, at the level of a bucket count that may be
+/// outdated.
 struct ScanStep: Sendable, Hashable {
     let positions: Range<UInt64>
     let buckets: [Int]
@@ -22,14 +23,14 @@ struct ScanStep: Sendable, Hashable {
     private let bound: Int
 
     /// - Parameters:
-    ///   - from: inside the first class.
-    ///   - end: the scan's end; classes from there on are left out.
-    ///   - tokens: how many are wanted.
-    ///   - density: tokens that a bucket is thought to hold.
+    ///   - from: a position in the first class.
+    ///   - end: end of the scan. Classes from there on are left out.
+    ///   - tokens: how many tokens are wanted.
+    ///   - density: tokens that a bucket is expected to hold.
     init(_ count: BucketCount, from: UInt64, end: UInt64, tokens: Int, density: Double) {
         let shift = UInt64(32 - count.level)
         power = 1 << count.level
-        // Buckets that may come to be while the request travels are asked for too: a missing key costs next to nothing.
+        // Ask also for buckets that other writers may add meanwhile, because a missing key costs almost nothing.
         bound = min(2 * power, count.buckets + 16)
         let perClass = Double(count.buckets) / Double(power) * max(density, 1)
         let wanted = UInt64(max(1, min(64, (Double(tokens) / perClass).rounded(.up))))
@@ -45,17 +46,17 @@ struct ScanStep: Sendable, Hashable {
         self.buckets = buckets
     }
 
-    /// Whether the buckets read are all of these classes, the name having `count` buckets at that moment.
+    /// Whether the read buckets are all of these classes, if the name had `count` buckets at that moment.
     func isWhole(_ count: BucketCount) -> Bool { count.buckets >= power && count.buckets <= bound }
 }
 
 extension Registry {
-    /// The tokens from `position` on, about `limit` of them unless `end` comes first: whole buckets are read, and three quarters
-    /// are enough.
-    /// Each token that is tracked during the whole scan appears in exactly one page.
+    /// Reads about `limit` tokens from `position` on, or up to `end`. Whole buckets are read, so a page may hold more.
+    /// Three quarters of `limit` are enough for a page. A token that is tracked during the whole scan appears in
+    /// exactly one page.
     ///
-    /// Each step is one transaction of the bucket count and the buckets, so the two belong together. Registrations whose
-    /// life is over are left out, records that are none are skipped and counted.
+    /// Each step reads the bucket count and the buckets in one transaction, so they belong together. Registrations
+    /// whose life is over are left out. Malformed records are skipped and counted.
     public func page(
         _ app: AppKey, _ name: ActivityName, from position: ScanPosition, to end: ScanPosition, limit: Int
     ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition) {
@@ -63,7 +64,7 @@ extension Registry {
         return (page, next)
     }
 
-    /// The same, with the signs of what may stand in the way of sending to some of them; asked for in the same round trip.
+    /// The same, with signs of reasons not to send to some of the channels. They are read in the same round trip.
     public func markedPage(
         _ app: AppKey, _ name: ActivityName, from position: ScanPosition, to end: ScanPosition, limit: Int
     ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition, signs: MarkSigns) {
@@ -76,7 +77,7 @@ extension Registry {
         var position = position.rawValue
         var page = TokenPage(reservingEntries: min(limit, 4_096) + 256, bytes: (min(limit, 4_096) + 256) * 100)
         var density = 90.0
-        // A second round trip for the last few would cost more than they are worth.
+        // A second round trip for the last few tokens costs more than it brings.
         while position < end, page.count <= limit - limit / 4 - 1 {
             let before = page.count
             let step = try await read(
@@ -109,7 +110,8 @@ extension Registry {
             let count = try bucketCount(replies[0])
             if count != known { memory.remember(place.key, count) }
             guard step.isWhole(count) else { continue }
-            // Not at a class's edge: the name had more buckets once and shrank by expiring, or the range is narrower.
+            // The position is inside a class if the name once had more buckets and shrank by expiry, or if the range is
+            // narrow.
             let isPartial = position > step.positions.lowerBound || end < step.positions.upperBound
             let filter = isPartial ? (key: try await hashKey(for: count), range: position..<end) : nil
             try signs.add(replies[1...marks.count], isFirst: isFirst)
@@ -121,7 +123,7 @@ extension Registry {
         throw .corrupt("bucket count, which does not stand still")
     }
 
-    /// Takes over the live records of one bucket.
+    /// Adds the live records of one bucket to the page.
     private func collect(
         _ reply: RedisReply, filter: (key: RegistryHashKey, range: Range<UInt64>)?, now: Int64,
         span: RegistryRecord.Span, into page: inout TokenPage
@@ -129,7 +131,7 @@ extension Registry {
         var malformed = 0
         try redisErrors { () throws(RedisError) in
             try reply.forEachPair { channel, value in
-                // The root's bucket count.
+                // The bucket count of the root.
                 if channel.count == 1, channel[0] == UInt8(ascii: "n") { return }
                 guard channel.count == 16 || (channel.first == 1 && channel.count <= ChannelID.maximumBytes + 2) else {
                     malformed += 1

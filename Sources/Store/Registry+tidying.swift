@@ -2,10 +2,11 @@ public import LiveActivity
 import Redis
 
 extension Registry {
-    /// Looks at the next names of an app's list, in byte order, and takes out those of which nothing exists any more, as a list
-    /// call does. Several workers may do so at once, and each begins somewhere else.
-    /// - Parameter cursor: where the last call ended; nil begins anywhere
-    /// - Returns: where to go on, empty for the beginning, and how many names were taken out
+    /// Looks at the next names of an app's list, in byte order, and removes those of which nothing exists, as a list
+    /// call does. Several workers may do so at once, because each begins at another place.
+    ///
+    /// - Parameter cursor: where the last call ended; nil begins at a random name.
+    /// - Returns: where to continue, empty for the beginning, and how many names were removed.
     public func tidyNames(
         _ app: AppKey, after cursor: [UInt8]?, limit: Int
     ) async throws(StoreError) -> (next: [UInt8], removed: Int) {

@@ -1,14 +1,16 @@
 public import LiveActivity
 import Redis
 
-/// Who follows which name, and with what token.
+/// The registry: which channels follow which name, and with which token.
 ///
-/// A name's tokens lie in buckets: hashes of about 90 entries, small enough for Redis's compact encoding and for being
-/// read whole, whose number grows with the name (`BucketCount`). Every change is one script on one bucket; the root,
-/// bucket 0, holds the count and is a key of each script, so that a caller with an outdated count changes nothing and
-/// learns the right one. Killing a process at any point leaves nothing to repair: a call that got no answer is repeated.
-/// docs/adr/0002-registry-layout.md has the reasons and the measurements. Push-to-start tokens lie in the same way under
-/// a name that stands for their attributes type (`ActivityName(startTokensOf:)`), and live longer.
+/// A name's tokens are in buckets: hashes of about 90 entries, small enough for Redis's compact encoding and for
+/// reading as a whole. The number of buckets grows with the name (`BucketCount`). Every change is one script on one
+/// bucket. The root, bucket 0, holds the count and is a key of each script. So a caller with an outdated count changes
+/// nothing and gets the right count.
+///
+/// A process may die at any point without leaving anything to repair, because a call without an answer is repeated.
+/// docs/adr/0002-registry-layout.md has the reasons and the measurements. Start tokens have the same layout under a
+/// name that stands for their attributes type (`ActivityName(startTokensOf:)`), and live longer.
 public struct Registry: Sendable {
     let redis: RedisClient
     let keys: Keyspace
@@ -22,13 +24,15 @@ public struct Registry: Sendable {
         self.clock = clock
     }
 
-    /// Records that this process has skipped since it started, because their bytes are none that Lamplighter writes.
-    /// Anything but 0 means that something else writes to this Redis.
+    /// Records that this process has skipped since its start, because Lamplighter does not write such bytes. If it is
+    /// not 0, another program writes to this Redis.
     public var malformedRecords: Int { memory.malformed }
 
-    /// One result per registration, in order; several of one channel are applied in their order. Any number; pipelined in
-    /// batches. After an error some may have been stored: repeating the call is harmless. `endAfter`: so long after their start
-    /// cards are to be ended.
+    /// Stores registrations, pipelined in batches. Several registrations of one channel are applied in order. After an
+    /// error some may be stored. Repeating the call is harmless.
+    ///
+    /// - Parameter endAfter: the age at which cards are to be ended automatically.
+    /// - Returns: one result for each registration, in order.
     public func track(
         _ app: AppKey, _ name: ActivityName, _ registrations: [Registration], endAfter: Duration? = nil
     ) async throws(StoreError) -> [RegistrationResult] {
@@ -60,14 +64,15 @@ public struct Registry: Sendable {
         if let firstStart {
             try await list(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds })
         }
-        // If the process dies before this, the caller has no answer, repeats the call, and is told to wake once more.
+        // If the process dies before this, the caller repeats the call and is told to wake a worker again.
         if answers.contains(where: { $0 & 4 != 0 }) {
             _ = try await redis.run([WorkQueue.add(keys, .late(app, name))])
         }
         return results
     }
 
-    /// Removals of what is not there are remembered: a registration from before them that arrives late is refused.
+    /// Removes channels from a name. The removal of an unknown channel is remembered too, so that an older registration
+    /// that arrives late is refused.
     public func untrack(
         _ app: AppKey, _ name: ActivityName, _ removals: [Removal]
     ) async throws(StoreError) {
@@ -84,7 +89,8 @@ public struct Registry: Sendable {
         _ = try await apply(Lua.registryRemove, changes, in: place)
     }
 
-    /// Compare-and-delete; repeatable: a prune that was applied is answered `pruned` again, until the channel is tracked anew.
+    /// Removes dead tokens, each only if its channel still has that token. Repeatable: a repeated prune is answered
+    /// `pruned` again, until the channel registers another time.
     public func prune(
         _ app: AppKey, _ name: ActivityName, _ prunes: [Prune]
     ) async throws(StoreError) -> [PruneResult] {

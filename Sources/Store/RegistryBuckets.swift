@@ -1,17 +1,18 @@
 import OpenSSL
 
-/// How many buckets a name has, and which of them is a channel's: linear hashing, which grows by one bucket at a time.
+/// How many buckets a name has, and which of them a channel belongs to. Linear hashing, which grows by one bucket at a
+/// time.
 ///
-/// With P the largest power of two <= count, hashes are taken modulo 2P where that bucket exists already and modulo P
-/// where it does not. A channel never leaves its class (hash modulo P); see `ScanPosition` for what follows from that.
+/// P is the largest power of two <= count. Hashes are taken modulo 2P if that bucket exists already, else modulo P. A
+/// channel never leaves its class (hash modulo P). `ScanPosition` relies on that.
 struct BucketCount: Sendable, Hashable {
-    /// An absent field `n`. The hash is not needed, and no fingerprint kept.
+    /// Field `n` is absent. The hash is not needed, and no fingerprint is kept.
     static let one = BucketCount(buckets: 1, fingerprint: "")
-    /// Some 1.5 thousand million tokens: beyond it a count is taken for corrupt.
+    /// About 1.5 billion tokens. A higher count is considered corrupt.
     static let maximum = 1 << 24
 
     let buckets: Int
-    /// Of the hash key that the records lie by.
+    /// Fingerprint of the hash key by which the records were placed.
     let fingerprint: String
 
     private init(buckets: Int, fingerprint: String) {
@@ -19,7 +20,7 @@ struct BucketCount: Sendable, Hashable {
         self.fingerprint = fingerprint
     }
 
-    /// Field `n` of a root: `<buckets>:<fingerprint>`, or `1` as the scripts say for an absent one.
+    /// Reads field `n` of a root: `<buckets>:<fingerprint>`, or `1`, which the scripts return for an absent one.
     init?(stored: some Collection<UInt8>) {
         if stored.count == 1, stored.first == UInt8(ascii: "1") {
             self = .one
@@ -43,7 +44,7 @@ struct BucketCount: Sendable, Hashable {
         return bucket < buckets ? bucket : bucket & (power - 1)
     }
 
-    /// The bucket that is divided next; its upper half goes to bucket number `buckets`.
+    /// The bucket that is divided next. Its upper half goes to the bucket with number `buckets`.
     var nextSource: Int { buckets - (1 << level) }
 
     func grown(by key: RegistryHashKey) -> BucketCount {
@@ -51,11 +52,11 @@ struct BucketCount: Sendable, Hashable {
     }
 }
 
-/// 16 random bytes, made once per deployment and kept in Redis: whoever chooses channel ids cannot aim them at one bucket.
-/// The hash is SHA-1 because scripts have it too.
+/// 16 random bytes, made once for a deployment and kept in Redis. A client that chooses channel ids cannot aim them at
+/// one bucket. The hash is SHA-1 because scripts have it too.
 struct RegistryHashKey: Sendable, Hashable {
     let bytes: [UInt8]
-    /// Kept beside each bucket count, so that a key that was lost or replaced is noticed before it does harm.
+    /// Kept beside each bucket count. It shows that a key was lost or replaced before that does harm.
     let fingerprint: String
 
     init(bytes: [UInt8]) {
@@ -79,7 +80,7 @@ struct RegistryHashKey: Sendable, Hashable {
 }
 
 extension UInt32 {
-    /// All 32 bits in the opposite order: the place of a hash in the order of a scan.
+    /// All 32 bits in the opposite order: a hash's position in a scan.
     var bitReversed: UInt32 {
         var value = self.byteSwapped
         value = (value >> 4) & 0x0F0F_0F0F | (value & 0x0F0F_0F0F) << 4

@@ -1,10 +1,10 @@
 import LiveActivity
 import Synchronization
 
-/// What a process remembers of the registry between calls. All of it is a guess that Redis corrects, but for the hash key.
-/// Shared by the copies of a `Registry`.
+/// Facts about the registry that a process remembers between calls, shared by the copies of a `Registry`. All of them
+/// are guesses that Redis corrects, except for the hash key.
 final class RegistryMemory: Sendable {
-    /// Compared by bytes, as `ActivityName` is; strings made of it would not be.
+    /// Compared by bytes, as `ActivityName` is. A string made of it would not be.
     struct Key: Hashable {
         let app: AppKey
         let name: ActivityName
@@ -13,10 +13,10 @@ final class RegistryMemory: Sendable {
         var count = BucketCount.one
         /// When this process last put it into the index of names, epoch ms.
         var listedAt: Int64 = 0
-        /// When this process last saw that somebody follows it, epoch ms.
+        /// When this process last saw that a channel follows it, epoch ms.
         var followedAt: Int64 = 0
     }
-    /// Two generations: a name that was not asked for during a whole generation is forgotten.
+    /// Two generations. A name that is not used during a whole generation is forgotten.
     private struct Names {
         var young: [Key: Name] = [:]
         var old: [Key: Name] = [:]
@@ -30,13 +30,13 @@ final class RegistryMemory: Sendable {
         }
     }
 
-    /// Half of the names remembered: a few megabytes.
+    /// Half of the names that are remembered: a few megabytes.
     static let generation = 5_000
-    /// A name is put into the index again after this long. Much less than the shortest life of a root, so that whoever
-    /// tidies the index cannot have removed a name that is skipped here.
+    /// A name is put into the index again after this many milliseconds. This is much less than the shortest life of a
+    /// root. So a worker that tidies the index has not removed a name that is skipped here.
     static let relistAfter: Int64 = 600_000
 
-    /// A name that was followed is not asked about again for this long.
+    /// A followed name is not asked about again for this many milliseconds.
     static let followedFor: Int64 = 60_000
 
     private let names = Mutex(Names())

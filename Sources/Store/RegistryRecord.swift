@@ -1,29 +1,33 @@
 import LiveActivity
 import OpenSSL
 
-/// One channel's entry in a bucket. The field is the channel's stored form; the value is, big-endian:
+/// One channel's entry in a bucket. The field is the channel's stored form. The value, big-endian:
 ///
 ///     0      flags, below; the high nibble is the layout's version, 0
 ///     1–5    time of the action, ms since 2020-01-01 UTC
 ///     6      units of two minutes from the activity's start to the action
 ///     7–9    hash of the activity's id, 0 = not given
-///     10     token to the end; before it, with flag `noted`, 8 bytes: hash and time of another activity's removal; behind those,
-///            with flag `ahead`, 2 bytes: units of two minutes from the action to the start of an activity that begins later
+///     10     token to the end; before it, with flag `noted`, 8 bytes: hash and time of another activity's removal;
+///       then,
+///            with flag `ahead`, 2 bytes: units of two minutes from the action to the start of an activity that begins
+///              later
 ///
-/// A tombstone (15 bytes) has the time of the removal, and instead of a token its floor, five bytes: registrations
-/// before the floor are refused, whosever they are; between floor and removal only those of the removed activity. That
-/// makes a few reordered updates of two activities end where the ordered ones would. A prune's tombstone (18 bytes) has the
-/// time to which the token is known dead, and the token's hash in the id's place: the same token has to be registered later
-/// than that, another one (a rotation that arrives late) only not before the pruned record. The hash of its activity's id
-/// is behind the floor: another activity is a new card, however slow the device's clock.
+/// A tombstone (15 bytes) has the time of the removal and, instead of a token, a floor of five bytes. Registrations
+/// from before the floor are refused for every activity. Between floor and removal only those of the removed activity
+/// are refused. So a few reordered updates of two activities give the same result as ordered ones.
 ///
-/// With an 80-byte token a value is 90 bytes, under config/redis.conf's limit of 128 for the compact encoding.
+/// A prune's tombstone (18 bytes) has the time at which the token was known to be dead. It has the token's hash in the
+/// id's place, and the hash of the activity's id behind the floor. The same token must be registered later than that
+/// time. Another token (a rotation that arrives late) must not be older than the pruned record. Another activity is a
+/// new card, however slow the device's clock is.
+///
+/// With an 80-byte token a value is 90 bytes, below config/redis.conf's limit of 128 for the compact encoding.
 enum RegistryRecord {
     static let tombstone: UInt8 = 1
     static let frequentPushesOff: UInt8 = 2
-    /// On a tombstone: of a prune.
+    /// On a tombstone: it is that of a prune.
     static let pruned: UInt8 = 4
-    /// On a registration, the same bit: its activity is scheduled, and starts later than the action.
+    /// On a registration, the same bit: the activity is scheduled and starts later than the action.
     static let ahead: UInt8 = 4
     /// On a registration: another activity's removal is noted. On a removal's tombstone: a prune came before it.
     static let noted: UInt8 = 8
@@ -32,23 +36,24 @@ enum RegistryRecord {
     static let headerLength = 10
     static let noteLength = 8
     static let aheadLength = 2
-    /// Of the age at the action. A byte of them is longer than a life.
+    /// Unit of the age at the action. One byte of them is longer than a life.
     static let ageUnit: Int64 = 2 * 60_000
 
     /// 2020-01-01 in epoch milliseconds; five bytes reach to 2054.
     static let epoch: Int64 = 1_577_836_800_000
-    /// For how long a registration counts, and what is kept beside it. Milliseconds.
+    /// How long a registration counts, and how long its key is kept. Milliseconds.
     struct Span: Sendable, Hashable {
-        /// From the activity's start.
+        /// Counted from the activity's start.
         var life: Int64
-        /// How long a bucket outlives its last change, and a tombstone its removal: longer than any registration it keeps out.
+        /// How long a bucket is kept after its last change, and a tombstone after its removal. Longer than any
+        /// registration that it refuses.
         var retention: Int64
 
-        /// Apple ends an activity after 8 h, whatever stays on screen cannot be updated. A quarter of an hour more, for clocks
-        /// that differ.
+        /// Apple ends an activity after 8 h. It may stay on screen, but cannot be updated. A quarter of an hour more,
+        /// because clocks differ.
         static let activity = Span(life: (8 * 60 + 15) * 60_000, retention: 13 * 3_600_000)
-        /// A push-to-start token has no end of its own. Apps report it again when they are opened; of an app that was not
-        /// opened for a year nobody waits for a card.
+        /// A push-to-start token has no end of its own. Apps report it again when they are opened. If an app was not
+        /// opened for a year, its user expects no card.
         static let startToken = Span(life: 365 * 86_400_000, retention: 366 * 86_400_000)
     }
 
@@ -56,8 +61,10 @@ enum RegistryRecord {
 
     static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
 
-    /// The same registration as of its arrival, where its own time is so long ago that any card would be over: the device's clock may
-    /// be slow. The card is as old as it says, or starts as much later.
+    /// The registration with its arrival as its time, if its own time is so old that any card would be over. The
+    /// device's clock may be slow. The card is as old as the device says, or starts as much later.
+    ///
+    /// - Returns: nil if the registration's own time can be used.
     static func atArrival(_ registration: Registration, now: Int64, _ span: Span) -> Registration? {
         let startedAt = registration.startedAt ?? registration.registeredAt
         guard span == .activity, max(registration.registeredAt, startedAt) < now - span.life else { return nil }
@@ -67,8 +74,8 @@ enum RegistryRecord {
         return registration
     }
 
-    /// Nil when the activity's life is over. `startedAt` as whoever reads the record will find it. `retention`: how long the
-    /// bucket must live from now, milliseconds.
+    /// - Returns: nil if the activity's life is over. `startedAt` is the value that a reader of the record gets.
+    ///   `retention` is how long the bucket must live from now, in milliseconds.
     static func encode(
         _ registration: Registration, now: Int64, _ span: Span = .activity
     ) -> (value: [UInt8], registeredAt: Int64, startedAt: Int64, retention: Int64)? {
@@ -110,7 +117,7 @@ enum RegistryRecord {
         }
     }
 
-    /// Three bytes, zeros for none. Two ids of one channel and name meet in them once in sixteen million.
+    /// Three bytes, zeros for no id. Two ids of one channel and name have the same hash once in sixteen million.
     static func activityHash(_ id: String?) -> [UInt8] {
         guard let id, !id.isEmpty else { return [0, 0, 0] }
         let digest = Array(SHA1Digest(of: id.utf8).prefix(3))
@@ -118,12 +125,13 @@ enum RegistryRecord {
     }
 
     enum Reading {
-        /// A tombstone, or past its life.
+        /// A tombstone, or a registration past its life.
         case absent
-        /// `tokenOffset` from the value's first byte. Epoch ms. `isInfrequent`: frequent pushes are switched off. `minutes`: from the
-        /// activity's start to the registration; negative if it starts later.
+        /// `tokenOffset` counts from the value's first byte, `registeredAt` is epoch ms. `isInfrequent`: frequent
+        /// pushes are switched off. `minutes`: from the activity's start to the registration; negative if it starts
+        /// later.
         case live(tokenOffset: Int, registeredAt: Int64, isInfrequent: Bool, minutes: Int32)
-        /// No version of Lamplighter that this one knows wrote it.
+        /// This version of Lamplighter knows no version that writes such bytes.
         case malformed
     }
 

@@ -1,18 +1,18 @@
 public import LiveActivity
 
-/// A channel follows a name with this token. All times in epoch milliseconds.
+/// A channel follows a name with this token. All times are epoch milliseconds.
 public struct Registration: Sendable, Hashable {
     public var channel: ChannelID
     public var token: PushToken
-    /// `action_ts_ms`; a time in the future is clamped to now.
+    /// The device's `action_ts_ms`. A time in the future is clamped to now.
     public var registeredAt: Int64
-    /// The activity's start; nil = `registeredAt`. It is live for 8 h after it, and on screen for 4 h more. That of an activity
-    /// that is scheduled may be ahead, by `mostAhead` at most.
+    /// The activity's start; nil = `registeredAt`. The activity is live for 8 h after it, and on screen for 4 h more. A
+    /// scheduled activity may start later, at most `mostAhead`.
     public var startedAt: Int64?
-    /// ActivityKit's id of the activity, which a removal is matched by.
+    /// ActivityKit's id of the activity. A removal names its activity by it.
     public var activityID: String?
     public var frequentPushesEnabled: Bool?
-    /// If it begins to follow by this, the state that was published before is sent to it at once.
+    /// The channel gets the state that was published before, if it begins to follow with this registration.
     public var wantsState: Bool
 
     /// 30 days.
@@ -35,7 +35,7 @@ public struct Registration: Sendable, Hashable {
 public struct Removal: Sendable, Hashable {
     public var channel: ChannelID
     public var removedAt: Int64
-    /// Nil removes whatever activity the channel follows under the name.
+    /// Nil removes any activity that the channel follows under the name.
     public var activityID: String?
 
     public init(channel: ChannelID, removedAt: Int64, activityID: String? = nil) {
@@ -46,24 +46,27 @@ public struct Removal: Sendable, Hashable {
 }
 
 public enum RegistrationResult: Sendable, Hashable {
-    /// Stored: new, or newer than what stood there.
+    /// Stored: the registration is new, or not older than the stored one.
     case stored
-    /// An equal or newer update was there already, or it is past its life: nothing changed. Not an error for a device.
+    /// A newer update was there already, or the registration is past its life. Nothing changed. For a device this is no
+    /// error.
     case stale
 }
 
-/// A token that is to be taken out of a name, in its stored form: APNs called it dead, or its activity has ended.
+/// A token, in its stored form, that is to be removed from a name because APNs called it dead or its activity has
+/// ended.
 public struct Prune: Sendable, Hashable {
     public var channel: [UInt8]
     public var token: [UInt8]
-    /// A 410's timestamp (epoch ms): prune only a registration from before it. Nil for a 400. When `hasEnded`, the time of
-    /// the end's delivery: the token goes whenever it was registered, and is not taken back in by what is older.
+    /// A 410's timestamp (epoch ms): only an older registration is pruned. Nil for a 400. With `hasEnded`, the time at
+    /// which the end was delivered: the token is removed whenever it was registered, and older registrations do not
+    /// bring it back.
     public var deadSince: Int64?
-    /// Its `end` was delivered.
+    /// The token's `end` was delivered.
     public var hasEnded = false
-    /// APNs's word for it, for people.
+    /// APNs's reason, for operators.
     public var reason = ""
-    /// It is a start token of this attributes type; nil: of the name.
+    /// The attributes type, if this is a start token; nil: it is a token of the name.
     public var attributesType: String?
 
     public init(
@@ -83,7 +86,7 @@ public struct Prune: Sendable, Hashable {
 }
 
 public enum PruneResult: Sendable, Hashable {
-    /// Removed now, or already by an earlier run of the same prune.
+    /// Removed now, or by an earlier run of the same prune.
     case pruned
     /// The channel has another token, or registered this one after the 410's timestamp.
     case newer
