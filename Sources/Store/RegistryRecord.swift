@@ -7,10 +7,8 @@ import OpenSSL
 ///     1–5    time of the action, ms since 2020-01-01 UTC
 ///     6      units of two minutes from the activity's start to the action
 ///     7–9    hash of the activity's id, 0 = not given
-///     10     token to the end; before it, with flag `noted`, 8 bytes: hash and time of another activity's removal;
-///       then,
-///            with flag `ahead`, 2 bytes: units of two minutes from the action to the start of an activity that begins
-///              later
+///     10     token to the end. Before it, with flag `noted`, 8 bytes: hash and time of another activity's removal.
+///            Then, with flag `ahead`, 2 bytes: units of two minutes from the action to the activity's later start.
 ///
 /// A tombstone (15 bytes) has the time of the removal and, instead of a token, a floor of five bytes. Registrations
 /// from before the floor are refused for every activity. Between floor and removal only those of the removed activity

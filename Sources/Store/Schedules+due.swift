@@ -1,58 +1,61 @@
 public import LiveActivity
 import Redis
 
-/// What a worker did about a schedule that was due.
+/// The result for a schedule that was due.
 public struct ScheduleRun: Sendable, Hashable {
     public enum Outcome: Sendable, Hashable {
         case sent
         /// Refused for good.
         case failed(String)
-        /// Refused for now; it is tried again.
+        /// Refused for now. A worker tries it again.
         case postponed(String)
     }
     public var id: PushID
     public var outcome: Outcome
-    /// From its time to its commit, milliseconds.
+    /// Milliseconds from its time to its commit.
     public var lateness: Int64
 }
 
 extension Schedules {
-    /// A schedule later than this (no worker was there) goes out with its own time as timestamp: an update is refused if
-    /// something newer was published to its name meanwhile, instead of showing an old state as the newest.
+    /// A schedule that is later than this, in milliseconds, goes out with its own time as timestamp, because no worker
+    /// was there. An update is refused then if something newer was published to its name. So it does not show an old
+    /// state as the newest.
     static let punctual: Int64 = 2_000
-    /// For so long an alert, a start or an `end` goes out behind what is newer, instead of being refused.
+    /// An alert, a start or an `end` that is at most this late, in milliseconds, goes out behind newer pushes instead
+    /// of being refused.
     static let tolerance: Int64 = 60_000
-    /// How long a name's full queue is waited for, and how often it is looked at.
+    /// How long a schedule waits for room in a name's full queue, and the time between two tries. Milliseconds.
     static let patience: Int64 = 600_000
     static let postponement: Int64 = 5_000
-    /// For how long one worker has a schedule to itself. Past it, as after a death, another commits the same push.
+    /// How long a worker has a schedule to itself. After that, for example if the worker died, another one commits the
+    /// same push.
     static let hold: Duration = .seconds(10)
 
     /// Most due schedules of an app in one look.
     static let longestLook = 4_096
 
-    /// Commits what is due, by Redis's clock. Many workers may do so at once: each schedule becomes one push, under the id it was
-    /// given when it was created.
+    /// Commits the schedules that are due by Redis's clock. Many workers may do so at once. Each schedule becomes one
+    /// push, with the id that it got when it was created.
     ///
-    /// The schedules of one name are committed in the order of their times. One that another worker has in hand, or that waits
-    /// for room in its name's queue, holds back those behind it.
+    /// The schedules of one name are committed in the order of their times. A schedule that another worker has claimed,
+    /// or that waits for room in its name's queue, delays the ones behind it.
     public func runDue(_ app: AppKey, limit: Int) async throws(StoreError) -> [ScheduleRun] {
         var runs: [ScheduleRun] = []
         var limit = limit
         while true {
             let (now, members) = try await due(app, limit: limit)
-            // Names in any order: several workers that see the same ones seldom reach for the same one.
+            // Names in random order, so that several workers with the same list seldom begin with the same name.
             for schedules in try await byName(app, members).shuffled() {
                 runs += try await runInOrder(app, schedules, now: now)
             }
-            // A batch that waits as a whole must not hide what is due behind it.
+            // A batch in which all schedules wait must not hide due schedules behind it.
             let hasMoved = runs.contains { if case .postponed = $0.outcome { false } else { true } }
             if hasMoved || members.count < limit || limit >= Self.longestLook { return runs }
             limit *= 4
         }
     }
 
-    /// The first ones by their times, with Redis's time.
+    /// The first due schedules, and Redis's time.
     private func due(_ app: AppKey, limit: Int) async throws(StoreError) -> (now: Int64, members: [String]) {
         let reply = try await redis.run([
             RedisCommand(Lua.scheduleDue, keys: [.string(keys.at(app))], arguments: [.int(limit)])
@@ -66,7 +69,7 @@ extension Schedules {
         }
     }
 
-    /// Each name's schedules, in the order given. What has no record stands alone.
+    /// Groups the schedules by name, in the order given. A schedule without a record is a group of its own.
     private func byName(_ app: AppKey, _ members: [String]) async throws(StoreError) -> [[PushID]] {
         var ids: [PushID] = []
         for member in members {
@@ -109,7 +112,7 @@ extension Schedules {
 
     private enum Turn {
         case ran(ScheduleRun)
-        /// Another worker has it in hand, or it is to be tried a little later: what is behind it waits.
+        /// Another worker has claimed it, or it is to be tried later. The schedules behind it wait.
         case waits
         /// It was settled before, or its time has not come.
         case over
@@ -148,7 +151,7 @@ extension Schedules {
 
     private func commit(_ app: AppKey, _ schedule: Schedule, now: Int64) async throws(StoreError) -> Acceptance {
         var publish = schedule.publish
-        // A time that was just gone when it was asked for counts from then.
+        // If the time was already past at the creation, lateness counts from the creation.
         let time = max(schedule.due, schedule.createdAt)
         let lateness = now - time
         let isLate = lateness > Self.punctual && publish.timestamp == nil
@@ -159,7 +162,7 @@ extension Schedules {
                 isRepeatable: true, now: now)
         }
         var acceptance = try await accept()
-        // Its own time would be refused. Others may publish in between, so more than once.
+        // Its own time would be refused. Other publishers may publish in between, so this is tried several times.
         for _ in 0..<8 {
             guard isLate, lateness <= Self.tolerance, !publish.isSupersedable,
                 case .refused(.timestampBehind(let last)) = acceptance
@@ -180,7 +183,7 @@ extension Schedules {
         return ScheduleRun(id: id, outcome: outcome, lateness: lateness)
     }
 
-    /// It keeps its place in the timer, so that what is behind it under its name finds it there.
+    /// The schedule keeps its place in the timer, so that later schedules of its name still wait behind it.
     private func postpone(
         _ app: AppKey, _ id: PushID, _ reason: String, now: Int64, lateness: Int64
     ) async throws(StoreError) -> ScheduleRun {
@@ -191,7 +194,7 @@ extension Schedules {
 }
 
 extension AcceptanceRefusal {
-    /// Whether the same publish may be taken a little later.
+    /// Whether the same publish may be accepted a little later.
     var isPassing: Bool {
         switch self {
         case .queueFull: true
@@ -199,7 +202,7 @@ extension AcceptanceRefusal {
         }
     }
 
-    /// As it stands in a ledger's `errors`.
+    /// The word for it in a ledger's `errors`.
     var word: String {
         switch self {
         case .timestampBehind: "TimestampBehind"

@@ -1,10 +1,10 @@
 import LiveActivity
 import Redis
 
-/// A schedule as a hash. Fields that a version does not know are left alone; fields that are missing have their default,
-/// so that schedules outlive an upgrade.
+/// A schedule as a hash. A version keeps fields that it does not know, and missing fields have a default. So schedules
+/// survive an upgrade.
 extension Schedules {
-    /// Fields that a record may be without: taken away before another publish takes the place of one that had them.
+    /// Fields that a record need not have. They are removed when another publish replaces one that had them.
     static let optionalFields = [
         "ts", "content", "life", "stale", "dismissal", "relevance", "alert", "type", "attributes", "expiry", "label",
         "reason",

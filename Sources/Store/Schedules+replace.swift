@@ -1,23 +1,26 @@
 public import LiveActivity
 import Redis
 
-/// What came of asking for another publish or another time in a schedule's place.
+/// The result of a request for another publish or another time.
 public enum ScheduleReplacement: Sendable, Hashable {
-    /// As it stands now, with the time of its creation.
+    /// The schedule as it is now, with the time of its first creation.
     case replaced(Schedule)
-    /// It is being committed, or was: its push can be cancelled.
+    /// Its push is committed or being committed. The push can be cancelled.
     case tooLate
     /// It failed or was cancelled before.
     case finished
 }
 
-/// The record says when a schedule is due; the timer only when to look. A timer that is early costs a look, one that is late
-/// would delay the push. So the timer is set down before the record is written and again after it, and up only by whoever
-/// then reads the record once more.
+/// The record says when a schedule is due. The timer only says when a worker must look. An early timer costs one look,
+/// but a late one would delay the push. So the timer is lowered before the record is written and again after it. Only a
+/// caller that reads the record again afterwards raises it.
 extension Schedules {
-    /// Nil: the app has no such schedule. Repeatable. Throws `unreplicated` as `create` does.
+    /// Replaces a schedule. Repeatable.
     ///
-    /// A death in between leaves a timer that is early: the worker that looks then sets it to the record's time.
+    /// If the process dies in between, the timer is early. The worker that looks then sets it to the record's time.
+    ///
+    /// - Returns: nil if the app has no such schedule.
+    /// - Throws: `unreplicated` as `create` does.
     public func replace(_ app: AppKey, _ schedule: Schedule) async throws(StoreError) -> ScheduleReplacement? {
         guard let found = try await find(app, schedule.id) else { return nil }
         var schedule = schedule
@@ -48,8 +51,8 @@ extension Schedules {
         ])
     }
 
-    /// To the record's time, `due` when it was read. Whoever has written an earlier one since sets the timer down after
-    /// that, before this one's second look or behind it.
+    /// Raises the timer to `due`, the time in the record when it was read. If another process writes an earlier time
+    /// meanwhile, either the second look here sees it, or that process lowers the timer after this call.
     func raise(_ app: AppKey, _ id: PushID, to due: Int64) async throws(StoreError) {
         let replies = try await redis.run([
             RedisCommand("ZADD", [.string(keys.at(app)), "XX", .int(due), .string(id.description)])

@@ -5,27 +5,28 @@ import Redis
 public struct Schedule: Sendable, Hashable {
     public enum State: String, Sendable, Hashable, CaseIterable {
         case scheduled
-        /// A worker has it in hand: its time has come.
+        /// A worker has claimed it, because its time has come.
         case taken
-        /// Its push is committed; the push's ledger says what became of it.
+        /// Its push is committed. The push's ledger has the outcome.
         case sent
-        /// It was refused at its time; `reason` says why.
+        /// It was refused at its time. `reason` says why.
         case failed
         case cancelled
     }
 
-    /// Also the id that its push will have: reserved here, so that a commit repeated after a crash is the same push.
+    /// The id of the schedule and of its push. It is reserved here, so that a commit that is repeated after a crash is
+    /// the same push.
     public var id: PushID
     public var publish: Publish
-    /// As rendered for the time it is due; the commit puts in the timestamp.
+    /// The payload as rendered for the due time. The commit inserts the timestamp.
     public var payload: [UInt8]
     public var timestampOffset: Int
     /// Epoch milliseconds.
     public var due: Int64
     public var createdAt: Int64
-    /// What its creator calls it.
+    /// The creator's name for it.
     public var label: String?
-    /// The push object as it was posted, for whoever asks.
+    /// The push object as it was posted, for the API's answers.
     public var posted: [UInt8]
     public var state = State.scheduled
     /// Why it failed, or why it is tried again.
@@ -46,7 +47,7 @@ public struct Schedule: Sendable, Hashable {
         self.posted = posted
     }
 
-    /// How its push looks before it is committed; nil once it is.
+    /// The ledger of its push before the commit; nil after it.
     public var ledger: Ledger? {
         let states: [State: PushState] = [
             .scheduled: .scheduled, .taken: .scheduled, .failed: .failed, .cancelled: .cancelled,
@@ -62,20 +63,20 @@ public struct Schedule: Sendable, Hashable {
     }
 }
 
-/// What came of asking for a schedule's end.
+/// The result of a request to cancel a schedule.
 public enum ScheduleCancellation: Sendable, Hashable {
     case cancelled
-    /// It is being committed, or was: its push can be cancelled.
+    /// Its push is committed or being committed. The push can be cancelled.
     case tooLate
     /// It failed or was cancelled before.
     case finished
 }
 
-/// Publishes that wait for their time: kept in Redis, taken up by whichever worker sees them due.
+/// Publishes that wait for their time. They are in Redis, and any worker that sees one due commits it.
 public struct Schedules: Sendable {
-    /// Waiting ones of an app; more are refused.
+    /// Most waiting schedules of an app. More are refused.
     var most = 100_000
-    /// How long a finished one can still be asked for.
+    /// How long a finished schedule can still be read.
     static let retention: Duration = .seconds(7 * 86_400)
 
     let redis: RedisClient
@@ -83,10 +84,13 @@ public struct Schedules: Sendable {
     let pushes: Pushes
     let replicas: ReplicaWait?
 
-    /// Puts all of them in line, or none: false if the app has too many. Repeatable with the same ids. Throws `unreplicated`
-    /// as `Pushes.accept` does.
+    /// Creates all of the schedules, or none. Repeatable with the same ids.
     ///
-    /// A death between record and timer leaves a record that nobody takes up and that expires; its creator had no answer.
+    /// If the process dies between record and timer, the record expires and no push goes out. The creator got no
+    /// answer.
+    ///
+    /// - Returns: false if the app has too many schedules.
+    /// - Throws: `unreplicated` as `Pushes.accept` does.
     public func create(_ app: AppKey, _ schedules: [Schedule]) async throws(StoreError) -> Bool {
         if schedules.isEmpty { return true }
         let states = try await redis.run(
@@ -114,7 +118,8 @@ public struct Schedules: Sendable {
         return false
     }
 
-    /// `others` were written before, which on one server says the same of them.
+    /// Asks the replicas about a schedule. `others` were written before it, so on one server the same answer holds for
+    /// them.
     func confirm(
         _ app: AppKey, _ schedule: Schedule, and others: ArraySlice<Schedule> = []
     ) async throws(StoreError) {
@@ -122,7 +127,7 @@ public struct Schedules: Sendable {
         func life(_ schedule: Schedule) -> Int64 { max(schedule.due + Self.retention.milliseconds - now, 1_000) }
         try await replicas?.confirm(
             push: keys.schedule(app, schedule.id), life: life(schedule),
-            // A timer that is early is set right.
+            // A worker that finds the timer early sets it right.
             elsewhere: others.map { ReplicaWait.proof(keys.schedule(app, $0.id), life: life($0)) }
                 + [ReplicaWait.proof(keys.at(app), member: schedule.id.description, shift: -1)])
     }
@@ -139,8 +144,11 @@ public struct Schedules: Sendable {
         }
     }
 
-    /// Those that wait, in the order of their times, from `start` on (nil: from the first); how many there are in all, and
-    /// where the next page starts. `start` need not wait any more, as long as it can be asked for.
+    /// Lists the waiting schedules in the order of their times.
+    ///
+    /// - Parameter start: the first schedule of the page; nil begins at the first one. It need not wait any more if it
+    ///   can still be read.
+    /// - Returns: the schedules, the number of all waiting ones, and where the next page starts.
     public func list(
         _ app: AppKey, start: PushID?, limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
@@ -167,13 +175,13 @@ public struct Schedules: Sendable {
         return (found.compactMap { $0 }, total, ids.count > limit ? ids[limit] : nil)
     }
 
-    /// Nil: the app has no such schedule.
+    /// - Returns: nil if the app has no such schedule.
     public func cancel(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> ScheduleCancellation? {
         guard let found = try await find(app, id) else { return nil }
         if found.state == .failed || found.state == .cancelled { return .finished }
         let state = try await settle(app, id, from: .scheduled, to: .cancelled, reason: nil, now: now)
         guard state == .cancelled else { return state == nil ? nil : .tooLate }
-        // Dying here leaves an entry that the next worker to see it due throws away.
+        // If the process dies here, the next worker that sees the entry due removes it.
         _ = try await redis.run([RedisCommand("ZREM", [.string(keys.at(app)), .string(id.description)])])
         return .cancelled
     }

@@ -1,17 +1,17 @@
 public import LiveActivity
 import Redis
 
-/// What an operator registered for attributes types, of one app at one moment.
+/// The schemas of one app's attributes types at one moment.
 public struct SchemaSet: Sendable, Hashable {
     /// Grows with each change.
     public var version: Int
-    /// Documents as they were put, by attributes type.
+    /// Documents as an operator put them, by attributes type.
     public var documents: [ExactText: [UInt8]]
 }
 
-/// Schemas of attributes types, and which name is of which type.
+/// Schemas of attributes types, and the attributes types of names.
 public struct Schemas: Sendable {
-    /// Types of one app.
+    /// Most types of one app.
     public static let most = 200
 
     let redis: RedisClient
@@ -46,7 +46,7 @@ public struct Schemas: Sendable {
         return try redisErrors { () throws(RedisError) in reply.isNil ? nil : Array(try reply.bytes()) }
     }
 
-    /// False if the app has too many.
+    /// - Returns: false if the app has too many types.
     public func set(_ app: AppKey, type: String, document: [UInt8]) async throws(StoreError) -> Bool {
         let reply = try await redis.run([
             RedisCommand(
@@ -56,7 +56,7 @@ public struct Schemas: Sendable {
         return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
     }
 
-    /// False: there was none.
+    /// - Returns: false if there was none.
     public func delete(_ app: AppKey, type: String) async throws(StoreError) -> Bool {
         let reply = try await redis.run([
             RedisCommand(
@@ -65,8 +65,10 @@ public struct Schemas: Sendable {
         return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
     }
 
-    /// Remembers a name's attributes type, for as long as the name's sequence number: a week after its last publish. Nil
-    /// forgets it.
+    /// Stores a name's attributes type. It is kept as long as the name's sequence number: a week after the last
+    /// publish.
+    ///
+    /// - Parameter type: nil removes it.
     public func describe(_ app: AppKey, _ name: ActivityName, type: String?) async throws(StoreError) {
         let key = RedisArgument.string(keys.name(keys.tag(app, name)))
         guard let type else {
@@ -79,7 +81,7 @@ public struct Schemas: Sendable {
         ])
     }
 
-    /// The remembered types of names, nil for those that have none.
+    /// The stored types of names; nil for a name without one.
     public func types(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [String?] {
         let replies = try await redis.run(
             names.map { RedisCommand("HGET", [.string(keys.name(keys.tag(app, $0))), "type"]) })

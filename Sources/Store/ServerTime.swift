@@ -2,21 +2,22 @@ import LiveActivity
 import Redis
 import Synchronization
 
-/// The one clock of a deployment: Redis's, as this process last measured it. What is written under it by one process can be
-/// compared with what another wrote, however far apart their machines' clocks are.
+/// The one clock of a deployment: Redis's clock, as this process last measured it. Times that different processes write
+/// by it can be compared, however much their machines' clocks differ.
 ///
-/// Scripts that decide an order ask Redis itself; this serves the times that are sent to it (registrations, due times).
-/// Between measurements the boot clock counts, which nobody sets. Before the first one the machine's own time stands in.
+/// Scripts that decide an order ask Redis itself. This clock gives the times that are sent to Redis (registrations, due
+/// times). Between measurements it follows the boot clock, which is never set. Before the first measurement it is the
+/// machine's own time.
 public final class ServerTime: Sendable {
-    /// How often a process should measure: a quartz clock strays by some 50 µs a second.
+    /// How often a process should measure. A quartz clock drifts by about 50 µs a second.
     public static let interval: Duration = .seconds(30)
 
     private let redis: RedisClient
     private let machine: @Sendable () -> Int64
-    /// Epoch milliseconds of Redis minus milliseconds since boot.
+    /// Redis's epoch milliseconds minus milliseconds since boot.
     private let offset = Mutex<Int64?>(nil)
 
-    /// `machine` gives epoch milliseconds of this machine.
+    /// - Parameter machine: this machine's clock, epoch milliseconds.
     init(redis: RedisClient, machine: @escaping @Sendable () -> Int64 = wallClock) {
         self.redis = redis
         self.machine = machine
@@ -29,7 +30,7 @@ public final class ServerTime: Sendable {
     /// How far this machine's clock is ahead of Redis's, in milliseconds; nil before the first measurement.
     public var machineAhead: Int64? { offset.withLock { $0 }.map { machine() - bootClock() - $0 } }
 
-    /// Asks Redis three times and believes the fastest answer: it is wrong by half of its round trip at most.
+    /// Asks Redis three times and uses the fastest answer, which is wrong by at most half of its round trip.
     public func measure() async throws(StoreError) {
         var best: (trip: Int64, offset: Int64)?
         for _ in 0..<3 {

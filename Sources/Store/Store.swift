@@ -1,7 +1,7 @@
 public import LiveActivity
 public import Redis
 
-/// Everything that lies in Redis, behind the words of the domain. `docs/keyspace.md` lists the keys.
+/// All access to Redis, in the words of the domain. `docs/keyspace.md` lists the keys.
 public struct Store: Sendable {
     public let redis: RedisClient
     public let registry: Registry
@@ -18,14 +18,17 @@ public struct Store: Sendable {
     public let otherEnvironment: OtherEnvironment
     public let deadLetters: DeadLetters
     public let providerTokens: ProviderTokens
-    /// What registrations and due times are dated by.
+    /// The clock for registrations and due times.
     public let time: ServerTime
     public let broadcasts: Broadcasts
     public let automaticEnds: AutomaticEnds
     let keys: Keyspace
 
-    /// Connects with the first command. `replicas`: what acceptance waits for; nil = for the primary alone.
-    /// `channelLife`: for how long a channel that is not seen is kept; zero: for ever.
+    /// Connects with the first command.
+    ///
+    /// - Parameters:
+    ///   - replicas: how many replicas must have a push before it is accepted; nil = the primary alone.
+    ///   - channelLife: how long a channel is kept after it was last seen; zero: for ever.
     public init(
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
         channelLife: Duration = .zero
@@ -33,8 +36,9 @@ public struct Store: Sendable {
         self.init(redis: redis, prefix: prefix, replicas: replicas, channelLife: channelLife, clock: nil)
     }
 
-    /// `machine` is the machine's own clock; `clock` gives epoch milliseconds in place of Redis's time, and registrations'
-    /// life is judged by it.
+    /// - Parameters:
+    ///   - machine: the machine's own clock, epoch milliseconds.
+    ///   - clock: epoch milliseconds in place of Redis's time. The life of registrations is judged by it.
     init(
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
         channelLife: Duration = .zero, machine: @escaping @Sendable () -> Int64 = wallClock,
@@ -64,33 +68,33 @@ public struct Store: Sendable {
         providerTokens = ProviderTokens(redis: redis, keys: keys)
     }
 
-    /// The same store, in which a channel may have so many tags.
+    /// The same store with another limit of tags for one channel.
     public func limitingTags(to count: Int) -> Store {
         var store = self
         store.channels.maximumTags = count
         return store
     }
 
-    /// Asks whether Redis answers; of a cluster the node that every publish needs.
+    /// Asks whether Redis answers. In a cluster it asks the node that every publish needs.
     public static var ping: RedisCommand { RedisCommand("PING", near: Keyspace.queue) }
 
     /// All scripts, to be given to `RedisClient`.
     public static let scripts: [RedisScript] = Lua.all
 }
 
-/// What can go wrong on the way to Redis and back.
+/// Errors of Redis and of its data.
 public enum StoreError: Error, Sendable, Hashable {
     case redis(RedisError)
-    /// Bytes in Redis that no version of Lamplighter writes; says the key's kind, never its content.
+    /// Bytes in Redis that no version of Lamplighter writes. The text says the kind of key, never its content.
     case corrupt(String)
-    /// A push is committed and may go out, but fewer replicas than were asked for confirmed it in time.
+    /// A push is committed and may go out, but too few replicas confirmed it in time.
     case unreplicated(replicas: Int, of: Int)
-    /// The channel would have more tags than it may; it was not changed.
+    /// The channel would have too many tags. It was not changed.
     case tooManyTags(ChannelID, limit: Int)
 }
 
 extension StoreError {
-    /// Whether the same call may succeed soon without anyone doing something about it.
+    /// Whether the same call may succeed soon without help from an operator.
     public var isPassing: Bool {
         if case .redis(let error) = self { error.isRetriable } else { false }
     }
