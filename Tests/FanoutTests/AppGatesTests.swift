@@ -112,7 +112,7 @@ import Testing
         }
         let app = app
         async let second = gates.admit(app, now: 1)
-        // Whichever comes first: it waits and is handed the turn, or finds it free.
+        // The second one either waits and is handed the turn, or finds the turn free.
         gates.probeWasNotSent(app)
         guard case .probe = await second else {
             Issue.record("nobody has the turn")

@@ -9,14 +9,14 @@ import Testing
 @Suite struct BudgetDeliveryTests {
     @Test func devicesWithoutFrequentUpdatesGetPriorityFiveFirst() async throws {
         let fixture = try await WorkerFixture.start()
-        // Even numbers have frequent updates switched off.
+        // Even numbers have frequent updates turned off.
         let registrations = try (0..<6).map { number in
             Registration(
                 channel: .random(), token: try #require(WorkerFixture.token(number)),
                 registeredAt: nowMilliseconds() - 60_000, frequentPushesEnabled: number % 2 == 1)
         }
         _ = try await fixture.store.registry.track(fixture.app, fixture.name, registrations)
-        // One token is dead, another is answered late: the parts of a page keep their places.
+        // One token is dead, and another is answered late. The parts of a page keep their order.
         let transport = ScriptedTransport { token, attempt in
             switch (WorkerFixture.number(token), attempt) {
             case (2, 2): .rejected(Rejection(status: 503, reason: .known(.serviceUnavailable)))

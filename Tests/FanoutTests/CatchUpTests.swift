@@ -6,7 +6,8 @@ import Testing
 
 @testable import Fanout
 
-/// Registrations while a sweep runs: whoever begins to follow, or gets another token, has the state once the push is over.
+/// Tests registrations during a sweep. A channel that begins to follow or gets another token has the state
+/// when the push is over.
 @Suite struct CatchUpTests {
     @Test func whoRegistersDuringASweepGetsThePushOnce() async throws {
         let fixture = try await WorkerFixture.start()
@@ -16,8 +17,8 @@ import Testing
         let ledger = try await fixture.withWorker(transport) {
             let id = try await fixture.publish(alert: false)
             await transport.holding(pages: 4)
-            // New ones, ahead of the sweep and behind it; others with pages in flight, or not read yet, get another token;
-            // one leaves.
+            // New channels come, ahead of the sweep and behind it. Others get another token, with pages in flight or
+            // not read yet. One channel leaves.
             try await fixture.track(10_000..<10_300)
             for number in 0..<50 { try await fixture.track(channels[number], 20_000 + number) }
             let removed = ChannelID.random()
@@ -58,7 +59,7 @@ import Testing
         let newcomers = [ChannelID.random(), .random()]
         var change = TagChange()
         change.add = ["device": ["vip"]]
-        // Somebody who is in flight holds the sweep open.
+        // A token in flight keeps the sweep open.
         let holder = try await fixture.track(50..<51)
         try await fixture.store.channels.tag(fixture.app, [newcomers[0]] + holder, change)
         let transport = ScriptedTransport()
@@ -120,7 +121,7 @@ import Testing
         guard
             case .claimed = try await fixture.store.sweeps.claim(tail, owner: "dead", lease: .milliseconds(1))
         else { throw WorkerFixtureError(description: "not claimed") }
-        // The entry of the publish is still in the stream, as if nobody had read it.
+        // The entry of the publish is still in the stream, as if no worker had read it.
         let transport = ScriptedTransport()
         let ledger = try await fixture.withWorker(transport) { try await fixture.finished(id) }
         #expect(ledger.delivered == 15 && ledger.targets == 15 && transport.total == 10)

@@ -8,13 +8,13 @@ import Testing
 
 @testable import Fanout
 
-/// What a push gives up is kept, and can be tried again as long as nothing goes backwards.
+/// Tests that dead letters are kept and can be retried as long as no token gets an older push.
 @Suite struct DeadLetterTests {
     private static func rejected(_ reason: RejectionReason.Known) -> PushOutcome {
         .rejected(Rejection(status: reason.status, reason: .known(reason)))
     }
 
-    /// What APNs says, until it is changed.
+    /// APNs's answer, until the test changes it.
     private final class Word: Sendable {
         private let rule: Mutex<@Sendable (Int) -> PushOutcome>
         init(_ rule: @escaping @Sendable (Int) -> PushOutcome) { self.rule = Mutex(rule) }
@@ -95,7 +95,7 @@ import Testing
             let id = try await fixture.publish()
             let stopped = try await fixture.finished(id)
             #expect(stopped.state == .failed && stopped.failed > 0 && stopped.failed <= wrong)
-            // The other shards still end, and say where they stand.
+            // The other shards still finish and report how far they came.
             try await fixture.expanded(id)
             let letter = try #require(try await letters(fixture).first)
             #expect(letter.stopped == "TopicDisallowed" && letter.kept > 0)
@@ -118,7 +118,7 @@ import Testing
         let word = Word { _ in .accepted }
         word.becomes { number in
             switch number {
-            // Far away: they still wait when the push is stopped, and when it is retried.
+            // Their next attempt is far away, so they still wait when the push is stopped and when it is retried.
             case 0..<10: .rejected(Rejection(status: 429, reason: .known(.tooManyRequests), retryAfter: 600))
             case 10..<20: .rejected(Rejection(status: 400, reason: .known(.payloadEmpty)))
             default: .accepted
@@ -168,7 +168,7 @@ import Testing
                 _ = try await fixture.finished(id)
                 ids.insert(id, at: 0)
             }
-            // A worker died between listing a push and settling.
+            // A worker died between listing a push and settling it.
             try await fixture.store.redis.send(
                 RedisCommand("ZADD", ["ll:d:{shop}", "1", .string("\(PushID.random()) match-1")]))
             let deadLetters = fixture.store.deadLetters
@@ -181,11 +181,11 @@ import Testing
 }
 
 extension WorkerFixture {
-    /// Until all shards of a push have ended. Bounded: one that never ends fails its test.
+    /// Waits until all shards of a push have ended. The wait is limited, so a shard that never ends fails its test.
     func expanded(_ id: PushID) async throws {
         try await eventually("it is expanded") { try await store.pushes.ledger(app, id)?.expanded == true }
     }
 
-    /// A lease of one millisecond on Redis's clock.
+    /// Waits until a lease of one millisecond has expired on Redis's clock.
     func untilLeaseIsOver() async throws { try await Task.sleep(for: .milliseconds(3)) }
 }

@@ -9,15 +9,16 @@ import Testing
 
 @testable import Fanout
 
-/// Everything at once: two workers, workers that read and die, answers of all kinds, cancellations, a Redis that forgets its
-/// scripts and is killed. At the end every push is final and every token accounted for.
+/// Tests many faults at once: two workers, workers that read and die, answers of all kinds, cancellations, and a Redis
+/// that forgets its scripts and is killed. At the end every push is final and every token is accounted for.
 @Suite struct DisorderTests {
     @Test(.timeLimit(.minutes(5))) func everyPushEndsAndEveryTokenIsAccountedFor() async throws {
         let fixture = try await WorkerFixture.start()
         let names = try (0..<6).map { try ActivityName("match-\($0)") }
         for (index, name) in names.enumerated() { try await fixture.follow(name, index == 0 ? 4_000 : 40 * index) }
         let transports = (0..<2).map { _ in ScriptedTransport { token, attempt in Self.answer(token, attempt) } }
-        // Short: forty entries of dead workers are to be claimed. The ledgers count once what a lost lease sends twice.
+        // Use a short time, because forty entries of dead workers must be claimed. A token that a lost lease
+        // sends twice counts once.
         let groups = transports.map { fixture.group($0, claimAfter: .seconds(3)) }
         let reader = fixture.store.reader()
         let ids = try await withThrowingTaskGroup(of: [PushID].self) { tasks in
@@ -91,7 +92,7 @@ extension WorkerFixture {
         _ = try await store.registry.track(app, name, registrations)
     }
 
-    /// Publishes of all kinds; some are cancelled at once, some a moment later.
+    /// Publishes of all kinds. Some are cancelled at once, and some a moment later.
     fileprivate func publishing(_ names: [ActivityName], _ count: Int) async throws -> [PushID] {
         var ids: [PushID] = []
         for number in 0..<count {
@@ -115,7 +116,7 @@ extension WorkerFixture {
         return ids
     }
 
-    /// Workers that read an entry, perhaps begin its push, perhaps settle a part of it, and are never heard of again.
+    /// Workers that read an entry and then vanish. Some begin its push before, and some settle a part of it.
     fileprivate func dying(_ reader: WorkReader, _ count: Int) async {
         for number in 0..<count {
             let owner = "dead-\(number)"

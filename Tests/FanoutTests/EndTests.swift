@@ -6,7 +6,7 @@ import Testing
 
 @testable import Fanout
 
-/// Nothing after an `end`: whoever's `end` was delivered is untracked before anything later is sent.
+/// Tests that nothing follows an `end`. A channel whose `end` was delivered is untracked before anything later is sent.
 @Suite struct EndTests {
     @Test func whoseEndWasDeliveredIsUntracked() async throws {
         let fixture = try await WorkerFixture.start()
@@ -21,7 +21,7 @@ import Testing
         #expect(update.targets == 2 && update.delivered == 2)
         #expect(transport.taken(1) == ["end"])
         #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 2)
-        // The same token may come back late or newly; a later registration is another activity's word.
+        // The same token may be registered again, late or anew. A later registration is for another activity.
         let late = Registration(
             channel: channels[1], token: try #require(WorkerFixture.token(1)), registeredAt: nowMilliseconds() - 30_000)
         #expect(try await fixture.store.registry.track(fixture.app, fixture.name, [late]) == [.stale])
@@ -36,7 +36,7 @@ import Testing
             WorkerFixture.number(token) == 2 && label == "end" && isBusy.load(ordering: .relaxed)
                 ? WaitingTests.busy(retryAfter: 600) : .accepted
         })
-        // No worker runs yet: its sweep comes after what registers here.
+        // No worker runs yet, so the sweep comes after the registrations below.
         let end = try await fixture.publish(event: .end, label: "end")
         let accepted = nowMilliseconds()
         try await fixture.isLater(than: accepted + 1)
@@ -45,7 +45,7 @@ import Testing
         try await fixture.track(newcomer, 200)
         let ledgers = try await fixture.withWorker(transport) {
             try await fixture.swept(end)
-            // Its end waits for another attempt, and the channel follows anew meanwhile.
+            // Its end waits for another attempt, and meanwhile the channel follows again.
             try await fixture.untrack(channels[2])
             try await fixture.track(channels[2], 202)
             isBusy.store(false, ordering: .relaxed)
@@ -70,13 +70,13 @@ import Testing
             WorkerFixture.number(token) == 1 && label == "end" && isBusy.load(ordering: .relaxed)
                 ? WaitingTests.busy(retryAfter: 1) : .accepted
         })
-        // No worker runs yet: the sweep of the end comes after the first of the two cards.
+        // No worker runs yet, so the sweep of the end comes after the first of the two cards.
         let end = try await fixture.publish(event: .end, label: "end")
         try await fixture.isLater(than: nowMilliseconds() + 1)
         try await fixture.follow(channels[0], 100, card: "second")
         let ledgers = try await fixture.withWorker(transport) {
             try await fixture.swept(end)
-            // The other one comes while its channel's end waits for another attempt.
+            // The other card begins while its channel's end waits for another attempt.
             try await fixture.follow(channels[1], 101, card: "second")
             isBusy.store(false, ordering: .relaxed)
             return [
@@ -111,7 +111,7 @@ import Testing
         page.targets = 1
         page.owe(Prune(channel: channels[1].stored, token: [0, 0, 0, 1], endedAt: nowMilliseconds()))
         _ = try await fixture.store.sweeps.settle(claim.lease, for: .seconds(10), page)
-        // Here it dies: the token is still in the registry.
+        // The worker dies here, and the token is still in the registry.
         let transport = ScriptedTransport()
         let update = try await fixture.withWorker(transport) {
             try await fixture.finished(try await fixture.publish(label: "update"))
@@ -149,7 +149,8 @@ import Testing
         #expect(ledgers[2].skipped + ledgers[2].superseded == 1 && ledgers.allSatisfy { $0.pending == 0 })
     }
 
-    /// The retry of an `end` and a newer push's sweep at the same time: the page that was read before the removal.
+    /// The retry of an `end` and a newer push's sweep run at the same time. The sweep may have read its
+    /// page before the removal.
     @Test(arguments: 0..<8) func aSweepBesideTheEndsRetryDoesNotOvertakeTheRemoval(round: Int) async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<300)

@@ -8,7 +8,7 @@ import Testing
 @testable import Fanout
 @testable import Store
 
-/// Cards that are ended by themselves, each at its time.
+/// Tests that cards are ended automatically, each at its time.
 @Suite struct EndTimerTests {
     private static let hour = Duration.seconds(3_600)
 
@@ -48,7 +48,7 @@ import Testing
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         for (number, minutes) in [61, 0].enumerated() { try await fixture.card(number, minutes: minutes) }
-        // Nobody is there yet to send.
+        // No worker runs yet.
         let before = try await fixture.tell(#"{"n":1}"#)
         let end = try await fixture.ended()
         let after = try await fixture.tell(#"{"n":2}"#)
@@ -103,7 +103,7 @@ import Testing
         let transport = ScriptedTransport()
         for (number, minutes) in [61, 62].enumerated() { try await fixture.card(number, minutes: minutes) }
         let end = try await fixture.ended()
-        // APNs was busy, and the worker is gone.
+        // APNs was busy, and then the worker died.
         let claim = try await fixture.claimed(end)
         var settlement = Settlement(range: claim.lease.bounds)
         settlement.targets = 2
@@ -128,7 +128,7 @@ import Testing
         let transport = ScriptedTransport()
         try await fixture.card(0, minutes: 61)
         let end = try await fixture.ended()
-        // Begun by a worker that died; the catch-up has both of them.
+        // A worker that died has begun the end. The catch-up has both channels.
         _ = try await fixture.claimed(end, lease: .zero)
         try await fixture.card(1, minutes: 0)
         try await fixture.card(2, minutes: 90)
@@ -199,7 +199,7 @@ import Testing
             _ = try await fixture.finished(try await fixture.tell(#"{"n":1}"#))
         }
         try await fixture.card(0, minutes: 62)
-        // It stands in line, and nobody has taken it up.
+        // The end waits in the queue, and no worker has begun it.
         _ = try await fixture.ended()
         let channel = try fixture.channel(1)
         let newcomer = Registration(
@@ -215,8 +215,8 @@ import Testing
         #expect(transport.states(0) == [#"end {"n":1}"#] && transport.states(1) == [#"update {"n":1}"#])
     }
 
-    /// Cards that begin one after the other, updates, two workers that end each card a second after its start: each is ended
-    /// once, nothing follows its end, and none is forgotten.
+    /// Cards begin one after the other, updates are published, and two workers end each card a second after its start.
+    /// Each card is ended once, nothing follows its end, and none is forgotten.
     @Test(.timeLimit(.minutes(5))) func everyCardIsEndedOnceHoweverTheyCome() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport(pause: .milliseconds(2)) { _, _, _ in .accepted }
@@ -261,7 +261,7 @@ import Testing
 }
 
 extension ScriptedTransport {
-    /// Event and state of each payload that a token was sent.
+    /// The event and state of each payload for one token.
     fileprivate func states(_ number: Int) -> [String] {
         pushes(to: EndTimerTests.bytes(number)).map { push in
             let text = String(decoding: push.payload, as: UTF8.self)
@@ -277,7 +277,7 @@ extension WorkerFixture {
         try ChannelID("00000000-0000-4000-8000-0000000000\(10 + number)")
     }
 
-    /// A card of channel `number` that started so long ago.
+    /// A card of channel `number` that started that many minutes ago.
     fileprivate func card(_ number: Int, minutes: Int, token: Int? = nil) async throws {
         let registration = Registration(
             channel: try channel(number), token: try #require(Self.token(token ?? number)),
@@ -298,7 +298,7 @@ extension WorkerFixture {
         return id
     }
 
-    /// The automatic end of the cards that are due now, accepted.
+    /// Accepts the automatic end of the cards that are due now.
     fileprivate func ended() async throws -> PushID {
         let rule = EndRule(after: .seconds(3_600))
         let task = try #require(try await store.automaticEnds.take(app, rule, limit: 1).first)

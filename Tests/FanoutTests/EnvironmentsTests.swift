@@ -5,7 +5,7 @@ import Testing
 
 @testable import Fanout
 
-/// Which of two environments a token lives in, found out inside one attempt.
+/// Tests that one attempt finds out to which of two environments a token belongs.
 @Suite struct EnvironmentsTests {
     private static let bad = PushOutcome.rejected(Rejection(status: 400, reason: .known(.badDeviceToken)))
     private static let push = PreparedPush(
@@ -17,7 +17,7 @@ import Testing
         return page
     }
 
-    /// Tokens that it takes; the others are bad here.
+    /// A server that accepts these tokens. The others are bad there.
     private static func server(_ tokens: [UInt8], otherwise: PushOutcome = bad) -> ScriptedTransport {
         ScriptedTransport { token, _ in tokens.contains(token[0]) ? .accepted : otherwise }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Fanout
 
-/// What was accepted is sent for as long as it matters, and what is not sent in that time is told.
+/// Tests that an accepted push is sent until its deadline, and that an alarm reports the tokens that did not get it.
 @Suite struct ExpiryTests {
     private static let hour: Int64 = 3_600_000
 
@@ -41,7 +41,7 @@ import Testing
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<2)
         let transport = ScriptedTransport()
-        // Nobody runs. The last update has a stale date that has long passed when the worker comes.
+        // No worker runs. The last update's stale date has long passed when a worker starts.
         for hours in [7, 6, 5] as [Int64] {
             _ = try await fixture.accepted(.update, hoursAgo: hours, staleDate: Int(nowMilliseconds() / 1_000) - 60)
         }
@@ -62,13 +62,13 @@ import Testing
         let id = try await fixture.publish(alert: false, expiry: expiry)
         let ledger = try await fixture.withWorker(transport) {
             let ledger = try await fixture.finished(id)
-            // The alarm comes after the settlement.
+            // The alarm is raised after the settlement.
             try await eventually("the alarm is raised") {
                 try await fixture.store.alarms.list([fixture.app]).map(\.kind) == [.expired]
             }
             return ledger
         }
-        // Before a slow machine comes to it, the other one may have expired too.
+        // On a slow machine the other token may have expired too.
         #expect(ledger.expired >= 1 && ledger.delivered + ledger.expired == 2, "\(ledger)")
         let letter = try #require(try await fixture.store.deadLetters.letter(fixture.app, id))
         #expect(letter.reasons == ["Expired": ledger.expired])

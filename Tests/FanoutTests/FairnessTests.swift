@@ -6,7 +6,7 @@ import Testing
 
 @testable import Fanout
 
-/// What one name or one app does to the others: shown by what is answered while something else is held back.
+/// Tests the effect of one name or app on the others, by the requests that are answered while other pages are held.
 @Suite struct FairnessTests {
     @Test(.timeLimit(.minutes(5))) func aSmallPushPassesALargeOne() async throws {
         let fixture = try await WorkerFixture.start()
@@ -16,7 +16,7 @@ import Testing
         _ = try await fixture.store.registry.track(
             fixture.app, small,
             [Registration(channel: .random(), token: token, registeredAt: nowMilliseconds() - 60_000)])
-        // Everybody but the small name's follower is silent.
+        // Only the follower of the small name gets answers.
         let transport = ScriptedTransport()
         transport.hold { $0 != token.bytes }
         try await fixture.withWorker(transport) {
@@ -54,7 +54,8 @@ import Testing
         var flood: [PushID] = []
         for name in names { flood.append(try await fixture.publish(to: name)) }
         await flooded.holding(pages: 6)
-        // The flood fills its places and more waits; one after the other, the quiet app's pushes go out.
+        // The flood has all permits that it may have, and more of its pages wait. The quiet app's pushes are
+        // sent one after the other.
         for _ in 0..<10 {
             let id = try await fixture.publish(to: fixture.name, of: quiet)
             #expect(try await fixture.finished(id, of: quiet).state == .done)
@@ -96,7 +97,7 @@ import Testing
                 order.yield("b")
                 places.give(apps[0])
             }
-            // Only when its own app's place is given back.
+            // The waiter continues only when a permit of its own app is given back.
             places.give(apps[1])
         }
         order.finish()

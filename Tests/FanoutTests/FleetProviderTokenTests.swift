@@ -11,7 +11,7 @@ import Testing
 
 @testable import Fanout
 
-/// Several workers' transports, one Redis, and a simulator that counts provider tokens.
+/// Tests the transports of several workers with one Redis, and a simulator that counts provider tokens.
 @Suite(.serialized) struct FleetProviderTokenTests {
     private static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     private let app = try! AppKey("shop")
@@ -28,7 +28,7 @@ import Testing
         headers: PushHeaders(bundleID: "com.example.shop", priority: .high, expiration: 0),
         payload: Array(#"{"aps":{"timestamp":1790000000,"event":"update","content-state":{}}}"#.utf8))
 
-    /// A worker's transport: a process of its own would hold the same.
+    /// The transport of one worker. A process of its own would hold the same.
     private func transport(_ simulator: APNsSimulator, _ server: RedisServer) throws -> CurlTransport {
         let key = try #require(simulator.keys.first)
         guard case .file(let path) = key.material else { throw CocoaError(.fileNoSuchFile) }
@@ -47,7 +47,7 @@ import Testing
         let server = try await RedisServer.start()
         let directory = FileManager.default.temporaryDirectory.path + "/fleet-\(UUID().uuidString)"
         var configuration = SimulatorConfiguration(certificateDirectory: directory)
-        // One renewal in twenty minutes, whichever connection shows it.
+        // Allow one renewal in twenty minutes for all connections together.
         configuration.providerTokenScope = .key
         let simulator = try await APNsSimulator.start(configuration, logger: Self.logger)
         let result: Result<Void, any Error>

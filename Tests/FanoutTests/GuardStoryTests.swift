@@ -8,7 +8,7 @@ import Testing
 
 @testable import Fanout
 
-/// A wrong key, topic or environment makes every token look dead: nothing is destroyed by it.
+/// Tests a wrong key, topic or environment, which makes every token look dead. No token may be removed because of it.
 @Suite struct GuardStoryTests {
     private static func refusing(_ reason: RejectionReason.Known) -> PushOutcome {
         .rejected(
@@ -17,7 +17,7 @@ import Testing
             ))
     }
 
-    /// What APNs says to every token until it is changed.
+    /// APNs's answer to every token, until the test changes it.
     private final class Word: Sendable {
         private let outcome: Mutex<PushOutcome>
         init(_ outcome: PushOutcome) { self.outcome = Mutex(outcome) }
@@ -51,13 +51,13 @@ import Testing
             let listed = try await fixture.store.quarantine.list(fixture.app, limit: 10)
             #expect(listed.map(\.tokens) == [10_000] && listed[0].reasons == [reason.rawValue])
 
-            // Nothing is sent to them, also when all is well again.
+            // Nothing is sent to them, even when APNs accepts pushes again.
             word.becomes(.accepted)
             let second = try await fixture.finished(try await fixture.publish())
             #expect(second.failed == 10_000 && second.errors == ["Quarantined": 10_000])
             #expect(transport.total == 10_000)
 
-            // But for a channel that has another token by now.
+            // A channel that has another token now is the exception.
             let rotated = try await fixture.store.registry.page(
                 fixture.app, fixture.name, from: .start, to: .end, limit: 1
             ).page
@@ -111,7 +111,7 @@ import Testing
                 #expect(ledger.targets == 60 && ledger.pruned + ledger.failed == 60)
                 pruned += ledger.pruned
                 failed += ledger.failed
-                // Devices register again, which changes nothing about a wrong key.
+                // Devices register again, but this changes nothing about a wrong key.
                 let again = channels.enumerated().compactMap { number, channel in
                     WorkerFixture.token(number).map {
                         Registration(channel: channel, token: $0, registeredAt: nowMilliseconds())

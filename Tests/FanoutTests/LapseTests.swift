@@ -7,7 +7,7 @@ import Testing
 
 @testable import Fanout
 
-/// Leases that ran out: of workers that sleep, and of those that die over one task again and again.
+/// Tests expired leases: of workers that stall, and of workers that die again and again with one task.
 @Suite struct LapseTests {
     @Test func aTaskThatOwnerAfterOwnerDiesOverIsGivenUpAndBlocksNobody() async throws {
         let fixture = try await WorkerFixture.start()
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// As one that was stopped and wakes: its pages in flight come back, and its lease is another's.
+    /// The worker was stopped and resumes. Its pages in flight return, but another worker has its lease.
     @Test func aWorkerThatLostItsLeaseBeginsNothingMore() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<1_400)
@@ -75,7 +75,7 @@ import Testing
             await transport.holding(pages: 4)
             let other = try await fixture.robbed(id)
             transport.letGo()
-            // It has put the entry down when it takes it up once more.
+            // It has released the entry by the time it claims it again.
             try await fixture.takenOver(times: 2)
             #expect(transport.pages == 4)
             #expect(try await fixture.store.pushes.ledger(fixture.app, id)?.targets == 0, "nor did it settle anything")
@@ -87,18 +87,18 @@ import Testing
 }
 
 extension WorkerFixture {
-    /// The lease of the push's only shard, taken from a worker that lives.
+    /// Takes the lease of the push's only shard from a worker that is alive.
     fileprivate func robbed(_ id: PushID) async throws -> Claim {
         while true {
             let key = RedisArgument.string("ll:w:{shop:match-1}:\(id)")
             try await store.redis.send(RedisCommand("HSET", [key, "0/1:d", "0"]))
             let (begun, _) = try await store.sweeps.begin(app, name, hint: id, owner: "other", lease: .seconds(600))
             if case .claimed(let claim) = begun { return claim }
-            // It has renewed it in between.
+            // The worker renewed its lease in between, so try again.
         }
     }
 
-    /// Waits until the only entry of the stream of names was given out so many times.
+    /// Waits until the only entry of the stream of names was delivered that many times.
     fileprivate func takenOver(times: Int) async throws {
         try await eventually("somebody takes it over") {
             let pending = try await store.redis.send(

@@ -8,7 +8,7 @@ import Testing
 @testable import Fanout
 @testable import Store
 
-/// Who begins to follow late, and wants to know how things stand.
+/// Tests late joiners that want the current state.
 @Suite struct LateFollowerTests {
     @Test func whoAsksGetsTheNewestStateOnceAndWhoDoesNotNothing() async throws {
         let fixture = try await WorkerFixture.start()
@@ -21,7 +21,7 @@ import Testing
             try await fixture.follow(asking, 1)
             await transport.answered(1)
             _ = try await fixture.finished(new)
-            // The same token again, and a rotation, are no beginning.
+            // The same token again, or a rotation, does not begin anything.
             try await fixture.follow(asking, 1)
             try await fixture.follow(asking, 101)
             try await fixture.nobodyIsLate()
@@ -41,7 +41,7 @@ import Testing
             try await fixture.swept(["state"])
             try await fixture.follow(channel, 1, activity: "first")
             await transport.answered(1)
-            // Settled: a rotation before that would be sent the state, too.
+            // Wait for the settlement, because a rotation before it would be sent the state too.
             _ = try await fixture.finished(try #require(try await fixture.last()))
             try await fixture.follow(channel, 2, activity: "first")
             try await fixture.nobodyIsLate()
@@ -80,7 +80,7 @@ import Testing
         let channels = (0..<3).map { _ in ChannelID.random() }
         try await fixture.withWorker(transport) {
             try await fixture.swept(["state"])
-            // One for some ends it for them, whether they follow yet or not.
+            // An end for some channels ends the name for these, whether they follow yet or not.
             _ = try await fixture.finished(
                 try await fixture.publish(.channel(channels[0]), event: .end, label: "end of one"))
             try await fixture.follow(channels[0], 0)
@@ -108,7 +108,7 @@ import Testing
             try await fixture.nobodyIsLate()
             transport.letGo()
             _ = try await fixture.finished(all)
-            // One that is not for them has its sweep: they need not wait for its end.
+            // A push that is not for them is being swept. They need not wait for its end.
             transport.hold { $0 == [0, 0, 0, 0] }
             let one = try await fixture.publish(.channel(holder[0]), label: "for one")
             await transport.holding(pages: 1)
@@ -147,7 +147,7 @@ import Testing
             await transport.holding(pages: 1)
             let waiting = try await fixture.publish(alert: false, label: "cancelled")
             try await fixture.follow(.random(), 1)
-            // A worker has looked, and will again.
+            // Wait until a worker has looked at the name and will look again.
             try await eventually("the name waits for its time") {
                 try await fixture.store.queue.depth([fixture.app])[0].retriesDue > 0
             }
@@ -198,7 +198,7 @@ import Testing
         try await fixture.withWorker(transport) {
             try await fixture.swept(["before"])
             let start = try #require(try await fixture.store.pushes.ledger(fixture.app, fixture.last()!))
-            // In the place of a `start`, which has a sequence of its own: nothing that is older is shown over it.
+            // This takes the place of a `start`, which has its own sequence number. No older state is shown over it.
             let sequence = try await fixture.sequence(start.id)
             try await fixture.expect([channels[0], channels[1]], startedBy: sequence)
             try await fixture.follow(channels[0], 0, wants: false)
@@ -207,11 +207,11 @@ import Testing
             try await fixture.follow(channels[1], 1, wants: false)
             try await fixture.follow(channels[2], 2, wants: false)
             await transport.answered(2)
-            // Begun by hand later, under the same name: it was awaited once.
+            // The activity begins later by itself under the same name. Its channel was awaited only once.
             try await fixture.untrack(channels[1])
             try await fixture.follow(channels[1], 11, wants: false)
             try await fixture.nobodyIsLate()
-            // Whose start is too long ago is not awaited any more.
+            // A channel whose start was too long ago is not awaited any more.
             try await fixture.expect([channels[3]], startedBy: sequence, hoursAgo: 9)
             try await fixture.follow(channels[3], 3, wants: false)
             try await fixture.nobodyIsLate()
@@ -241,7 +241,7 @@ import Testing
         #expect(end.late == 1 && end.delivered == 1)
     }
 
-    /// The device had no answer, or its token rotated, before the end came to it.
+    /// The device got no answer, or its token rotated, before the end reached it.
     @Test func aCardOfBeforeTheEndOpensNothingByRegisteringOnceMore() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = (0..<3).map { _ in ChannelID.random() }
@@ -258,7 +258,7 @@ import Testing
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) { _ = try await fixture.finished(end) }
         #expect(transport.taken == [100: ["end"], 101: ["end"]])
-        // A card of its own does, whose device does not know yet that the one before is over.
+        // A card of its own opens the name, even if its device does not know yet that the previous card is over.
         try await fixture.follow(channels[2], 2, wants: false, activity: "third")
         #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.ended == false)
     }
@@ -277,7 +277,7 @@ import Testing
             let end = try await fixture.finished(try await fixture.publish(vips, event: .end, label: "end"))
             try await fixture.swept(["vips"], vips)
             try await fixture.swept(["all"])
-            // Started again since, and begun by itself.
+            // One channel was started again since, and one began by itself.
             try await fixture.expect([channels[1]], startedBy: 3)
             try await fixture.follow(channels[2], 2)
             for number in [0, 1, 3] { try await fixture.follow(channels[number], number, wants: false) }
@@ -334,7 +334,7 @@ import Testing
         let push = try #require(try await fixture.last())
         let channels = (0..<2).map { _ in ChannelID.random() }
         try await fixture.follow(channels[0], 0)
-        // As a worker that dies with the channel in line and nobody woken for it.
+        // Act as a worker that dies after it queued the push for the channel, and before it woke a worker.
         let late = fixture.store.lateFollowers
         let states = try await late.states(fixture.app, fixture.name)
         let decisions = try await fixture.lateFollowers().map { ($0, LateDecision.put(push, sequence: 1)) }
@@ -347,7 +347,7 @@ import Testing
             await transport.answered(1)
             _ = try await fixture.finished(push)
         }
-        // Decided about before another push was taken up: nothing is done.
+        // The decision was made before another push began, so it has no effect.
         try await fixture.follow(channels[1], 1)
         let outdated = try await late.states(fixture.app, fixture.name)
         let followers = try await fixture.lateFollowers()
@@ -364,8 +364,8 @@ import Testing
         #expect(transport.taken == [0: ["state", "newer"], 1: ["newer"]])
     }
 
-    /// Newcomers beside pushes for all and for some, two workers, answers that say later: whatever comes between, each of them takes
-    /// every push at most once, in order, and has the last state.
+    /// Late joiners beside pushes for all and for some, with two workers and answers that ask to retry later. Each
+    /// channel gets every push at most once and in order, and has the last state at the end.
     @Test(.timeLimit(.minutes(5))) func newcomersBesidePushesTakeEachOnceAndInOrder() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport(pause: .milliseconds(4)) { token, _, attempt in
@@ -445,7 +445,7 @@ extension WorkerFixture {
         #expect(try await store.registry.track(app, name, [registration]) == [.stored])
     }
 
-    /// Updates, each swept before the next.
+    /// Publishes updates, and sweeps each before the next.
     fileprivate func swept(_ labels: [String], _ audience: Audience = .all) async throws {
         for label in labels { _ = try await finished(try await publish(audience, alert: false, label: label)) }
     }
@@ -467,7 +467,8 @@ extension WorkerFixture {
         return found.withLock { $0 }
     }
 
-    /// As a gateway does that dies behind a registration; long after its last push the reconciler does not look at the name any more.
+    /// Loses the wake-up, like a gateway that dies after a registration. Long after its last push the reconciler does
+    /// not look at the name any more.
     fileprivate func loseTheWakeUp() async throws {
         let keys = store.registry.keys
         let lost = try await store.redis.pipeline([
@@ -477,7 +478,7 @@ extension WorkerFixture {
         #expect(try lost[0].integer() >= 1)
     }
 
-    /// Returns when a worker has decided about everybody.
+    /// Returns when a worker has decided about every late joiner.
     fileprivate func nobodyIsLate() async throws {
         try await eventually("nobody waits for a state") { try await lateFollowers().isEmpty }
     }

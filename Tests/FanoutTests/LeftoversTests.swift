@@ -9,16 +9,17 @@ import Testing
 
 @testable import Fanout
 
-/// What is left behind a settled page is seen to, whichever entry the page was sent under and whoever died meanwhile.
+/// Tests that work which a settled page leaves is done, under whichever entry the page was sent and
+/// whichever worker died.
 @Suite struct LeftoversTests {
     @Test func aPushBegunUnderAnothersEntryHasItsRetriesToo() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<20)
         let transport = ScriptedTransport { token, attempt in
-            // Each push's first attempt at each token is turned away.
+            // APNs refuses each push's first attempt at each token.
             attempt % 2 == 1 ? .rejected(Rejection(status: 429, reason: .known(.tooManyRequests))) : .accepted
         }
-        // Both wait before a worker comes: whichever entry is read first, the older push is begun.
+        // Both pushes wait before a worker starts. Whichever entry is read first, the older push is begun.
         let first = try await fixture.publish()
         let second = try await fixture.publish()
         let third = try await fixture.publish()
@@ -35,7 +36,7 @@ import Testing
         let channels = try await fixture.track(0..<2)
         let id = try await fixture.publish()
         let sweeps = fixture.store.sweeps
-        // A worker that swept, settled one of two retries as dead, and died before it pruned.
+        // A worker swept, settled one of two retries as dead, and died before it pruned that token.
         let claim = try await fixture.claimed(id)
         var page = Settlement(range: claim.lease.bounds)
         page.targets = 2
@@ -63,7 +64,7 @@ import Testing
         let id = try await fixture.publish(priority: .low)
         let transport = ScriptedTransport()
         let reader = fixture.store.reader()
-        // Planned by one worker that dies, and one shard read by another that does.
+        // One worker plans the push and dies, and another one reads a shard and dies.
         try await fixture.store.queue.prepare([fixture.app])
         let (begun, _) = try await fixture.store.sweeps.begin(
             fixture.app, fixture.name, hint: id, owner: "dead", lease: .seconds(1))
@@ -83,7 +84,7 @@ import Testing
         #expect(ledger.state == .done && ledger.delivered == 4_000)
     }
 
-    /// As after a failover that lost writes to the streams.
+    /// The streams have lost writes, as after a failover.
     @Test func `shards whose entries were lost are put back while another push has entries`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<4_000)
@@ -96,7 +97,7 @@ import Testing
             WorkItem(
                 app: fixture.app, name: name, push: push, priority: .high, part: .shard(index: index, count: shards))
         }
-        // Its first shard has an entry, the others have none; and another push has one that stays in a worker's hand.
+        // Its first shard has an entry and the others have none. Another push has an entry that a worker keeps.
         let other = shard(1, try ActivityName("match-2"), .random())
         try await fixture.store.queue.add([other, shard(0, fixture.name, id)])
         try await fixture.store.sweeps.markPlanned(fixture.app, fixture.name, id)
@@ -116,7 +117,7 @@ import Testing
         #expect(ledger.state == .done && ledger.delivered == 4_000)
     }
 
-    /// The limit is the test of its end: it does not repeat for ever what cannot succeed.
+    /// The time limit is the test: the worker must not repeat for ever what cannot succeed.
     @Test(.timeLimit(.minutes(5))) func aRegistryThatCannotBeReadHoldsNeitherAWorkerNorItsEnd() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5)
@@ -124,7 +125,7 @@ import Testing
         let id = try await fixture.publish()
         try await fixture.store.redis.send(.init("HSET", [.string(root), "n", "garbage"]))
         let epoch = RedisCommand("HGET", [.string("ll:w:{shop:match-1}:\(id)"), "0/1:e"])
-        // The second worker has to claim what the first one leaves.
+        // The second worker must claim what the first one leaves.
         let claimAfter = Duration.seconds(3)
         try await fixture.withWorker(ScriptedTransport(), claimAfter: claimAfter) {
             try await eventually("it is begun") { try await !fixture.store.redis.send(epoch).isNil }

@@ -1,7 +1,8 @@
 import Synchronization
 import Testing
 
-/// A count that tests wait for. Who waits for longer than any machine should need goes on with a failure: the suite never hangs.
+/// A count for which tests wait. A wait that lasts longer than any machine needs ends with a failure, so
+/// the suite never hangs.
 final class Milestone: Sendable {
     private struct State {
         var count = 0
@@ -11,7 +12,7 @@ final class Milestone: Sendable {
     private let state = Mutex(State())
     private let what: String
 
-    /// `what`: of what there are so many.
+    /// `what` names the counted thing.
     init(_ what: String) { self.what = what }
 
     var count: Int { state.withLock { $0.count } }
@@ -26,7 +27,7 @@ final class Milestone: Sendable {
         for continuation in ready { continuation.resume(returning: true) }
     }
 
-    /// Returns when there are so many.
+    /// Returns when the count is at least that high.
     func passed(_ count: Int, within limit: Duration = .seconds(120)) async {
         let number = state.withLock { state in
             state.next += 1

@@ -10,9 +10,11 @@ import Testing
 
 @testable import Fanout
 
-/// What each token was sent, under everything at once: updates, alerts and ends, registrations that come, change and go,
-/// answers of all kinds, a Redis that is killed, two workers. The transport's record is the judge, not the ledger:
-/// nothing goes backwards, nothing follows an end, and whoever follows at the end has the last state.
+/// Tests the order of the pushes to each token, under everything at once: updates, alerts and ends, changing
+/// registrations, answers of all kinds, a Redis that is killed, two workers.
+///
+/// The transport's record is the judge, not the ledger. No token gets an older push after a newer one, or anything
+/// after its end. Every channel that follows at the end has the last state.
 @Suite struct OrderTests {
     @Test(.timeLimit(.minutes(5))) func perTokenInOrderAndToTheLastState() async throws {
         let fixture = try await WorkerFixture.start()
@@ -47,7 +49,7 @@ import Testing
         try await crowd.judgeLast(transport.taken)
     }
 
-    /// No token is turned away more than twice in a row, so that none uses its attempts up; dead ones stay dead.
+    /// No token is refused more than twice in a row, so that none uses up its attempts. Dead tokens stay dead.
     @Sendable private static func answer(_ token: [UInt8], _ label: String, _ attempt: Int) -> PushOutcome {
         if WorkerFixture.number(token) % 97 == 96 {
             return .rejected(Rejection(status: 400, reason: .known(.badDeviceToken)))
@@ -79,13 +81,13 @@ import Testing
     }
 }
 
-/// Followers of several names that come, change and go, and what is published to them.
+/// Followers of several names that come, change and go, and the pushes to them.
 private final class Crowd: Sendable {
     private struct Follower {
         var name: Int
         var channel: ChannelID
         var token: Int
-        /// Whether it has to have the name's last push: registered while that was not expanded.
+        /// Whether it must have the name's last push, because it registered while that push was not expanded.
         var isOwedLast = true
     }
     private struct State {
@@ -126,10 +128,10 @@ private final class Crowd: Sendable {
             registeredAt: nowMilliseconds())
     }
 
-    /// One registration: new, with another token, or taken back.
+    /// Makes one change: a new registration, another token, or a removal.
     func change() async throws {
         let kind = Int.random(in: 0..<10)
-        // Times of one channel's registrations must differ.
+        // Wait, because the times of one channel's registrations must differ.
         try await Task.sleep(for: .milliseconds(2))
         let (index, follower, isRemoval) = state.withLock { state in
             if kind < 4 || state.followers.isEmpty {
@@ -205,7 +207,7 @@ private final class Crowd: Sendable {
         return id
     }
 
-    /// Everybody who follows now, and did when the last push was not done with reading, has it.
+    /// Checks that every channel has the last push if it follows now and did before that push was expanded.
     func judgeLast(_ taken: [Int: [String]]) async throws {
         let (followers, last) = state.withLock { ($0.followers, $0.last) }
         for (name, activity) in names.enumerated() {

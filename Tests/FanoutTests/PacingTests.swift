@@ -5,7 +5,7 @@ import Testing
 
 @testable import Fanout
 
-/// Pacing as followers see it.
+/// Tests pacing as followers see it.
 @Suite struct PacingTests {
     @Test func whatFollowsWithinTheIntervalIsOneUpdate() async throws {
         let fixture = try await WorkerFixture.start()
@@ -15,7 +15,7 @@ import Testing
             _ = try await fixture.finished(try await fixture.publish(alert: false))
             var last = try await fixture.publish(alert: false)
             for _ in 0..<20 { last = try await fixture.publish(alert: false) }
-            // An alert does not wait, nor does the update before it, which it takes the place of.
+            // An alert does not wait. It supersedes the update before it.
             let alert = try await fixture.finished(try await fixture.publish())
             let update = try await fixture.finished(last)
             #expect(update.state == .superseded && update.supersededBy == alert.id)
@@ -42,7 +42,7 @@ import Testing
         try await fixture.withWorker(ScriptedTransport(), minInterval: .milliseconds(100)) {
             _ = try await fixture.finished(try await fixture.publish(alert: false))
         }
-        // Taken from the stream by a worker that found it paced and died before it put it into the timer.
+        // A worker read the entry, found that the push is paced, and died before it put the push into the timer.
         let id = try await fixture.publish(alert: false)
         try await fixture.store.redis.send(RedisCommand("DEL", ["ll:{q}:shop:10", "ll:{q}:shop:due"]))
         let later = nowMilliseconds() + 60_000

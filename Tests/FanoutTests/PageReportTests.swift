@@ -6,11 +6,11 @@ import Testing
 
 @testable import Fanout
 
-/// One token, one outcome, one decision: the worker's judgement as a table.
+/// Tests the worker's decision for each outcome of a token, as a table.
 @Suite struct PageReportTests {
     static let now: Int64 = 1_795_000_000_000
 
-    /// A page of one token that was registered a minute ago, after `attempts` attempts.
+    /// The report for a page of one token, which was registered a minute ago and had `attempts` attempts.
     func report(
         _ outcome: PushOutcome, attempts: Int = 0, deadline: Int64 = now + 3_600_000, triesOnce: Bool = false
     ) -> PageReport {
@@ -102,7 +102,7 @@ import Testing
             report(broken, attempts: 10).exceptions.first?.decision == .retry(due: Self.now + 150_000, attempts: 11))
         #expect(
             report(broken, attempts: 900).exceptions.first?.decision == .retry(due: Self.now + 150_000, attempts: 901))
-        // The line of a waiting channel has room for so many.
+        // The retry queue of a channel has room for this many attempts.
         #expect(
             report(broken, attempts: 60_000).exceptions.first?.decision
                 == .retry(due: Self.now + 150_000, attempts: 10_000))
@@ -115,7 +115,7 @@ import Testing
         }
         #expect(due(20_000) == .retry(due: Self.now + 18_000, attempts: 9))
         #expect(due(1_600) == .retry(due: Self.now + 1_400, attempts: 9))
-        // Attempts do not go on and on before the deadline.
+        // There are no further attempts shortly before the deadline.
         #expect(due(159) == .expired)
         #expect(due(0) == .expired)
         let other = PushOutcome.rejected(Rejection(status: 404, reason: .other("HTTP404")))
@@ -129,10 +129,10 @@ import Testing
             let busy = Rejection(status: 503, reason: .known(.serviceUnavailable), retryAfter: seconds)
             return report(.rejected(busy), deadline: Self.now + left).exceptions.first?.decision
         }
-        // Not before it, though the jitter behind it would be too late.
+        // The retry is not before that time, although the jitter after it would be too late.
         #expect(due(7, 7_400) == .retry(due: Self.now + 7_000, attempts: 1))
         #expect(due(5, 5_600) == .retry(due: Self.now + 5_500, attempts: 1))
-        // Beyond the deadline: it waits, and is given up when the deadline comes.
+        // The time is after the deadline, so the token waits and is given up at the deadline.
         #expect(due(30, 20_000) == .retry(due: Self.now + 20_000, attempts: 1))
     }
 
@@ -173,7 +173,7 @@ import Testing
         #expect(
             (1...8).map { backoff.delay(afterAttempts: $0, fraction: 1) }
                 == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
-        // An outage that lasts is asked about less often.
+        // APNs gets fewer attempts during a long outage.
         #expect(backoff.delay(afterAttempts: 10, fraction: 1) == .seconds(60))
         #expect(backoff.delay(afterAttempts: 11, fraction: 1) == .seconds(300))
         #expect(backoff.delay(afterAttempts: 5, fraction: 0) == .zero)

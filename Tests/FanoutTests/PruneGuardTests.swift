@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fanout
 
-/// When APNs's word on dead tokens is believed.
+/// Tests when the prune guard believes APNs about dead tokens.
 @Suite struct PruneGuardTests {
     private let judge = PruneGuard()
 

@@ -7,20 +7,20 @@ import Testing
 
 @testable import Fanout
 
-/// Redis in every bad state in the middle of a sweep: what was accepted is sent to every token, and each is counted once.
+/// Tests every bad state of Redis during a sweep. An accepted push is sent to every token, and each token counts once.
 @Suite struct RedisFaultTests {
     enum Fault: String, CaseIterable, Sendable {
         case outOfMemory, becomesReplica, forgetsScripts, killsConnections, standsStill, loadsForLong
     }
 
-    /// Longer than a busy machine keeps a worker from renewing it.
+    /// Long enough for a worker on a busy machine to renew it.
     fileprivate static let lease = Duration.seconds(10)
 
     @Test(.timeLimit(.minutes(5)), arguments: Fault.allCases)
     func aSweepOutlivesIt(fault: Fault) async throws {
         // A cluster makes its replicas itself.
         if fault == .becomesReplica, RedisServer.isCluster { return }
-        // Only what is loaded from disk is slow: the delay is in microseconds a key.
+        // Only loading from disk is slow. The delay is in microseconds per key.
         let fixture = try await WorkerFixture.start(
             extra: fault == .loadsForLong ? ["--key-load-delay", "50"] : [])
         try await fixture.track(0..<3_000)
@@ -30,7 +30,7 @@ import Testing
             let id = try await fixture.publish()
             await transport.holding(pages: 1)
             try await fixture.strike(fault) {
-                // The answers of APNs come while Redis takes no settlement.
+                // APNs answers while Redis accepts no settlement.
                 transport.letGo()
                 await transport.answered(1)
             }
@@ -38,16 +38,16 @@ import Testing
         }
         #expect(ledger.state == .done && ledger.targets == 3_000 && ledger.delivered == 3_000, "\(ledger)")
         #expect(transport.counts.count == 3_000)
-        // Twice is only what was in flight when the lease was lost: the open pages.
+        // Only the open pages may be sent twice, because they were in flight when the lease was lost.
         #expect(transport.counts.values.allSatisfy { $0 <= 3 })
-        // And the name goes on.
+        // The name also works afterwards.
         let next = try await fixture.withWorker(transport) { try await fixture.finished(try await fixture.publish()) }
         #expect(next.delivered == 3_000)
     }
 }
 
 extension WorkerFixture {
-    /// Redis is in a bad state during `body` and a moment after; then it is well again.
+    /// Puts Redis into a bad state during `body` and for a moment after it. Then Redis is healthy again.
     fileprivate func strike(_ fault: RedisFaultTests.Fault, _ body: @Sendable () async throws -> Void) async throws {
         let redis = store.redis
         switch fault {
@@ -60,7 +60,7 @@ extension WorkerFixture {
             try await redis.send(RedisCommand("REPLICAOF", ["127.0.0.1", "1"]))
             try await body()
             try await refused()
-            // The client leaves a server that became a replica: a command may be lost with its connection.
+            // The client leaves a server that became a replica, so a command may be lost with its connection.
             try await eventually("Redis is a primary again") {
                 (try? await redis.send(RedisCommand("REPLICAOF", ["NO", "ONE"]))) != nil
             }
@@ -76,7 +76,7 @@ extension WorkerFixture {
         case .standsStill:
             server.signal(SIGSTOP)
             try await body()
-            // Nothing but time ends a lease.
+            // Wait for the time, because nothing else ends a lease.
             try await Task.sleep(for: RedisFaultTests.lease + .seconds(1))
             server.signal(SIGCONT)
         case .loadsForLong:
@@ -87,7 +87,7 @@ extension WorkerFixture {
         }
     }
 
-    /// Returns when Redis has refused some commands since: somebody has met the fault.
+    /// Returns when Redis has refused some commands since, so that a worker has met the fault.
     private func refused() async throws {
         func errors() async -> Int? {
             try? await store.redis.total("total_error_replies", of: "stats")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Fanout
 
-/// Schedules and the workers that take them up.
+/// Tests schedules and the workers that run them.
 @Suite struct ScheduleTimerTests {
     private func schedule(_ fixture: WorkerFixture, due: Int64) -> Schedule {
         Schedule(

@@ -4,13 +4,14 @@ import Foundation
 import LiveActivity
 import Synchronization
 
-/// Answers by rule and keeps what it was sent: for the layers above the wire. The wire itself is tested with real servers.
+/// A transport that answers by rule and keeps what it was sent, for tests of the layers above the wire. Other tests
+/// cover the wire with real servers.
 final class ScriptedTransport: PushTransport {
     typealias Answer = @Sendable (_ token: [UInt8], _ attempt: Int) -> PushOutcome
-    /// By the label that the push was published with, too; `attempt` counts those of this push at the token.
+    /// The rule may also use the label of the push. `attempt` counts the attempts of this push for the token.
     typealias AnswerByLabel = @Sendable (_ token: [UInt8], _ label: String, _ attempt: Int) -> PushOutcome
 
-    /// One request, in the order in which they were made.
+    /// One request, in the order of sending.
     struct Request: Sendable {
         var token: [UInt8]
         var label: String
@@ -24,7 +25,7 @@ final class ScriptedTransport: PushTransport {
         var sent: [[UInt8]: [PreparedPush]] = [:]
         var total = 0
         var pages = 0
-        /// Pages with such a token are held back.
+        /// Pages with such a token are held.
         var isHeld: (@Sendable (_ token: [UInt8]) -> Bool)?
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
@@ -41,7 +42,7 @@ final class ScriptedTransport: PushTransport {
         pause = .zero
     }
 
-    /// Each page takes up to `pause`, so that others have the time to come between.
+    /// Each page takes up to `pause`, so that other tasks can run in between.
     init(pause: Duration = .zero, byLabel answer: @escaping AnswerByLabel) {
         self.answer = { _, _ in .accepted }
         answerByLabel = answer
@@ -55,7 +56,7 @@ final class ScriptedTransport: PushTransport {
         guard permission.holds else {
             return PageOutcome(all: page, .unanswered(.init(.cancelled, mayHaveBeenDelivered: false)))
         }
-        // What is held back is on the wire.
+        // A held page counts as on the wire.
         await passGate(page)
         if pause > .zero { try? await Task.sleep(for: pause * Double.random(in: 0..<1)) }
         var outcome = PageOutcome()
@@ -87,10 +88,10 @@ final class ScriptedTransport: PushTransport {
 
     var requests: [Request] { state.withLock { $0.requests } }
 
-    /// The labels that a token took, in order.
+    /// The labels of the pushes that a token accepted, in order.
     func taken(_ number: Int) -> [String] { taken[number] ?? [] }
 
-    /// The same of all tokens.
+    /// The same for all tokens.
     var taken: [Int: [String]] {
         requests.reduce(into: [:]) { taken, request in
             if request.isAccepted { taken[WorkerFixture.number(request.token), default: []].append(request.label) }
@@ -106,24 +107,25 @@ final class ScriptedTransport: PushTransport {
         return String(text[start..<end])
     }
 
-    /// How often each token was sent to.
+    /// How many pushes were sent to each token.
     var counts: [[UInt8]: Int] { state.withLock { $0.sent.mapValues(\.count) } }
     var total: Int { state.withLock { $0.total } }
     func pushes(to token: [UInt8]) -> [PreparedPush] { state.withLock { $0.sent[token] ?? [] } }
 
-    /// Returns when `count` requests have been answered.
+    /// Returns when `count` requests were answered.
     func answered(_ count: Int) async { await arrivals.passed(count) }
 
-    /// Pages that were answered.
+    /// How many pages were answered.
     var pages: Int { state.withLock { $0.pages } }
 
-    /// Pages that are held back.
+    /// How many pages are held.
     var held: Int { holders.count }
 
-    /// Returns when `pages` are held back.
+    /// Returns when `pages` pages are held.
     func holding(pages: Int) async { await holders.passed(pages) }
 
-    /// Holds pages back until `letGo`, all or those with such a token: what is in flight when a worker is asked to stop.
+    /// Holds pages until `letGo`: all, or those with such a token. These pages are in flight when a
+    /// worker is asked to stop.
     func hold(_ isHeld: @escaping @Sendable (_ token: [UInt8]) -> Bool = { _ in true }) {
         state.withLock { $0.isHeld = isHeld }
     }

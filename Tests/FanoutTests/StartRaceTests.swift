@@ -8,8 +8,8 @@ import Testing
 
 @testable import Fanout
 
-/// What overlaps with a start's page on the wire: its answers come when all of its devices have been asked, and a device that has
-/// its card does not wait for them.
+/// Tests events while a start's page is on the wire. Its answers come only when all of its devices have answered, but a
+/// device with a card does not wait for that.
 @Suite struct StartRaceTests {
     @Test func anEndThatIsAcceptedMeanwhileIsForWhomTheStartReaches() async throws {
         let fixture = try await WorkerFixture.start()
@@ -32,14 +32,14 @@ import Testing
             await #expect(throws: WorkerFixtureError.self, "the name is not opened by it") {
                 try await fixture.publish(label: "refused")
             }
-            // Who begins by itself opens it.
+            // A card that begins by itself opens the name.
             try await fixture.track(.random(), 200)
             #expect(try await fixture.finished(try await fixture.publish(label: "next")).delivered == 1)
         }
         #expect(transport.taken(200) == ["next"])
     }
 
-    /// Where APNs is slow, pages wait for their streams for long.
+    /// If APNs is slow, pages wait long for their streams.
     @Test(arguments: [false, true]) func aStartThatIsStillOnItsWayToAConnectionWhenTheNameEndsIsLookedAtAgain(
         isRetry: Bool
     ) async throws {
@@ -59,8 +59,8 @@ import Testing
         #expect(transport.inner.taken == [:])
     }
 
-    /// Its token comes after the `end`, and before a worker has looked at it the name begins anew: the card is an old one, and its
-    /// channel gets the new one too.
+    /// The token comes after the `end`. The name begins again before a worker has looked at it. The card is an old one,
+    /// and its channel also gets the new card.
     @Test func theEndOfACardWhoseTokenIsLateComesBeforeTheNameBeginsAnew() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<2)
@@ -77,7 +77,7 @@ import Testing
         try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
             #expect(try await fixture.finished(second).delivered == 1)
             #expect(try await fixture.finished(update).delivered == 0)
-            // The new card was not for this one, and its old one is told last of all.
+            // This `end` was not for the new card. The token of the old card is reported last of all.
             try await fixture.track(channels[1], 101)
             let ended = try await fixture.finished(end)
             #expect(ended.late == 2 && ended.delivered == 2 && ended.targets == 2)
@@ -86,7 +86,7 @@ import Testing
         #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 0)
     }
 
-    /// The card of the first one is there, and its token is still to come.
+    /// The card of the first start exists, and its token has not come yet.
     @Test func aRepeatedStartThatIsRefusedLeavesTheFirstOnesNote() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<2)
@@ -96,7 +96,7 @@ import Testing
         try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
             #expect(try await fixture.finished(try await fixture.begin(label: "start")).delivered == 2)
             #expect(try await fixture.finished(try await fixture.begin(label: "again")).failed == 2)
-            // Nobody has a card by this one alone.
+            // No device has a card from this start alone.
             let newcomer = try await fixture.offer(2..<3)
             let refused = try await fixture.begin(.channel(newcomer[0]), label: "again")
             #expect(try await fixture.finished(refused).failed == 1)
@@ -108,7 +108,8 @@ import Testing
         #expect(transport.taken(100) == ["update"] && transport.taken(102) == [])
     }
 
-    /// Its card is told while another device of the page is silent. What it begins by itself after the end is a card of its own.
+    /// The card reports its token while another device of the page is silent. A card that begins by itself after
+    /// the end is a new one.
     @Test func aDeviceThatIsQuickerThanItsPageIsNotWaitedForLater() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<3)
@@ -132,7 +133,7 @@ import Testing
     }
 }
 
-/// One page waits for streams until something has happened and it may not be sent any more.
+/// One page waits for streams until something has happened. Then it may not be sent any more.
 private final class WaitingTransport: PushTransport {
     let inner: ScriptedTransport
     let waits = Milestone("a page waits for streams")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Fanout
 
-/// Starts go to the start tokens of their attributes type, with the guarantees of every push.
+/// Tests starts. They go to the start tokens of their attributes type, with the guarantees of every push.
 @Suite struct StartTests {
     private static let type = "MatchAttributes"
 
@@ -39,7 +39,7 @@ import Testing
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<4)
         try await fixture.track(channels[0], 100)
-        // Nine hours after its start an activity is over, whether its end was told or not.
+        // An activity is over nine hours after its start, whether its end was reported or not.
         let over = Registration(
             channel: channels[1], token: try #require(WorkerFixture.token(101)),
             registeredAt: nowMilliseconds() - 8 * 3_600_000, startedAt: nowMilliseconds() - 8 * 3_600_000 - 60_000)
@@ -88,7 +88,7 @@ import Testing
         let transport = ScriptedTransport { token, _ in
             switch WorkerFixture.number(token) {
             case 0: gone(nowMilliseconds())
-            // Dead before it was registered: the registration is newer than that word.
+            // This token died before it was registered, so the registration is newer than that answer.
             case 1: gone(before)
             default: .accepted
             }
@@ -137,7 +137,7 @@ import Testing
             let id = try await fixture.begin()
             try await fixture.swept(id)
             try await fixture.offer([channels[0]], from: 50)
-            // Its start came after all, by an attempt that was answered otherwise: it has told its token.
+            // Its start came after all, in an attempt that got another answer. Its token is registered now.
             try await fixture.track(channels[1], 101)
             try await fixture.store.registry.untrack(
                 fixture.app, ActivityName(startTokensOf: Self.type),
@@ -150,7 +150,7 @@ import Testing
         #expect(transport.taken.keys.sorted() == [3, 50])
     }
 
-    /// The device is quicker than the settlement: its card is there, and tells its token, before the answers are counted.
+    /// The device is faster than the settlement: its card reports its token before the answers are counted.
     @Test func aTokenToldDuringTheRetryDoesNotRepeatTheStart() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<1)
@@ -174,7 +174,7 @@ import Testing
         let fixture = try await WorkerFixture.start()
         try await fixture.track(100..<102)
         let channels = try await fixture.offer(0..<2)
-        // Waits at 100 for an update; its start is asked for in spite of that.
+        // This channel waits at 100 for an update. Its start is still sent.
         try await fixture.offer([try await fixture.channel(of: 100)], from: 2)
         let transport = ScriptedTransport(byLabel: { token, label, attempt in
             WorkerFixture.number(token) == 100 && label == "update" && attempt == 1
@@ -212,7 +212,7 @@ import Testing
             let again = try await fixture.finished(try await fixture.begin(label: "again"))
             #expect(again.delivered == 3)
             #expect(try await fixture.finished(try await fixture.publish(label: "update")).state == .done)
-            // A start that waits for an attempt is over with the end, too.
+            // The end also ends a start that waits for another attempt.
             isBusy.store(true, ordering: .relaxed)
             let late = try await fixture.begin(label: "late")
             try await fixture.swept(late)
@@ -224,7 +224,7 @@ import Testing
         #expect(waiting.taken == [0: ["again"], 1: ["again"], 2: ["again"]])
     }
 
-    /// More shards than one worker takes at once: while both are held up, each has a part in hand.
+    /// There are more shards than one worker claims at once, so each worker has some while both are held.
     @Test func aLargeStartIsSharedByTwoWorkersAndEachTokenIsSentOnce() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.offer(0..<20_000)
@@ -326,14 +326,15 @@ import Testing
         #expect(transport.total == 0)
     }
 
-    /// As after a kill -9: the shard was claimed, some of its pages were settled, and nobody has come back to it.
+    /// A worker was killed with -9. The shard was claimed, some of its pages were settled, and no worker
+    /// has claimed it since.
     @Test func anotherWorkerGoesOnWhereADeadOneStopped() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.offer(0..<500)
         let id = try await fixture.begin()
         let claim = try await fixture.claimed(id, lease: .milliseconds(1))
         #expect(claim.record.startTokens == ActivityName(startTokensOf: Self.type))
-        // One page of it went out and was settled; the dead worker's next page was not.
+        // The dead worker sent and settled one page, but not its next one.
         let (page, next, _) = try await fixture.store.registry.markedPage(
             fixture.app, ActivityName(startTokensOf: Self.type), from: claim.position, to: .end, limit: 100)
         var settlement = Settlement(range: claim.position..<next)
@@ -350,7 +351,7 @@ import Testing
 }
 
 extension WorkerFixture {
-    /// Channels with start tokens, whose tokens are the numbers from `range`.
+    /// Channels with start tokens. The tokens are the numbers from `range`.
     @discardableResult
     func offer(
         _ range: Range<Int>, type: String = "MatchAttributes", hoursAgo: Double = 0.01

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fanout
 
-/// What a worker begins by the timers in Redis, and when it looks again.
+/// Tests which work a worker begins by the timers in Redis, and when it looks again.
 @Suite struct TimerPlanTests {
     private let app = try! AppKey("shop")
 

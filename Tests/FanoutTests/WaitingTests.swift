@@ -8,7 +8,7 @@ import Testing
 
 @testable import Fanout
 
-/// Channels that wait for an attempt, while pushes go on and registrations change under them.
+/// Tests waiting channels while pushes go on and registrations change.
 @Suite struct WaitingTests {
     static func busy(retryAfter: Int? = nil) -> PushOutcome {
         .rejected(Rejection(status: 429, reason: .known(.tooManyRequests), retryAfter: retryAfter))
@@ -101,7 +101,7 @@ import Testing
         #expect(transport.counts.mapKeys(WorkerFixture.number) == [0: 1, 1: 1, 100: 1])
     }
 
-    /// The attempt was under way with the old token, and arrives; the new one must not be left behind.
+    /// The attempt ran with the old token, and succeeds. The new token must get the push too.
     @Test func rotatedDuringItsRetryAChannelIsSentToAgain() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<1)
@@ -190,7 +190,7 @@ extension Dictionary {
 }
 
 extension WorkerFixture {
-    /// Waits until the push's sweep is over; channels may still wait.
+    /// Waits until the push's sweep is over. Channels may still wait.
     func swept(_ id: PushID) async throws {
         try await eventually("it is swept") { try await store.pushes.ledger(app, id)?.expanded == true }
     }

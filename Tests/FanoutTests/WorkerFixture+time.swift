@@ -6,7 +6,7 @@ import Testing
 
 /// Times that pass because a test says so.
 extension WorkerFixture {
-    /// An hour has passed since a worker that is dead read its entries: the next worker claims them as it starts.
+    /// Makes the entries of a dead worker an hour old, so that the next worker claims them when it starts.
     func ageEntries(_ stream: WorkStream) async throws {
         let key = RedisArgument.string(store.registry.keys.stream(app, stream))
         let group = RedisArgument.string(WorkQueue.group)
@@ -20,8 +20,8 @@ extension WorkerFixture {
         }
     }
 
-    /// The attempts of the name's waiting channels are due now, whatever time APNs named. Until a test calls this, a
-    /// `Retry-After` of minutes keeps them waiting, however slow the machine is.
+    /// Makes the attempts of the name's waiting channels due now, whatever time APNs named. A test uses a `Retry-After`
+    /// of minutes, so channels wait until this call, however slow the machine is.
     func retryNow() async throws {
         let line = RedisArgument.string("ll:r:{\(app):\(name)}")
         let channels = try await store.redis.send(RedisCommand("ZRANGE", [line, "0", "-1"])).array()

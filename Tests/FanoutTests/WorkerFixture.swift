@@ -8,7 +8,7 @@ import Store
 import TestSupport
 import Testing
 
-/// A Redis of its own, a name with followers, and workers that run until they are told to stop.
+/// A Redis for one test, a name with followers, and workers that run until they are stopped.
 struct WorkerFixture {
     let server: RedisServer
     let store: Store
@@ -16,7 +16,7 @@ struct WorkerFixture {
     let name = try! ActivityName("match-1")
     static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 
-    /// `extra`: further options of redis-server.
+    /// Starts the fixture. `extra` are further options of redis-server.
     static func start(extra: [String] = []) async throws -> WorkerFixture {
         let server = try await RedisServer.start(append: true, extra: extra)
         return WorkerFixture(
@@ -94,11 +94,11 @@ struct WorkerFixture {
         return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: Self.logger))
     }
 
-    /// Leases last longer than a busy machine keeps a worker from its turn: a worker that loses one sends pages twice. Only a
-    /// test of what a dead worker leaves behind sets a shorter one, or calls `ageEntries`.
+    /// The life of leases: long enough for a busy machine, because a worker that loses a lease sends pages twice. Only
+    /// tests about a dead worker's work set a shorter one, or call `ageEntries`.
     static let patience = Duration.seconds(30)
 
-    /// Runs a worker while `body` lasts, then stops it gracefully.
+    /// Runs a worker during `body`, then stops it gracefully.
     func withWorker<T: Sendable>(
         _ transport: any PushTransport, other: (any PushTransport)? = nil, claimAfter: Duration = Self.patience,
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
@@ -110,7 +110,7 @@ struct WorkerFixture {
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {
-            // What it holds back would hold the worker's end up too.
+            // Let held pages go, because they would keep the worker from ending.
             (transport as? ScriptedTransport)?.letGo()
             await group.triggerGracefulShutdown()
             throw error
@@ -120,26 +120,26 @@ struct WorkerFixture {
         return value
     }
 
-    /// A shard of the push, in the hand of a worker that is not there any more.
+    /// A shard of the push, claimed by a worker that does not exist any more.
     func claimed(_ id: PushID, owner: String = "dead", lease: Duration = .seconds(10)) async throws -> Claim {
         let (begun, _) = try await store.sweeps.begin(app, name, hint: id, owner: owner, lease: lease)
         guard case .claimed(let claim) = begun else { throw WorkerFixtureError(description: "\(begun)") }
         return claim
     }
 
-    /// What happens next has a later time than this.
+    /// Waits until the clock is later than `time`.
     func isLater(than time: Int64) async throws {
         try await eventually("a time after \(time)") { nowMilliseconds() > time }
     }
 
-    /// The ledger once the push is final. Bounded: a push that never ends fails its test.
+    /// The ledger when the push is final. The wait is limited, so a push that never ends fails its test.
     func finished(_ id: PushID, of app: AppKey? = nil) async throws -> Ledger {
         let app = app ?? self.app
         for _ in 0..<6_000 {
             do throws(StoreError) {
                 if let ledger = try await store.pushes.ledger(app, id), ledger.state.isFinal { return ledger }
             } catch {
-                // A cluster of which a part is away says so for a moment longer.
+                // A cluster with a missing part refuses commands a moment longer.
                 guard error.isPassing else { throw error }
             }
             try await Task.sleep(for: .milliseconds(20))

@@ -40,7 +40,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         let (first, second) = (ScriptedTransport(), ScriptedTransport())
         first.hold()
         second.hold()
-        // Each has places for a part of the shards, and gets no further while its pages are held.
+        // Each worker has permits for a part of the shards, and cannot claim more while its pages are held.
         let ledger = try await fixture.withWorker(first, concurrency: 1) {
             try await fixture.withWorker(second, concurrency: 1) {
                 let id = try await fixture.publish()
@@ -85,7 +85,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
             }
             if number % 10 == 1 { return .rejected(Rejection(status: 400, reason: .known(.badDeviceToken))) }
             if number % 10 == 2 {
-                // Dead since before it was registered: somebody registered it again.
+                // The token died before its registration, so a device registered it again.
                 return .rejected(Rejection(status: 410, reason: .known(.unregistered), timestamp: 1_700_000_000_000))
             }
             return .accepted
@@ -201,7 +201,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<300)
         let id = try await fixture.publish()
-        // A worker that reads, begins, and is gone: the entry is pending, the lease still runs.
+        // A worker reads, begins the push and dies. The entry is pending, and the lease still runs.
         try await fixture.store.queue.prepare([fixture.app])
         let reader = fixture.store.reader()
         let (entries, _) = try await reader.read(
@@ -211,7 +211,8 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
             fixture.app, fixture.name, hint: id, owner: "dead", lease: .seconds(1))
         #expect(begun.isClaimed)
         reader.close()
-        // Longer than the dead one's lease, and than a busy machine keeps the living one from renewing its own.
+        // This is longer than the dead worker's lease. It is also long enough for the living worker to renew its
+        // own on a busy machine.
         let transport = ScriptedTransport()
         let ledger = try await fixture.withWorker(transport, claimAfter: .seconds(10)) {
             try await fixture.finished(id)
@@ -223,7 +224,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3_000)
         let transport = ScriptedTransport()
-        // The kill may take an entry with it that was on its way to the worker: it is claimed.
+        // The kill may lose an entry on its way to the worker, so the worker claims it later.
         let ledger = try await fixture.withWorker(transport, claimAfter: .seconds(3)) {
             let id = try await fixture.publish()
             await transport.answered(1)
@@ -236,7 +237,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
 }
 
 extension WorkerFixture {
-    /// Publishes to a worker whose pages are held, stops it with pages in flight, then lets them go.
+    /// Publishes to a worker whose pages are held, stops the worker with pages in flight, and lets them go.
     fileprivate func withLeavingWorker(
         _ transport: ScriptedTransport, _ body: @Sendable () async throws -> PushID
     ) async throws -> PushID {

@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// A worker takes out of the lists what is gone, without anybody asking for them.
+/// Tests that a worker removes entries from the lists when their subject is gone, although no caller reads them.
 @Suite struct WorkerTidyingTests {
     @Test func `names and dead letters that are gone leave their lists while a worker runs`() async throws {
         let fixture = try await WorkerFixture.start()
@@ -18,7 +18,7 @@ import Testing
         try await fixture.store.redis.send(RedisCommand("ZADD", [dead, "1000", "\(PushID.random()) match-1"]))
         try await fixture.store.redis.send(RedisCommand("ZADD", [marked, "1000", "match-1"]))
         try await fixture.withWorker(ScriptedTransport()) {
-            // It begins anywhere in the list, and comes around again in ten seconds.
+            // Tidying begins at a random place of the list, and comes around again in ten seconds.
             try await eventually("nothing that is gone is listed", within: .seconds(120)) {
                 let replies = try await fixture.store.redis.pipeline([
                     RedisCommand("ZRANGE", [names, "0", "-1"]), RedisCommand("EXISTS", [dead, marked]),

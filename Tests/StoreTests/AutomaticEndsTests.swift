@@ -6,7 +6,7 @@ import Testing
 
 @testable import Store
 
-/// Which cards end by themselves, and that one push does it whoever dies.
+/// Tests which cards are ended automatically, and that one push does it whichever worker dies.
 @Suite struct AutomaticEndsTests {
     @Test func aCardIsEndedAtItsTimeOrALittleEarlierWithOthers() {
         let long = EndRule(after: .seconds(28_800))
@@ -17,7 +17,7 @@ import Testing
         for start: Int64 in [1_001, 1_000, 999, 2_000, 1_001, .min] { count.add(startedAt: start) }
         #expect(count.due == 3 && count.nextStart == 1_001)
         #expect(CardCount(cutoff: 0).nextStart == nil)
-        // Not tried after Apple's own end of any of them.
+        // The end is not tried after Apple itself has ended any of the cards.
         #expect(EndRule.expiry(cutoff: 1_795_000_000_999) == 1_795_000_000 + 28_800)
     }
 
@@ -61,14 +61,14 @@ import Testing
         try await fixture.card(2, minutes: 20)
         let dead = try #require(try await fixture.take().first)
         #expect(try await fixture.take().isEmpty, "it is in hand")
-        // Dead before it looked.
+        // The worker died before it read the cards.
         try await fixture.lapse()
         let second = try await fixture.take()
         #expect(second == [dead], "with the same cutoff, so that it is the same push")
         let outcome = try await fixture.run(dead)
         #expect(outcome.verdict == .ended && outcome.cards == 1)
         let before = try await fixture.timer()
-        // Dead behind the commit: all of it is done once more.
+        // The worker died after the commit, so the whole task is run again.
         _ = try await fixture.redis.send(
             RedisCommand("ZADD", [fixture.inHandKey, "1", .string(dead.member)]))
         let third = try await fixture.take()
@@ -85,14 +85,14 @@ import Testing
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         let task = try #require(try await fixture.take().first)
-        // The reading may be past it.
+        // A run that reads the registry may already have passed the positions of these cards.
         try await fixture.card(2, minutes: 62)
         try await fixture.card(3, minutes: 30)
         #expect(try await fixture.timer() == ["match-1": fixture.start - 62 * 60_000 + 3_600_000])
         #expect(try await fixture.run(task).verdict == .ended)
         let next = try await fixture.take()
         #expect(next.count == 1 && next[0].cutoff > task.cutoff)
-        // Repeated by somebody who got no answer: a card of its own, or not, it is noted.
+        // A caller that got no answer repeats the registration. It is noted whether the card is new or not.
         _ = try await fixture.redis.send(RedisCommand("DEL", [fixture.timerKey]))
         try await fixture.card(3, minutes: 30)
         #expect(try await fixture.timer() == ["match-1": fixture.start - 30 * 60_000 + 3_600_000])
@@ -110,7 +110,7 @@ import Testing
         #expect(try await fixture.store.pushes.ledger(fixture.app, AutomaticEnds.push(task)) == nil)
         try await fixture.card(2, minutes: 5)
         #expect(try await fixture.timer().count == 1)
-        // Without the setting nothing is noted, and a start token is no card.
+        // Without the setting nothing is noted. A start token is not a card.
         try await fixture.card(3, minutes: 5, name: "other", noted: false)
         _ = try await fixture.store.registry.track(
             fixture.app, ActivityName(startTokensOf: "Delivery"), [fixture.registration(4, minutes: 0)],
@@ -128,7 +128,7 @@ import Testing
         #expect(try await fixture.meta("ended") == nil)
         #expect(try await fixture.meta("over") == nil)
         #expect(try await fixture.meta("ending") == nil)
-        // Publishers' own times are measured by publishers' alone.
+        // A publisher's timestamp is compared only with timestamps of publishers.
         let second = try await fixture.update(timestamp: now - 50)
         let third = try await fixture.update(timestamp: now - 40)
         let states = try await [first, outcome.push, second, third].asyncMap { id in
@@ -157,7 +157,7 @@ import Testing
     @Test func whatItShowsIsSettledWhenItIsTakenUp() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
-        // What was cancelled on its way is shown to nobody more.
+        // A state that was cancelled while it was sent is not shown again.
         _ = try await fixture.swept(try await fixture.update())
         let cancelled = try await fixture.update()
         _ = try await fixture.claimed()
@@ -169,15 +169,15 @@ import Testing
         let record = try await fixture.automatic()
         #expect(record.record.shown == all.record.payload)
         #expect(try await fixture.states() == kept, "it is nobody's newest state")
-        // Whatever is published meanwhile: whoever has the part next shows the same.
+        // Another update is published meanwhile, but every worker that claims the part later shows the same state.
         _ = try await fixture.update()
         #expect(try await fixture.claimed().record.shown == all.record.payload)
         try await fixture.deliver(try await fixture.claimed())
         _ = try await fixture.swept(fixture.newest())
-        // Some were told something else.
+        // Only some channels got another state.
         _ = try await fixture.swept(try await fixture.update(.channel(fixture.channel(1))))
         #expect(try await fixture.shown() == nil)
-        // … and some were ended: the others are shown what all were told before.
+        // Only some channels were ended. The others are shown the state that all had before.
         let again = try await fixture.swept(try await fixture.update())
         _ = try await fixture.swept(try await fixture.update(.channel(fixture.channel(7)), event: .end))
         #expect(try await fixture.shown() == again.record.payload)
@@ -219,7 +219,7 @@ import Testing
     }
 }
 
-/// A store whose times are Redis's own, and cards that started so many minutes ago.
+/// A store on Redis's own clock, with cards that started a given number of minutes ago.
 private struct EndFixture {
     let server: RedisServer
     let redis: RedisClient
@@ -227,7 +227,7 @@ private struct EndFixture {
     let app = try! AppKey("shop")
     let name = try! ActivityName("match-1")
     let rule = EndRule(after: .seconds(3_600))
-    /// Epoch milliseconds, on a full minute's distance of all starts.
+    /// Epoch milliseconds. All starts are whole minutes away from it.
     let start: Int64
     var tag: String { store.keys.tag(app, name) }
     var timerKey: RedisArgument { .string(store.keys.ends(app)) }
@@ -271,7 +271,7 @@ private struct EndFixture {
         return scores
     }
 
-    /// As if all that is in hand had been so for too long.
+    /// Makes all claims expire.
     func lapse() async throws {
         for member in try await inHand().keys {
             _ = try await redis.send(RedisCommand("ZADD", [inHandKey, "1", .string(member)]))
@@ -313,7 +313,7 @@ private struct EndFixture {
         return id
     }
 
-    /// The name's next push, of one shard, in the hand of somebody whose lease is over at once.
+    /// The next push of the name, with one shard that is claimed by an owner whose lease expires at once.
     func claimed() async throws -> Claim {
         let (begun, _) = try await store.sweeps.begin(app, name, hint: .random(), owner: "w", lease: .zero)
         guard case .claimed(let claim) = begun else { throw Unexpected(what: "\(begun)") }
@@ -333,7 +333,7 @@ private struct EndFixture {
         return claim
     }
 
-    /// An automatic end that was taken up.
+    /// The claim of an automatic end that was begun.
     func automatic() async throws -> Claim {
         let task = EndTask(app: app, name: name, cutoff: start - 3_600_000 + .random(in: 0..<300_000))
         #expect(try await run(task).verdict == .ended)
@@ -342,7 +342,7 @@ private struct EndFixture {
         return claim
     }
 
-    /// What an automatic end would show now.
+    /// The state that an automatic end would show now.
     func shown() async throws -> [UInt8]? {
         let claim = try await automatic()
         try await deliver(claim)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// The line of a name's broadcasts, as broadcast-take keeps it.
+/// Tests the broadcast queue of a name, as the script broadcast-take keeps it.
 @Suite struct BroadcastLineTests {
     private let name = try! ActivityName("match-1")
 
@@ -16,7 +16,7 @@ import Testing
         try await fixture.store.broadcasts.take(fixture.app, name, owner: "w1", lease: fixture.lease)
     }
 
-    /// Alerts or updates for everyone, swept at once: only their broadcast is left.
+    /// Alerts or updates for all, swept at once, so that only their broadcast is left.
     private func swept(_ fixture: PushFixture, alerts: Bool = true, expiries: [Int]) async throws -> [PushID] {
         var ids: [PushID] = []
         for expiry in expiries {
@@ -75,7 +75,7 @@ import Testing
             RedisCommand(
                 "ZCARD", [.string(fixture.store.keys.broadcastLine(fixture.store.keys.tag(fixture.app, name)))]))
         #expect(try line.integer() == count - expired)
-        // The next round begins at the head again.
+        // The next round begins at the head of the queue again.
         guard case .wait(let left) = try await take(fixture).turn else { throw Unexpected(what: "not waiting") }
         #expect(left < .seconds(1))
     }
@@ -85,7 +85,7 @@ import Testing
         try await want(fixture)
         let now = try await seconds(fixture)
         let count = Broadcasts.look + 30
-        // The newest lives shorter than those before it: it takes nobody's place.
+        // The newest update expires before those before it, so it supersedes none of them.
         let expiries = Array(repeating: now + 600, count: count) + [now + 300]
         let ids = try await swept(fixture, alerts: false, expiries: expiries)
         var superseded = 0

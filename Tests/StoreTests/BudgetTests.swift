@@ -8,7 +8,7 @@ import Testing
     private let name = try! ActivityName("match-1")
     private let budget = HighBudget(perHour: 3, perHourInfrequent: 1)
 
-    /// Publishes, takes up and delivers one push, and tells who gets it at priority 5.
+    /// Publishes, begins and delivers one push. Returns which devices get it at priority 5.
     private func demotion(
         _ fixture: PushFixture, alert: Bool = false, priority: PushPriority = .high, insist: Bool = false,
         event: ActivityEvent = .update
@@ -24,7 +24,7 @@ import Testing
         let (begun, _) = try await fixture.store.sweeps.begin(
             fixture.app, name, hint: id, owner: "w", lease: fixture.lease, budget: budget)
         guard case .claimed(let claim) = begun, claim.lease.push == id else { throw Unexpected(what: "\(begun)") }
-        // A second look, as after a death, counts nothing.
+        // A second begin, as after a worker's death, counts nothing.
         let again = try await fixture.store.sweeps.begin(
             fixture.app, name, hint: id, owner: "w", lease: fixture.lease, budget: budget)
         guard case .held = again.begun else { throw Unexpected(what: "\(again)") }
@@ -38,7 +38,7 @@ import Testing
         #expect(try await demotion(fixture) == .infrequent, "their own budget was one")
         #expect(try await demotion(fixture, priority: .low) == nil, "5 is not counted")
         #expect(try await demotion(fixture, alert: true) == nil)
-        // Three were counted: the alert too.
+        // Three pushes were counted, and the alert is one of them.
         #expect(try await demotion(fixture) == .all)
         #expect(try await demotion(fixture, insist: true) == nil)
         #expect(try await demotion(fixture, alert: true) == nil)

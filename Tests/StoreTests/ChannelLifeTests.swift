@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Channels that are not seen any more are forgotten, and what writers who cross leave is mended.
+/// Tests that unused channels are forgotten, and that sets become right again after writers that ran at the same time.
 @Suite struct ChannelLifeTests {
     private static let life = Duration.seconds(365 * 86_400)
 
@@ -27,7 +27,8 @@ import Testing
         return change
     }
 
-    /// One writer joins, another leaves before the first has changed the set, and the first dies behind that change.
+    /// One writer adds a channel. Another removes it before the first has changed the set. The first
+    /// dies after that change.
     @Test(arguments: [true, false])
     func `writers that cross leave no set that the record does not show`(joins: Bool) async throws {
         try await RegistryFixture.run { fixture in
@@ -43,7 +44,7 @@ import Testing
             _ = try await fixture.command(
                 joins ? "SADD" : "SREM", set(fixture, "a"), .bytes(channel.stored))
             #expect(try await isMember(fixture, "a", channel) == joins, "the dead writer's change came last")
-            // Whatever the app does next, soon or later.
+            // The next registration of the app repairs the set, soon or later.
             try await channels.register(fixture.app, channel, tags: TagChange(), namedUser: nil)
             #expect(try await isMember(fixture, "a", channel) != joins)
             fixture.time.advance(hours: 1)
@@ -65,7 +66,7 @@ import Testing
             #expect(life > 0 && life <= Self.life.milliseconds)
             #expect(ofSet > Self.life.milliseconds * 5 / 4, "a channel that was last seen just before it renews")
 
-            // Seen again: nothing is to be done to its sets until a quarter of its life is over.
+            // The channel registers again. Its sets are not touched until a quarter of its life is over.
             _ = try await fixture.command("DEL", set(fixture, "a"))
             fixture.time.advance(hours: 90 * 24)
             try await channels.register(fixture.app, channel, tags: TagChange(), namedUser: nil)
@@ -75,7 +76,7 @@ import Testing
             #expect(try await isMember(fixture, "a", channel))
             #expect(try await fixture.command("PTTL", set(fixture, "a")).integer() > Self.life.milliseconds * 5 / 4)
 
-            // For ever, once the operator says so.
+            // Sets live for ever if the operator turns the life off.
             let forEver = self.channels(fixture, life: .zero)
             try await forEver.tag(fixture.app, [channel], change { $0.add = ["device": ["a", "b"]] })
             #expect(try await fixture.command("PTTL", record).integer() == -1)
@@ -94,7 +95,7 @@ import Testing
             }
             _ = try await fixture.command("SADD", set(fixture, "a"), "what nobody wrote")
             let living = (0..<40).map { _ in ChannelID.random() }
-            // 16 of at most 101 are looked at each time: far more often than each needs.
+            // Each step checks 16 of at most 101 members, so these steps check each member far more often than needed.
             for _ in 0..<5 {
                 for channel in living {
                     try await channels.tag(fixture.app, [channel], change { $0.remove = ["device": ["a"]] })

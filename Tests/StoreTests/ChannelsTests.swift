@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// The record says what was under way, so the next change of any kind finishes it.
+    /// The record holds the unfinished change, so the next change of any kind finishes it.
     @Test func whatADeadProcessLeftIsFinished() async throws {
         try await RegistryFixture.run { fixture in
             let (channels, app) = (fixture.channels, fixture.app)
@@ -75,7 +75,7 @@ import Testing
             var change = TagChange()
             change.add = ["device": ["old"]]
             try await channels.tag(app, [channel], change)
-            // Died after the record, before the sets.
+            // The process died after it wrote the record and before it wrote the sets.
             _ = try await fixture.redis.send(
                 RedisCommand(
                     Lua.channelMark, keys: [.string(fixture.keys.channel(app, channel))],
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// A writer that was overtaken between its steps must not call its work done.
+    /// A writer whose change was replaced by another one must not confirm its own.
     @Test func anOvertakenWriterLooksAgain() async throws {
         try await RegistryFixture.run { fixture in
             let channel = ChannelID.random()
@@ -109,11 +109,11 @@ import Testing
             #expect(again.count == 3)
             #expect(try again[1].string() == "t:device:a")
             #expect(try again[2].string() == "-")
-            // The next change of any kind finishes it, too.
+            // The next change of any kind finishes it too.
             try await fixture.channels.register(fixture.app, channel, tags: TagChange(), namedUser: nil)
             #expect(try await members(fixture, .tag("a", group: "device")) == [])
 
-            // Overtaken by one that confirms: nothing is confirmed twice.
+            // Another writer has confirmed already, so nothing is confirmed twice.
             _ = try await fixture.redis.send(
                 RedisCommand(Lua.channelMark, keys: [record], arguments: [1, 0, 0, "add", "t:device:b"]))
             _ = try await fixture.redis.send(
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// The limit holds for all groups together and for all ways to add; whoever is beyond it can still lose tags.
+    /// The limit holds for all groups together and for all ways to add. A channel over the limit can still lose tags.
     @Test func aChannelHasSoManyTagsAndNoMore() async throws {
         try await RegistryFixture.run { fixture in
             var channels = fixture.channels
@@ -146,14 +146,15 @@ import Testing
             var set = TagChange()
             set.set = ["h": ["1", "2"]]
             await #expect(throws: tooMany) { try await channels.tag(app, [channel], set) }
-            // As many as there may be; a named user and the system are no tags; again is no more.
+            // The channel has as many tags as allowed. The named user and the system's tag do not count,
+            // nor does a repeated tag.
             try await channels.register(app, channel, tags: change(["d"], in: "h"), namedUser: "ann")
             try await channels.tag(app, [channel], change(["a", "b"]))
             set.set = ["g": ["a", "x", "y"]]
             try await channels.tag(app, [channel], set)
             #expect(try await members(fixture, .tag("x", group: "g")) == [channel])
 
-            // A record from before there was a limit.
+            // This record is from before there was a limit.
             let record = RedisArgument.string(fixture.keys.channel(app, other))
             let old = (0..<40).flatMap { ["t:g:old\($0)", "1"] }.map { RedisArgument.string($0) }
             _ = try await fixture.redis.send(RedisCommand("HSET", [record] + old))
@@ -167,7 +168,7 @@ import Testing
         }
     }
 
-    /// Tags that Unicode calls the same text are two tags.
+    /// Tags that Unicode treats as the same text are two tags.
     @Test func tagsAreToldApartByTheirBytes() async throws {
         try await RegistryFixture.run { fixture in
             let channel = ChannelID.random()
@@ -182,7 +183,7 @@ import Testing
         }
     }
 
-    /// Record and sets agree in the end, whoever comes last.
+    /// Record and sets agree in the end, whichever writer is last.
     @Test func writersInEachOthersWayLeaveRecordAndSetsInAgreement() async throws {
         try await RegistryFixture.run { fixture in
             let (channels, app) = (fixture.channels, fixture.app)
@@ -234,7 +235,8 @@ import Testing
     }
 }
 
-/// The definition, one channel at a time: even numbers have the tag `even`, every third is in team red, 5 and 6 are Ann's.
+/// The expected members, one channel at a time. Even numbers have the tag `even`, every third is in team red,
+/// and 5 and 6 are Ann's.
 private func belongs(_ index: Int, _ channel: ChannelID, to audience: Audience) -> Bool {
     audience.matches(channel) { set in
         switch set {

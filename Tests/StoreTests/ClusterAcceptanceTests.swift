@@ -6,7 +6,8 @@ import Testing
 
 @testable import Store
 
-/// A publish lies on the nodes of its id, of the streams and of its name; any of them may refuse while the others do not.
+/// A publish writes to the nodes of its id, of the streams and of its name. Each of them may refuse
+/// while the others accept.
 @Suite struct ClusterAcceptanceTests {
     @Test func whatOneNodeRefusesIsCommittedOnNone() async throws {
         let cluster = try await ClusterServers.start()
@@ -14,7 +15,7 @@ import Testing
         let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: logger)
         let store = Store(redis: redis)
         let app = try AppKey("shop")
-        // One node for each part.
+        // Choose a name so that each part is on its own node.
         let streams = try await cluster.primary(of: "{q}")
         var name = try ActivityName("match")
         while try await cluster.primary(of: store.keys.tag(app, name)) === streams {
@@ -41,7 +42,7 @@ import Testing
             await #expect(throws: StoreError.self) { try await accept(id) }
             try await client.send(RedisCommand("CONFIG", ["SET", "maxmemory", "0"]))
         }
-        // Whoever got no 202 may publish anew: there is the one push that did.
+        // A publisher that got no 202 may publish again. Only the push that got a 202 exists.
         try await accept(ids[3])
         let unswept = RedisCommand("ZRANGE", [.string(store.keys.unswept(store.keys.tag(app, name))), "0", "-1"])
         let waiting = try await redis.send(unswept).array()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Taking up what a push gave up: each token that was given up, once, and nothing that was over.
+/// Tests retries of dead letters: each token that was given up gets one more attempt, and finished tokens get none.
 @Suite struct DeadRetryTests {
     static let stop = "TopicDisallowed"
 
@@ -12,7 +12,7 @@ import Testing
         [1, UInt8(number >> 16), UInt8(number >> 8 & 255), UInt8(number & 255)]
     }
 
-    /// A page of the shard: `from` and `to` in 1,024ths.
+    /// Settles a page of the shard. `from` and `to` are in 1,024ths.
     private func page(
         _ fixture: PushFixture, _ claim: Claim, _ from: UInt64, _ to: UInt64, _ body: (inout Settlement) -> Void
     ) async throws {
@@ -21,7 +21,7 @@ import Testing
         guard case .ok = try await fixture.settle(claim, settlement) else { throw Unexpected(what: "not settled") }
     }
 
-    /// The worker that swept a stopped push says where it stood.
+    /// The worker that swept a stopped push reports how far it came.
     private func close(_ fixture: PushFixture, _ claim: Claim) async throws {
         var settlement = Settlement(range: claim.lease.bounds)
         settlement.abandonsRest = true
@@ -29,7 +29,7 @@ import Testing
         #expect(try await fixture.ledger(claim.record.id).expanded)
     }
 
-    /// Accepted now, by Redis's clock: a push whose time is over is not retried.
+    /// Accepts a push now, by Redis's clock, because a push after its deadline is not retried.
     private func accepted(
         _ fixture: PushFixture, event: ActivityEvent = .update, alert: Bool = false, priority: PushPriority = .high
     ) async throws -> PushID {
@@ -48,7 +48,7 @@ import Testing
         try #require(try await fixture.store.deadLetters.letter(fixture.app, id))
     }
 
-    /// One page delivers three tokens, puts channels 0 to 1 off and stops the push.
+    /// Settles one page that delivers three tokens, lets channels 0 and 1 wait for a retry, and stops the push.
     private func stopped(
         _ fixture: PushFixture, alert: Bool = true, priority: PushPriority = .high
     ) async throws -> (PushID, Claim) {
@@ -68,7 +68,8 @@ import Testing
     @Test func whatAPageSettlesAfterTheStopIsKept() async throws {
         let fixture = try await PushFixture.start()
         let (id, claim) = try await stopped(fixture)
-        // This page was on the wire when the push was stopped. Two of its channels are tried again, one waits for an older push.
+        // This page was on the wire when the push was stopped. Two of its channels are retried, and one
+        // waits for an older push.
         try await page(fixture, claim, 256, 512) { page in
             page.targets = 4
             page.count(.delivered, 2)
@@ -97,7 +98,7 @@ import Testing
         let lease = try await fixture.claimRetries("match-1")
         let waiting = try await fixture.due(lease)
         #expect(waiting.count == 2)
-        // One attempt was on the wire when the push was stopped, the other was not made.
+        // One attempt was on the wire when the push was stopped, and the other was not made.
         try await fixture.settle(lease) {
             $0.finish(waiting[0], as: .delivered)
             $0.drop(waiting[1])
@@ -122,7 +123,7 @@ import Testing
         #expect(ledger.superseded == 3 && ledger.pending == 0, "\(ledger)")
         let tasks = fixture.store.keys.tasks(fixture.store.keys.tag(fixture.app, try ActivityName("match-1")), id)
         #expect(try await fixture.store.redis.send(RedisCommand("EXISTS", [.string(tasks)])).integer() == 0)
-        // Its channels take the newer one.
+        // Its channels get the newer push.
         try await fixture.hold(try await fixture.claimed("match-1", newer), (0..<3).map(channel))
         let lease = try await fixture.claimRetries("match-1")
         #expect(try await fixture.due(lease).map(\.push) == [newer, newer, newer])
@@ -167,7 +168,7 @@ import Testing
             }
             try await close(fixture, claim)
             if !isSent {
-                // The stopped push leaves the line unsent.
+                // The stopped push leaves the broadcast queue without being sent.
                 let take = try await fixture.store.broadcasts.take(
                     fixture.app, name, owner: "w1", lease: fixture.lease)
                 #expect(take.counted == [.cancelled: 1])
@@ -221,7 +222,7 @@ import Testing
         #expect(ledger.failed == 20 && ledger.pending == DeadLetters.mostChannels)
     }
 
-    /// An `end` that was delivered, and whose removal is owed, stands first in its channel's line.
+    /// A delivered `end` with a pending removal is the first in its channel's retry queue.
     @Test func aDeliveredEndWhoseRemovalIsOwedIsNotTakenUp() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.track("match-1", count: 1)

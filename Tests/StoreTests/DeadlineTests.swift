@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// How long a push is tried: fixed when it is accepted, the same for all who ask.
+/// Tests how long a push is tried. This is fixed at acceptance and is the same for all readers.
 @Suite struct DeadlineTests {
     private static let now: Int64 = 1_795_000_000_000
 

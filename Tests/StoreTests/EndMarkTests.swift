@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// When a name counts as ended: while an `end` for everyone stands that reached somebody, or still may.
+/// Tests when a name is closed: while there is an `end` for all that reached a channel, or still may.
 @Suite struct EndMarkTests {
     private static let name = "order-1"
 

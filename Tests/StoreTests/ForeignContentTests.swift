@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Bytes in Redis that Lamplighter did not write stop one thing, not everything that stands behind it.
+/// Tests bytes in Redis that Lamplighter did not write. They stop one thing, but not the work after it.
 @Suite struct ForeignContentTests {
     @Test func aLineThatNobodyCanReadDoesNotHoldUpTheOthers() async throws {
         let fixture = try await PushFixture.start()

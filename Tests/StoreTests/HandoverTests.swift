@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Work that goes from one worker to another: released leases, and entries of the dead.
+/// Tests work that goes from one worker to another: released leases, and entries of dead workers.
 @Suite struct HandoverTests {
     @Test func aRenewalThatWasUnderWayDoesNotTakeAReleasedShardBack() async throws {
         let fixture = try await PushFixture.start()
@@ -29,7 +29,7 @@ import Testing
             .namesHigh, [fixture.app], consumer: "busy", count: 100, block: .seconds(1))
         let (left, _) = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         #expect(busy.count == 100 && left.count == 1)
-        // An hour has passed since the dead one took it.
+        // Make the entry look as if the dead worker read it an hour ago.
         let stream = RedisArgument.string(fixture.store.keys.stream(fixture.app, .namesHigh))
         let group = RedisArgument.string(WorkQueue.group)
         let entry = RedisArgument.string(try #require(left.first).id)
@@ -51,7 +51,7 @@ import Testing
         defer { reader.close() }
         let (entries, _) = try await reader.read(
             .namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
-        // Redis counts whole milliseconds.
+        // Wait a few milliseconds, because Redis counts whole ones.
         try await Task.sleep(for: .milliseconds(5))
         try await queue.forgetDeadWorkers([fixture.app], silence: .zero)
         #expect(try await queue.workers([fixture.app]).map(\.name) == ["dead"], "its work is not claimed yet")

@@ -4,9 +4,10 @@ import Testing
 
 @testable import Store
 
-/// A name is its UTF-8 bytes. Swift compares and splits by Characters, where a combining mark swallows the separator before it.
+/// A name is its UTF-8 bytes. Swift compares and splits by Characters, where a combining mark joins the
+/// separator before it.
 @Suite struct NamesAsBytesTests {
-    /// Scalars that extend the Character before them, or join it with the next one, or are special to Lamplighter itself.
+    /// Scalars that extend the Character before them, join it with the next one, or have a meaning for Lamplighter.
     static let edges: [Unicode.Scalar] = [
         "\u{301}", "\u{300}", "\u{200D}", "\u{200C}", "\u{FE0F}", "\u{1F3FD}", "\u{E33}", "\u{93E}", "\u{94D}",
         "\u{64E}",
@@ -15,7 +16,8 @@ import Testing
         " ", "%", "{", "}", ":", "/", "*", "e", "K", "\u{212A}", "\u{37E}", "\u{E9}",
     ]
 
-    /// Texts of one to four scalars: each edge in front, the others and any scalar behind it. The same on each run.
+    /// Texts of one to four scalars. Each begins with an edge scalar, followed by edges or any others. They are
+    /// the same on each run.
     static func texts(_ count: Int, seed: UInt64) -> [String] {
         var random = TestRandom(seed: seed)
         return (0..<count).map { index in
@@ -79,7 +81,7 @@ import Testing
         "\u{301}x", "\u{200D}", "\u{FE0F}a b", "\u{1F3FD}", "\u{E33}{", "}\u{301}1", "e\u{301}", "\u{E9}",
     ]
 
-    /// What a publisher does with a name: a push comes to its end, and is found in the ledger and in every list.
+    /// The way of a push under such a name: it is sent to its end, and found in the ledger and in every list.
     @Test(arguments: oddNames)
     func `a push for any name is kept, moved, woken and given back`(text: String) async throws {
         let fixture = try await PushFixture.start()
@@ -109,7 +111,7 @@ import Testing
         #expect(try await store.queue.nextDue([app]).channels == [app: 5])
     }
 
-    /// A set that a channel is in is found by an audience, and by no other.
+    /// An audience finds the channels of exactly its own set.
     @Test func `groups, tags and users are told apart by their bytes`() async throws {
         try await RegistryFixture.run { fixture in
             let (channels, app) = (fixture.channels, fixture.app)

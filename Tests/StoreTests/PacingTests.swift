@@ -4,7 +4,8 @@ import Testing
 
 @testable import Store
 
-/// Alert-free updates of one name: the first at once, what follows within the interval collapsed into one at its end.
+/// Tests the pacing of updates without an alert. The first one is sent at once. Those within the interval become
+/// one update at its end.
 @Suite struct PacingTests {
     private let interval = Duration.seconds(600)
 
@@ -96,7 +97,7 @@ extension PushFixture {
         return id
     }
 
-    /// Accepts an update, which must be taken up at once, and sweeps it.
+    /// Accepts an update, which must be begun at once, and sweeps it.
     fileprivate func sweepOne(_ name: String, every interval: Duration) async throws {
         _ = try await acceptedNow(name)
         try await sweep(name, every: interval)
@@ -108,7 +109,7 @@ extension PushFixture {
         _ = try await deliver(claim, targets: 0)
     }
 
-    /// The name's interval began that much earlier.
+    /// Moves the beginning of the name's interval back by that time.
     fileprivate func letIntervalPass(_ name: String, _ interval: Duration) async throws {
         let key = RedisArgument.string("ll:n:{shop:\(name)}")
         let paced = try await store.redis.send(RedisCommand("HGET", [key, "paced"])).string().split(separator: " ")

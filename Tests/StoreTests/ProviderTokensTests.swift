@@ -4,13 +4,13 @@ import Testing
 
 @testable import Store
 
-/// One provider token for all workers of an app. Times are seconds since 1970 on the workers' clocks.
+/// Tests the one provider token of all workers of an app. Times are seconds since 1970 on the workers' clocks.
 @Suite struct ProviderTokensTests {
     typealias Token = ProviderTokens.Token
 
     private static let start = 1_795_000_000
 
-    /// A worker that has just signed a token by its own clock.
+    /// Acts as a worker that has just signed a token by its own clock.
     private func agree(
         _ fixture: PushFixture, _ jwt: String?, at now: Int, refused: String? = nil, key: String = "TEAM.KEY.1f"
     ) async throws -> String? {

@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import Store
 
-/// A store on a redis-server of its own, and the few words that the stories of pushes are told in.
+/// A store on a redis-server for one test, and short methods for the life of a push.
 struct PushFixture {
     let server: RedisServer
     let store: Store
@@ -45,7 +45,7 @@ struct PushFixture {
         return id
     }
 
-    /// Accepts a push whose state, expiry and size matter. `state`: it has one.
+    /// Accepts a push. `state` tells whether it has a state.
     func push(
         _ event: ActivityEvent = .update, state: Bool = true, audience: Audience = .all, alert: Bool = false,
         expiry: Int? = nil, size: Int = 40, name: String = "match-1", now: Int64 = 1_795_000_000_000
@@ -77,7 +77,7 @@ struct PushFixture {
         try await store.sweeps.begin(app, try ActivityName(name), hint: hint, owner: owner, lease: lease)
     }
 
-    /// Begins the name's push, which must be of one shard.
+    /// Begins the name's push, which must have one shard.
     func claimed(_ name: String, _ hint: PushID = .random(), owner: String = "w1") async throws -> Claim {
         let (begun, _) = try await begin(name, hint, owner: owner)
         guard case .claimed(let claim) = begun else { throw Unexpected(what: "\(begun)") }
@@ -96,7 +96,7 @@ struct PushFixture {
         return try await settle(claim, settlement)
     }
 
-    /// Settles the whole shard with each of the channels waiting for another attempt.
+    /// Settles the whole shard so that each channel waits for another attempt.
     func retry(_ claim: Claim, _ channels: [[UInt8]], due: Int64, attempts: Int = 1) async throws {
         var settlement = Settlement(range: claim.lease.bounds)
         settlement.targets = channels.count
@@ -104,14 +104,14 @@ struct PushFixture {
         _ = try await settle(claim, settlement)
     }
 
-    /// Settles the whole shard with each of the channels held behind an older push.
+    /// Settles the whole shard so that each channel waits for an older push.
     func hold(_ claim: Claim, _ channels: [[UInt8]]) async throws {
         var settlement = Settlement(range: claim.lease.bounds)
         for channel in channels { settlement.hold(channel, mostAttempts: 4) }
         _ = try await settle(claim, settlement)
     }
 
-    /// The lease on the name's waiting channels.
+    /// Claims the lease on the name's waiting channels.
     func claimRetries(_ name: String, owner: String = "w1", for duration: Duration? = nil) async throws -> Lease {
         let claim = try await store.sweeps.claimRetries(
             app, try ActivityName(name), owner: owner, lease: duration ?? lease)
@@ -130,7 +130,7 @@ struct PushFixture {
         guard case .ok = settled else { throw Unexpected(what: "\(settled)") }
     }
 
-    /// Removals that are owed.
+    /// The pending removals of the name.
     func owed(_ name: String) async throws -> [OwedPrune] {
         let found = Mutex<[OwedPrune]>([])
         try await store.sweeps.eachOwed(app, try ActivityName(name)) { part throws(StoreError) in

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Store
 
-/// Tokens that are held back until an operator decides, and the alarm that stands as long.
+/// Tests tokens in quarantine until an operator decides, and the alarm that lasts as long.
 @Suite struct QuarantineTests {
-    /// A store with a clock of its own.
+    /// A store with its own clock.
     private struct Fixture {
         static let start: Int64 = 1_795_000_000_000
         let server: RedisServer
@@ -33,7 +33,7 @@ import Testing
                     logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })), clock: { time.now })
         }
 
-        /// Channels that follow a name, each with its mark, as a worker leaves them.
+        /// Channels that follow a name, each in quarantine, as a worker leaves them.
         @discardableResult
         func quarantined(_ count: Int, under name: ActivityName, isTracked: Bool = true) async throws -> [ChannelID] {
             let channels = (0..<count).map { _ in ChannelID.random() }
@@ -111,7 +111,7 @@ import Testing
         try await fixture.quarantined(2, under: name)
         let alarm = Alarm(app: fixture.app, kind: .pruneGuard, reason: "2 of 2 answers", since: Fixture.start)
         try await fixture.store.alarms.raise(alarm)
-        // Nobody repeats it: the workers are gone.
+        // The alarm is not raised again, because no worker runs.
         fixture.time.pass(.seconds(7_200))
         let standing = try await fixture.store.alarms.list([fixture.app])
         #expect(standing.map(\.kind) == [.pruneGuard] && standing[0].since == Fixture.start)
@@ -175,12 +175,12 @@ import Testing
         #expect(other == AnswerSums())
     }
 
-    /// A few answers a minute: no window of minutes holds enough of them.
+    /// The app gets only a few answers a minute, so no window of minutes holds enough of them.
     @Test func `the last answers count, however slowly they come`() async throws {
         let fixture = try await Fixture()
         let answers = fixture.store.answers
         let span = AnswerSpan(window: 10, memory: 1_440, least: 200)
-        // As a worker tells them, minute by minute, and the latest last.
+        // Report them as a worker does, minute by minute, the latest last.
         var sums = AnswerSums()
         for age in (0..<40).reversed() {
             sums = try await answers.add(

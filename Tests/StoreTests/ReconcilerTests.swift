@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Work whose wake-up was lost is found, and nothing else is made of it.
+/// Tests that the reconciler finds work whose entry was lost, and changes nothing else.
 @Suite struct ReconcilerTests {
     @Test func `names without work are forgotten, however many there are`() async throws {
         let fixture = try await PushFixture.start()
@@ -45,7 +45,7 @@ import Testing
         #expect(try await store.queue.depth([fixture.app]) == before)
     }
 
-    /// A publish in the same millisecond as the look: its commit may come after the name was seen to be without work.
+    /// A publish in the same millisecond as the reconciler's look. It may commit after the name was seen without work.
     @Test func `a name that is published to while it is looked at stays`() async throws {
         let fixture = try await PushFixture.start()
         let (store, keys) = (fixture.store, fixture.store.keys)

@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import Store
 
-/// A store on a server of its own, with a clock that stands still until it is moved.
+/// A store on its own server, with a clock that moves only when the test moves it.
 final class RegistryFixture: Sendable {
     let server: RedisServer
     let redis: RedisClient
@@ -28,7 +28,7 @@ final class RegistryFixture: Sendable {
         name = try ActivityName("match-42")
     }
 
-    /// Another process's view: the same Redis, nothing remembered.
+    /// The view of another process: the same Redis, but no cached state.
     func otherRegistry() -> Registry {
         let time = time
         return Registry(redis: redis, keys: keys) { time.now }
@@ -47,7 +47,7 @@ final class RegistryFixture: Sendable {
         fixture.server.stop()
     }
 
-    /// The whole name: token by channel, in stored form; channels seen twice in `repeated`.
+    /// Reads the whole name: the token of each channel in stored form, and in `repeated` the channels that came twice.
     func scan(
         _ registry: Registry? = nil, from: ScanPosition = .start, to: ScanPosition = .end, limit: Int = 500
     ) async throws -> (tokens: [[UInt8]: [UInt8]], repeated: [[UInt8]]) {
@@ -85,7 +85,7 @@ final class TestTime: Sendable {
 }
 
 extension PushToken {
-    /// 80 bytes that only this number has.
+    /// A token of 80 bytes that only this number has.
     static func test(_ number: Int) -> PushToken {
         var bytes = [UInt8](repeating: 0xA5, count: 80)
         for index in 0..<8 { bytes[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }

@@ -11,7 +11,7 @@ import Testing
         numbers.map { Registration(channel: channels[$0], token: .test($0), registeredAt: at) }
     }
 
-    /// Entries of each bucket, the count's field left out.
+    /// How many entries each bucket has, without the field of the bucket count.
     private func bucketSizes(_ fixture: RegistryFixture) async throws -> [Int] {
         var sizes: [Int] = []
         for index in 0..<(try await fixture.registry.buckets(fixture.app, fixture.name)) {
@@ -21,7 +21,7 @@ import Testing
         return sizes
     }
 
-    /// From 1 token to 20,000, two processes writing, three reading all the while.
+    /// The name grows from 1 token to 20,000. Two processes write and three read at the same time.
     @Test func scansMissNothingAndRepeatNothingWhileTheNameGrows() async throws {
         try await RegistryFixture.run { fixture in
             let total = 20_000
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    /// Shards are ranges of positions, planned once; the name may have doubled or begun anew when they are read.
+    /// Shards are ranges of positions, planned once. The name may have doubled or started again before they are read.
     @Test func positionsSurviveGrowthAndShrinking() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
@@ -127,14 +127,14 @@ import Testing
             let early = try await readShards(registry)
             #expect(early.map(\.count).reduce(0, +) == 2_000)
             _ = try await registry.track(app, name, registrations(2_000..<6_000, channels, at: now))
-            // One that still believes the old count, and one that knows nothing.
+            // One reader still has the old count, and one knows nothing.
             for reader in [registry, fixture.otherRegistry()] {
                 let late = try await readShards(reader)
                 #expect(late.map(\.count).reduce(0, +) == 6_000)
                 #expect(zip(early, late).allSatisfy { $0.isSubset(of: $1) }, "nobody changed the shard")
             }
 
-            // All of it expires, and the name begins anew while its shards are being read.
+            // All registrations expire, and the name starts again while its shards are read.
             let buckets = try await fixture.redis.keys("ll:b:*").map { RedisArgument.string($0) }
             _ = try await fixture.redis.send(RedisCommand("DEL", buckets))
             for count in [50, 300] {
@@ -191,19 +191,19 @@ import Testing
                     Registration(channel: old, token: .test(1), registeredAt: start, startedAt: start - 7 * 3_600_000),
                     Registration(channel: young, token: .test(2), registeredAt: start),
                 ])
-            // A quarter of an hour more than Apple's eight, for clocks that differ.
+            // A registration lasts a quarter of an hour longer than Apple's eight hours, because clocks differ.
             fixture.time.advance(hours: 1.2)
             #expect(try await fixture.scan().tokens.count == 2)
             fixture.time.advance(hours: 0.1)
             #expect(try await fixture.scan().tokens.keys.map { $0 } == [young.stored])
-            // Rotation of an activity that is over.
+            // This is a rotation for an activity that is over.
             let late = Registration(
                 channel: old, token: .test(3), registeredAt: start + 1, startedAt: start - 7 * 3_600_000)
             #expect(try await registry.track(app, name, [late]) == [.stale])
             fixture.time.advance(hours: 8)
             #expect(try await registry.info(app, name) == nil)
 
-            // What is over does not make a name grow: it is dropped before a bucket is divided.
+            // Expired registrations do not make a name grow, because they are dropped before a bucket is divided.
             let (first, second) = ((0..<120).map { _ in ChannelID.random() }, (0..<120).map { _ in ChannelID.random() })
             _ = try await registry.track(app, name, registrations(0..<120, first, at: fixture.time.now))
             fixture.time.advance(hours: 12.5)
@@ -224,7 +224,7 @@ import Testing
                 _ = try await fixture.otherRegistry().track(
                     fixture.app, fixture.name, registrations(500..<1_000, channels, at: fixture.time.now))
             }
-            // A server emptied under a running process: the process goes on with what is there.
+            // The server was emptied while the process runs. The process continues with the empty registry.
             try await fixture.redis.everywhere("FLUSHALL")
             for registry in [fixture.registry, fixture.otherRegistry(), fixture.registry] {
                 _ = try await registry.track(

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Store
 
-/// What the registry costs, for docs/adr/0002-registry-layout.md. Off unless asked for:
+/// Measures the costs of the registry for docs/adr/0002-registry-layout.md. It runs only on request:
 ///
 ///     LAMPLIGHTER_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter RegistryMeasurements
 ///
-/// UUID channels, 80-byte tokens, unix socket, the limits of config/redis.conf. Server CPU is user + system time of
-/// redis-server as INFO tells it; client CPU is that of this process.
+/// It uses UUID channels, tokens of 80 bytes, a unix socket and the limits of config/redis.conf. Server CPU is the user
+/// and system time of redis-server from INFO. Client CPU is that of this process.
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["LAMPLIGHTER_MEASURE"] != nil))
 struct RegistryMeasurements {
     private func info(_ fixture: RegistryFixture, _ section: String, _ fields: [String]) async throws -> Double {
@@ -22,7 +22,7 @@ struct RegistryMeasurements {
         }
     }
 
-    /// Without the buffers of our own connections.
+    /// The used memory without the buffers of our own connections.
     private func memory(_ fixture: RegistryFixture) async throws -> Double {
         try await info(fixture, "memory", ["used_memory"]) - info(fixture, "memory", ["mem_clients_normal"])
     }
@@ -119,7 +119,7 @@ struct RegistryMeasurements {
         }
     }
 
-    /// Bytes of a name that one channel follows.
+    /// Measures the bytes of a name that one channel follows.
     @Test func memoryOfSmallNames() async throws {
         try await RegistryFixture.run { fixture in
             let count = 20_000

@@ -59,7 +59,7 @@ import Testing
             #expect(try await registry.buckets(app, expired) == 0)
             #expect(try await registry.info(app, removed) == nil)
 
-            // They come back when somebody follows them again, although this process listed them a moment ago.
+            // The names return when channels follow them again, although this process listed them just before.
             try await follow(fixture, ["expired", "removed"])
             #expect(try await registry.names(app, prefix: "", after: nil, limit: 10).count == 3)
         }
@@ -81,7 +81,7 @@ import Testing
             #expect(info.tokens == 1_000 && info.lastPushID == push && info.ended)
             #expect((8...16).contains(info.buckets))
 
-            // A card that was there before the end leaves it ended, a new one does not.
+            // A card that began before the end leaves the name closed, but a new card opens it.
             let rotated = Registration(
                 channel: registrations[0].channel, token: .test(1_000), registeredAt: fixture.time.now)
             _ = try await registry.track(app, name, [rotated])
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// Published to, and nobody follows it.
+    /// A name with pushes but without followers.
     @Test func aNameWithOnlyPushesIsKnown() async throws {
         try await RegistryFixture.run { fixture in
             let push = PushID.random()
@@ -119,7 +119,7 @@ import Testing
             #expect(!tag.dropFirst().dropLast().contains { $0 == "{" || $0 == "}" })
             for key in [keys.root(tag), keys.bucket(tag, 1), keys.bucket(tag, 12), keys.name(tag)] {
                 #expect(seen.insert(key).inserted, "\(key)")
-                // What a cluster hashes: between the first brace and the first closing one after it.
+                // A cluster hashes the text between the first brace and the next closing one.
                 let hashed = key.drop { $0 != "{" }.prefix { $0 != "}" } + "}"
                 #expect(hashed == tag)
             }

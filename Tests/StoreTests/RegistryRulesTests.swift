@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-/// What one device or APNs said about one channel; times in seconds before or after the fixture's start.
+/// One report of a device or of APNs about one channel. Times are in seconds from the fixture's start.
 private enum Action: Sendable, CustomStringConvertible {
     case set(token: Int, at: Int, id: String? = nil)
     case remove(at: Int, id: String? = nil)
@@ -21,7 +21,7 @@ private enum Action: Sendable, CustomStringConvertible {
 private struct Story: Sendable, CustomTestStringConvertible {
     var title: String
     var actions: [Action]
-    /// The token at the end.
+    /// The token at the end of the story.
     var token: Int?
     var testDescription: String { title }
 
@@ -138,7 +138,7 @@ extension RegistryFixture {
         }
     }
 
-    /// Histories as a device makes them; whatever the order of arrival, the end is that of the right order.
+    /// Histories of a device. The result is the same in whatever order the reports arrive.
     private static let histories: [Story] = [
         Story("one activity, rotated", [.set(token: 1, at: 1), .set(token: 2, at: 2), .set(token: 3, at: 3)], ends: 3),
         Story(
@@ -170,7 +170,7 @@ extension RegistryFixture {
         try await RegistryFixture.run { fixture in
             for (number, history) in Self.histories.enumerated() {
                 for (turn, order) in permutations(history.actions).enumerated() {
-                    // Once, and each twice: repetition is harmless too.
+                    // Deliver each report once, and also twice, because a repetition must be harmless.
                     for (times, delivered) in [order, order + order, order.flatMap { [$0, $0] }].enumerated() {
                         let name = try ActivityName("history-\(number)-\(turn)-\(times)")
                         let channel = ChannelID.random()
@@ -196,11 +196,12 @@ extension RegistryFixture {
                 Prune(channel: channel.stored, token: PushToken.test(token).bytes, deadSince: since)
             }
             #expect(try await registry.prune(app, name, [prune(1, nil)]) == [.gone])
-            // Several of one channel in one call: in their order.
+            // Several registrations of one channel in one call are applied in their order.
             let results = try await registry.track(app, name, [set(1, now - 5), set(2, now - 9), set(3, now - 1)])
             #expect(results == [.stored, .stale, .stored])
             #expect(try await registry.prune(app, name, [prune(1, nil), prune(3, now - 1)]) == [.newer, .newer])
-            // Repeated by a worker that died before it struck the prune off: the same answer, so the same count.
+            // A worker repeats a prune because it died before it confirmed the removal. It gets the same result, so the
+            // count stays the same.
             for _ in 0..<3 { #expect(try await registry.prune(app, name, [prune(3, now)]) == [.pruned]) }
             #expect(try await registry.prune(app, name, [prune(2, nil)]) == [.newer])
             try await registry.untrack(app, name, [Removal(channel: channel, removedAt: now)])
@@ -211,7 +212,7 @@ extension RegistryFixture {
         }
     }
 
-    /// A process that believes in an outdated number of buckets is put right within the call.
+    /// A process with an outdated number of buckets is corrected within the call.
     @Test func severalOfOneChannelKeepTheirOrderUnderAnOutdatedCount() async throws {
         try await RegistryFixture.run { fixture in
             let (app, name, now) = (fixture.app, fixture.name, fixture.time.now)

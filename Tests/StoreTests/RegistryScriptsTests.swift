@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// The scripts themselves, against what Swift code never sends and what other programs may have left in the keys.
+/// Tests the scripts with arguments that Swift code never sends, and with keys that other programs may have written.
 @Suite struct RegistryScriptsTests {
     private static let zeros = [UInt8](repeating: 0, count: 4)
 
@@ -151,7 +151,7 @@ import Testing
             }
             #expect(try await split() == 0)
             _ = try await fixture.command("HSET", second, "leftover", "of an older time")
-            // One more, malformed: dropped, so still not too full.
+            // Add a malformed entry. It is dropped, so the bucket is still not too full.
             _ = try await fixture.command("HSET", root, "junk", "junk")
             #expect(try await split() == 0)
             let value = try #require(
@@ -179,7 +179,7 @@ import Testing
     }
 }
 
-/// The arithmetic of buckets and positions, without Redis.
+/// Tests the arithmetic of buckets and positions, without Redis.
 @Suite struct RegistryBucketsTests {
     @Test func everyHashHasOneBucketAndSplittingMovesOnlyItsUpperHalf() throws {
         let key = RegistryHashKey.random()
@@ -229,7 +229,7 @@ import Testing
             channel: channel, token: try PushToken(hex: "c0ffee"), registeredAt: now + 99,
             startedAt: now - 3 * 60_000 - 1,
             activityID: "abc", frequentPushesEnabled: false)
-        // SHA-1 of "abc" begins a9 99 3e.
+        // The SHA-1 of "abc" begins with a9 99 3e.
         let value = try #require(RegistryRecord.encode(registration, now: now)).value
         #expect(value == [2, 1, 2, 3, 4, 5, 1, 0xA9, 0x99, 0x3E, 0xC0, 0xFF, 0xEE])
         registration.startedAt = now - 13 * 3_600_000

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Store
 
-/// Which pushes take the place of an older one: in the queue of a name, in the line of a waiting channel, in the line of
-/// broadcasts.
+/// Tests which pushes supersede an older one: in the queue of a name, in the retry queue of a channel, and in
+/// the broadcast queue.
 @Suite struct ReplacingTests {
     private static let channel: [UInt8] = [1, 2]
     private static let now: Int64 = 1_795_000_000_000
@@ -109,7 +109,8 @@ import Testing
     @Test func `a late follower that takes a waiting channel's place gets the state without its alert`() async throws {
         let fixture = try await PushFixture.start()
         let name = try ActivityName("match-1")
-        // Swept before the channel follows again; its line holds an older update that was tried before.
+        // The alert is swept before the channel follows again. Its retry queue holds an older update
+        // that was tried before.
         let older = try await fixture.push()
         try await fixture.retry(
             try await fixture.claimed("match-1", older), [Self.channel], due: 5_000, attempts: 3)
@@ -130,7 +131,7 @@ import Testing
 }
 
 extension PushFixture {
-    /// The pushes of the name's only waiting channel, each of which is delivered.
+    /// The pushes of the name's only waiting channel. Each is delivered.
     fileprivate func sent() async throws -> [PushID] {
         let lease = try await claimRetries("match-1")
         var sent: [PushID] = []
@@ -141,7 +142,7 @@ extension PushFixture {
         return sent
     }
 
-    /// As if a worker had made it.
+    /// Writes a broadcast channel, as a worker would.
     func broadcastChannel(_ name: String = "match-1") async throws {
         try await store.redis.send(
             RedisCommand(
@@ -149,11 +150,11 @@ extension PushFixture {
                 [.string("ll:bc:{shop:\(name)}"), "state", "live", "storage", "none", "id", "dHN0LXNyY2gtY2hubA=="]))
     }
 
-    /// What goes to the name's channel, each delivered at once.
+    /// The pushes that go to the name's broadcast channel, each delivered at once.
     fileprivate func broadcastsInOrder(_ count: Int) async throws -> [PushID] {
         var sent: [PushID] = []
         while sent.count < count {
-            // The interval between two updates is over.
+            // End the interval between two updates.
             try await store.redis.send(RedisCommand("HDEL", ["ll:bc:{shop:match-1}", "sent"]))
             let take = try await store.broadcasts.take(app, try ActivityName("match-1"), owner: "w1", lease: lease)
             guard case .send(let task) = take.turn else { throw Unexpected(what: "\(take.turn), after \(sent)") }

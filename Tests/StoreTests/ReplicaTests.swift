@@ -7,7 +7,7 @@ import Testing
 
 @testable import Store
 
-/// Acceptance that waits for a replica, with a real one.
+/// Tests acceptance that waits for a real replica.
 @Suite struct ReplicaTests {
     @Test func whatIsAcceptedIsOnTheReplica() async throws {
         let pair = try await ReplicaPair.start()
@@ -23,7 +23,7 @@ import Testing
     @Test func aReplicaThatStandsStillIsToldAndHoldsUpNobodyElse() async throws {
         let pair = try await ReplicaPair.start(timeout: .milliseconds(300))
         let before = PushID.random()
-        // On a busy machine it may be late without standing still.
+        // On a busy machine a healthy replica may be late at first.
         try await eventually("the replica keeps up") { await pair.error(accepting: before, "match-1") == nil }
         pair.replica.signal(SIGSTOP)
         let id = PushID.random()
@@ -33,7 +33,7 @@ import Testing
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(outcomes.allSatisfy { $0 == .unreplicated(replicas: 0, of: 1) })
-        // Committed all the same: it may go out, and whoever repeats it gets the same push.
+        // The push was committed anyway and may be sent. A publisher that repeats it gets the same push.
         #expect(try await pair.store.pushes.ledger(pair.app, id)?.state == .queued)
         #expect(try await pair.store.pushes.ledger(pair.app, before) != nil)
         pair.replica.signal(SIGCONT)
@@ -41,7 +41,7 @@ import Testing
         await pair.close()
     }
 
-    /// A publish lies on the nodes of its name, of its id and of the streams: each has a replica of its own.
+    /// A publish writes to the nodes of its name, of its id and of the streams. Each node has its own replica.
     @Test func inAClusterEveryNodeOfAPublishIsAsked() async throws {
         let cluster = try await ClusterServers.start(replicated: true)
         let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: ReplicaPair.logger)
@@ -97,7 +97,7 @@ import Testing
     }
 }
 
-/// A primary and its replica, over loopback: replication knows no unix sockets.
+/// A primary and its replica over loopback TCP, because replication does not work over unix sockets.
 private struct ReplicaPair {
     static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     let primary: RedisServer
@@ -115,7 +115,7 @@ private struct ReplicaPair {
         let pair = ReplicaPair(
             primary: primary, replica: replica, replicaClient: RedisClient(url: replica.url, logger: logger),
             redis: redis, store: Store(redis: redis, replicas: ReplicaPolicy(replicas: 1, timeout: timeout)))
-        // The first synchronisation.
+        // Wait for the first synchronisation.
         var count = 0
         for _ in 0..<10 where count == 0 {
             count = try await redis.pipeline([

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ScheduleTests {
     private let name = try! ActivityName("match-1")
 
-    /// Redis's own clock judges what is due.
+    /// The time of Redis's clock, which decides what is due.
     private func now(_ fixture: PushFixture) async throws -> Int64 {
         let time = try await fixture.store.redis.send(RedisCommand("TIME", near: Keyspace.queue))
         return Int64(try time[0].integer()) * 1_000 + Int64(try time[1].integer()) / 1_000
@@ -33,7 +33,7 @@ import Testing
         let later = schedule(due: time + 3_600_000)
         #expect(try await schedules.create(fixture.app, due + [later]))
         #expect(try await schedules.find(fixture.app, due[0].id)?.state == .scheduled)
-        // Eight workers at once.
+        // Eight workers run at once.
         let runs = try await withThrowingTaskGroup(of: [ScheduleRun].self) { group in
             for _ in 0..<8 { group.addTask { try await schedules.runDue(fixture.app, limit: 100) } }
             return try await group.reduce(into: []) { $0 += $1 }
@@ -58,7 +58,7 @@ import Testing
         let waiting = schedule(due: try await now(fixture))
         _ = try await schedules.create(fixture.app, [waiting])
         let key = RedisArgument.string(fixture.store.keys.schedule(fixture.app, waiting.id))
-        // The dead worker had it in hand and committed it.
+        // A worker claimed the schedule, committed it, and died.
         let until = try await now(fixture) + 10_000
         try await fixture.store.redis.send(RedisCommand("HSET", [key, "state", "taken", "until", .int(until)]))
         _ = try await fixture.store.pushes.accept(
@@ -83,7 +83,7 @@ import Testing
         #expect(try await schedules.cancel(fixture.app, waiting.id, now: 8) == .finished)
         #expect(try await schedules.cancel(fixture.app, .random(), now: 8) == nil)
         #expect(try await schedules.cancel(try AppKey("other"), waiting.id, now: 8) == nil)
-        // As if the deletion had died before it took the entry away.
+        // Restore the entry in the timer, as if the process had died before it removed that.
         try await fixture.store.redis.send(
             RedisCommand("ZADD", [.string(fixture.store.keys.at(fixture.app)), "1", .string(waiting.id.description)]))
         #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
@@ -105,7 +105,7 @@ import Testing
         var first = schedule(due: time - 1, timestamp: 1_795_000_000)
         first.label = "kick-off"
         _ = try await schedules.create(fixture.app, [first])
-        // Put off: nothing of the first one is left, and nobody takes it at the old time.
+        // Postpone the schedule. Nothing of the first version remains, and no worker runs it at the old time.
         var later = schedule(due: time + 3_600_000, id: first.id)
         later.createdAt = 7
         guard case .replaced(let standing) = try await schedules.replace(fixture.app, later) else {
@@ -115,7 +115,7 @@ import Testing
         #expect(try await schedules.find(fixture.app, first.id) == standing)
         #expect(try await score(fixture, first.id) == "\(later.due)")
         #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
-        // Brought forward again.
+        // Move it to an earlier time again.
         var sooner = schedule(due: time, id: first.id)
         sooner.payload = Array(#"{"aps":{"timestamp":0000000000,"x":1}}"#.utf8)
         _ = try await schedules.replace(fixture.app, sooner)
@@ -145,7 +145,7 @@ import Testing
         #expect(try await schedules.list(fixture.app, start: nil, limit: 10).total == 0)
     }
 
-    /// Killed at either boundary: before the record was written, and after it.
+    /// The process dies at one of two points: before the record was written, and after it.
     @Test func aTimerThatIsEarlySendsNothingAndIsSetRight() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
@@ -156,7 +156,7 @@ import Testing
         #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
         #expect(try await score(fixture, waiting.id) == "\(waiting.due)")
         #expect(try await schedules.find(fixture.app, waiting.id)?.state == .scheduled)
-        // Raised by one who read an older record than the one that stands: set down again.
+        // A worker with an older record raised the time. It must be lowered again.
         try await schedules.raise(fixture.app, waiting.id, to: waiting.due + 60_000)
         #expect(try await score(fixture, waiting.id) == "\(waiting.due)")
     }
@@ -178,12 +178,12 @@ import Testing
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
-        // No worker was there for two minutes.
+        // No worker ran for two minutes.
         let overtaken = schedule(due: time - 120_000)
         _ = try await schedules.create(fixture.app, [overtaken])
         _ = try await fixture.publish("match-1", now: time - 60_000)
         #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.outcome) == [.failed("TimestampBehind")])
-        // A name to which nothing else was published gets it, with the time it was meant for.
+        // A name without another publish gets the push, with its original time.
         var alone = schedule(due: time - 120_000)
         alone.publish.name = try ActivityName("match-2")
         _ = try await schedules.create(fixture.app, [alone])
@@ -208,7 +208,8 @@ import Testing
         #expect(runs.first { $0.id == patient.id }?.outcome == .failed("QueueFull"), "ten minutes were enough")
         let found = try await schedules.find(fixture.app, waiting.id)
         #expect(found?.state == .scheduled && found?.reason == "QueueFull" && found?.due == time)
-        // There is room, but it is tried in five seconds only; what is behind it under its name waits with it.
+        // There is room now, but the schedule is tried again only after five seconds. Later schedules of the
+        // same name wait for it.
         try await fixture.store.redis.send(RedisCommand("DEL", ["ll:q:{shop:match-1}"]))
         let behind = schedule(due: time + 1)
         _ = try await schedules.create(fixture.app, [behind])
@@ -222,7 +223,7 @@ import Testing
         #expect(last.map(\.outcome) == [.sent, .sent] && last.map(\.id) == [waiting.id, behind.id])
     }
 
-    /// Redis's clock has passed that time.
+    /// Waits until Redis's clock has passed that time.
     private func isPast(_ fixture: PushFixture, _ time: Int64) async throws {
         while try await now(fixture) <= time { try await Task.sleep(for: .milliseconds(1)) }
     }
@@ -237,7 +238,7 @@ import Testing
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
-        // As after a restart of seconds, and of minutes.
+        // Some are late by seconds, as after a restart, and some by minutes.
         let pairs = try (0..<60).map { number in
             let behind: Int64 = number % 2 == 0 ? 0 : 90_000
             return try [10_000, 5_000].map { (ago: Int64) in
@@ -272,12 +273,12 @@ import Testing
             RedisCommand("HSET", [key, "state", "taken", "until", .int(time + 600_000)]))
         #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.id) == [other.id])
         #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
-        // A look that holds nothing but what waits goes on behind it.
+        // A batch that holds only waiting schedules continues after them.
         var third = schedule(due: time - 50)
         third.publish.name = try ActivityName("match-3")
         _ = try await schedules.create(fixture.app, [third])
         #expect(try await schedules.runDue(fixture.app, limit: 2).map(\.id) == [third.id])
-        // That worker died.
+        // That worker has died.
         try await fixture.store.redis.send(RedisCommand("HSET", [key, "until", "0"]))
         #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.id) == [first.id, second.id])
     }
@@ -322,7 +323,7 @@ import Testing
         #expect(try await schedules.create(fixture.app, [third]) == false)
         #expect(try await schedules.find(fixture.app, third.id) == nil)
         #expect(try await schedules.create(try AppKey("other"), [third]), "each app has its own")
-        // Repeated after it was deleted: it stays deleted.
+        // A repeated creation after the deletion leaves the schedule deleted.
         _ = try await schedules.cancel(fixture.app, first.id, now: 1)
         #expect(try await schedules.create(fixture.app, [first]))
         #expect(try await schedules.find(fixture.app, first.id)?.state == .cancelled)
@@ -342,7 +343,8 @@ import Testing
         #expect(second.schedules.map(\.id) == all[3...].map(\.id) && second.total == 4 && second.next == nil)
     }
 
-    /// A field that is added to `Publish` and not to the schedule's record would be lost without a word.
+    /// Guards against a new field of `Publish` that is missing in the schedule's record, because it
+    /// would be lost silently.
     @Test func everythingOfAPublishIsKept() async throws {
         let fixture = try await PushFixture.start()
         var publish = Publish(

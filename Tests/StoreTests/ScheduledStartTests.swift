@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Activities that iOS 26 starts later: their tokens come long before their start.
+/// Tests activities that iOS 26 starts later. Their tokens come long before their start.
 @Suite struct ScheduledStartTests {
     private static let hour: Int64 = 3_600_000
     private static let day: Int64 = 24 * hour
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// A device's clock that is a little ahead makes no scheduled activity, and a record grows only for one.
+    /// A device's clock that is slightly ahead must not make a scheduled activity. Only a real one has a longer record.
     @Test func onlyAScheduledActivityTakesMoreRoom() throws {
         func bytes(_ ahead: Int64?) throws -> Int? {
             RegistryRecord.encode(
@@ -58,14 +58,14 @@ import Testing
             _ = try await fixture.registry.track(fixture.app, fixture.name, first)
             let scheduled = try registration(startsAt: TestTime.start + 20 * Self.day)
             _ = try await fixture.registry.track(fixture.app, fixture.name, [scheduled])
-            // Others register in every bucket, and the name grows.
+            // Other channels register in every bucket, and the name grows.
             let more = try (0..<2_000).map { _ in try registration(startsAt: nil) }
             _ = try await fixture.registry.track(fixture.app, fixture.name, more)
             let root = try await life(fixture, fixture.keys.root(fixture.tag))
             #expect(root > 20 * Self.day + 8 * Self.hour, "the root holds the count of buckets")
             fixture.time.set(TestTime.start + 20 * Self.day)
             #expect(try await fixture.scan().tokens.keys.map(\.self) == [scheduled.channel.stored])
-            // An untrack or a prune does not shorten it either.
+            // An untrack or a prune does not shorten the life either.
             try await fixture.registry.untrack(
                 fixture.app, fixture.name, [Removal(channel: more[0].channel, removedAt: TestTime.start)])
             #expect(try await life(fixture, fixture.keys.root(fixture.tag)) > 20 * Self.day)
@@ -79,12 +79,12 @@ import Testing
             let channel = ChannelID.random()
             _ = try await registry.track(
                 app, name, [try registration(channel, startsAt: start, activity: "later")])
-            // Another activity's removal is noted before the token.
+            // The removal of another activity is noted before the token.
             fixture.time.set(TestTime.start + 1_000)
             try await registry.untrack(
                 app, name, [Removal(channel: channel, removedAt: TestTime.start + 1_000, activityID: "other")])
             #expect(try await registry.lookup(app, name, [channel.stored]).page.entries.first?.startedAt == start)
-            // A rotation.
+            // The token rotates.
             let rotated = try registration(
                 channel, token: 9, at: TestTime.start + 1_000, startsAt: start, activity: "later")
             #expect(try await registry.track(app, name, [rotated]) == [.stored])
@@ -95,7 +95,7 @@ import Testing
             }
             #expect(try await registry.prune(app, name, [prune(1), prune(9)]) == [.newer, .pruned])
             #expect(try await fixture.scan().tokens.isEmpty)
-            // The same token comes back only with a later registration.
+            // The same token is accepted again only with a later registration.
             #expect(try await registry.track(app, name, [rotated]) == [.stale])
         }
     }

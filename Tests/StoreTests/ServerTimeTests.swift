@@ -5,14 +5,14 @@ import Testing
 
 @testable import Store
 
-/// Machines whose clocks differ by minutes, and the one clock that decides.
+/// Tests machines whose clocks differ by minutes. Redis's clock decides.
 @Suite struct ServerTimeTests {
     @Test func aProcessWhoseClockIsFiveMinutesBehindKnowsTheTime() async throws {
         let fixture = try await PushFixture.start()
         let time = ServerTime(redis: fixture.store.redis, machine: { wallClock() - 300_000 })
         #expect(time.machineAhead == nil && time.now() < wallClock() - 200_000, "nothing was measured yet")
         try await time.measure()
-        // The server runs on this machine.
+        // The server runs on this machine, so both clocks agree.
         #expect(abs(time.now() - wallClock()) < 60_000)
         let ahead = try #require(time.machineAhead)
         #expect((-360_000 ... -240_000).contains(ahead))
@@ -34,7 +34,7 @@ import Testing
         let ahead = Store(redis: redis, machine: { wallClock() + 300_000 }, clock: nil)
         let behind = Store(redis: redis, machine: { wallClock() - 300_000 }, clock: nil)
         for store in [ahead, behind] {
-            // A machine that is busy may measure badly: until it is right to some milliseconds.
+            // A busy machine may measure badly, so repeat until the clock is right to a few milliseconds.
             try await eventually("the clock is measured") {
                 try await store.time.measure()
                 let before = store.time.now()
@@ -44,7 +44,7 @@ import Testing
             }
         }
         let channel = ChannelID.random()
-        // A token without a time of its own comes by one gateway, its rotation by the other, and back.
+        // A token without a time comes through one gateway, its rotation through the other, and so on.
         var last = ""
         for (round, store) in [ahead, behind, ahead, behind].enumerated() {
             last = "ab0\(round)"
@@ -54,10 +54,10 @@ import Testing
             let (page, _) = try await fixture.store.registry.page(
                 fixture.app, name, from: .start, to: .end, limit: 10)
             #expect(Hex.encode(page.token(0)) == last)
-            // Two clocks that measure one another may be a few milliseconds apart.
+            // Wait, because two measured clocks may differ by a few milliseconds.
             try await Task.sleep(for: .milliseconds(20))
         }
-        // A registration after the end opens the name again, whichever gateway takes it.
+        // A registration after the end opens the name again, whichever gateway receives it.
         _ = try await fixture.accept("order-1", event: .end)
         try await Task.sleep(for: .milliseconds(20))
         _ = try await behind.registry.track(
@@ -85,7 +85,7 @@ import Testing
 }
 
 extension PushFixture {
-    /// Accepts as a gateway does: without a time of its own.
+    /// Accepts a publish as a gateway does, without a time from the caller.
     func accept(
         _ name: String, event: ActivityEvent = .update, audience: Audience = .all, alert: Bool = false,
         priority: PushPriority = .high, conflate: Bool = true, id: PushID = .random()
@@ -97,7 +97,7 @@ extension PushFixture {
             app, publish, id: id, payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20)
     }
 
-    /// Epoch milliseconds.
+    /// Redis's time in epoch milliseconds.
     func redisTime() async throws -> Int64 {
         let reply = try await store.redis.send(RedisCommand("TIME", near: Keyspace.queue))
         return try #require(Int64(try reply[0].string())) * 1_000 + (try #require(Int64(try reply[1].string()))) / 1_000

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// Devices whose clocks are slow: whether a card began after an `end` is told by its arrival, if nothing else tells it.
+/// Tests devices with slow clocks. The time of arrival tells whether a card began after an `end`, if nothing else does.
 @Suite struct SlowClockTests {
     private static let now: Int64 = 1_795_000_002_000
     private static let ended: Int64 = 1_795_000_000_000
@@ -45,7 +45,7 @@ import Testing
         let token = try PushToken(hex: "01").bytes
         let prune = Prune(channel: channel.stored, token: token, endedAt: Self.ended + 1_000)
         _ = try await fixture.store.registry.prune(fixture.app, try ActivityName(Self.name), [prune])
-        // Repeated late, it moves the tombstone's floor.
+        // A late repetition of the first card's registration moves the tombstone's floor.
         #expect(try await fixture.follow(channel, "1", at: Self.ended - 3_500_000, card: "first") == .stale)
         #expect(try await fixture.follow(channel, "2", at: Self.ended - 180_000, card: "second") == .stored)
         #expect(try await fixture.publish(Self.name) != .refused(.nameEnded))
@@ -58,10 +58,10 @@ import Testing
             _ = try await fixture.follow(one, "1", at: Self.ended - 3_600_000, card: "first")
         }
         _ = try await fixture.push(.end, name: Self.name)
-        // Its token rotates after the end was accepted.
+        // The token of this card rotates after the end was accepted.
         #expect(try await fixture.follow(rotates, "2", at: Self.now, card: "first") == .stored)
         #expect(try await fixture.publish(Self.name) == .refused(.nameEnded))
-        // Its end was delivered; a rotation of before that arrives late.
+        // The end of this card was delivered, and an earlier rotation arrives late.
         let token = try PushToken(hex: "01").bytes
         _ = try await fixture.store.registry.prune(
             fixture.app, try ActivityName(Self.name),
@@ -81,7 +81,7 @@ import Testing
         #expect(try await fixture.follow(unnamed, "4", at: behind + 1_000) == .stale, "it may be an older one")
         #expect(try await fixture.follow(named, "5", at: behind + 2_000, card: "older") == .stale)
         #expect(try await fixture.tokens() == ["02", "03"])
-        // A card that says how old it is may be over by that.
+        // A card that reports its start may be over because of its age.
         let over = Registration(
             channel: .random(), token: try PushToken(hex: "06"), registeredAt: behind, startedAt: behind - 31_000_000)
         #expect(
@@ -98,7 +98,7 @@ extension PushFixture {
         return try await store.registry.track(app, try ActivityName("order-1"), [registration])[0]
     }
 
-    /// Hex, in order.
+    /// The tokens in hex, sorted.
     fileprivate func tokens() async throws -> [String] {
         let (page, _) = try await store.registry.page(
             app, try ActivityName("order-1"), from: .start, to: .end, limit: 10)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Push-to-start tokens lie in the registry, under a name that no activity has, and live longer.
+/// Tests push-to-start tokens. They are in the registry under a name that no activity has, and they live longer.
 @Suite struct StartTokensTests {
     private let place = ActivityName(startTokensOf: "Delivery")
 
@@ -52,7 +52,7 @@ import Testing
             let later = (300..<600).map { number in
                 Registration(channel: .random(), token: .test(number), registeredAt: fixture.time.now)
             }
-            // Buckets are divided, and drop what has expired, on the way.
+            // Buckets are divided meanwhile, and expired entries are dropped.
             _ = try await registry.track(app, place, later)
             let found = try await registry.startTokens(
                 app, "Delivery", reportedBefore: fixture.time.now - 48 * 3_600_000)

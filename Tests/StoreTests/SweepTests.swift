@@ -111,7 +111,7 @@ import Testing
         try await page(0, 100)
         try await page(300, 400)
         try await page(200, 300)
-        // Their answers were lost: one lies ahead of the checkpoint, one in it.
+        // The answers to two settlements were lost: one page is ahead of the checkpoint, and one before it.
         try await page(300, 400)
         try await page(0, 100)
         #expect(try await fixture.ledger(id).targets == 3, "repeated pages count once")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// No list grows for ever: what it lists leaves it without anybody asking for the list.
+/// Tests that no list grows for ever. An entry whose subject is gone is removed even if no caller reads the list.
 @Suite struct TidyingTests {
     @Test func `names of which nothing exists leave the list`() async throws {
         try await RegistryFixture.run { fixture in
@@ -18,7 +18,7 @@ import Testing
 
             var cursor: [UInt8]?
             var removed = 0
-            // It begins anywhere, and goes around: 54 names are 8 steps.
+            // Tidying begins at a random place and goes around. 54 names need 8 steps.
             for _ in 0..<2 * 8 {
                 let step = try await fixture.registry.tidyNames(fixture.app, after: cursor, limit: 7)
                 cursor = step.next
@@ -32,7 +32,8 @@ import Testing
         }
     }
 
-    /// After an `end` for some, all who begin to follow are noted, so that it does not reach them; not for ever.
+    /// After an `end` for some channels, new followers are noted so that it does not reach them. The notes
+    /// must not stay for ever.
     @Test func `channels that began to follow after an end are noted no longer than they follow`() async throws {
         try await RegistryFixture.run { fixture in
             let meta = RedisArgument.string(fixture.keys.name(fixture.tag))

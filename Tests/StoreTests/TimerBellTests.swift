@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// What a process puts off itself wakes it in time.
+/// Tests that a process wakes in time for work that it scheduled itself.
 @Suite struct TimerBellTests {
     private let hour: Int64 = 3_600_000
 
@@ -19,7 +19,7 @@ import Testing
             for place in places {
                 group.addTask { [hour] in await bell.sleep(place, until: now + hour, by: fixture.store.time.now) }
             }
-            // Whether it comes before or after they have gone to sleep.
+            // This works whether the schedule comes before or after they fall asleep.
             try? await fixture.store.queue.schedule(
                 .retries(fixture.app, try! ActivityName("match-1"), .high), due: now)
         }
@@ -33,7 +33,7 @@ import Testing
         bell.listen(place)
         bell.ring(5)
         await bell.sleep(place, until: hour) { 5 }
-        // It looks again, and knows.
+        // Now the timer has read Redis again and knows the time.
         bell.listen(place)
         bell.ring(2 * hour)
         let nap = Task { [hour] in await bell.sleep(place, until: hour) { 5 } }
@@ -61,7 +61,7 @@ import Testing
         _ = try await store.redis.send(RedisCommand("ZADD", [.string(waits), "6000", "match-1"]))
         #expect(try await store.queue.nextDue([fixture.app]) == NextDue(), "no worker's cards end by themselves")
         #expect(try await store.queue.nextDue([fixture.app], ending: [fixture.app]) == NextDue(end: 6_000))
-        // Whoever had it in hand may have died.
+        // The owner of a claimed automatic end may have died.
         _ = try await store.redis.send(RedisCommand("ZADD", [.string(inHand), "5000", "1 match-2"]))
         #expect(try await store.queue.nextDue([fixture.app], ending: [fixture.app]) == NextDue(end: 5_000))
     }

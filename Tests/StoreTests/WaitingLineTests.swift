@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// The lines of waiting channels, as the scripts keep them.
+/// Tests the retry queues of waiting channels, as the scripts keep them.
 @Suite struct WaitingLineTests {
     static let channel: [UInt8] = [1, 2]
 
@@ -54,7 +54,7 @@ import Testing
         let fixture = try await PushFixture.start()
         var ids: [PushID] = []
         for number in 0..<4 {
-            // Alerts, and among them one update, which the next alert replaces.
+            // Three alerts and one update, which the next alert supersedes.
             ids.append(try await fixture.accepted("match-1", alert: number != 2))
             let claim = try await fixture.claimed("match-1", ids[number])
             if number == 0 {
@@ -134,7 +134,7 @@ import Testing
             try await fixture.settle(lease) { $0.finish(waiting, as: field) }
             #expect(try await fixture.ledger(id).pending == 1, "\(field) was said of the token before")
         }
-        // The same token once more is no news.
+        // The same token again does not cause another attempt.
         let waiting = try #require(try await fixture.due(lease).first)
         #expect(waiting.token?[0] == 4)
         try await fixture.track("match-1", channel, token: 4, at: 1_795_000_001_000)
@@ -203,7 +203,7 @@ import Testing
         try await fixture.retry(try await fixture.claimed("match-1", old), [Self.channel], due: 5_000)
         let lease = try await fixture.claimRetries("match-1")
         let waiting = try #require(try await fixture.due(lease).first)
-        // While it is under way a newer one takes its place; then it is turned away until a time.
+        // A newer push supersedes it during the attempt. Then APNs refuses the attempt until a later time.
         let new = try await fixture.accepted("match-1")
         try await fixture.hold(try await fixture.claimed("match-1", new), [Self.channel])
         try await fixture.settle(lease) {
@@ -235,7 +235,7 @@ import Testing
         }
         #expect(leftovers.catchUpWaits)
         let tail = try await fixture.claim("match-1", id, .catchUp)
-        // It gets another token while its page is out: it is not done with.
+        // The channel gets another token while its page is in flight, so its catch-up is not finished.
         try await fixture.track("match-1", during, token: 3, at: 1_795_000_000_003)
         var caught = Settlement(range: ScanPosition(0)..<ScanPosition(1))
         caught.targets = 1
@@ -288,7 +288,7 @@ import Testing
         let channel = ChannelID.random()
         let id = try await fixture.accepted("match-1", alert: true)
         let claim = try await fixture.claimed("match-1", id)
-        // Somebody else waits for the catch-up, which is therefore not over with the page.
+        // Another channel waits for the catch-up, so the catch-up is not over with this page.
         try await fixture.track("match-1", .random(), token: 1, at: 1_795_000_000_000)
         try await fixture.retry(claim, [channel.stored], due: 5_000)
         let tail = try await fixture.claim("match-1", id, .catchUp)
@@ -353,7 +353,7 @@ extension PushFixture {
         #expect(try await store.registry.track(app, try ActivityName(name), [registration]) == [.stored])
     }
 
-    /// Keys of the name that hold what is unfinished.
+    /// The keys of the name that hold unfinished work.
     func leftKeys(_ name: String) async throws -> [String] {
         let tag = store.keys.tag(app, try ActivityName(name))
         var left: [String] = []

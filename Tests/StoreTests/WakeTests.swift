@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// An entry in a stream for what waits, and not one for each publish; and how much may wait at all.
+/// Tests that waiting work has one entry in a stream instead of one per publish, and how much work may wait.
 @Suite struct WakeTests {
     private let start: Int64 = 1_795_000_000_000
 
@@ -13,7 +13,7 @@ import Testing
         let fixture = try await PushFixture.start()
         for _ in 0..<200 { _ = try await fixture.publish("match-1") }
         #expect(try await fixture.entries(.namesHigh) <= 2)
-        // Hours later, still without a worker: less and less often once more.
+        // Hours later there is still no worker. New entries come less and less often.
         for minute in 1...240 { _ = try await fixture.publish("match-1", now: start + Int64(minute) * 60_000) }
         #expect(try await fixture.entries(.namesHigh) <= 4 * 6 + 8)
     }
@@ -80,7 +80,7 @@ import Testing
             try await fixture.publish("b", bounds) == .refused(.queueFull(.app, retryAfter: 5)),
             "it would wait behind the alert")
         #expect(try await fixture.store.pushes.ledger(fixture.app, newer) != nil, "it can be asked for")
-        // Workers have made room: the next publish finds out.
+        // Workers have made room, and the next publish notices it.
         try await fixture.empty(.namesHigh)
         _ = try await fixture.accepted("d", bounds)
     }
@@ -91,7 +91,7 @@ import Testing
         let bounds = QueueBounds(apps: [fixture.app, other], perApp: 100, total: 2)
         let item = WorkItem(app: other, name: try ActivityName("x"), push: .random(), priority: .low, part: .retries)
         try await fixture.store.queue.add([item])
-        // What waits for its time counts as well: the work of a halted app lies there.
+        // Work that waits for its time counts too, because the work of a halted app is in that timer.
         try await fixture.store.queue.schedule(item, due: 1)
         _ = try await fixture.publish("a", bounds)
         #expect(try await fixture.publish("b", bounds) == .refused(.queueFull(.total, retryAfter: 5)))
@@ -125,7 +125,7 @@ extension PushFixture {
         try await store.redis.send(RedisCommand("XTRIM", [.string(store.keys.stream(app, stream)), "MAXLEN", "0"]))
     }
 
-    /// Every key there is.
+    /// All keys in Redis.
     fileprivate func keys() async throws -> Set<String> {
         Set(try await store.redis.keys("*"))
     }
