@@ -1,10 +1,10 @@
 public import LiveActivity
 import Redis
 
-/// A channel that registered a token while a sweep ran. Registering once more moves it to the end of the line.
+/// A channel that registered a token during a sweep. If it registers again, it moves to the end.
 public struct CatchUpArrival: Sendable, Hashable {
     public var channel: [UInt8]
-    /// Rises by the order of arrival.
+    /// Rises in the order of arrival.
     public var order: Int64
 
     public init(channel: [UInt8], order: Int64) {
@@ -14,8 +14,8 @@ public struct CatchUpArrival: Sendable, Hashable {
 }
 
 extension Sweeps {
-    /// Channels that the push being swept has to catch up with, in their order, from behind `order` on. They stay until the
-    /// page that held them is settled.
+    /// Channels for the catch-up of the active push, in the order of arrival, after `order`. They stay until their page
+    /// is settled.
     public func arrivals(
         _ app: AppKey, _ name: ActivityName, after order: Int64, limit: Int
     ) async throws(StoreError) -> [CatchUpArrival] {

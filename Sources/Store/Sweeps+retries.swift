@@ -1,37 +1,38 @@
 public import LiveActivity
 import Redis
 
-/// A channel that waits, with the push that is first in its line and what it would be sent to now.
+/// A waiting channel, with the first push of its retry queue and the token that this push would go to now.
 public struct WaitingChannel: Sendable, Hashable {
     public var channel: [UInt8]
     public var push: PushID
-    /// Attempts of that push at it so far.
+    /// Attempts of that push for this channel so far.
     public var attempts: Int
-    /// Nil: it does not follow the name any more.
+    /// Nil: the channel does not follow the name any more.
     public var token: [UInt8]?
-    /// When its activity started, epoch ms.
+    /// Start of its activity, epoch ms.
     public var startedAt: Int64?
     /// Epoch ms.
     public var registeredAt: Int64
-    /// That very token is quarantined.
+    /// This token is quarantined.
     public var isQuarantined = false
-    /// That very token lives in the app's other APNs environment.
+    /// This token is of the app's other APNs environment.
     public var livesElsewhere = false
     /// Frequent pushes are switched off on the device.
     public var isInfrequent = false
-    /// It follows the name: `token` was that of its activity before `starts` put its start token in the place.
+    /// The channel follows the name: `token` was that of its activity before `starts` replaced it by its start token.
     public var follows = false
-    /// When it began to follow (epoch ms), if that was after an `end` of the name.
+    /// When its card began (epoch ms), if that was after an `end` of the name was accepted.
     public var followsSince: Int64?
-    /// It began to follow after the push's sweep: it is brought the state, without the alert.
+    /// The channel is a late joiner for this push, so the push goes without its alert.
     public var isLate = false
-    /// The line's header when the token was looked up: settling compares it.
+    /// The retry queue's header when the token was looked up. Settling compares it.
     let seen: [UInt8]
 
-    /// Added to the attempts of a late follower.
+    /// Added to the attempts for a late joiner.
     static let lateMark: UInt16 = 16_384
 
-    /// A line: attempts of its first push 2, registrations of the channel since it waits 1, push ids 16 each.
+    /// A retry queue: attempts of its first push 2, count of the channel's registrations since it waits 1, push ids 16
+    /// each.
     init?(channel: [UInt8], line: ArraySlice<UInt8>, token: [UInt8]?, registeredAt: Int64) {
         var rest = line
         guard line.count >= 19, (line.count - 3).isMultiple(of: 16), let attempts = rest.takeBigEndian(UInt16.self),
@@ -48,21 +49,21 @@ public struct WaitingChannel: Sendable, Hashable {
 }
 
 public enum RetryClaim: Sendable {
-    /// Nothing waits.
+    /// No channel waits and no removal is pending.
     case idle
     case held(Duration)
-    /// `isPoison`: so many owners in a row died or fell asleep over it that what is due is not to be sent once more.
+    /// `isPoison`: too many owners in a row crashed or stalled, so due pushes are not sent again.
     case claimed(Lease, owesRemovals: Bool, isPoison: Bool)
 }
 
 public enum RetrySettled: Sendable {
-    /// The lease is another's: nothing was written, begin nothing more.
+    /// Another worker has the lease. Nothing was written. Begin nothing more.
     case stale
     case ok
 }
 
 extension Sweeps {
-    /// Takes a name's waiting channels: one worker at a time sends to them.
+    /// Claims a name's waiting channels. One worker at a time sends to them.
     public func claimRetries(
         _ app: AppKey, _ name: ActivityName, owner: String, lease: Duration, mostLapses: Int = Sweeps.mostLapses
     ) async throws(StoreError) -> RetryClaim {
@@ -90,9 +91,10 @@ extension Sweeps {
         }
     }
 
-    /// Channels whose attempt is due, at most `limit`; they stay in line until they are settled. Lines that cannot be read
-    /// are taken out, so that they do not stand before the others for ever. `registry`: where their tokens are looked up,
-    /// at the same moment as the lines are read.
+    /// At most `limit` channels whose attempt is due. They stay in their retry queues until they are settled. Retry
+    /// queues that cannot be read are removed, because they would come before the others for ever.
+    ///
+    /// - Parameter registry: where the tokens are looked up, at the same moment as the retry queues are read.
     public func dueChannels(
         _ lease: Lease, _ registry: Registry, now: Int64, limit: Int
     ) async throws(StoreError) -> [WaitingChannel] {
@@ -176,7 +178,7 @@ extension Sweeps {
         }
     }
 
-    /// The records of pushes; those that have expired are left out.
+    /// The records of pushes. Expired records are left out.
     public func records(
         _ app: AppKey, _ name: ActivityName, _ pushes: Set<PushID>
     ) async throws(StoreError) -> [PushID: PushRecord] {

@@ -1,18 +1,18 @@
 public import LiveActivity
 import Redis
 
-/// What decides on the name's slot whether a start is sent to channels of a page of start tokens.
+/// Facts on the name's slot that decide whether a start is sent to the channels of a page of start tokens.
 public struct StartStanding: Sendable {
-    /// By the page's index: follows the name with a token of an activity that is not over.
+    /// By index in the page: the channel follows the name with the token of an activity that is not over.
     public var follows: [Bool] = []
-    /// Waits for an older push of the name.
+    /// By index in the page: the channel waits for an older push of the name.
     public var waits: [Bool] = []
     /// An `end` for everyone was accepted after the start.
     public var isOver = false
 }
 
 extension Sweeps {
-    /// Read at one moment, in one round trip.
+    /// Reads the facts at one moment, in one round trip.
     public func standing(
         _ app: AppKey, _ name: ActivityName, _ registry: Registry, _ page: TokenPage, of start: PushRecord
     ) async throws(StoreError) -> StartStanding {
@@ -34,8 +34,9 @@ extension Sweeps {
         }
     }
 
-    /// Waiting channels whose turn it is for a start: with their start tokens in place of those of activities. And whether an
-    /// `end` for everyone was accepted after it.
+    /// Gives waiting channels whose next push is a start their start tokens, in place of the tokens of activities.
+    ///
+    /// - Returns: the channels, and whether an `end` for everyone was accepted after the start.
     public func starts(
         _ lease: Lease, _ registry: Registry, _ waiting: [WaitingChannel], of start: PushRecord
     ) async throws(StoreError) -> (channels: [WaitingChannel], isOver: Bool) {

@@ -1,7 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// A worker's hold on one part of a push, or on a name's waiting channels. Only its latest epoch can settle.
+/// A worker's exclusive right to one part of a push, or to a name's waiting channels. Only the latest epoch can settle.
 public struct Lease: Sendable, Hashable {
     public let app: AppKey
     public let name: ActivityName
@@ -10,7 +10,7 @@ public struct Lease: Sendable, Hashable {
     public let owner: String
     let epoch: Int
 
-    /// The part of the name's tokens that it covers; empty for what is no shard.
+    /// The positions that the shard covers; empty if the part is no shard.
     public var bounds: Range<ScanPosition> {
         guard case .shard(let index, let count) = part else { return .start ..< .start }
         let width = ScanPosition.end.rawValue / UInt64(count)
@@ -18,33 +18,33 @@ public struct Lease: Sendable, Hashable {
     }
 }
 
-/// A shard in hand: the push, and how far it was settled before.
+/// A claimed shard: the push, and how far the shard is settled.
 public struct Claim: Sendable {
     public var lease: Lease
     public var record: PushRecord
     /// Everything before this is settled.
     public var position: ScanPosition
-    /// Ranges behind `position` that are settled too, ascending.
+    /// Ranges after `position` that are settled too, ascending.
     public var ahead: [Range<ScanPosition>]
-    /// Removals may be owed that have to be applied before a page is read: those of pushes before it, so that nothing is
-    /// sent to a token whose `end` was delivered, and those of an owner before.
+    /// Removals may be pending that must be applied before a page is read. They may be of older pushes, so that nothing
+    /// is sent to a token whose `end` was delivered, or of an earlier owner.
     public var owesRemovals: Bool
-    /// So many owners in a row died or fell asleep over it that it is not to be tried once more.
+    /// Too many owners in a row crashed or stalled, so the part is not tried again.
     public var isPoison: Bool
 }
 
 public enum Begun: Sendable {
-    /// Nothing waits under this name.
+    /// No push waits under this name.
     case idle
     /// Its shards are in the stream already.
     case planned
-    /// Its shards are finished; the catch-up behind them waits for somebody to claim it.
+    /// Its shards are finished. The catch-up is to be claimed.
     case catchUp
     /// Put these shards into the stream, then call `markPlanned`.
     case plan(PushRecord, shards: Int)
-    /// Another worker has it.
+    /// Another worker has the lease.
     case held
-    /// Its update waits this long for the name's interval to end, and may be replaced until then.
+    /// The update waits this long for the end of the name's interval. It may be superseded until then.
     case paced(Duration)
     case claimed(Claim)
 
@@ -54,53 +54,57 @@ public enum Begun: Sendable {
 public enum ClaimResult: Sendable {
     case gone
     case held(Duration)
-    /// Finished; what a worker before may have left undone.
+    /// The part is finished. An earlier worker may have left this work.
     case done(Leftovers)
     case claimed(Claim)
 }
 
-/// What is still to be seen to after a page is settled: each of it is repeatable.
+/// Work that may be left after a page is settled. Doing it twice is harmless.
 public struct Leftovers: Sendable, Hashable {
-    /// Other pushes of the name wait to be taken up.
+    /// Other pushes of the name wait to begin.
     public var nameWaits: Bool
     /// When the name's first waiting channel is due, epoch ms.
     public var firstRetry: Int64?
-    /// Removals are owed that whoever settles does not know of.
+    /// Removals are pending that the caller does not know of.
     public var owesRemovals: Bool
-    /// The shards of the push are finished, the catch-up behind them is not.
+    /// The shards of the push are finished, but its catch-up is not.
     public var catchUpWaits = false
 }
 
 public enum Settled: Sendable {
-    /// The lease is another's: nothing was written, begin nothing more.
+    /// Another worker has the lease. Nothing was written. Begin nothing more.
     case stale
     case gone
     case ok(state: PushState, isFinished: Bool, Leftovers)
 }
 
-/// The sweeps of pushes over their names, and what waits behind them: begin, claim, settle. Each call is one script on the
+/// The sweeps of pushes over their names, and their retries: begin, claim, settle. Each call is one script on the
 /// name's slot.
 public struct Sweeps: Sendable {
-    /// Buckets (about 90 tokens each) to a shard, at the least: below twice that, a push is one shard.
+    /// Least buckets (about 90 tokens each) of a shard. A push over less than twice that is one shard.
     static let bucketsPerShard = 16
     static let mostShards = 64
-    /// Owners of a part that may die or fall asleep over it in a row.
+    /// How many owners of a part may crash or stall in a row.
     public static let mostLapses = 8
 
     let redis: RedisClient
     let keys: Keyspace
 
-    /// Takes up the name's oldest unswept push. `hint` is the push that the stream's entry names: usually the right one.
-    /// `minInterval` is the least time between two alert-free updates that may be replaced; 0 = off.
+    /// Begins the name's oldest unswept push.
+    ///
+    /// - Parameters:
+    ///   - hint: the push that the stream entry names. It is usually the right one.
+    ///   - minInterval: least time between two supersedable updates; 0 = no pacing.
     public func begin(
         _ app: AppKey, _ name: ActivityName, hint: PushID, owner: String, lease: Duration,
         minInterval: Duration = .zero, mostLapses: Int = Sweeps.mostLapses, budget: HighBudget = HighBudget()
     ) async throws(StoreError) -> (begun: Begun, push: PushID) {
         let tag = keys.tag(app, name)
         var push = hint
-        // Of the start tokens that a start is for: how many buckets they fill.
+        // For a start: the number of buckets of its start tokens.
         var starts: RedisArgument = ""
-        // Each turn follows the script's word on which push is first; it changes only when other workers finish pushes.
+        // Each turn asks about the push that the script called first. This changes only when other workers finish
+        // pushes.
         for _ in 0..<16 {
             let reply = try await redis.run([
                 RedisCommand(
@@ -148,7 +152,7 @@ public struct Sweeps: Sendable {
         return (.held, push)
     }
 
-    /// As it stands in the root of a type's start tokens.
+    /// The count of buckets in the root of a type's start tokens.
     private func startBuckets(_ app: AppKey, _ type: String) async throws(StoreError) -> RedisArgument {
         let root = keys.root(keys.tag(app, ActivityName(startTokensOf: type)))
         let reply = try await redis.run([RedisCommand("HGET", [.string(root), "n"])])[0]
@@ -161,7 +165,7 @@ public struct Sweeps: Sendable {
         _ = try await redis.run([RedisCommand(Lua.taskPlanned, keys: [.string(tasks)])])
     }
 
-    /// Takes a shard, or the catch-up behind the shards.
+    /// Claims a shard, or the catch-up behind the shards.
     public func claim(
         _ item: WorkItem, owner: String, lease: Duration, mostLapses: Int = Sweeps.mostLapses
     ) async throws(StoreError) -> ClaimResult {
@@ -194,7 +198,9 @@ public struct Sweeps: Sendable {
         }
     }
 
-    /// Prolongs a lease; false when it is another's by now. Zero gives it back: it cannot be prolonged any more.
+    /// Prolongs a lease. A duration of zero gives it back, and it cannot be prolonged any more.
+    ///
+    /// - Returns: false if another worker has the lease by now.
     public func renew(_ lease: Lease, for duration: Duration) async throws(StoreError) -> Bool {
         let tag = keys.tag(lease.app, lease.name)
         let isOfName = lease.part == .retries || lease.part == .broadcast
@@ -251,7 +257,7 @@ public struct Sweeps: Sendable {
         }
     }
 
-    /// What a name may still need: for an entry that came back from a worker that died.
+    /// Work that a name may still need. For an entry that was claimed from a worker that died.
     public func leftovers(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Leftovers {
         let tag = keys.tag(app, name)
         let replies = try await redis.run([
@@ -267,7 +273,7 @@ public struct Sweeps: Sendable {
         }
     }
 
-    /// Shards of a planned push that are not finished and under no live lease.
+    /// Shards of a planned push that are not finished and have no live lease.
     public func unfinishedShards(
         _ app: AppKey, _ name: ActivityName, _ push: PushID
     ) async throws(StoreError) -> [WorkItem.Part] {
@@ -291,7 +297,7 @@ public struct Sweeps: Sendable {
         return try PushRecord(id: push, fields)
     }
 
-    /// From `{'claimed', epoch, position, ahead, record, removals that other pushes owe, poison}`.
+    /// Reads `{'claimed', epoch, position, ahead, record, pending removals of other pushes, poison}`.
     private func claim(
         _ app: AppKey, _ name: ActivityName, _ push: PushID, _ part: WorkItem.Part, _ owner: String, _ reply: RedisReply
     ) throws(StoreError) -> Claim {

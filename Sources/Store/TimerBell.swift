@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Wakes those of this process who sleep until the next timer in Redis, when it puts in one that is due earlier. What other
-/// processes put in, they have to look for.
+/// Wakes tasks of this process that sleep until the next timer in Redis, when this process sets an earlier one. Timers
+/// of other processes do not ring, so a sleeper must look for them.
 public final class TimerBell: Sendable {
     private struct Sleeper {
-        /// When it wakes, epoch milliseconds; while it is awake, the earliest it was rung for.
+        /// When the sleeper wakes, epoch milliseconds. While it is awake, the earliest time that was rung.
         var until = Int64.max
         var nap: Task<Void, Never>?
 
@@ -17,17 +17,17 @@ public final class TimerBell: Sendable {
 
     private let sleepers = Mutex<[Int: Sleeper]>([:])
 
-    /// For everyone, after the timer is set: who looks upon this finds it.
+    /// Rings for all sleepers. Call it after the timer is set, so that a sleeper that wakes finds it.
     func ring(_ due: Int64) {
         sleepers.withLock { sleepers in
             for place in sleepers.keys { sleepers[place]?.wake(due) }
         }
     }
 
-    /// For one: something of its own is over.
+    /// Rings for one sleeper, because something of its own has finished.
     public func ring(_ place: Int, _ due: Int64) { sleepers.withLock { $0[place]?.wake(due) } }
 
-    /// A place of one who sleeps now and then, until `give`.
+    /// Registers a sleeper until `give`.
     public func take() -> Int {
         sleepers.withLock { sleepers in
             let number = (sleepers.keys.max() ?? 0) + 1
@@ -38,10 +38,10 @@ public final class TimerBell: Sendable {
 
     public func give(_ place: Int) { sleepers.withLock { _ = $0.removeValue(forKey: place) } }
 
-    /// Before it looks at the timers: what is put in from here on shortens the next sleep.
+    /// Call this before looking at the timers. A timer that is set from here on shortens the next sleep.
     public func listen(_ place: Int) { sleepers.withLock { $0[place] = Sleeper() } }
 
-    /// Returns at `time` by `clock`, earlier when it is rung for something earlier or cancelled.
+    /// Returns at `time` by `clock`, or earlier if an earlier time is rung or the task is cancelled.
     public func sleep(_ place: Int, until time: Int64, by clock: () -> Int64) async {
         let now = clock()
         let nap: Task<Void, Never>? = sleepers.withLock { sleepers in

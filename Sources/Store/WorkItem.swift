@@ -1,8 +1,8 @@
 public import LiveActivity
 import Redis
 
-/// The streams of one app: work of a name and work of a shard, by priority. Each kind has its own readers in a worker, so
-/// that a small push, or its retries, never wait behind the shards of a large one, and priority 5 keeps its share.
+/// The streams of one app: work of a name and work of a shard, by priority. A worker has separate readers for each. So
+/// a small push and its retries never wait behind the shards of a large one, and priority 5 keeps its share.
 public enum WorkStream: String, Sendable, Hashable, CaseIterable {
     case namesHigh = "10"
     case namesLow = "5"
@@ -10,22 +10,23 @@ public enum WorkStream: String, Sendable, Hashable, CaseIterable {
     case shardsLow = "5:s"
 }
 
-/// One entry of a stream: a hint that there is work. What is to be done, and whether it still is, stands on the name's slot.
+/// One entry of a stream: a hint that there is work. The name's slot says what the work is, and whether it is still to
+/// be done.
 public struct WorkItem: Sendable, Hashable {
     public enum Part: Sendable, Hashable {
-        /// Take up the name's oldest unswept push.
+        /// Begin the name's oldest unswept push.
         case name
-        /// The same from the reconciler: also put back shards that no stream holds any more.
+        /// The same from the reconciler. It also adds shards again that no stream holds any more.
         case reconcile
-        /// One shard of a push that was cut into `count`, a power of two.
+        /// One shard of a push that was divided into `count` shards, a power of two.
         case shard(index: Int, count: Int)
-        /// The catch-up behind a push's shards: channels that registered while they were swept.
+        /// The catch-up after a push's shards: channels that registered during the sweep.
         case catchUp
-        /// The name's waiting channels that are due, of whatever pushes.
+        /// The name's waiting channels that are due, for all of its pushes.
         case retries
         /// The name's broadcasts that are due.
         case broadcast
-        /// Channels that began to follow and are owed the state that they missed.
+        /// Late joiners of the name, which get the state that they missed.
         case late
     }
 
@@ -43,17 +44,17 @@ public struct WorkItem: Sendable, Hashable {
         self.part = part
     }
 
-    /// One entry for all that waits under a name; it names no push.
+    /// One entry for all waiting channels of a name. It names no push.
     public static func retries(_ app: AppKey, _ name: ActivityName, _ priority: PushPriority) -> WorkItem {
         WorkItem(app: app, name: name, push: .none, priority: priority, part: .retries)
     }
 
-    /// One entry for all broadcasts of a name; it names no push.
+    /// One entry for all broadcasts of a name. It names no push.
     public static func broadcast(_ app: AppKey, _ name: ActivityName, _ priority: PushPriority) -> WorkItem {
         WorkItem(app: app, name: name, push: .none, priority: priority, part: .broadcast)
     }
 
-    /// One entry for all late followers of a name; it names no push.
+    /// One entry for all late joiners of a name. It names no push.
     public static func late(_ app: AppKey, _ name: ActivityName) -> WorkItem {
         WorkItem(app: app, name: name, push: .none, priority: .high, part: .late)
     }
@@ -69,12 +70,12 @@ public struct WorkItem: Sendable, Hashable {
 }
 
 extension PushID {
-    /// Stands where an entry or a lease is of no push.
+    /// For an entry or a lease that belongs to no push.
     static let none = PushID(UUIDBytes(high: 0, low: 0))
 }
 
 extension WorkItem.Part {
-    /// `name`, `reconcile`, `3/8`, `c`, `r`, `b`, `l`: also the shard's name in a push's tasks.
+    /// `name`, `reconcile`, `3/8`, `c`, `r`, `b` or `l`. A shard has the same name in its push's tasks.
     var text: String {
         switch self {
         case .name: "name"
@@ -119,7 +120,7 @@ extension WorkItem {
         self.init(app: app, name: name, push: push, priority: priority, part: part)
     }
 
-    /// One line that sorts and compares: the member of the timer's set. The name comes last, since it may hold anything.
+    /// The member of the timer's set: one line of text. The name comes last because it may contain spaces.
     var member: String { "\(app) \(priority.rawValue) \(push) \(part.text) \(name)" }
 
     init?(member: String) {

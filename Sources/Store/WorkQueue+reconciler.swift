@@ -1,11 +1,11 @@
 public import LiveActivity
 import Redis
 
-/// What a look at names that may have lost their stream entry came to.
+/// The result of a look at names that may have lost their stream entry.
 public struct Reconciliation: Sendable, Hashable {
     /// Names for which a worker was woken.
     public var woken = 0
-    /// Entries that no version of Lamplighter writes.
+    /// Entries that Lamplighter cannot read. They were removed.
     public var dropped = 0
 
     public init(woken: Int = 0, dropped: Int = 0) {
@@ -14,16 +14,16 @@ public struct Reconciliation: Sendable, Hashable {
     }
 }
 
-/// The reconciler: finds committed work whose wake-up was lost. Each app has its own set of names, and a worker looks through
-/// those of the apps that it serves.
+/// The reconciler: finds committed work whose wake-up was lost. Each app has its own set of names. A worker looks
+/// through the names of the apps that it serves.
 extension WorkQueue {
-    /// Batches of one call and app. More names wait for the next call.
+    /// Most batches of one call for one app. More names wait for the next call.
     private static let mostBatches = 400
 
-    /// Looks after names that were published to before `before` (epoch ms) and may have lost their stream entry: wakes a
-    /// worker for each that still has work, forgets the others. Goes on batch by batch while most of what it finds is
-    /// forgotten, so that it keeps up with any number of names. A name is looked at by one worker, and by the next one
-    /// after 30 s if it stays.
+    /// Looks at names whose last publish was before `before` (epoch ms), because their stream entry may be lost. It
+    /// wakes a worker for each name with work, and removes the others. It continues batch by batch while most of the
+    /// names are removed, so that it keeps up with any number of names. One worker looks at a name. If the name stays,
+    /// another one looks after 30 s.
     public func reconcile(
         _ apps: [AppKey], before: Int64, now: Int64, limit: Int
     ) async throws(StoreError) -> Reconciliation {
@@ -31,7 +31,8 @@ extension WorkQueue {
         for app in apps {
             var woken = 0
             for _ in 0..<Self.mostBatches {
-                // Half a millisecond more than any publish writes: what is published to meanwhile is not forgotten.
+                // Half a millisecond more than any publish writes, so that a name with a publish meanwhile is not
+                // removed.
                 let score = RedisArgument.string("\(now).5")
                 let reply = try await redis.run([
                     RedisCommand(
@@ -50,12 +51,12 @@ extension WorkQueue {
         return sum
     }
 
-    /// Returns for how many of the names a worker was woken.
+    /// - Returns: for how many of the names a worker was woken.
     private func wake(_ app: AppKey, _ names: [ActivityName], _ score: RedisArgument) async throws(StoreError) -> Int {
         var actions: [RedisCommand] = []
         var woken = 0
         for (name, work) in zip(names, try await work(app, names)) {
-            // A name whose keys cannot be read must not keep those behind it asleep.
+            // A name whose keys cannot be read must not stop the names behind it.
             guard let work else { continue }
             if let (push, priority) = work.first {
                 let item = WorkItem(app: app, name: name, push: push, priority: priority, part: .reconcile)
@@ -66,7 +67,7 @@ extension WorkQueue {
                     RedisCommand(
                         Lua.queueForget, keys: [.string(keys.open(app))], arguments: [.string(name.rawValue), score]))
             }
-            // Channels or broadcasts wait, and whoever put them in line may have died before the timer was set.
+            // Channels or broadcasts wait, and the process that queued them may have died before it set the timer.
             for (item, due) in work.timers(app, name) {
                 actions.append(Self.putOff(keys, item, due: due))
                 bell.ring(due)
@@ -76,17 +77,17 @@ extension WorkQueue {
         return woken
     }
 
-    /// What is left to do under a name.
+    /// The work that is left under a name.
     fileprivate struct OpenWork {
         var first: (push: PushID, priority: PushPriority)?
-        /// When the first waiting channel is due, epoch ms; 0 when removals are owed.
+        /// Due time of the first waiting channel, epoch ms; 0 if removals are pending.
         var due: Int64?
         var hasBroadcasts = false
         var hasLate = false
 
         var isOver: Bool { first == nil && due == nil && !hasBroadcasts && !hasLate }
 
-        /// Behind a push that is not swept the rest is seen to by its sweep.
+        /// If a push is unswept, its sweep handles the rest.
         func timers(_ app: AppKey, _ name: ActivityName) -> [(WorkItem, due: Int64)] {
             if first != nil { return [] }
             return (due.map { [(.retries(app, name, .high), $0)] } ?? [])
@@ -94,7 +95,7 @@ extension WorkQueue {
         }
     }
 
-    /// In two round trips for all names; nil for a name whose keys cannot be read.
+    /// Reads the names in two round trips for all of them. Nil for a name whose keys cannot be read.
     private func work(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [OpenWork?] {
         if names.isEmpty { return [] }
         let tags = names.map { keys.tag(app, $0) }
@@ -127,11 +128,11 @@ extension WorkQueue {
         return found
     }
 
-    /// Entries of a stream that `withoutEntry` looks through, and of one round trip.
+    /// Most stream entries that `withoutEntry` reads, and entries in one round trip.
     private static let (mostEntries, entriesOfStep) = (8_000, 400)
 
-    /// Of tasks of one stream, those that have no entry there and do not wait in the timer. None if the stream is too long to
-    /// be looked through: its workers have more to do than to look for lost entries, and it is shorter later.
+    /// The tasks that have no entry in their stream and are not in the timer. All tasks are of one stream. The result
+    /// is empty if the stream is too long to read. Its workers are busy anyway, and a later call finds it shorter.
     public func withoutEntry(_ tasks: [WorkItem]) async throws(StoreError) -> [WorkItem] {
         guard let first = tasks.first else { return [] }
         let due = RedisArgument.string(keys.due(first.app))
@@ -161,7 +162,7 @@ extension WorkQueue {
         return []
     }
 
-    /// The push of a name that is swept, or will be next.
+    /// The push of a name that is active, or begins next.
     public func firstUnswept(
         _ app: AppKey, _ name: ActivityName
     ) async throws(StoreError) -> (push: PushID, priority: PushPriority)? {
@@ -187,7 +188,7 @@ extension WorkQueue.OpenWork {
 }
 
 extension RedisReply {
-    /// The names of an array, and what is none.
+    /// Reads an array of names. Items that are no names come back separately.
     func names() throws(RedisError) -> (names: [ActivityName], unreadable: [RedisArgument]) {
         var (names, unreadable): ([ActivityName], [RedisArgument]) = ([], [])
         for item in try array() {

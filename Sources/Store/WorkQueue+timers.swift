@@ -2,7 +2,7 @@ public import LiveActivity
 import Redis
 
 extension WorkQueue {
-    /// Puts a task off until `due` (epoch ms); an earlier time that stands already is kept.
+    /// Puts a task into the timer for `due` (epoch ms). If it is there with an earlier time, that time stays.
     public func schedule(_ item: WorkItem, due: Int64) async throws(StoreError) {
         _ = try await redis.run([Self.putOff(keys, item, due: due)])
         bell.ring(due)
@@ -12,7 +12,9 @@ extension WorkQueue {
         RedisCommand("ZADD", [.string(keys.due(item.app)), "LT", .int(due), .string(item.member)])
     }
 
-    /// When the first timer of each kind is due, all in one round trip. Of `ending` the cards end by themselves.
+    /// When the first timer of each kind is due, in one round trip.
+    ///
+    /// - Parameter ending: apps with automatic ends.
     public func nextDue(_ apps: [AppKey], ending: [AppKey] = []) async throws(StoreError) -> NextDue {
         let kinds = [apps.map(keys.due), apps.map(keys.at), ending.flatMap { [keys.ends($0), keys.endsInHand($0)] }]
         let channels = apps.map(keys.broadcastTimers)
@@ -30,15 +32,16 @@ extension WorkQueue {
             task: first[0], schedule: first[1], channels: Dictionary(byApp, uniquingKeysWith: min), end: first[2])
     }
 
-    /// Moves what is due into the streams, at most `limit` tasks of each app; each task is moved by exactly one worker.
-    /// Returns how many were, and when the next of the rest is due (epoch ms; nil: none waits).
-    /// A worker that dies between reading and moving leaves the task where it was.
+    /// Moves due tasks into the streams, at most `limit` of each app. Exactly one worker moves a task. If a worker dies
+    /// between reading and moving, the task stays in the timer.
+    ///
+    /// - Returns: how many tasks were moved, and when the next of the others is due (epoch ms; nil: none waits).
     public func moveDue(
         _ apps: [AppKey], now: Int64, limit: Int
     ) async throws(StoreError) -> (moved: Int, next: Int64?) {
         let replies = try await redis.run(
             apps.map { app in
-                // One more than is moved: the first that is left says when to come back.
+                // Read one task more than is moved, because the first one left says when to come back.
                 RedisCommand(
                     "ZRANGE", [.string(keys.due(app)), "0", .int(limit), "WITHSCORES"])
             })
@@ -93,10 +96,10 @@ extension WorkQueue {
 }
 
 extension Keyspace {
-    /// How many commands `depth` asks of an app.
+    /// The number of commands that `depth` gives for an app.
     static let depthCommands = WorkStream.allCases.count + 1
 
-    /// The lengths of an app's streams, in the order of `WorkStream.allCases`, and of its timer.
+    /// Commands for the lengths of an app's streams, in the order of `WorkStream.allCases`, and of its timer.
     func depth(_ app: AppKey) -> [RedisCommand] {
         WorkStream.allCases.map { RedisCommand("XLEN", [.string(stream(app, $0))]) }
             + [RedisCommand("ZCARD", [.string(due(app))])]

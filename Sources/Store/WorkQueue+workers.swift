@@ -6,11 +6,11 @@ extension WorkQueue {
         var name: String
         /// Milliseconds since it last asked for work.
         var idle: Int
-        /// Entries in hand.
+        /// Entries that it has read and not acknowledged.
         var pending: Int
     }
 
-    /// The workers that share this queue: name, milliseconds since they last asked for work, entries in hand.
+    /// The workers that share this queue: name, milliseconds since they last asked for work, unacknowledged entries.
     public func workers(_ apps: [AppKey]) async throws(StoreError) -> [(name: String, idle: Int, pending: Int)] {
         var found: [String: (idle: Int, pending: Int)] = [:]
         for app in apps {
@@ -24,8 +24,8 @@ extension WorkQueue {
         return found.map { (name: $0.key, idle: $0.value.idle, pending: $0.value.pending) }.sorted { $0.name < $1.name }
     }
 
-    /// Takes workers that were killed off the list, once others have claimed what they had in hand. A worker that lives
-    /// asks for work every few seconds, so `silence` should be long.
+    /// Removes killed workers from the groups when other workers have claimed their entries. A live worker asks for
+    /// work every few seconds, so `silence` must be much longer.
     public func forgetDeadWorkers(_ apps: [AppKey], silence: Duration) async throws(StoreError) {
         for app in apps {
             for stream in WorkStream.allCases {
@@ -41,7 +41,7 @@ extension WorkQueue {
         }
     }
 
-    /// None where the stream or its group does not exist yet.
+    /// - Returns: an empty list if the stream or its group does not exist yet.
     private func consumers(_ stream: String) async throws(StoreError) -> [Consumer] {
         let reply = try await redis.replies([
             RedisCommand("XINFO", ["CONSUMERS", .string(stream), .string(Self.group)])

@@ -1,25 +1,25 @@
 public import LiveActivity
 import Redis
 
-/// How much waits, per app.
+/// How much work of one app waits.
 public struct QueueDepth: Sendable, Hashable {
     public var app: AppKey
     public var pushesHigh = 0
     public var pushesLow = 0
     public var shardTasks = 0
-    /// Tasks that wait for their time: retries, and the work of a halted app.
+    /// Tasks that wait for their time: retries, and the work of an app whose circuit is open.
     public var retriesDue = 0
     public init(app: AppKey) { self.app = app }
 }
 
 /// When the first timer of each kind is due, epoch milliseconds; nil: none waits.
 public struct NextDue: Sendable, Hashable {
-    /// Work that was put off: it goes back to its stream.
+    /// Work that was put off. It goes back to its stream.
     public var task: Int64?
     public var schedule: Int64?
-    /// By app, a broadcast channel that is to be made or deleted.
+    /// For each app: the first broadcast channel that is to be made or deleted.
     public var channels: [AppKey: Int64]
-    /// A name of whose cards some are to be ended by themselves.
+    /// The first name with cards that are to be ended automatically.
     public var end: Int64?
 
     public init(
@@ -32,23 +32,23 @@ public struct NextDue: Sendable, Hashable {
     }
 }
 
-/// A stream entry in a worker's hand, until it is acknowledged.
+/// A stream entry that a worker has read, until it is acknowledged.
 public struct WorkEntry: Sendable, Hashable {
     public var item: WorkItem
     /// The entry's id in its stream.
     public var id: String
-    /// True when it was taken over from another worker, or from this one's past.
+    /// True if the entry was claimed from another worker, or from an earlier run of this one.
     public var isClaimed: Bool
 }
 
-/// Streams and timers: who does what, and when. Entries are hints; leases and positions on the name's slot decide, so an
-/// entry that is lost, late or doubled does no harm.
+/// Streams and timers, which distribute the work. Entries are hints. Leases and positions on the name's slot decide, so
+/// an entry that is lost, late or doubled does no harm.
 public struct WorkQueue: Sendable {
     static let group = "workers"
 
     let redis: RedisClient
     let keys: Keyspace
-    /// Rung for what this process puts off.
+    /// Rings when this process sets a timer.
     public let bell = TimerBell()
 
     static func add(_ keys: Keyspace, _ item: WorkItem) -> RedisCommand {
@@ -64,7 +64,7 @@ public struct WorkQueue: Sendable {
         return (app, name)
     }
 
-    /// Creates streams and groups; repeatable. A worker does so at its start and after Redis lost its data.
+    /// Creates streams and groups. Repeatable. A worker calls this at its start, and after Redis lost its data.
     public func prepare(_ apps: [AppKey]) async throws(StoreError) {
         let commands = apps.flatMap { app in
             WorkStream.allCases.map { stream in
@@ -83,7 +83,7 @@ public struct WorkQueue: Sendable {
         _ = try await redis.run(items.map { Self.add(keys, $0) })
     }
 
-    /// The command for a blocking read of new entries: at most `count` of each app, waiting up to `block`.
+    /// The command for a blocking read of new entries, at most `count` of each app. It waits up to `block`.
     func read(_ stream: WorkStream, _ apps: [AppKey], consumer: String, count: Int, block: Duration) -> RedisCommand {
         RedisCommand(
             "XREADGROUP",
@@ -94,8 +94,8 @@ public struct WorkQueue: Sendable {
                 + apps.map { .string(keys.stream($0, stream)) } + apps.map { _ in ">" })
     }
 
-    /// The entries of a reply to `read`. What no version of Lamplighter writes comes back in `unreadable`, to be
-    /// acknowledged away.
+    /// Reads a reply to `read`. Entries that Lamplighter cannot read come back in `unreadable`, so that the caller
+    /// acknowledges them.
     func entries(
         _ reply: RedisReply, _ stream: WorkStream, _ apps: [AppKey]
     ) throws(StoreError) -> (entries: [WorkEntry], unreadable: [(AppKey, String)]) {
@@ -114,8 +114,8 @@ public struct WorkQueue: Sendable {
         return (entries, unreadable)
     }
 
-    /// Takes over entries that nobody has touched for `idle`. Redis looks at ten times `count` entries a call, most of which
-    /// may be in the hands of the living: so on to the end of the list.
+    /// Claims entries that no worker has touched for `idle`. Redis looks at ten times `count` entries in one call. Live
+    /// workers may have most of them, so the calls go on to the end of the list.
     public func claim(
         _ stream: WorkStream, _ app: AppKey, consumer: String, idle: Duration, count: Int
     ) async throws(StoreError) -> (entries: [WorkEntry], unreadable: [(AppKey, String)]) {
@@ -146,7 +146,7 @@ public struct WorkQueue: Sendable {
         let priority: PushPriority = stream == .namesHigh || stream == .shardsHigh ? .high : .low
         for item in items where !item.isNil {
             let id = try item[0].string()
-            // An entry deleted while it was pending comes with a nil in place of its fields (Redis 6.2).
+            // An entry that was deleted while it was pending has nil in place of its fields (Redis 6.2).
             if let fields = try? StoredHash(item[1]), let work = WorkItem(app: app, priority: priority, fields) {
                 entries.append(WorkEntry(item: work, id: id, isClaimed: isClaimed))
             } else {
@@ -155,7 +155,7 @@ public struct WorkQueue: Sendable {
         }
     }
 
-    /// Says that entries are being worked on: their idle time starts again.
+    /// Restarts the idle time of entries, because this worker is working on them.
     public func renew(_ entries: [WorkEntry], consumer: String) async throws(StoreError) {
         let commands = byStream(entries.map { ($0.item.app, $0.item.stream, $0.id) }).map { stream, ids in
             RedisCommand("XCLAIM", [.string(stream), .string(Self.group), .string(consumer), "0"] + ids + ["JUSTID"])
@@ -163,7 +163,7 @@ public struct WorkQueue: Sendable {
         _ = try await redis.run(commands)
     }
 
-    /// Acknowledges and deletes: nothing of the entry is left to do.
+    /// Acknowledges and deletes entries whose work is done.
     public func acknowledge(_ stream: WorkStream, _ entries: [(AppKey, String)]) async throws(StoreError) {
         let commands = byStream(entries.map { ($0.0, stream, $0.1) }).flatMap { stream, ids in
             [
@@ -180,7 +180,8 @@ public struct WorkQueue: Sendable {
         return grouped
     }
 
-    /// Removes the worker from the groups when it leaves with nothing in hand, so that `status` shows who is there.
+    /// Removes the worker from the groups if it leaves without unacknowledged entries. So `status` shows only workers
+    /// that are there.
     public func leave(_ apps: [AppKey], consumer: String) async throws(StoreError) {
         for app in apps {
             for stream in WorkStream.allCases {

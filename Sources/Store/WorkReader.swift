@@ -1,7 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// A connection of its own for one blocking read at a time.
+/// A connection that does one blocking read at a time and nothing else.
 public struct WorkReader: Sendable {
     let connection: RedisBlockingConnection
     let queue: WorkQueue
@@ -17,7 +17,7 @@ public struct WorkReader: Sendable {
         return try queue.entries(reply, stream, apps)
     }
 
-    /// Wakes a blocked read; what Redis has delivered already is still returned.
+    /// Wakes a blocked read. The read still returns entries that Redis has delivered.
     public func interrupt() async { await connection.interrupt() }
     public func close() { connection.close() }
 }
