@@ -1,5 +1,5 @@
 -- Notes the app's broadcast channels at APNs that Lamplighter has not made. A worker calls this before it makes one. If
--- the worker dies, the channel that is new besides these is ours.
+-- the worker dies while it makes one, that is the channel which is neither known nor noted here.
 -- KEYS[1] bcl: the app's lease for broadcast channels, hash
 -- KEYS[2] bcf: foreign broadcast channels, set
 -- ARGV[1] epoch

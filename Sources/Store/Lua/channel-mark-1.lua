@@ -3,9 +3,9 @@
 -- set's member always has a field for it. So nothing is forgotten if a process dies between the steps: the next change
 -- of the channel finishes them.
 --
--- A sign that replaces the opposite one has a time behind it, because another writer's change of the set may be on its
--- way. Its writer may even be dead when it arrives. The sign stays until that time, and each change of the channel
--- repeats the change.
+-- A sign that replaces the opposite one is followed by a time. Until then another writer's change of the set may still
+-- arrive, even if that writer is dead by then. So the sign stays until that time, and each change of the channel
+-- changes the set again.
 --
 -- A record expires if the channel was not seen for its life. A set expires some time after its last renewal. A channel
 -- that is seen renews its sets after a quarter of its life.

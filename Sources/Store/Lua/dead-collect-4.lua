@@ -1,5 +1,6 @@
--- Removes a stopped push from retry queues and keeps the channels in its dead letter. They were counted when it was
--- stopped. The caller does this before it resumes the push, so that no entry of it waits without being counted.
+-- Removes a stopped push from retry queues and keeps the channels in its dead letter. The channels were counted when
+-- the push was stopped. The caller does this before it resumes the push, because the push's `wait` does not count these
+-- entries any more.
 -- KEYS[1] p: the push, hash
 -- KEYS[2] r: waiting channels, zset by due time (ms)
 -- KEYS[3] h: retry queues, hash

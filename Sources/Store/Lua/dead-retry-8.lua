@@ -40,7 +40,7 @@ local name = redis.call('HMGET', n, 'begun', 'begun_id')
 if tonumber(name[1] or '0') > tonumber(push[2]) then return {'newer', name[2] or ''} end
 if step == 'look' then return {resumes and 'resumes' or 'takes'} end
 
--- Close the name again: an `end` that reached nobody closed it no more, and this end goes out again.
+-- Close the name again. It was opened because this `end` reached no device, and now the end goes out once more.
 local function close_again()
     local closes = redis.call('HGET', p, 'closes')
     if closes then close_name(closes, push[2], string.format('%.0f', now), id) end

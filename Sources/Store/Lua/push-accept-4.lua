@@ -52,7 +52,8 @@ local stamp = string.format('%.0f', now)
 
 local meta = redis.call('HMGET', KEYS[1], 'ts', 'ended', 'active', 'woken', 'seq', 'firm')
 local last = tonumber(meta[1] or '0')
--- Cards that are still registered can always be ended again. A name with several buckets counts as having some.
+-- A closed name accepts an `end` as long as it has tokens, so that those cards can be ended again. A name with several
+-- buckets counts as having tokens.
 local function has_tokens()
     local values = redis.call('HGETALL', KEYS[4])
     for i = 1, #values, 2 do

@@ -118,9 +118,9 @@ renew(KEYS[1], KEYS[2], ARGV[5])
 if awaited then redis.call('HDEL', KEYS[9], ARGV[2]) end
 -- Whether the card began after something that was accepted at that time (ms).
 local function began_after(at) return at and isNewCard and (isUnknown or (tonumber(at) or 0) < tonumber(ARGV[4])) end
--- Open the name only for a card that began after the end. Not for a card that a start created: an end since then is for
--- it, and the start opened the name after earlier ends. Not for an older card whose call is repeated or whose token
--- rotates.
+-- Open the name only for a card that began after the end. Do not open it for a card that a start created: an end since
+-- then is for that card, and the start opened the name after earlier ends. Do not open it for an older card, whose call
+-- is repeated or whose token rotates.
 if began_after(meta[1]) and not start then open_name(KEYS[3]) end
 if began_after(meta[3]) and not start then
     local now = redis.call('TIME')
@@ -136,8 +136,8 @@ local wakes = 0
 local function wake()
     local now = redis.call('TIME')
     now = now[1] * 1000 + math.floor(now[2] / 1000)
-    -- The call that noted the first late joiner woke a worker for all of them. This is repeated after 5 s, in case it
-    -- was lost.
+    -- The call that noted the first late joiner woke a worker for all of them. The wake-up is repeated after 5 s, in
+    -- case it was lost.
     if redis.call('HLEN', KEYS[8]) == 1 or now - (tonumber(meta[5] or '') or 0) >= 5000 then
         redis.call('HSET', KEYS[3], 'late', string.format('%.0f', now))
         wakes = 4
@@ -161,8 +161,8 @@ elseif (wantsState or not isNew) and redis.call('HEXISTS', KEYS[8], ARGV[2]) == 
     wake()
 end
 if isNew then
-    -- The third byte counts registrations. It tells an attempt in flight that the channel has another token by now. 255
-    -- 255: an `end` was delivered to the token before, but not to this one.
+    -- The third byte counts registrations. It tells an attempt in flight that the channel has another token by now.
+    -- 255 255: an `end` was delivered to the token before, but not to this one.
     local list = redis.call('HGET', KEYS[4], ARGV[2])
     local waits = list and #list >= 19 and string.sub(list, 1, 2) ~= '\255\255'
     if waits then

@@ -23,8 +23,8 @@
 --   'stop' push reason: stops a push early, after 'keep'.
 --   'void' channel: removes a retry queue that cannot be read.
 --   push: 16 bytes. seen: the queue's header when the token was looked up. If the channel has registered another token
---     since, the push stays first for that token, unless it expired. A start does not: the other token belongs to the
---     card that it created.
+--     since, the push stays first for that token, unless it expired. A start does not stay, because the other token
+--     belongs to its card.
 -- Returns {'stale'}: another worker has the lease. Nothing was written.
 --   {'ok', due ms of the name's first waiting channel or '', pending removals}
 -- Atomic.

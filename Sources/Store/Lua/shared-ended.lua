@@ -1,6 +1,8 @@
 -- Fragment that Lua.swift puts before scripts that close a name, open it or undo a closing. n is the name's meta
--- (hash). An `end` for everyone closes its name when it is accepted. The closing is undone if the end turns out to
--- reach nobody. Fields of n:
+-- (hash).
+-- An `end` for everyone closes its name when it is accepted. The closing is undone if the end turns out to reach no
+-- device.
+-- Fields of n:
 --   `ends`: the ends that still close the name, as `<sequence>:<ms>:<push id>`, oldest first, the newest 8.
 --   `opened`: the name's last sequence number at the time when it was opened.
 --   `over`, `over_id`: sequence number and push id of the newest of `ends`.
@@ -36,7 +38,7 @@ local function close_name(n, seq, at, id)
     mark_ended(n, ends)
 end
 
--- Older ends close the name no more, even if a newer end is undone later.
+-- Older ends do not close the name any more, even if a newer end is undone later.
 local function open_name(n)
     redis.call('HDEL', n, 'ended')
     redis.call('HSET', n, 'opened', redis.call('HGET', n, 'seq') or 0)

@@ -1,14 +1,14 @@
--- Fragment that Lua.swift puts before scripts that end pushes or their entries in retry queues. p is a push's record
--- (hash), w its tasks (hash). w's `wait` counts the push's entries in the name's retry queues, and `owed` its pending
--- removals. A push id is 16 bytes in a queue and text in a key.
+-- Fragment that Lua.swift puts before scripts that end pushes or their entries in retry queues.
+-- p is a push's record (hash), w its tasks (hash). w's `wait` counts the push's entries in the name's retry queues, and
+-- `owed` its pending removals. A push id is 16 bytes in a queue and text in a key.
 local function id_text(raw)
     local hex = string.gsub(raw, '.', function(c) return string.format('%02x', string.byte(c)) end)
     return string.format('%s-%s-%s-%s-%s', string.sub(hex, 1, 8), string.sub(hex, 9, 12), string.sub(hex, 13, 16),
         string.sub(hex, 17, 20), string.sub(hex, 21))
 end
 
--- Whether a finished `end` reached neither a token nor the broadcast channel, because it was stopped or because all of
--- them failed or expired. The answer is false for an `end` that ran to its finish without a target.
+-- Whether a finished `end` reached neither a token nor the broadcast channel: nothing was delivered, and the push was
+-- stopped or something of it failed or expired. False for an `end` that finished without a target.
 local function reached_nobody(p, state)
     local push = redis.call('HMGET', p, 'delivered', 'bc', 'failed', 'expired')
     if tonumber(push[1] or 0) > 0 or push[2] == 'delivered' then return false end
@@ -17,8 +17,8 @@ local function reached_nobody(p, state)
 end
 
 -- Finishes a push once its sweep is finished and it has no entry in a retry queue, no pending removal and no waiting
--- broadcast (`bc`). Returns the push's state. An `end` that reached nobody closes its name no more (`closes` is the key
--- of its meta).
+-- broadcast (`bc`). Returns the push's state. An `end` that reached no device does not close its name any more
+-- (`closes` is the key of the name's meta).
 local function finish(p, w, now)
     local push = redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes')
     local open = redis.call('HMGET', w, 'wait', 'owed', 'bc')

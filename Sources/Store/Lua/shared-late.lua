@@ -1,8 +1,9 @@
 -- Fragment that Lua.swift puts before scripts that queue a push for late joiners after its sweep.
 
 -- Stores the channel's retry queue `line`, which has the push at its end, and counts the channel as a target of the
--- push. The push may be finished. It is open again then. p, w: the push's record and tasks. h, r: the name's retry
--- queues and their due times. `isNew`: the channel had no queue.
+-- push. A finished push is open again.
+-- p, w: the push's record and tasks. h, r: the name's retry queues and their due times. `isNew`: the channel had no
+-- queue.
 local function bring(p, w, h, r, channel, line, isNew, now, life)
     redis.call('HSET', p, 'state', 'sending')
     redis.call('HDEL', p, 'finished')

@@ -190,7 +190,8 @@ if redis.call('HGET', w, 'left') == '0' and redis.call('HGET', p, 'expanded') ~=
         finished = 1
     else
         tail = 1
-        -- A name with registrations all the time must not delay its next push for ever. The next sweep finds them.
+        -- Constant registrations must not delay the name's next push for ever. The sweep of that push finds the later
+        -- ones.
         if s == 'c' and position >= 16 and redis.call('ZCARD', q) > 1 then redis.call('HDEL', n, 'catch') end
     end
 end
