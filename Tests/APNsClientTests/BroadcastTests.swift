@@ -5,7 +5,7 @@ import LiveActivity
 import Testing
 
 extension TransportTests {
-    /// Channels made, sent to and deleted, against the simulator.
+    /// Tests broadcast channels with the simulator: create, send and delete.
     @Suite struct BroadcastTests {
         struct Broadcasting {
             let it: Simulation
@@ -66,7 +66,7 @@ extension TransportTests {
                 let received = try #require(it.it.simulator.channel(other.rawValue)?.received)
                 #expect(received.accepted == 20 && received.duplicates == 0 && received.outOfOrder == 0)
                 #expect(received.contentState == #"{"goals":20}"#)
-                // Kept: a connection for each would look like an attack.
+                // One connection is kept, because a connection for each request would look like an attack.
                 #expect(it.it.simulator.snapshot().connections == 1)
 
                 try await it.channels.delete(channel)
@@ -91,7 +91,7 @@ extension TransportTests {
                 #expect(await it.sender.send(it.broadcast(channel, bytes: 5_120)) == .accepted)
                 let large = await it.sender.send(it.broadcast(channel, bytes: 5_121))
                 #expect(large == rejected(413, .payloadTooLarge))
-                // Sent as if the channel kept messages.
+                // The request is sent as if the channel kept messages.
                 var late = it.broadcast(channel)
                 late.headers.expiration = 1_795_276_800
                 #expect(await it.sender.send(late) == rejected(400, .badExpirationDate))
@@ -151,7 +151,7 @@ extension TransportTests {
             }
         }
 
-        /// Made, and the answer lost: only the list knows.
+        /// The channel was created but the response was lost. Only the list of channels shows it.
         @Test func anOrphan() async throws {
             try await run { it in
                 try it.set { $0.manageLoseNext = 1 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNsClient
 
-/// The HTTP/2 session against a server that is written out frame by frame.
+/// Tests the HTTP/2 session with a server that the test writes frame by frame.
 @Suite struct ClientSessionTests {
     private let session: ClientSession
     private let template: RequestTemplate
@@ -25,13 +25,13 @@ import Testing
     private static func number(_ value: UInt32) -> [UInt8] { (0..<4).map { UInt8(value >> (24 - 8 * $0) & 0xFF) } }
 
     private static func settings(streams: UInt32) -> [UInt8] { frame(4, [0, 3] + number(streams)) }
-    /// `:status: 200`, the whole answer.
+    /// The whole response `:status: 200`.
     private static func ok(_ stream: UInt32) -> [UInt8] { frame(1, flags: 5, stream: stream, [0x88]) }
     private static func reset(_ stream: UInt32, _ code: UInt32) -> [UInt8] { frame(3, stream: stream, number(code)) }
     private static func goaway(last: UInt32, _ text: String = "") -> [UInt8] {
         frame(7, number(last) + number(0) + Array(text.utf8))
     }
-    /// `:status` of three digits, then fields without Huffman or table.
+    /// A `:status` of three digits, and then fields without Huffman coding or table.
     private static func head(_ stream: UInt32, _ status: String, _ fields: [(String, String)], ends: Bool) -> [UInt8] {
         var block: [UInt8] = [0x08, 3] + Array(status.utf8)
         for (name, value) in fields {
@@ -133,7 +133,7 @@ import Testing
         let goaway = try #require(session.goaway)
         #expect(goaway.lastStreamID == 5 && goaway.errorCode == 0)
         #expect(goaway.text == #"{"reason":"Shutdown"}"#)
-        // No more requests, but the one below the id is waited for.
+        // The session accepts no more requests, but waits for the one below the id.
         #expect(try submit() == nil)
         #expect(session.inFlight == 1)
         try receive(Self.ok(5))
@@ -147,7 +147,7 @@ import Testing
         #expect(first > 0)
         _ = try submit()
         _ = try submit()
-        // One byte of the second leaves.
+        // One byte of the second request is sent.
         #expect(takeOutput(1).count == 1)
         session.endAll()
         #expect(ended().sorted { $0.slot < $1.slot }.map(\.end) == [.lost, .lost, .unprocessed])
@@ -187,7 +187,7 @@ import Testing
         let end = try #require(ended().first)
         #expect(session.withAnswer(end.slot) { $0.count } == 1_024)
         session.release(end.slot)
-        // The next answer in this slot begins empty.
+        // The next response in this slot begins empty.
         _ = try submit()
         try receive(Self.head(3, "500", [], ends: true))
         #expect(session.withAnswer(try #require(ended().first).slot) { $0.count } == 0)
@@ -209,7 +209,7 @@ import Testing
         _ = takeOutput()
         #expect(try session.endLate(startedBy: 1_500) == 2_000)
         #expect(ended().map(\.end) == [.late])
-        // RST_STREAM of stream 1, CANCEL.
+        // This is RST_STREAM of stream 1 with CANCEL.
         #expect(takeOutput() == Self.reset(1, 8))
         #expect(try session.endLate(startedBy: 2_000) == nil)
         #expect(ended().map(\.end) == [.late])
@@ -228,7 +228,7 @@ import Testing
 
     @Test func aServerThatBreaksTheRulesIsLeft() throws {
         _ = try submit()
-        // DATA before any SETTINGS, on a stream that does not exist.
+        // DATA comes before any SETTINGS, on a stream that does not exist.
         try receive(Self.frame(0, stream: 99, [1, 2, 3]))
         _ = takeOutput()
         #expect(session.isFinished)

@@ -20,7 +20,7 @@ extension TransportTests {
                 #expect(result.count == 1_000)
                 #expect(result.accepted >= 10)
                 #expect(result.kinds == [Self.cancelled: 1_000 - result.accepted])
-                // Whatever reached the server was answered, and its answer was counted.
+                // Every request that reached the server was answered, and its response was counted.
                 #expect(it.simulator.snapshot().accepted == result.accepted)
             }
         }
@@ -36,7 +36,7 @@ extension TransportTests {
                 try await it.wait { $0.requests > 0 }
                 let start = ContinuousClock.now
                 await it.transport.close()
-                // It might wait for ever; a busy machine may take its time.
+                // Without the deadline this could wait for ever. A busy machine may need more time.
                 #expect(ContinuousClock.now - start < .seconds(60))
                 #expect(await outcome.count == 10)
             }
@@ -54,7 +54,7 @@ extension TransportTests {
 
         @Test(arguments: TransportKind.allCases)
         func manyTransportsComeAndGoWithoutLeavingThreadsOrDescriptors(_ kind: TransportKind) async throws {
-            // In a process of its own: beside it, other tests open and close descriptors by the thousand.
+            // Use a separate process, because other tests open and close thousands of descriptors in this one.
             await #expect(processExitsWith: .success) { [kind] in
                 try await Simulation.run(kind) { it in
                     func comeAndGo(_ number: Int) async throws {
@@ -63,7 +63,7 @@ extension TransportTests {
                         #expect(await transport.send(page, Simulation.push()).accepted == 5)
                         await transport.close()
                     }
-                    // What the first one opens for the whole process stays.
+                    // Files that the first transport opens for the whole process stay open.
                     try await comeAndGo(0)
                     try await it.wait { $0.openConnections == 0 }
                     let before = openDescriptors()

@@ -117,7 +117,7 @@ extension TransportTests {
                 #expect(record.reset > 0)
                 #expect(outcome.kinds == [Self.lost: record.reset])
                 #expect(record.duplicates == 0)
-                // A stream's end is not the connection's.
+                // The end of a stream does not end the connection.
                 #expect(record.connections == 1)
             }
         }
@@ -166,7 +166,7 @@ extension TransportTests {
                 _ = await it.send(0..<60)
                 let start = ContinuousClock.now
                 try await expectRecovery(it)
-                // One deadline after another would cost two seconds for each of the hundred.
+                // If each request waited for its own deadline, this would take two seconds for each of the hundred.
                 #expect(ContinuousClock.now - start < .seconds(60))
             }
         }
@@ -231,7 +231,7 @@ extension TransportTests {
             }
         }
 
-        /// Without faults, the next page goes through whole.
+        /// Checks that the next page goes through completely without faults.
         private func expectRecovery(_ it: Simulation) async throws {
             try it.simulator.setFaults(Faults())
             let outcome = await it.send(10_000..<10_100)

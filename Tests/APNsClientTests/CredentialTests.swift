@@ -26,7 +26,7 @@ extension TransportTests {
                 faults.expireNext = 50
                 try it.simulator.setFaults(faults)
                 let outcome = await it.send(500..<1_000)
-                // A second token within 20 minutes would be 429 TooManyProviderTokenUpdates after the one it replaced.
+                // A second token within 20 minutes after the renewal would get a 429 TooManyProviderTokenUpdates.
                 #expect(it.simulator.snapshot().byReason["TooManyProviderTokenUpdates"] == nil)
                 #expect(outcome.count == 500)
                 #expect(it.simulator.snapshot().duplicates == 0)
@@ -62,7 +62,7 @@ extension TransportTests {
                     #expect(rejection.status == 403)
                     #expect(rejection.verdict == .haltApp)
                 }
-                // The first answer speaks for all.
+                // The first response stops all other requests.
                 #expect(it.simulator.snapshot().requests == 1)
             }
         }

@@ -18,7 +18,7 @@ extension TransportTests {
                 #expect(record.acceptedTokens == 1_000)
                 #expect(record.duplicates == 0)
                 #expect(record.connections == 1)
-                // One stream until the first request was authenticated, more afterwards.
+                // The limit is one stream until the first request was authenticated, and more afterwards.
                 #expect(record.excessStreams == 0)
                 #expect(record.maximumInFlight > 1)
                 let report = try #require(it.simulator.token(Hex.encode(Simulation.token(999))))
@@ -166,7 +166,7 @@ extension TransportTests {
                 server.streams = 50
                 server.faults.latency = 2
             } _: { it in
-                // One at a time, so that the order in which the lane gets them is known.
+                // Post one page after the other, so that the order at the lane is known.
                 let sizes = try await withThrowingTaskGroup(of: Int.self) { group in
                     for number in 0..<8 {
                         group.addTask { await it.send(number * 400..<(number + 1) * 400).count }

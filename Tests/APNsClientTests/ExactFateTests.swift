@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 extension TransportTests {
-    /// What libcurl can only guess and nghttp2 knows from the frames.
+    /// Tests fates of requests that libcurl can only guess but nghttp2 knows from the frames.
     @Suite struct ExactFateTests {
         @Test func anAbruptGoawayLosesNothing() async throws {
             try await Simulation.run(.nghttp2) { server in
@@ -38,7 +38,7 @@ extension TransportTests {
                 }()
                 try await it.wait { $0.stalled > 0 }
                 try it.simulator.setFaults(Faults())
-                // Others go on being answered beside it until its time is up.
+                // Other requests are answered on the same connection until this one's deadline.
                 for page in 2..<100_000 where !isOver.load(ordering: .relaxed) {
                     #expect(await it.send(page * 50..<page * 50 + 50) == PageOutcome(accepted: 50))
                 }

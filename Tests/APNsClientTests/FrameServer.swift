@@ -6,15 +6,16 @@ import NIOSSL
 import Synchronization
 import TestSupport
 
-/// An HTTP/2 server that says what a test tells it to, frame by frame, also what no good server says. It reads just enough
-/// to know when a request is whole.
+/// An HTTP/2 server that sends the frames of a test, even wrong ones. It reads only enough to know when a
+/// request is complete.
 final class FrameServer: Sendable {
     struct Script: Sendable {
         /// Identifiers and values of its SETTINGS.
         var settings: [(id: UInt16, value: UInt32)] = [(3, 100)]
-        /// Its SETTINGS come with the first whole request, before the answer. Otherwise they come first of all.
+        /// Whether its SETTINGS come with the first complete request, before the response. Otherwise
+        /// they come first of all.
         var settingsWithFirstRequest = false
-        /// The frames that answer a whole request.
+        /// The frames that answer a complete request.
         var answer: @Sendable (_ stream: UInt32) -> [UInt8] = { FrameServer.answer($0, status: 200) }
     }
 
@@ -29,11 +30,11 @@ final class FrameServer: Sendable {
         let connections = Atomic(0)
     }
 
-    /// Requests that have come whole.
+    /// How many requests have arrived completely.
     var requests: Int { requestCount.requests.load(ordering: .relaxed) }
     var connections: Int { requestCount.connections.load(ordering: .relaxed) }
 
-    /// `names`: what its certificate is for, beside the common name `commonName`.
+    /// Starts a server. Its certificate is for `names`, and has the common name `commonName`.
     static func start(
         _ script: Script = Script(), names: [String] = ["localhost", "127.0.0.1"], commonName: String = "test"
     ) async throws -> FrameServer {
@@ -68,7 +69,7 @@ final class FrameServer: Sendable {
 
     func stop() async { try? await listener.close() }
 
-    /// Where a transport sends; the key is a new one, which this server does not look at.
+    /// The configuration of a transport to this server. Its key is new, because this server does not check it.
     func client(host: String = "127.0.0.1", timeout: Duration = .seconds(60)) -> APNsConfiguration {
         APNsConfiguration(
             origin: "https://\(host):\(port)", teamID: "TEAM123456", keyID: "KEY1234567",
@@ -83,7 +84,7 @@ final class FrameServer: Sendable {
             + [UInt8(truncatingIfNeeded: count), type, flags] + bytes(stream) + payload
     }
 
-    /// HEADERS and DATA. No field's name or value is longer than 126 bytes: each length is one byte.
+    /// HEADERS and DATA. No field's name or value is longer than 126 bytes, so each length is one byte.
     static func answer(
         _ stream: UInt32, status: Int, fields: [(String, String)] = [], body: String = ""
     ) -> [UInt8] {
@@ -151,7 +152,7 @@ private final class FrameScriptHandler: ChannelInboundHandler {
         case 6 where !isAcknowledgement: return FrameServer.frame(6, flags: 1, stream: 0, payload)
         case 0, 1:
             var output: [UInt8] = []
-            // The connection's window is never what stops a request.
+            // Open the connection's window again, so that it never stops a request.
             if type == 0, !payload.isEmpty {
                 output += FrameServer.frame(8, stream: 0, FrameServer.bytes(UInt32(payload.count)))
             }

@@ -1,10 +1,10 @@
 import Curl
 import Testing
 
-/// How often a libcurl lane wakes up while a server holds its request back.
+/// Tests how often a libcurl lane wakes up while a server blocks its request.
 @Suite struct IdleTurnsTests {
-    /// Turns of a lane's loop until its second request has ended, and how each ended. The first one leaves before the server's
-    /// SETTINGS are there.
+    /// How often a lane's loop turns until its second request has ended, and how each request ended. The first one is
+    /// sent before the server's SETTINGS arrive.
     private static func turns(_ endpoint: Endpoint) throws -> (turns: Int, ends: [TransferFault?]) {
         let connection = try MultiplexedConnection(endpoint)
         let headers = try HeaderList([(name: "apns-topic", value: "x")])
@@ -28,7 +28,7 @@ import Testing
         return (turns, ends)
     }
 
-    /// INITIAL_WINDOW_SIZE 0. A slow machine only turns less often.
+    /// The server sets INITIAL_WINDOW_SIZE to 0. A slow machine only turns less often.
     @Test func `a server that takes no bodies costs a turn now and then`() async throws {
         let server = try await FrameServer.start(FrameServer.Script(settings: [(4, 0)]))
         let endpoint = Endpoint(

@@ -3,7 +3,7 @@ import Testing
 @testable import APNsClient
 
 @Suite struct LivenessTests {
-    /// So that expectations can call what changes it.
+    /// A class, so that expectations can call its mutating methods.
     private final class Subject {
         var value = Liveness(timeout: 10_000, now: 1_000)
         func next(isWaiting: Bool) -> Int64 { value.next(isWaiting: isWaiting) }
@@ -51,7 +51,7 @@ import Testing
         #expect(liveness.next(isWaiting: true) == 202_500)
     }
 
-    /// A lane sleeps until the next time that something is due: what is always due would keep it awake.
+    /// A lane sleeps until the next time at which something is due, so an event that is always due would keep it awake.
     @Test func `a connection that was given up costs its lane no more turns`() {
         var (now, turns): (Int64, Int) = (1_000, 0)
         while now < 21_000, turns < 1_000 {

@@ -3,13 +3,13 @@ import Glibc
 import Synchronization
 import Testing
 
-/// A TCP proxy in front of a simulator, on a thread of its own: a network that goes bad on request. It knows nothing of
-/// TLS or HTTP/2.
+/// A TCP proxy in front of a simulator, on its own thread. It simulates network faults on request. It knows nothing
+/// about TLS or HTTP/2.
 final class LoopbackProxy: Sendable {
     private struct Pair {
         var client: Int32
         var server: Int32
-        /// Nothing is read or written any more, and both ends stay open.
+        /// No bytes are read or written any more, but both ends stay open.
         var isDead = false
     }
 
@@ -24,7 +24,7 @@ final class LoopbackProxy: Sendable {
     private let state = Mutex(State())
     private let wake: (read: Int32, write: Int32)
 
-    /// Forwards to `target` on this machine until it is let go of.
+    /// Forwards connections to `target` on this machine while it exists.
     init(to target: UInt16) throws {
         self.target = target
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -48,13 +48,13 @@ final class LoopbackProxy: Sendable {
     var origin: String { "https://127.0.0.1:\(port)" }
     var connections: Int { state.withLock { $0.pairs.count } }
 
-    /// The connections of this moment go silent: no end, no reset, no acknowledgement of what is sent beyond the buffers.
+    /// Silences the connections that are open now: no end, no reset, and no acknowledgement beyond the buffers.
     func blackhole() {
         state.withLock { state in for index in state.pairs.indices { state.pairs[index].isDead = true } }
         poke()
     }
 
-    /// The connections of this moment are reset, as when a machine in between restarts.
+    /// Resets the connections that are open now, as when a machine in between restarts.
     func cut() {
         let pairs = state.withLock { state in
             defer { state.pairs = [] }
@@ -89,7 +89,7 @@ final class LoopbackProxy: Sendable {
             }
             poll(&polled, nfds_t(polled.count), -1)
             if polled[0].revents != 0 { _ = read(wake.read, &buffer, buffer.count) }
-            // The state may have changed meanwhile: what is ready is looked at again.
+            // The state may have changed meanwhile, so this checks what is ready again.
             if polled[1].revents != 0 { accept() }
             for (index, pair) in pairs.enumerated() {
                 if polled[2 + 2 * index].revents != 0 { forward(pair.client, pair.server, pair, &buffer) }

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 extension TransportTests {
-    /// The network between: half-open connections, cuts, names that move.
+    /// Tests the network in between: half-open connections, cuts, and names whose address changes.
     @Suite struct NetworkTests {
         private static let unknown: Set<PushOutcome> = [
             .unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true)),
@@ -37,13 +37,14 @@ extension TransportTests {
         func aConnectionThatGoesSilentIsReplacedAfterOneDeadline(_ kind: TransportKind) async throws {
             try await withProxy(kind) { _ in
             } client: { client in
-                // A busy machine that is silent for half of it makes the lane leave a connection that is well.
+                // Use a long time: a lane would leave a healthy connection if a busy machine were
+                // silent for half of it.
                 client.requestTimeout = .seconds(8)
             } _: { it, proxy, transport in
                 #expect(await transport.send(Simulation.page(0..<200), Simulation.push()) == PageOutcome(accepted: 200))
                 #expect(proxy.connections == 1)
                 proxy.blackhole()
-                // The socket is open and takes bytes; nobody will ever answer.
+                // The socket is open and accepts bytes, but no answer will ever come.
                 let lost = await transport.send(Simulation.page(200..<300), Simulation.push())
                 #expect(lost.accepted == 0 && Self.unknown.isSuperset(of: lost.kinds.keys), "\(lost.kinds)")
                 let next = await transport.send(Simulation.page(300..<400), Simulation.push())
@@ -61,7 +62,7 @@ extension TransportTests {
                 client.lanes = 2
                 client.requestTimeout = .seconds(120)
             } _: { it, proxy, transport in
-                // Windows open with answers, which here take a minute: so first a round without latency.
+                // Windows grow with responses, but these take a minute here. So run one round without latency first.
                 var faults = Faults()
                 try it.simulator.setFaults(faults)
                 await withTaskGroup { group in
@@ -110,7 +111,7 @@ extension TransportTests {
                 server.host = Resolver.name
             } _: { it in
                 #expect(await it.send(0..<50) == PageOutcome(accepted: 50))
-                // Another server, at another address of the same name.
+                // Start another server at another address of the same name.
                 Resolver.address.withLock { $0 = "127.0.0.3" }
                 var configuration = SimulatorConfiguration(certificateDirectory: it.certificateDirectory)
                 configuration.host = Resolver.name

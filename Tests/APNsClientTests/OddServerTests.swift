@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 extension TransportTests {
-    /// Servers that are within HTTP/2's rules, and not as APNs is.
+    /// Tests servers that follow the rules of HTTP/2 but behave unlike APNs.
     @Suite struct OddServerTests {
         private func send(
             _ kind: TransportKind, _ script: FrameServer.Script, _ numbers: Range<Int>,
@@ -20,7 +20,8 @@ extension TransportTests {
             return (outcome, server)
         }
 
-        /// RFC 9525: a host's name stands among the certificate's alternative names. libcurl 7.88 offers no way to insist on it.
+        /// RFC 9525 wants the host's name among the certificate's alternative names. libcurl 7.88 has
+        /// no way to demand this.
         @Test(arguments: ["localhost", "127.0.0.1"])
         func `a certificate with a common name only is not trusted over nghttp2`(_ host: String) async throws {
             let server = try await FrameServer.start(names: [], commonName: host)
@@ -38,7 +39,7 @@ extension TransportTests {
             case fields, body
         }
 
-        /// As a middlebox answers: with an error page, or with a field for each of its features.
+        /// A middlebox answers with an error page, or with a header field for each of its features.
         @Test(arguments: TransportKind.allCases, Length.allCases)
         func `a long answer is an answer`(_ kind: TransportKind, _ length: Length) async throws {
             let reason = #"{"reason":"BadDeviceToken""#
@@ -51,7 +52,7 @@ extension TransportTests {
                 let padding = String(repeating: " ", count: 3_000)
                 script.answer = { FrameServer.answer($0, status: 400, body: reason + padding + "}") }
             }
-            // The deadline is what a lost answer is seen by.
+            // A lost response shows as a missed deadline.
             let (outcome, server) = try await send(kind, script, 0..<20, timeout: .seconds(10))
             let rejection = PushOutcome.rejected(Rejection(status: 400, reason: .known(.badDeviceToken)))
             #expect(outcome.kinds == [rejection: 20])
@@ -67,7 +68,7 @@ extension TransportTests {
             #expect(server.requests == 300 && server.connections == 1)
         }
 
-        /// The first request may leave before the SETTINGS are there.
+        /// The first request may be sent before the SETTINGS arrive.
         @Test(arguments: TransportKind.allCases)
         func `a window that stays closed ends with the deadline`(_ kind: TransportKind) async throws {
             var script = FrameServer.Script()
@@ -76,14 +77,14 @@ extension TransportTests {
             let (outcome, server) = try await send(kind, script, 0..<10, timeout: .seconds(2), log: log)
             #expect(outcome.count == 10 && outcome.accepted <= 1)
             #expect(server.requests == outcome.accepted)
-            // libcurl does not tell.
+            // libcurl does not report this.
             guard kind == .nghttp2 else { return }
             #expect(log.all.contains { $0.contains("its flow-control window stays closed") }, "\(log.all)")
         }
     }
 }
 
-/// What a logger wrote.
+/// The lines that a logger wrote.
 private struct LogMessages: LogHandler {
     private final class Lines: Sendable {
         let all = Mutex<[String]>([])

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 extension TransportTests {
-    /// Servers that cannot be used, and requests that are not answered, beside others that are.
+    /// Tests servers that cannot be used and requests that are not answered, while other requests are.
     @Suite struct OutageTests {
         // MARK: Connections that end before they begin
 
@@ -26,7 +26,8 @@ extension TransportTests {
                 switch kind {
                 case .nghttp2: #expect(result == PageOutcome(accepted: 100))
                 case .libcurl:
-                    // It does not always tell a GOAWAY from a connection that broke: such a request comes back as unknown.
+                    // libcurl cannot always tell a GOAWAY from a broken connection. The fate of such
+                    // a request is unknown.
                     let lost = PushOutcome.unanswered(NoAnswer(.connectionLost, mayHaveBeenDelivered: true))
                     #expect(result.count == 100 && result.kinds.keys.allSatisfy { $0 == lost }, "\(result.kinds)")
                     #expect(result.exceptions.count <= record.goaways)
@@ -41,7 +42,7 @@ extension TransportTests {
             } client: { client in
                 client.requestTimeout = .seconds(1)
             } _: { it in
-                // What has not left waits for another connection; after some in vain it comes back.
+                // Requests that were not sent wait for another connection, and are given up after some failed ones.
                 for number in 0..<2 {
                     let outcome = await it.send(number * 10..<number * 10 + 10)
                     #expect(outcome.accepted == 0 && outcome.count == 10)
@@ -121,7 +122,7 @@ extension TransportTests {
                     return outcome
                 }()
                 try await it.wait { $0.accepted >= 99 }
-                // Its page waits for it; other pages pass on the same connection, which is kept.
+                // Its page waits for it. Other pages pass on the same connection, which is kept.
                 var pages = 0
                 for page in 1..<10_000 where !isOver.load(ordering: .relaxed) {
                     #expect(await it.send(page * 100..<page * 100 + 100) == PageOutcome(accepted: 100))
@@ -138,7 +139,7 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func aSlowConnectionTakesNoWorkFromTheOthers(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
-                // Of three connections the first is slow; it answers after six seconds, the others at once.
+                // The first of three connections is slow. It answers after six seconds, and the others at once.
                 server.faults.slowEvery = 3
                 server.faults.slowLatency = 6_000
                 server.streams = 100
@@ -153,7 +154,8 @@ extension TransportTests {
                 #expect(record.connections >= 3)
                 var sent: [Int: Int] = [:]
                 for token in it.simulator.tokens() { sent[token.history[0].port, default: 0] += 1 }
-                // A fair share would be 1,000. It has one request until its first answer, then as many as it earns.
+                // A fair share would be 1,000. A connection has one request until its first response, and then as
+                // many as its speed allows.
                 let fewest = try #require(sent.values.min())
                 #expect(fewest < 300, "\(sent)")
                 #expect(record.duplicates == 0)

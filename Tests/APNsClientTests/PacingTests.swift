@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNsClient
 
-/// Large pages are spread over the round trip.
+/// Tests that large pages are spread over the round trip.
 @Suite struct PacingTests {
     @Test func aConnectionThatIsFreeAtOnceIsNotFilledAtOnce() {
         var pacing = Pacing()
@@ -18,7 +18,7 @@ import Testing
         #expect(pacing.left == 45)
     }
 
-    /// Answers that come evenly find a portion whenever they come.
+    /// If responses come evenly, a portion is always available.
     @Test func whatIsSpreadIsNotHeldBack() {
         var pacing = Pacing()
         for now in 0..<Int64(100) {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// In a round trip all places are taken, however slow it is and however few they are.
+    /// All streams are used within one round trip, however slow it is and however few they are.
     @Test func itIsNoBound() {
         for (places, pace) in [(1_000, Int64(5)), (1_000, 30), (1_000, 500), (100, 50), (9, 200)] {
             var pacing = Pacing()

@@ -5,13 +5,13 @@ import Testing
 
 @testable import APNsClient
 
-/// Who gets which work, without a connection.
+/// Tests which lane gets which work, without a connection.
 @Suite struct PageBoardTests {
     private let board: PageBoard
 
     init() throws { board = try #require(PageBoard(lanes: 3)) }
 
-    /// Posts a page; its outcome comes when all of it is settled.
+    /// Posts a page. Its outcome comes when the whole page is settled.
     private func post(_ count: Int) async -> (page: SharedPage, outcome: Task<PageOutcome, Never>) {
         let (pages, input) = AsyncStream<SharedPage>.makeStream()
         let outcome = Task { [board] in
@@ -30,7 +30,7 @@ import Testing
         preconditionFailure("the stream does not end")
     }
 
-    /// The lanes that have been called and not looked yet.
+    /// The lanes that were woken and have not looked yet.
     private var awakened: [Int] {
         (0..<3).filter { lane in
             var descriptor = pollfd(fd: board.descriptor(lane), events: Int16(POLLIN), revents: 0)
@@ -132,7 +132,7 @@ import Testing
         let page = await post(100)
         #expect(awakened == [], "lane 0 is awake and has room")
         #expect(!board.rest(0, connected(room: 1_000)), "it does not sleep over that")
-        // The server has fallen to one stream.
+        // The server has reduced the limit to one stream.
         #expect(board.rest(0, connected(room: 0)))
         #expect(awakened == [1])
         finish(page.page, 100)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNsClient
 
-/// What a process does with the word of the others on which provider token to use.
+/// Tests how a process reacts to the other processes' choice of the provider token.
 @Suite struct ProviderTokenShareTests {
     private let key: P256SigningKey
 
@@ -98,7 +98,7 @@ import Testing
     }
 }
 
-/// Lanes' threads may be blocked, the pool's may not.
+/// Runs the body on its own thread, because it may block a lane's thread but not one of the pool.
 private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
@@ -140,7 +140,7 @@ private final class ScriptedShare: ProviderTokenShare {
     }
 }
 
-/// Redis that is stopped: nobody answers.
+/// A Redis that is stopped and never answers in time.
 private struct SilentShare: ProviderTokenShare {
     func agree(
         key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int

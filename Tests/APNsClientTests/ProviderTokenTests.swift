@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func anotherLibraryVerifiesTheSignature() throws {
-        // Many, because a leading zero in r or s (1 in 128) is where the DER form changes length.
+        // Test many signatures, because a leading zero in r or s (1 in 128) changes the length of the DER form.
         let key = try P256SigningKey(pem: pem)
         for issuedAt in 0..<600 {
             let token = try ProviderToken(keyID: "K", teamID: "T", issuedAt: issuedAt, key: key)
@@ -66,7 +66,7 @@ import Testing
         clock.now += 60
         let second = try #require(try source.renew(ifCurrent: first))
         #expect(second != first)
-        // Another lane's answers to the first token come later.
+        // Another lane's responses to the first token come later.
         #expect(try source.renew(ifCurrent: first) == second)
         #expect(try source.current() == second)
     }
@@ -112,7 +112,7 @@ import Testing
     }
 }
 
-/// A clock that stands where the test puts it.
+/// A clock that shows the time that the test sets.
 private final class Clock: Sendable {
     private let time: Mutex<Int>
     init(_ now: Int) { time = Mutex(now) }

@@ -1,14 +1,15 @@
 public import Glibc
 import Synchronization
 
-/// The name service of this process, for one name: tests say where it leads. All other names are looked up as ever.
+/// The name resolution of this process for one name. Tests decide to which address it leads, and all other names
+/// are resolved as usual.
 ///
-/// The linker gives a program's own function precedence over the C library's, for the shared libraries that it loads too,
-/// so libcurl, our own lane and the simulator all ask here.
+/// The linker prefers a program's own function to that of the C library, also for shared libraries that the program
+/// loads. So libcurl, our own lane and the simulator all call this function.
 enum Resolver {
     static let name = "apns.lamplighter.test"
 
-    /// IPv4 address.
+    /// The IPv4 address.
     static let address = Mutex("127.0.0.1")
     static let lookups = Atomic(0)
 
@@ -18,7 +19,7 @@ enum Resolver {
             UnsafeMutablePointer<UnsafeMutablePointer<addrinfo>?>?
         ) -> Int32
 
-    /// The C library's own. RTLD_NEXT, a cast that Swift does not import.
+    /// The C library's own function. RTLD_NEXT is -1, because Swift does not import that cast.
     fileprivate static let system: Function? = dlsym(UnsafeMutableRawPointer(bitPattern: -1), "getaddrinfo").map {
         unsafeBitCast($0, to: Function.self)
     }
@@ -31,7 +32,7 @@ public func resolveForTests(
 ) -> Int32 {
     guard let system = Resolver.system else { return EAI_SYSTEM }
     guard let node, strcmp(node, Resolver.name) == 0 else { return system(node, service, hints, result) }
-    // As the C library says of a name where an address is asked for.
+    // The C library answers the same for a name where an address is expected.
     if let hints, hints.pointee.ai_flags & AI_NUMERICHOST != 0 { return EAI_NONAME }
     Resolver.lookups.add(1, ordering: .relaxed)
     return Resolver.address.withLock { $0 }.withCString { system($0, service, hints, result) }

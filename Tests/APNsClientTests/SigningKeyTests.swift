@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-/// Removed with everything in it when released.
+/// Removes itself with everything in it when it is released.
 final class TemporaryDirectory: Sendable {
     let url: URL
 

@@ -6,10 +6,10 @@ import LiveActivity
 import Logging
 import Testing
 
-/// Everything that sends to a simulator: one test at a time, because deadlines are part of what is tested.
+/// All tests that send to a simulator. They run one at a time, because they also test deadlines.
 @Suite(.serialized) enum TransportTests {}
 
-/// A simulator in this process and a transport that sends to it, both of one test.
+/// A simulator in this process and a transport that sends to it, both for one test.
 struct Simulation {
     static let bundleID = "com.example.scores"
 
@@ -40,7 +40,8 @@ struct Simulation {
             var settings = APNsConfiguration(
                 origin: simulator.url, teamID: key.teamID, keyID: key.keyID,
                 keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: path))), caFile: simulator.caFile)
-            // Long, so that a slow machine or a sanitizer is no fault; tests of deadlines set their own.
+            // Use a long timeout, so that a slow machine or a sanitizer causes no failure. Tests of
+            // deadlines set their own.
             settings.requestTimeout = .seconds(60)
             client(&settings)
             let transport = try kind.make(configuration: settings, logger: logger)
@@ -57,7 +58,7 @@ struct Simulation {
         await simulator.stop()
     }
 
-    /// `timestamp` tells one push from another.
+    /// A push. `timestamp` tells it apart from other pushes.
     static func push(timestamp: Int = 1_790_000_000, priority: PushPriority = .high) -> PreparedPush {
         PreparedPush(
             headers: PushHeaders(bundleID: bundleID, priority: priority, expiration: 0),
@@ -65,7 +66,7 @@ struct Simulation {
                 #"{"aps":{"timestamp":\#(timestamp),"event":"update","content-state":{"home":1,"away":0}}}"#.utf8))
     }
 
-    /// Tokens of 80 bytes, all different, the same for the same numbers.
+    /// Tokens of 80 bytes, all different. The same numbers always give the same tokens.
     static func page(_ numbers: Range<Int>) -> TokenPage {
         var page = TokenPage()
         for number in numbers {
@@ -78,7 +79,7 @@ struct Simulation {
         (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } + [UInt8](repeating: 0xAB, count: 72)
     }
 
-    /// Until the simulator's record is as wanted; a failure when that takes longer than any machine should need.
+    /// Waits until the simulator's record is as wanted. Fails if that takes longer than any machine should need.
     func wait(_ isWanted: (SimulatorRecord) -> Bool) async throws {
         let end = ContinuousClock.now + .seconds(120)
         while !isWanted(simulator.snapshot()) {
@@ -95,16 +96,16 @@ struct Simulation {
 extension PageOutcome {
     var count: Int { accepted + exceptions.count }
 
-    /// The exceptions' outcomes with how often each occurs.
+    /// How often each outcome occurs among the exceptions.
     var kinds: [PushOutcome: Int] { exceptions.reduce(into: [:]) { $0[$1.outcome, default: 0] += 1 } }
 }
 
-/// A TCP port of this machine, with or without someone listening on it.
+/// A TCP port of this machine, with or without a listener.
 final class LoopbackPort: Sendable {
     let number: UInt16
     private let socket: Int32
 
-    /// Listening: connections are completed by the kernel, and nothing ever answers. Not listening: they are refused.
+    /// If it listens, the kernel completes connections but nothing ever answers. Otherwise connections are refused.
     init(isListening: Bool) throws {
         socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()

@@ -44,7 +44,7 @@ import Testing
 
     @Test func settlesAtWhatTheConnectionTook() {
         var window = grown(to: 136)
-        // 100 fit; the other 36 come back together.
+        // 100 requests fit, and the other 36 come back together.
         for _ in 0..<36 { window.refused(streams: 100) }
         #expect(window.size == 100)
     }
@@ -124,7 +124,7 @@ import Testing
         window.answered(.rejected)
         window.refused(streams: 900)
         window.answered(.accepted)
-        // It was no fall to one, but the end: told to go away, the connection takes nothing any more.
+        // This was not a fall to one stream but the end: after GOAWAY the connection accepts nothing more.
         window.refused(streams: 899)
         #expect(window.size == 899)
     }

@@ -5,7 +5,7 @@ import Testing
 
 extension TransportTests {
     @Suite struct TLSConnectionTests {
-        /// A TLS connection to the simulator over a socket that blocks, so that a handshake is one call.
+        /// Makes a TLS connection to the simulator over a blocking socket, so that the handshake is one call.
         private func handshake(
             _ it: Simulation, host: String, caFile: String?, applicationProtocol: String = "h2"
         ) throws -> String? {

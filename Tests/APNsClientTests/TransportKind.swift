@@ -2,7 +2,7 @@ import APNsClient
 import Logging
 import Testing
 
-/// The implementations of `PushTransport`. Each one is a case here and goes through every test of `TransportTests`.
+/// The implementations of `PushTransport`. Each one is a case here and runs every test of `TransportTests`.
 enum TransportKind: String, CaseIterable, Codable, Sendable, CustomTestStringConvertible {
     case libcurl
     case nghttp2

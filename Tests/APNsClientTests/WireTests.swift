@@ -5,11 +5,11 @@ import LiveActivity
 import Testing
 
 extension TransportTests {
-    /// What arrives at APNs, field by field and byte by byte: the forms of Apple's articles, and nothing else.
+    /// Tests what arrives at APNs, field by field and byte by byte. Only the forms of Apple's articles are allowed.
     @Suite struct WireTests {
         private static let bundleID = "com.example.scores"
 
-        /// `authorization` and `content-length` apart.
+        /// The fields without `authorization` and `content-length`.
         private func fields(_ request: RawRequest) throws -> [String] {
             let authorization = request.fields.filter { $0.name == "authorization" }.map(\.value)
             #expect(authorization.count == 1)
@@ -42,7 +42,8 @@ extension TransportTests {
             ),
         ]
 
-        /// No `apns-id`: it would be the one field that differs from token to token, and APNs makes one itself.
+        /// There is no `apns-id`, because it would be the only field that differs from token to token.
+        /// APNs makes one itself.
         @Test(arguments: TransportKind.allCases)
         func aDevicesRequest(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { it in
@@ -63,7 +64,7 @@ extension TransportTests {
             }
         }
 
-        /// A channel without storage takes no other expiration than 0; there is no topic, and the id is the push's.
+        /// A channel without storage accepts only the expiration 0. There is no topic, and the id is that of the push.
         @Test func aBroadcastsRequest() async throws {
             try await Simulation.run { it in
                 let client = try BroadcastClient(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two apps in one deployment, each with an APNs, a key and a CA of its own; the same names and the same channel ids.
+/// Tests two apps in one deployment. Each has its own APNs, key and CA, but both use the same names and channel ids.
 @Suite("Several apps")
 struct AppsStoryTests {
     private static let (name, channel) = ("match-1", Deployment.channel(1))
@@ -20,7 +20,7 @@ struct AppsStoryTests {
             """
     }
 
-    /// A deployment, and the control address of the second app's APNs.
+    /// Runs a deployment with two apps. `body` also gets the control addresses of their APNs.
     private func withApps(_ body: (Deployment, [String: String]) async throws -> Void) async throws {
         let directory = try Deployment.temporaryDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -71,7 +71,7 @@ struct AppsStoryTests {
             #expect(try await requests(deployment, control["news"]) == 2)
             #expect(try await requests(deployment, control["shop"]) == 1)
 
-            // A tag in one app says nothing of the channel of the same id in the other.
+            // A tag in one app has no effect on the channel with the same id in the other app.
             let tags = #"{"audience":{"ios_channel":["\#(Self.channel)"]},"add":{"device":["gold"]}}"#
             let tagged = try await deployment.call(
                 "POST", deployment.gatewayURL + "/api/channels/tags", user: "shop:shop-master", body: tags)
@@ -140,7 +140,7 @@ struct AppsStoryTests {
             #expect(try await call("GET", "/api/broadcasts", as: "shop").json["channels"] as? Int == 0)
             #expect(try await call("GET", "/api/schemas", as: "shop").text.contains("Match") == false)
 
-            // Its own things of the same names go, the other's stay.
+            // Deleting in one app leaves things of the same name in the other.
             let (name, channel) = (Self.name, Self.channel)
             #expect(try await call("DELETE", "/api/activities/\(name)/channels/\(channel)", as: "shop").status == 204)
             #expect(try await call("GET", "/api/activities/\(name)", as: "shop").json["tokens"] as? Int ?? 0 == 0)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Cards that are ended by themselves, from their registration to the simulator's record.
+/// Tests automatic ends, from the registration of the cards to the simulator's record.
 @Suite("The automatic end")
 struct AutomaticEndStoryTests {
     @Test("An old card is ended with the last state, the young ones go on, and the name is not closed")
@@ -25,7 +25,7 @@ struct AutomaticEndStoryTests {
             "publish", "order-1", "--content-state", #"{"status":"Ready","minutes":2.50}"#, "--alert-title", "Ready",
             "--wait", "--json")
         #expect(try Ledger(update.out)["delivered"] == 3, "\(update.err)")
-        // Its start was another one, as it turns out: the hour is over.
+        // The card registers again with an earlier start, so its hour is over.
         try await card(0, minutes: 61)
         try await eventually("the old card is ended") {
             try await deployment.received(Deployment.token(0))["event"] as? String == "end"

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is wrong at the start ends the process with the right code and words that name it.
+/// Tests that an error at the start ends the process with the right code and a message that names it.
 @Suite("Bad starts")
 struct BadStartTests {
     static let app = [
@@ -127,7 +127,7 @@ struct BadStartTests {
             let status = try await deployment.run("status").out
             return status.contains("✗ app shop") && status.contains("TLSFailure")
         }
-        // The work is kept for when it is put right.
+        // The work is kept until the configuration is corrected.
         let ledger = try Ledger(try await deployment.call("GET", "\(deployment.gatewayURL)/api/push/\(push)").text)
         #expect(ledger.addsUp && ledger.state == "sending")
         try await eventually("the log names it") { worker.err.localizedCaseInsensitiveContains("certificate") }

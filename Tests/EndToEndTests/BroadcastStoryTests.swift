@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A name with a broadcast channel and with tokens, from the command line to what APNs receives.
+/// Tests a name with a broadcast channel and with tokens, from the command line to the requests that APNs receives.
 @Suite("Broadcast channels")
 struct BroadcastStoryTests {
     @Test("One publish: once to the channel, once to each token; after the end the channel goes")
@@ -93,7 +93,7 @@ struct BroadcastStoryTests {
         (record["broadcasts"] as? [String: Any] ?? [:]).compactMapValues { $0 as? Int }
     }
 
-    /// Both requests of the push as they arrived, the provider token aside.
+    /// Checks both requests of the push as received, without the provider token.
     private func expectNewest(
         _ deployment: Deployment, _ ledger: Ledger, _ payload: String, _ channel: String
     ) async throws {

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Redis Cluster, three primaries with a replica each: gateway, workers and commands, and a primary that dies.
+/// Tests a Redis Cluster with three primaries and a replica each: gateway, workers and commands, and
+/// a primary that dies.
 @Suite("Redis Cluster")
 struct ClusterStoryTests {
     @Test(
@@ -14,7 +15,7 @@ struct ClusterStoryTests {
             environment: ["LAMPLIGHTER_REDIS_URL": "\(cluster.url)", "LAMPLIGHTER_REDIS_WAIT_REPLICAS": "1"])
         let worker = try await deployment.worker("one", Deployment.slowly)
 
-        // Nine names: no node is without one, or this machine's dice are loaded.
+        // With nine names, every node almost certainly has one.
         var owners: Set<Int> = []
         for number in 0..<9 {
             let name = "order-\(number)"
@@ -34,14 +35,15 @@ struct ClusterStoryTests {
         #expect(try await deployment.importChannels(Deployment.count, name: "match-42").code == 0)
         let push = try await deployment.publish()
         try await deployment.waitUntilUnderWay(push)
-        // The streams' node and the name's, which may be one.
+        // Kill the node of the streams. It may also be the node of the name.
         let killed = try await cluster.primary(of: "{q}")
         killed.signal(SIGKILL)
         try await eventually("the gateway is ready again", within: .seconds(90)) {
             try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil).status == 200
         }
         try await expectComplete(push, deployment)
-        // The streams have no replica now, and a publish that one must have is not accepted; the dead node comes back as one.
+        // The streams have no replica now, so a publish that needs one is not accepted. The dead node
+        // returns as a replica.
         let refused = try await deployment.run("publish", "order-1", "--content-state", #"{"n":2}"#)
         #expect(refused.code != 0 && refused.err.contains("0 of 1 replicas"), "\(refused.err)")
         try await killed.restart()
@@ -56,7 +58,7 @@ struct ClusterStoryTests {
         cluster.stop()
     }
 
-    /// As `Deployment.expectComplete`, beside the tokens of other names.
+    /// Like `Deployment.expectComplete`, but other names have tokens too.
     private func expectComplete(_ push: String, _ deployment: Deployment) async throws {
         let output = try await deployment.run("push", push, "--wait", "--json")
         let ledger = try Ledger(output.out)

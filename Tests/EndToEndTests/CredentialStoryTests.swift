@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Provider tokens and refused credentials, as an operator meets them: processes, Redis and the simulator.
+/// Tests provider tokens and refused credentials as an operator sees them: processes, Redis and the simulator.
 @Suite("Credentials")
 struct CredentialStoryTests {
     private func faults(_ body: String, _ deployment: Deployment) async throws {
@@ -61,7 +61,7 @@ struct CredentialStoryTests {
         let push = try await deployment.publish("match")
         try await worker.waitForLog("refuses this app's credentials")
         let halted = try await deployment.record()
-        // One request for each page that was open: the first answer spoke for all.
+        // At most one request for each open page was sent, because the first response stopped the rest.
         #expect((1...8).contains(halted["requests"] as? Int ?? 0), "\(halted)")
 
         let ready = try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil)
@@ -73,11 +73,11 @@ struct CredentialStoryTests {
         let status = try await deployment.run("status")
         #expect(status.out.contains("credentials: InvalidProviderToken"), "\(status.out)")
 
-        // The worker asks again by itself, with one request, and nothing is lost.
+        // The worker tries again by itself with one request, and nothing is lost.
         try await eventually("a probe") { try await number(deployment, "requests") > (halted["requests"] as? Int ?? 0) }
         #expect(try await number(deployment, "requests") == (halted["requests"] as? Int ?? 0) + 1)
         try await faults("{}", deployment)
-        // Killed, another worker begins with a probe at once, because the alarm stands.
+        // The worker is killed. Another worker begins with a probe at once, because the alarm is still raised.
         worker.kill()
         let heir = try await deployment.worker("heir")
         defer { heir.kill() }

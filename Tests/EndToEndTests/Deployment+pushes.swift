@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// One large push that is disturbed on its way.
+/// Helpers for one large push that a test disturbs.
 extension Deployment {
-    /// Small pages and a slow server: some 400 tokens a second and worker.
+    /// Small pages and a slow server: each worker sends some 400 tokens a second.
     static let slowly = [
         "LAMPLIGHTER_WORKER_LANES": "1", "LAMPLIGHTER_WORKER_STREAMS": "40", "LAMPLIGHTER_WORKER_PAGE": "100",
         "LAMPLIGHTER_WORKER_CLAIM_AFTER": "2s",
@@ -12,7 +12,7 @@ extension Deployment {
     static let slow = ["--dead-share", "0.05", "--latency", "100"]
     static let count = 4_000
 
-    /// The push id of a publish that nobody waits for.
+    /// Publishes without waiting, and returns the push id.
     func publish(_ name: String = "match-42") async throws -> String {
         let output = try await run("publish", name, "--content-state", #"{"score":"1:0"}"#)
         #expect(output.code == 0, "\(output.err)")
@@ -32,7 +32,7 @@ extension Deployment {
         #expect(try await ledger(push)["delivered"] < count / 2, "too fast to be disturbed")
     }
 
-    /// Every living token was reached, every dead one pruned, and the ledger counts each once.
+    /// Checks that every living token was reached, every dead one pruned, and that the ledger counts each once.
     func expectComplete(_ push: String, of count: Int = Deployment.count) async throws {
         let output = try await run("push", push, "--wait", "--json")
         let ledger = try Ledger(output.out)

@@ -2,17 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// From a request to the gateway to what it made at APNs.
+/// Helpers that compare a request to the gateway with the requests at APNs.
 extension Deployment {
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 
-    /// A push object of Airship's form.
+    /// A push object in Airship's form.
     static func push(_ name: String, _ audience: String, _ fields: String, tail: String = "") -> String {
         #"{"audience":\#(audience),"device_types":["ios"],"notification":{"ios":{"live_activity":{"name":"\#(name)","#
             + #"\#(fields)}}}\#(tail)}"#
     }
 
-    /// A publish, and its ledger when it is over.
+    /// Publishes, and returns the ledger when the push is over.
     func post(
         _ name: String, _ audience: String, _ fields: String, tail: String = ""
     ) async throws -> (status: Int, text: String, ledger: Ledger?) {
@@ -27,7 +27,7 @@ extension Deployment {
         return (answer.status, answer.text, try await ledger(id))
     }
 
-    /// Channel and token of a number follow match-1.
+    /// Lets the channel with this number follow match-1 with its token.
     func follow(_ number: Int, _ fields: String) async throws {
         let answer = try await call(
             "PUT", "\(gatewayURL)/api/activities/match-1/channels/\(Self.channel(number))", user: "shop:shop-secret",
@@ -35,7 +35,7 @@ extension Deployment {
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    /// A call about a name's broadcast channel.
+    /// Calls the API of a name's broadcast channel.
     func broadcast(
         _ method: String, _ name: String, _ body: String?
     ) async throws -> (status: Int, text: String, channel: String?) {
@@ -44,7 +44,7 @@ extension Deployment {
         return (answer.status, answer.text, channel)
     }
 
-    /// The newest request of a kind: Apple's headers in the order of their names, and the body.
+    /// The newest request of a kind: Apple's headers sorted by name, and the body.
     func newest(_ kind: String) async throws -> (fields: [String], body: String, timestamp: Int) {
         let all = try await call("GET", controlURL + "/simulator/newest", user: nil).json
         let request = try #require(all[kind] as? [String: Any])

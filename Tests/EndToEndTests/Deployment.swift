@@ -2,7 +2,7 @@ import Curl
 import Foundation
 import TestSupport
 
-/// A deployment of one app, as an operator would start it: Redis, simulator, gateway and workers, each a process.
+/// A deployment of one app, as an operator starts it: Redis, simulator, gateway and workers, each as a process.
 final class Deployment: Sendable {
     let directory: String
     let redis: RedisServer
@@ -12,11 +12,16 @@ final class Deployment: Sendable {
     let controlURL: String
     let environment: [String: String]
 
-    /// What `lamplighter simulate --json` announces.
+    /// The output of `lamplighter simulate --json`.
     typealias Announcement = [String: String]
 
-    /// `simulator`: further flags of `lamplighter simulate`; `environment`: further variables of every process;
-    /// `apps`: a configuration file's list of apps, in place of the one of the environment.
+    /// Starts a deployment.
+    ///
+    /// - Parameters:
+    ///   - flags: further flags of `lamplighter simulate`.
+    ///   - append: whether Redis writes an append-only file.
+    ///   - extra: further environment variables of every process.
+    ///   - apps: the list of apps for a configuration file, instead of the one app in the environment.
     static func start(
         simulator flags: [String] = [], append: Bool = false, environment extra: [String: String] = [:],
         apps: ((Announcement) -> String)? = nil
@@ -56,7 +61,7 @@ final class Deployment: Sendable {
         return try JSONSerialization.jsonObject(with: Data(simulator.out.utf8)) as? Announcement ?? [:]
     }
 
-    /// One app, by the environment alone.
+    /// One app, configured only by the environment.
     private static func shop(_ announced: Announcement) -> [String: String] {
         [
             "LAMPLIGHTER_APP_KEY": "shop", "LAMPLIGHTER_APP_SECRET": "shop-secret",
@@ -81,7 +86,7 @@ final class Deployment: Sendable {
         return path
     }
 
-    /// A worker that has said that it is ready.
+    /// Starts a worker and waits until it is ready.
     func worker(_ name: String, _ extra: [String: String] = [:]) async throws -> Program {
         let program = try Program(
             [Program.path, "work", "--name", name], directory: directory,
@@ -100,7 +105,7 @@ final class Deployment: Sendable {
         return output
     }
 
-    /// Runs a command as the documentation has it.
+    /// Runs a command as the documentation shows it.
     func shell(_ command: String) async throws -> Program.Output {
         let tools = URL(fileURLWithPath: Program.path).deletingLastPathComponent().path
         let path = "\(tools):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
@@ -112,7 +117,7 @@ final class Deployment: Sendable {
         return output
     }
 
-    /// Tracks channels `0..<count` on a name in bulk; the token of each is made from its number.
+    /// Registers the channels `0..<count` under a name in bulk. The token of each is made from its number.
     func importChannels(_ count: Int, name: String) async throws -> Program.Output {
         let lines = (0..<count).map { #"{"channel":"\#(Self.channel($0))","token":"\#(Self.token($0))"}"# + "\n" }
         let path = directory + "/channels-\(name).ndjson"
@@ -122,7 +127,7 @@ final class Deployment: Sendable {
 
     static func channel(_ number: Int) -> String { "00000000-0000-4000-8000-" + text(of: hex(number, digits: 12)) }
 
-    /// 80 bytes that differ in more than their end, as real tokens do.
+    /// Makes 80 bytes that differ not only at their end, like real tokens.
     static func token(_ number: Int) -> String {
         var state = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 &+ 1
         var bytes: [UInt8] = []
@@ -140,7 +145,7 @@ final class Deployment: Sendable {
 
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// By hand: `String(_:radix:)` and its padding take a debug build ten seconds for 100,000 tokens.
+    /// Written by hand, because `String(_:radix:)` with padding takes a debug build ten seconds for 100,000 tokens.
     private static func hex(_ number: Int, digits count: Int) -> [UInt8] {
         let digits = digits
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -153,7 +158,7 @@ final class Deployment: Sendable {
         }
     }
 
-    /// One call of the gateway or of the simulator's control interface.
+    /// Calls the gateway or the simulator's control interface once.
     func call(
         _ method: String, _ url: String, user: String? = "shop:shop-master", body: String? = nil
     ) async throws -> (status: Int, json: [String: Any], text: String) {
@@ -170,7 +175,7 @@ final class Deployment: Sendable {
         try await call("GET", controlURL + "/simulator/record", user: nil).json
     }
 
-    /// What one token received.
+    /// Everything that one token received.
     func received(_ token: String) async throws -> [String: Any] {
         try await call("GET", controlURL + "/simulator/tokens/" + token, user: nil).json
     }
@@ -188,7 +193,7 @@ struct Ledger {
     var state: String { fields["state"] as? String ?? "" }
     var errors: [String: Int] { fields["errors"] as? [String: Int] ?? [:] }
 
-    /// The promise of every ledger at every moment.
+    /// Whether the outcomes add up to the targets. Every ledger promises this at every moment.
     var addsUp: Bool {
         self["targets"]
             == ["delivered", "pruned", "failed", "superseded", "expired", "skipped", "pending"].reduce(0) {

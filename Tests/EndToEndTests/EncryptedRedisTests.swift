@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A whole deployment whose Redis is reached through TLS and asks for certificates.
+/// Tests a whole deployment with a Redis that uses TLS and asks for certificates.
 @Suite("Redis through TLS")
 struct EncryptedRedisTests {
     @Test("A push through a gateway and a worker, a Redis that is killed meanwhile, and what doctor says")
@@ -33,7 +33,7 @@ struct EncryptedRedisTests {
         #expect(await worker.end()?.code == 0)
     }
 
-    /// What is not right is said at once, with the code that asks for a person.
+    /// Checks that a wrong setting is reported at once, with the exit code for a configuration error.
     private func misconfigured(_ deployment: Deployment, _ redis: EncryptedRedis) async throws {
         for (change, words) in [
             (["LAMPLIGHTER_REDIS_CA_FILE": ""], "redis.ca_file names the PEM file"),

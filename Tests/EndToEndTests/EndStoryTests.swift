@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An `end` in each form that Apple allows, from the publisher's request to the simulator's record.
+/// Tests an `end` in each form that Apple allows, from the publisher's request to the simulator's record.
 @Suite("How an activity ends")
 struct EndStoryTests {
     struct Form {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Redis with a replica and a sentinel: when the primary dies, the work goes on at the other one.
+/// Tests Redis with a replica and a sentinel. When the primary dies, the work goes on at the replica.
 @Suite("Failover of Redis")
 struct FailoverTests {
     @Test("The primary is killed in mid-push: gateway and worker follow the sentinel, and the ledger adds up")

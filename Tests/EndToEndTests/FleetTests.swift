@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Several workers, and the ways in which they end. The simulator answers slowly here, so that a push lasts long enough
-/// to be disturbed.
+/// Tests several workers and the ways in which they end. The simulator answers slowly here, so that a push lasts
+/// long enough for faults.
 @Suite("A fleet")
 struct FleetTests {
     private static let slowly = Deployment.slowly
@@ -50,7 +50,7 @@ struct FleetTests {
         victim.signal(SIGKILL)
         #expect(await victim.end()?.code == 128 + SIGKILL)
         try await deployment.expectComplete(push, of: count)
-        // Only what the victim had on the wire can have gone out twice.
+        // Only requests that the killed worker had on the wire may be sent twice.
         let record = try await deployment.record()
         let twice = (record["accepted"] as? Int ?? 0) - (record["accepted_tokens"] as? Int ?? 0)
         #expect((0...4_000).contains(twice))
@@ -71,12 +71,13 @@ struct FleetTests {
         let before = try await deployment.record()
         let ledger = try await deployment.ledger(push)
         sleeper.signal(SIGCONT)
-        // It is awake when it has ended as it was asked to: whatever it had in hand is seen to by then.
+        // The worker has resumed when it ends as asked. By then it has handled all that it had claimed.
         sleeper.signal(SIGTERM)
         #expect(await sleeper.end()?.code == 0)
         let after = try await deployment.record()
         let late = (after["accepted"] as? Int ?? 0) - (before["accepted"] as? Int ?? 0)
-        // What stood in its connection's queue, at most its streams: each request asks for the lease.
+        // These requests were in its connection's queue, which has at most as many as it has streams. Each
+        // request checks the lease.
         #expect((0...40).contains(late))
         print("after SIGSTOP: \(late) requests came late from the worker that woke")
         let unchanged = try await deployment.ledger(push)
@@ -110,7 +111,7 @@ struct FleetTests {
         #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
         let push = try await deployment.publish()
         try await deployment.waitUntilUnderWay(push)
-        // APNs falls silent: with pages in flight, the first signal waits for its drain.
+        // APNs stops answering. With pages in flight, the first signal waits for the drain.
         let faults = deployment.controlURL + "/simulator/faults"
         #expect(try await deployment.call("POST", faults, user: nil, body: #"{"stall_share":1}"#).status == 200)
         worker.signal(SIGTERM)

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Each form of an update and an end, from a publisher's request to the bytes that APNs receives: at a token and at the name's
-/// broadcast channel.
+/// Tests each form of an update and an end, from a publisher's request to the bytes that APNs receives for a token and
+/// for the name's broadcast channel.
 @Suite("Every form of a push")
 struct FormStoryTests {
     struct Form {
         /// Fields of the request besides name and event.
         var request: String
-        /// What becomes of them in the payload, after the event.
+        /// The same fields in the payload, after the event.
         var payload: String
         var event = "update"
         var priority = 10
@@ -59,7 +59,8 @@ struct FormStoryTests {
                         == #"{"aps":{"timestamp":\#(request.timestamp),"event":"\#(form.event)"\#(form.payload)}}"#)
             }
             #expect(device.body == broadcast.body)
-            // Without one APNs decides for a token; a channel that keeps the newest is told Apple's longest.
+            // Without an expiry APNs decides for a token. A channel that keeps the newest message gets
+            // Apple's longest expiry.
             let kept = storage == "none" ? 0 : form.expiry ?? broadcast.timestamp + 8 * 3_600
             #expect(
                 device.fields == (form.expiry.map { ["apns-expiration: \($0)"] } ?? []) + [

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A name that grows under a push, as at a kick-off: what each sweep reads moves between buckets while it reads.
+/// Tests a name that grows during a push, as at a kick-off. Entries move between buckets while each sweep reads them.
 @Suite("A name that grows")
 struct GrowthTests {
-    /// Requests wait for the whole time that the simulator stands still.
+    /// Requests must be able to wait while the simulator is stopped.
     private static let patient = [
         "LAMPLIGHTER_WORKER_LANES": "1", "LAMPLIGHTER_WORKER_STREAMS": "100", "LAMPLIGHTER_WORKER_PAGE": "100",
         "LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "200s",
@@ -17,10 +17,10 @@ struct GrowthTests {
         let worker = try await deployment.worker("one", Self.patient)
         defer { worker.kill() }
         #expect(try await deployment.importChannels(1, name: "match-42").code == 0)
-        // Or a single token would have its push before the others are there.
+        // Stop the simulator: otherwise a single token gets its push before the other channels register.
         deployment.simulator.signal(SIGSTOP)
         let first = try await deployment.grow(to: 4_000) { ledger in ledger.state == "sending" }
-        // In the middle of its shards: their buckets divide before, at and behind their checkpoints.
+        // The sweep is in the middle of its shards, so their buckets divide before, at and after their checkpoints.
         let second = try await deployment.grow(to: 100_000) { ledger in ledger["delivered"] > 200 }
         #expect(second.atGrowth["delivered"] < 4_000, "too fast to be disturbed")
         let record = try await deployment.record()
@@ -34,7 +34,8 @@ struct GrowthTests {
 }
 
 extension Deployment {
-    /// Publishes, and lets the name grow while APNs stands still in the middle of the push; the ledger from then, and the last.
+    /// Publishes, and lets the name grow while APNs is stopped in the middle of the push. Returns the ledger from
+    /// then and the last one.
     fileprivate func grow(
         to count: Int, when isUnderWay: (Ledger) -> Bool
     ) async throws -> (atGrowth: Ledger, end: Ledger) {

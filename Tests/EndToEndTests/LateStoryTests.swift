@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Devices that begin to follow after the news, from their request to the simulator's record.
+/// Tests devices that begin to follow after a publish, from their request to the simulator's record.
 @Suite("Who comes late")
 struct LateStoryTests {
     @Test("Who asks is shown the newest state at once, by whatever call it came")
@@ -43,7 +43,7 @@ struct LateStoryTests {
         #expect(ledger["late"] == 3 && ledger["targets"] == 4 && ledger["delivered"] == 4 && ledger.addsUp)
         let end = try await deployment.run("publish", "match-1", "--event", "end", "--wait", "--json")
         #expect(try Ledger(end.out)["delivered"] == 5)
-        // The end is over for who comes now; what was before it too.
+        // A device that comes now gets neither the end nor anything before it.
         let after = try await deployment.call("PUT", "\(follow)/\(Deployment.channel(5))", body: body(5, asks))
         #expect(after.status == 200)
         let next = try await deployment.run(
@@ -91,7 +91,7 @@ struct LateStoryTests {
         _ = try await publish("packed")
         let newest = try await publish("at the door")
         #expect(try await deployment.ledger(newest)["targets"] == 0)
-        // One that nobody started has nothing to wait for.
+        // A device without a start gets nothing.
         try await tell(3, updateToken, 30)
         try await tell(1, updateToken, 10)
         try await eventually("the newest state is there") { try await shown(10) == ["update", "at the door"] }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a publisher can say of an activity's life, from the command line to the simulator's record.
+/// Tests everything that a publisher can say about an activity's life, from the command line to the simulator's record.
 @Suite("The life of an activity")
 struct LifeTests {
     @Test("Update, alert, end: each as Apple has it, and then nothing more")
@@ -49,7 +49,7 @@ struct LifeTests {
         let late = try await deployment.run(
             "publish", "match-1", "--content-state", "{}", "--at", "+1h", "--replace", never)
         #expect(late.code == 1 && late.err.contains("create another one"), "\(late.err)")
-        // It was made without a worker, and outlives the gateway that took it.
+        // The schedule was made without a worker, and it outlives the gateway that accepted it.
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
         let ended = try await deployment.run("push", soon, "--wait", "--json")

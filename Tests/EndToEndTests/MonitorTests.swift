@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a worker shows of itself, for those who watch it.
+/// Tests the health and metrics of a worker.
 @Suite("A worker's port")
 struct MonitorTests {
     @Test("Health, readiness and what was settled, by app; nothing else, and no port unless it was asked for")
@@ -11,7 +11,7 @@ struct MonitorTests {
         let worker = try await deployment.worker("watched", ["LAMPLIGHTER_WORKER_PORT": "0"])
         defer { worker.kill() }
         let url = try await listening(worker)
-        // One line says where, and it is ours.
+        // Only our own line tells the address.
         for program in [worker, deployment.gateway] {
             #expect(!program.err.contains("Server started"), "\(program.err)")
         }

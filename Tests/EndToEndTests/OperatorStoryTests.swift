@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Wrong configurations against the real simulator, and the way back: nothing is destroyed.
+/// Tests wrong configurations with the real simulator, and the way back. No token is lost.
 @Suite("What operators see and decide")
 struct OperatorStoryTests {
     private func publish(_ deployment: Deployment, _ name: String) async throws -> Ledger {
@@ -31,7 +31,7 @@ struct OperatorStoryTests {
     @Test("A publish that waits says that no worker is there, and ends when one comes")
     func nobodyWorks() async throws {
         let deployment = try await Deployment.start()
-        // A name that nobody follows would be warned of besides.
+        // A follower prevents the warning about a name without followers.
         _ = try await deployment.importChannels(1, name: "order-1")
         let waiting = try Program(
             [Program.path, "publish", "order-1", "--content-state", "{}", "--wait", "--json"],
@@ -85,7 +85,7 @@ struct OperatorStoryTests {
     func wrongTopic() async throws {
         let directory = try Deployment.temporaryDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        // A key that may send for this one app alone.
+        // This key may send only for this one app.
         let key = directory + "/AuthKey_SHOPKEY001.p8"
         try P256.Signing.PrivateKey().pemRepresentation.write(toFile: key, atomically: false, encoding: .utf8)
         let deployment = try await Deployment.start(
@@ -127,7 +127,7 @@ struct OperatorStoryTests {
         defer { sandbox.kill() }
         let announced = try await Deployment.announcement(sandbox)
         let control = announced["control_url"] ?? ""
-        // 0 to 9 live in production, 10 to 19 in the sandbox, the others in neither.
+        // Tokens 0 to 9 belong to production and 10 to 19 to the sandbox. The others belong to neither.
         func strangers(_ numbers: [Int]) -> String {
             let dead = numbers.map { #"{"prefix":"\#(Deployment.token($0))","reason":"BadDeviceToken"}"# }
             return #"{"dead_tokens":[\#(dead.joined(separator: ","))]}"#

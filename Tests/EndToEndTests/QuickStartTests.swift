@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What an app does that was made after docs/ios.md: bodies, schema and command are taken from that page.
+/// Tests an app built by docs/ios.md. Bodies, schema and command are read from that page.
 @Suite("The iOS quick start")
 struct QuickStartTests {
     @Test(
@@ -13,7 +13,7 @@ struct QuickStartTests {
         let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_BUDGET_HIGH_PER_HOUR_INFREQUENT": "1"])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
-        // As Swift writes a UUID.
+        // The form in which Swift writes a UUID.
         let channel = "6A1F2B6E-08C8-4D1E-9E6C-0A9F35C0A7D1"
         func send(_ method: String, _ path: String, _ body: String?) async throws -> [String: Any] {
             let answer = try await deployment.call(
@@ -85,7 +85,7 @@ struct QuickStartTests {
         return try String(contentsOf: root.appendingPathComponent("docs/ios.md"), encoding: .utf8)
     }
 
-    /// The first dictionary of the page's Swift behind `mark`, as JSON; `values` are what its expressions stand for.
+    /// The first dictionary in the page's Swift code after `mark`, as JSON. `values` replaces its expressions.
     private static func body(_ page: String, _ mark: String, _ values: [String: Any]) throws -> String {
         let rest = page[try #require(page.range(of: mark), "ios.md has no \(mark)").upperBound...]
         let text = try #require(rest.firstMatch(of: /^\s*\[?\n([\s\S]*?)\n\s*\]/)).1

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Redis goes wrong in the middle of a push, without losing anything: what was accepted is delivered when it is well again.
+/// Tests failures of Redis during a push, without loss of data. An accepted push is delivered when Redis works again.
 @Suite("Redis outages")
 struct RedisOutageTests {
     private static let body = """
@@ -10,7 +10,7 @@ struct RedisOutageTests {
          "notification":{"ios":{"live_activity":{"name":"other","event":"update","content_state":{}}}}}
         """
 
-    /// Starts a push, disturbs Redis once it is under way, and expects the push to be complete in the end.
+    /// Starts a push, disturbs Redis while it is being sent, and expects the push to be complete in the end.
     private func disturbed(_ disturb: (Deployment, _ push: String) async throws -> Void) async throws {
         let deployment = try await Deployment.start(simulator: Deployment.slow)
         let worker = try await deployment.worker("one", Deployment.slowly)
@@ -36,7 +36,7 @@ struct RedisOutageTests {
     func suspended() async throws {
         try await disturbed { deployment, _ in
             deployment.redis.signal(SIGSTOP)
-            // Each attempt waits for its time limit; two of them outlast the lease.
+            // Each attempt waits for its time limit, and two of them last longer than the lease.
             try await expectRefusal(deployment)
             try await expectRefusal(deployment)
             deployment.redis.signal(SIGCONT)
@@ -76,7 +76,7 @@ struct RedisOutageTests {
     @Test("A primary that becomes a read-only replica, and a primary again")
     func readOnly() async throws {
         try await disturbed { deployment, _ in
-            // Of a primary that is not there; what it holds it goes on reading.
+            // Redis becomes the replica of a primary that does not exist. It still serves reads.
             #expect(try deployment.redis.command("REPLICAOF 127.0.0.1 9").hasPrefix("+OK"))
             try await expectRefusal(deployment)
             #expect(try deployment.redis.command("REPLICAOF NO ONE") == "+OK")

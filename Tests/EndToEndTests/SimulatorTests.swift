@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `lamplighter simulate` as a server of its own.
+/// Tests `lamplighter simulate` as a separate server.
 @Suite("The simulator's address")
 struct SimulatorTests {
     private static let hasIPv6 =

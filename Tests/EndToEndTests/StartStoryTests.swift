@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An activity that a push starts, from the HTTP request to the simulator's record.
+/// Tests an activity that a push starts, from the HTTP request to the simulator's record.
 @Suite("Push to start")
 struct StartStoryTests {
     private static let state = ["--content-state", #"{"status":"baking"}"#]
@@ -25,7 +25,7 @@ struct StartStoryTests {
 
         let started = try await publish(deployment, Self.start)
         #expect(started["targets"] == 1 && started["delivered"] == 1 && started["stale"] == 0)
-        // Repeated before the device has told its token: it is sent again, and makes no second card.
+        // Repeat it before the device has reported its token. It is sent again, but makes no second card.
         #expect(try await publish(deployment, Self.start)["delivered"] == 1)
         var received = try await deployment.received(startToken)
         #expect(
@@ -45,7 +45,7 @@ struct StartStoryTests {
         #expect(received["accepted"] as? Int == 3 && received["cards"] as? Int == 1)
         let ignored = try await deployment.record()["ignored_by_device"] as? [String: Any]
         #expect(ignored?.isEmpty == true)
-        // The name lives again by the next start.
+        // The next start opens the name again.
         #expect(try await publish(deployment, Self.start)["delivered"] == 1)
         #expect(try await publish(deployment, Self.state)["targets"] == 0)
     }
@@ -136,7 +136,7 @@ struct StartStoryTests {
 
     private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 
-    /// As the SDK reports a token of channel 1.
+    /// Reports a token of channel 1 as the SDK does.
     private func batch(_ deployment: Deployment, _ members: String, _ token: String) async throws -> Int {
         let update = #"{"action":"set",\#(members),"token":"\#(token)","action_ts_ms":\#(Self.now)}"#
         return try await deployment.call(

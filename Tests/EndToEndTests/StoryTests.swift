@@ -11,7 +11,7 @@ struct StoryTests {
         let (channel, token) = (Deployment.channel(1), Deployment.token(1))
 
         #expect(try await deployment.run("track", "order-1234", channel, token).code == 0)
-        // Numbers as written: a state that is parsed and written again would lose the zero.
+        // Keep numbers as written: a state that is parsed and written again would lose the zero.
         let state = #"{"status":"baking","price":12.50,"eta":1e2}"#
         let published = try await deployment.run("publish", "order-1234", "--content-state", state, "--wait", "--json")
         #expect(published.code == 0, "\(published.err)")
@@ -58,7 +58,7 @@ struct StoryTests {
             #"{"action":"set","type":"start_token","attributes_type":"Delivery","token":"\#(Deployment.token(1))","#
             + #""action_ts_ms":\#(now)}"#
         #expect(try await batch(set(2, at: now - 2_000) + "," + startToken) == 200)
-        // Rotated, then the old registration once more: late updates change nothing.
+        // Rotate the token, and then repeat the old registration. Late updates change nothing.
         #expect(try await batch(set(3, at: now - 1_000)) == 200)
         #expect(try await batch(set(2, at: now - 2_000)) == 200)
         #expect(try await tokens() == 1)
@@ -66,7 +66,7 @@ struct StoryTests {
         #expect(try Ledger(published.out)["delivered"] == 1)
         #expect(try await deployment.received(Deployment.token(3))["accepted"] as? Int == 1)
 
-        // A remove of another activity's id is not meant for this one.
+        // A removal with another activity's id is not for this one.
         let remove = #"{"action":"remove","type":"update_token","id":"%","name":"order-7","action_ts_ms":\#(now)}"#
         #expect(try await batch(remove.replacing("%", with: "B")) == 200)
         #expect(try await tokens() == 1)

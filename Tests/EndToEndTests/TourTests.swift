@@ -2,16 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The README's tour, command by command, against a deployment: what it shows is what comes.
+/// Runs the README's tour, command by command, against a deployment. The output must be what the README shows.
 @Suite("The README's tour")
 struct TourTests {
     private struct Step {
         var command: String
-        /// nil: whatever comes.
+        /// Nil accepts any output.
         var output: String?
     }
 
-    /// Those that a reader leaves running; a deployment stands for them.
+    /// Processes that a reader leaves running. The deployment takes their place.
     private static let processes = ["swift build", "export ", "lamplighter serve\n"]
 
     @Test("Each command answers as it is shown")
@@ -37,11 +37,11 @@ struct TourTests {
                 #expect(output.code == 0, "\(command): \(output.err)")
                 continue
             }
-            // A refusal has nothing on stdout.
+            // A refusal prints nothing on stdout.
             let came = output.out.isEmpty ? output.err : output.out
             #expect(Self.isShown(came, as: shown), "$ \(command)\n\(came)\nis shown as\n\(shown)")
         }
-        // What it says in words: each token and the channel got all, in order, and the last state.
+        // The README says this in words: each token and the channel got all pushes in order, and the last state.
         let record = try await deployment.record()
         for field in ["out_of_order", "after_end", "duplicates"] { #expect(record[field] as? Int == 0) }
     }
@@ -92,7 +92,7 @@ struct TourTests {
         return steps
     }
 
-    /// A command goes on in lines that are indented; the rest is its output.
+    /// A command continues in indented lines. The rest is its output.
     private static func step(_ text: String) -> Step {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let rest = lines.dropFirst().drop { $0.hasPrefix("  ") }
@@ -103,7 +103,7 @@ struct TourTests {
 
     // MARK: Comparing
 
-    /// … stands for anything.
+    /// The character … stands for any text.
     private static func isShown(_ came: String, as shown: String) -> Bool {
         let (came, shown) = (normalized(came), normalized(shown))
         guard shown.contains("…") else { return came == shown }
@@ -118,13 +118,13 @@ struct TourTests {
         return rest.isEmpty || shown.hasSuffix("…")
     }
 
-    /// What differs from run to run, and what stands for it.
+    /// Patterns for text that differs from run to run, and their replacements.
     private static let changing = [
         ("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ID"), ("(redis://127.0.0.1:6379/0|unix://[^\\s:]+)", "REDIS"),
         ("https?://127\\.0\\.0\\.1:[0-9]+", "ADDRESS"), ("=\\S*\\.simulator/", "=DIRECTORY/"),
         ("Redis [0-9]+\\.[0-9]+\\.[0-9]+", "Redis VERSION"), ("-?[0-9]+(\\.[0-9]+)? m?s\\b", "TIME"),
         ("[0-9]+ MB", "SIZE"), ("[A-Za-z0-9+/]{22}==", "CHANNEL"),
-        // What waits and who works: one app, one worker.
+        // The queues and workers of one app with one worker.
         ("\nshop( +[0-9]+){4}", "\nshop NUMBERS"), ("\n\\S+-[0-9a-f]{8} +[0-9]+ +\\S[^\n]*$", "\nWORKER"),
         (" +", " "), (" \n", "\n"),
     ]

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// From a publisher's or an app's HTTP request to the bytes that APNs receives.
+/// Tests the way from an HTTP request of a publisher or an app to the bytes that APNs receives.
 @Suite("On the wire")
 struct WireStoryTests {
     @Test("A start, by audience: its payload and headers, its collapse id by name, its input by device")
@@ -56,7 +56,7 @@ struct WireStoryTests {
         }
         #expect(collapseIDs[0] == collapseIDs[2] && collapseIDs[0] != collapseIDs[1])
 
-        // With a channel of the name, devices that have iOS 18 take their updates from that.
+        // If the name has a broadcast channel, devices with iOS 18 get their updates from it.
         let made = try await deployment.broadcast("PUT", "order-3", #"{"storage":"newest"}"#)
         #expect(try #require(try await publish("order-3", alert: alert).ledger)["delivered"] == 2)
         for (number, input) in [(1, made.channel), (2, nil)] {
@@ -151,7 +151,7 @@ struct WireStoryTests {
         #expect(sent.fields.contains("apns-channel-id: \(anew.channel ?? "")"), "\(sent.fields)")
         #expect(sent.body == #"{"aps":{"timestamp":\#(sent.timestamp),"event":"update","content-state":{"home":1}}}"#)
 
-        // 5,120 bytes for a channel, 4,096 for a token.
+        // A channel allows 5,120 bytes, and a token 4,096.
         func size(_ bytes: Int) -> String {
             let fixed = #"{"aps":{"timestamp":1795284000,"event":"update","content-state":{"t":""}}}"#.utf8.count
             return #""event":"update","content_state":{"t":"\#(String(repeating: "x", count: bytes - fixed))"}"#

@@ -5,7 +5,8 @@ import Testing
 
 @testable import HTTPAPI
 
-/// What Airship's published specification lets a push hold (urbanairship/api-specs, go/spec.yaml, 20 August 2026).
+/// Tests every key that Airship's published specification allows in a push. Source: urbanairship/api-specs,
+/// go/spec.yaml, 20 August 2026.
 @Suite struct AirshipKeyTests {
     @Test(arguments: [
         (#"{"AND":[{"tag":"a"},{"OR":[{"tag":"b"},{"NOT":{"named_user":"u"}}]}]}"#, true),
@@ -38,7 +39,7 @@ import Testing
         let push = try parse(publishText(audience: audience))
         #expect(push.publish.audience == wanted)
         #expect(push.warnings.count == 1 && push.warnings[0].contains(warning), "\(push.warnings)")
-        // What is kept in Redis is read back as the same.
+        // The audience is the same after it was stored in Redis.
         #expect(Audience(encoded: push.publish.audience.encoded) == wanted)
     }
 
@@ -86,7 +87,7 @@ import Testing
                     let warnings = try parse(body).warnings
                     #expect(warnings.count == 1 && warnings[0].contains(name), "\(name): \(warnings)")
                 }
-                // Who does not use it is told nothing.
+                // A client that does not use the key gets no warning.
                 for unused in ["null", "false"] {
                     #expect(try parse(text(#""\#(name)":\#(unused)"#)).warnings.isEmpty, "\(name): \(unused)")
                 }
@@ -94,7 +95,7 @@ import Testing
         }
     }
 
-    /// As read in the specification: `pushObject`, `pushOptions`, `notificationObject`, `iosOverrideObject`.
+    /// The lists of the specification: `pushObject`, `pushOptions`, `notificationObject`, `iosOverrideObject`.
     @Test func `the specification's own lists are covered`() {
         #expect(
             missing(

@@ -7,8 +7,11 @@ import Testing
 @testable import HTTPAPI
 @testable import Store
 
-/// The requests of Airship's iOS SDK as its source makes them (urbanairship/ios-library: AirshipRequestSession, ContactAPIClient,
-/// RemoteDataAPIClient, ChannelBulkUpdateAPIClient): headers, signatures and bodies. The SDK itself was not run.
+/// Tests the requests of Airship's iOS SDK as its source code makes them: headers, signatures and bodies. The
+/// SDK itself was not run.
+///
+/// Source: urbanairship/ios-library, with AirshipRequestSession, ContactAPIClient, RemoteDataAPIClient,
+/// ChannelBulkUpdateAPIClient.
 @Suite struct AirshipSDKTests {
     private let channel = "0f2a3c1e-5b77-4a3c-9d51-2f6d8a9b0c11"
     private let other = "11111111-5b77-4a3c-9d51-2f6d8a9b0c11"
@@ -18,7 +21,7 @@ import Testing
             let id = try ChannelID(channel)
             let unknown = try await identify(gateway, #"{"type":"resolve","contact_id":"\#(other)"}"#)
             #expect(unknown.isAnonymous)
-            // An identify that waits since the first launch must not be older than this.
+            // An identify that waits since the first launch must not be older than this date.
             #expect(unknown.associated == "1970-01-01T00:00:00")
             let user = try await identify(
                 gateway,
@@ -59,7 +62,7 @@ import Testing
                 #expect(reply.status == 400)
                 #expect(try reply.object.required("details").object().required("path").string() == path)
             }
-            // Signed for the app alone it speaks for no channel.
+            // A request that is signed for the app alone acts for no channel.
             let forApp = signed(["n", "2026-11-21 18:00:00"])
             #expect(try await post(gateway, #"{"type":"resolve"}"#, forApp).status == 401)
             #expect(try await post(gateway, #"{"type":"resolve"}"#, []).status == 401)
@@ -85,7 +88,7 @@ import Testing
             #expect(try await tags(gateway, "plan", "silver") == [channel])
             #expect(try await update(theirs.contact, mine.token) == 401)
             #expect(try await update(mine.contact, theirs.token) == 401)
-            // The two kinds of tokens do not stand in for each other.
+            // A token of one kind is not accepted as the other kind.
             let auth = try await gateway.send(
                 "GET", "/api/auth/device", user: nil, headers: signed([channel, "n", "2026-11-21 18:00:00"]))
             let device = try auth.string("token")
@@ -127,14 +130,14 @@ import Testing
                 #expect(try reply.integer("applied") == applied)
                 #expect(try reply.object.required("problems").array().count == 1)
                 #expect(try reply.object.required("warnings").array().count == 1)
-                // A server is told as before: it can mend its request.
+                // A server gets the error, because it can correct its request.
                 let path = "/api/channels/sdk/batch/\(channel)"
                 let server = try await gateway.send("PUT", path, batch)
                 #expect(server.status == 400)
                 #expect(try server.integer("applied") == applied)
             }
             #expect(try await gateway.send("GET", "/api/activities/order-1").integer("tokens") == 1)
-            // What is no batch at all is still a mistake.
+            // A body that is no batch at all is still an error.
             #expect(try await send(gateway, "[]").status == 400)
         }
     }
@@ -172,7 +175,7 @@ import Testing
             ContactID(of: shop, anonymous: channel), ContactID(of: shop, namedUser: channel.description),
         ]
         #expect(Set(all).count == all.count)
-        // What is told to devices must not change from one version to the next.
+        // Devices keep these ids, so they must not change from one version to the next.
         #expect(
             all[0].description == "502f6e02-eb54-840b-be9d-7ceecf6cc40a"
                 && all[3].description == "a7d039ca-3f85-8cce-bd9b-2b270d9017bb")
@@ -215,7 +218,7 @@ import Testing
             headers: sdkHeaders + headers)
     }
 
-    /// A batch with the token that the SDK fetches first.
+    /// Sends a batch with the token that the SDK fetches first.
     private func send(_ gateway: GatewayFixture, _ batch: String) async throws -> Reply {
         let auth = try await gateway.send(
             "GET", "/api/auth/device", user: nil, headers: signed([channel, "n", "2026-11-21 18:00:00"]))
@@ -240,7 +243,7 @@ import Testing
         ] + (parts.count == 3 ? [("X-UA-Channel-ID", parts[0])] : [])
     }
 
-    /// The channels with a tag.
+    /// The channels with this tag.
     private func tags(_ gateway: GatewayFixture, _ group: String, _ tag: String) async throws -> [String] {
         let channels = gateway.store.channels
         let key = channels.keys.members(try gateway.app, .tag(tag, group: group))

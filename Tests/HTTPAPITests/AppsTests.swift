@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPAPI
 
-/// Two apps behind one gateway: the secrets of one open nothing of the other.
+/// Tests two apps behind one gateway. The secrets of one open nothing of the other.
 @Suite struct AppsTests {
     @Test func `no endpoint takes another app's secret`() async throws {
         try await GatewayFixture.run { gateway in

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `the SDK's signed requests`() {
-        // printf 'key-1:NONCE:2026-11-21T18:00:00' | openssl dgst -sha256 -hmac app:secret -binary | base64
+        // Made with: printf 'key-1:NONCE:2026-11-21T18:00:00' | openssl dgst -sha256 -hmac app:secret -binary | base64
         let known = "Mjd1ysGcPaQO3mDwr1TvM3BVdMMnw2QmQwcrV6Hld38="
         let headers = ["x-ua-appkey": "key-1", "x-ua-nonce": "NONCE", "x-ua-timestamp": "2026-11-21T18:00:00"]
         #expect(credential(headers.merging(["authorization": "Bearer " + known]) { $1 }) == .signed(nil))
@@ -46,14 +46,14 @@ import Testing
         let bound = headers.merging(["x-ua-channel-id": id]) { $1 }
         let signed = "Bearer " + signature("key-1:\(id):NONCE:2026-11-21T18:00:00")
         #expect(credential(bound.merging(["authorization": signed]) { $1 }) == .signed(channel))
-        // A signature for no channel does not speak for one, nor the other way round.
+        // A signature without a channel is not valid for one, and the other way round.
         #expect(credential(bound.merging(["authorization": "Bearer " + known]) { $1 }) == nil)
         #expect(credential(headers.merging(["authorization": signed]) { $1 }) == nil)
-        // The parts of both are joined by colons: a nonce that holds one is refused.
+        // Colons join the signed parts, so a nonce with a colon is refused.
         let joined = headers.merging(["authorization": signed, "x-ua-nonce": "\(id):NONCE"]) { $1 }
         #expect(credential(joined) == nil)
         #expect(credential(joined.merging(["x-ua-nonce": ""]) { $1 }) == nil)
-        // An hour is the limit, either way.
+        // The limit is one hour in both directions.
         let fields = headers.merging(["authorization": "Bearer " + known]) { $1 }
         #expect(credential(fields, now: testNow + 3_600_000) != nil)
         #expect(credential(fields, now: testNow + 3_600_001) == nil)

@@ -4,11 +4,11 @@ import Testing
 
 @testable import HTTPAPI
 
-/// What gateways write down and show of broadcast channels; workers are played by the test.
+/// Tests how gateways record and show broadcast channels. The test takes the part of the workers.
 @Suite(.timeLimit(.minutes(5))) struct BroadcastTests {
     private let path = "/api/activities/match-42/broadcast"
 
-    /// What a worker does: the channel is made and given to its name.
+    /// Does what a worker does: makes the channel and gives it to its name.
     private func make(_ gateway: GatewayFixture, _ text: String = "dHN0LXNyY2gtY2hubA==") async throws {
         let (app, broadcasts) = (try gateway.app, gateway.store.broadcasts)
         let (name, id) = (try ActivityName("match-42"), try BroadcastChannelID(text))
@@ -28,7 +28,7 @@ import Testing
                 asked.text == #"{"ok":true,"name":"match-42","broadcast":{"state":"wanted","storage":"newest","#
                     + #""channel":null,"created_at":null}}"#)
 
-            // Whoever waits has the id as soon as there is one.
+            // A waiting caller gets the id as soon as it exists.
             async let waiting = gateway.send("PUT", "\(path)?wait=30", #"{"storage":"newest"}"#)
             try await make(gateway)
             let made = try await waiting
@@ -37,7 +37,7 @@ import Testing
                 made.text == #"{"ok":true,"name":"match-42","broadcast":{"state":"live","storage":"newest","#
                     + #""channel":"dHN0LXNyY2gtY2hubA==","created_at":"2026-09-21T14:13:20.000Z"}}"#)
 
-            // A device asks with the app's secret; a publisher sees it with the name.
+            // A device asks with the app's secret. A publisher sees the channel with the name.
             let device = try await gateway.send(
                 "GET", path, user: "\(GatewayFixture.key):\(GatewayFixture.secret)")
             #expect(device.status == 200 && device.text == made.text)
@@ -69,7 +69,7 @@ import Testing
     @Test func apnssRefusalIsTold() async throws {
         try await GatewayFixture.run { gateway in
             let (app, name) = (try gateway.app, try ActivityName("match-42"))
-            // The wish forgets what failed before it, so a worker fails until the caller has heard of it.
+            // A new wish removes earlier failures, so the worker keeps failing until the caller has seen it.
             let worker = Task {
                 while !Task.isCancelled {
                     let words = "APNs does not make a channel: 400 Reason"

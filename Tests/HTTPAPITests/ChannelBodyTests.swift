@@ -88,7 +88,7 @@ import Testing
         #expect(
             batch.problems.map(\.path) == ["tags"]
                 + bad.enumerated().map { "live_activities[\($0.offset + 1)].\($0.element.1)" })
-        // A token is never repeated in an error.
+        // An error never repeats a token.
         #expect(!batch.problems.contains { $0.message.contains("xyz") || $0.message.contains("aaaa") })
     }
 

@@ -3,12 +3,12 @@ import Testing
 
 @testable import HTTPAPI
 
-/// What one connection may do, over plain sockets: requests that follow one another, and forms of HTTP/1.1 that parsers
-/// read in different ways.
+/// Tests a single connection over plain sockets: requests that follow each other, and forms of HTTP/1.1 that
+/// parsers read differently.
 @Suite struct ConnectionTests {
     private static let health = "GET /healthz HTTP/1.1\r\nHost: x\r\n"
 
-    /// Java's HttpClient and `curl --http2` ask for HTTP/2 with their first request on a connection.
+    /// Java's HttpClient and `curl --http2` ask for HTTP/2 with the first request of a connection.
     @Test func `a connection that asked for an upgrade goes on as HTTP 1.1`() async throws {
         try await GatewayFixture.run { gateway in
             for upgrade in ["h2c", "TLS/1.2", "websocket"] {
@@ -19,7 +19,7 @@ import Testing
                     socket.send("\(Self.health)\(asking)\r\n")
                     #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 200 "), "\(upgrade)")
                 }
-                // With a body, and with what follows in the same packet.
+                // The same with a body, and with the next requests in the same packet.
                 let publish =
                     "POST /api/push/validate HTTP/1.1\r\nHost: x\r\n\(LimitTests.authorization)\(asking)"
                     + "Content-Length: \(publishText().utf8.count)\r\n\r\n\(publishText())"

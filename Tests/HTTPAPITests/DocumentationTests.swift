@@ -5,9 +5,9 @@ import Testing
 
 @testable import HTTPAPI
 
-/// Runs every example of docs/api.md, in order, against one gateway, with the curl that a reader would use.
+/// Runs every example of docs/api.md in order against one gateway, with curl as a reader would.
 @Suite struct DocumentationTests {
-    /// A shell block, the status promised after it, and the answer shown, if one is.
+    /// A shell block, the status that follows it, and the response, if one is shown.
     struct Example: Sendable {
         var line: Int
         var script: String
@@ -19,7 +19,7 @@ import Testing
         let examples = try Self.examples()
         #expect(examples.count >= 20)
         try await GatewayFixture.run(configure: { $0.publicURL = "https://push.example.com" }) { gateway in
-            // The reader of the page has an app.
+            // The reader of the page has an app that follows this name.
             try await gateway.follow("order-1234")
             var push = ""
             for example in examples {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// Keys of an answer with the kinds of their values; an error's whole message and path count too.
+    /// The keys of a response with the kinds of their values. For an error, the whole message and path are compared.
     private static func shape(_ text: String) throws -> [String] {
         try JSONDocument(text).root.object().members.map { key, value in
             ["error", "details", "rejected", "accepted", "activities", "expires_in"].contains(key)
@@ -90,7 +90,7 @@ import Testing
     }
 }
 
-/// The examples' shell: curl as it is, only that its status is kept beside its output.
+/// The shell for the examples. It keeps curl's status beside its output.
 private enum Shell {
     struct Result: Sendable {
         var status: Int

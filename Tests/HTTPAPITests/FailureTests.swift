@@ -11,7 +11,7 @@ import Testing
     import Glibc
 #endif
 
-/// Redis in every bad state: the caller is told what to do, in time, and nothing is half done.
+/// Tests every bad state of Redis. The caller learns in time what to do, and nothing is half done.
 @Suite struct FailureTests {
     @Test func `Redis dies and comes back`() async throws {
         try await GatewayFixture.run { gateway in
@@ -53,7 +53,7 @@ import Testing
             try await redis.everywhere("CONFIG", "SET", "maxmemory", "0")
             try await redis.send(RedisCommand("REPLICAOF", ["127.0.0.1", "1"]))
             try await expectUnavailable(gateway, readiness: nil)
-            // The client leaves a server that is a replica: this command may be lost with its connection.
+            // The client leaves a server that is a replica, so this command may be lost with its connection.
             try await eventually("Redis is a primary again") {
                 (try? await redis.send(RedisCommand("REPLICAOF", ["NO", "ONE"]))) != nil
             }
@@ -125,7 +125,8 @@ import Testing
     }
 
     @Test func `what got a 202 survives kill -9, and a Redis that loads its data says so`() async throws {
-        // Each key takes 200 µs more to load: far longer than the test needs, which ends the delay itself.
+        // Loading each key takes 200 µs longer. This is far longer than the test needs, and the test
+        // itself ends the delay.
         let slow = ["--appendonly", "yes", "--key-load-delay", "200"]
         try await GatewayFixture.run(redis: slow) { gateway in
             var ids: [String] = []

@@ -12,7 +12,7 @@ import Testing
 @testable import HTTPAPI
 @testable import Store
 
-/// A gateway on a free port with a Redis of its own, for the time of one test.
+/// A gateway on a free port with its own Redis, for one test.
 struct GatewayFixture: Sendable {
     static let key = "app-key-0123456789abcd"
     static let secret = "app-secret-0123456789a"
@@ -23,18 +23,18 @@ struct GatewayFixture: Sendable {
     let gateway: Gateway
     let port: Int
     let log: LogLines
-    /// Runs the gateway; ends with the test.
+    /// Runs the gateway until the test ends.
     let group: ServiceGroup
 
     var app: AppKey {
         get throws { try AppKey(Self.key) }
     }
 
-    /// Starts everything, runs `body`, stops everything.
+    /// Starts everything, runs `body`, and stops everything.
     /// - Parameters:
     ///   - extra: further options of redis-server.
-    ///   - patience: how long the gateway waits for Redis. A busy machine must not look like a Redis that is away; a test
-    ///     of a Redis that is silent sets a short one.
+    ///   - patience: how long the gateway waits for Redis. It is long, because a busy machine must not look like a missing
+    ///     Redis. A test of a silent Redis sets a short one.
     static func run(
         redis extra: [String] = [], replicas: ReplicaPolicy? = nil, patience: Duration = .seconds(60),
         configure: (inout GatewayConfiguration) -> Void = { _ in },
@@ -50,7 +50,8 @@ struct GatewayFixture: Sendable {
         let client = RedisClient(
             url: server.url, scripts: Store.scripts, options: options,
             logger: Logger(label: "redis") { _ in SwiftLogNoOpLogHandler() })
-        // Registrations are dated by the gateway, so their life is judged by the same clock: what day it is changes nothing.
+        // The gateway dates registrations, and the same clock decides about their life. So the real
+        // date does not matter.
         let store = Store(redis: client, replicas: replicas, clock: { testNow })
         var configuration = GatewayConfiguration(
             apps: [
@@ -76,7 +77,7 @@ struct GatewayFixture: Sendable {
         await client.close()
     }
 
-    /// Sends one request; `user` is the Basic pair, nil for none.
+    /// Sends one request. `user` is the pair for Basic, and nil sends none.
     func send(
         _ method: String, _ path: String, _ body: String? = nil, user: String? = "\(key):\(masterSecret)",
         headers: [(String, String)] = []
@@ -89,7 +90,7 @@ struct GatewayFixture: Sendable {
         return Reply(try await HTTPClient().send(request))
     }
 
-    /// Lets one channel follow a name, so that a publish to it has no hint in its answer.
+    /// Lets one channel follow a name, so that a publish to it gets no hint.
     func follow(_ name: String) async throws {
         let reply = try await send("PUT", "/api/activities/\(name)/channels/c", #"{"token":"aa"}"#)
         try #require(reply.status == 200, "\(reply.text)")
@@ -116,7 +117,7 @@ struct Reply: Sendable {
     func string(_ key: String) throws -> String { try object.required(key).string() }
     func integer(_ key: String) throws -> Int { Int(try object.required(key).integer()) }
 
-    /// The body with every UUID and every time replaced, to compare with a golden text.
+    /// The body with every UUID and every time replaced, for comparison with a golden text.
     var golden: String {
         var out = ""
         var rest = text[...]
@@ -140,7 +141,7 @@ struct Reply: Sendable {
     }
 }
 
-/// What a logger wrote.
+/// The lines that a logger wrote.
 final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
 

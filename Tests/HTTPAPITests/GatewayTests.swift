@@ -37,7 +37,7 @@ import Testing
             let cancelled = try await gateway.send("DELETE", "/api/push/\(try ids[1].string())")
             #expect(cancelled.status == 200)
             #expect(try cancelled.string("state") == "cancelled")
-            // Another app does not see it.
+            // Another app does not see the push.
             let foreign = try await gateway.send("GET", "/api/push/\(try ids[1].string())", user: "other-app:other-m")
             #expect(foreign.status == 404)
             #expect(try foreign.integer("error_code") == 40401)
@@ -198,7 +198,7 @@ import Testing
                 answers == [
                     #"{"ok":false,"operation_id":"<uuid>","error":"Authentication failed: send the app key with the secret that this call needs.","error_code":40101}"#
                 ])
-            // Neither a secret nor a name is in the log.
+            // The log holds neither a secret nor a name.
             for line in gateway.log.all {
                 #expect(!line.contains("secret") && !line.contains("nobody") && !line.contains("order-1"), "\(line)")
             }

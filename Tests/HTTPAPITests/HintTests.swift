@@ -3,12 +3,12 @@ import Testing
 
 @testable import HTTPAPI
 
-/// What the publisher of a name that nobody follows is told.
+/// Tests the hints for the publisher of a name without followers.
 @Suite struct HintTests {
     @Test func `a publish to a name that nobody follows says so, with the names it may be a slip for`() async throws {
         try await GatewayFixture.run { gateway in
             for name in ["order-1234", "order-1235", "match-42"] { try await gateway.follow(name) }
-            // Published to, never followed: it is no help.
+            // This name has a push but no followers, so it is no suggestion.
             _ = try await gateway.publish(body("ordr-1235"))
             let headers = [("Idempotency-Key", "k")]
             for _ in 0..<2 {
@@ -23,7 +23,7 @@ import Testing
                 try await told(gateway, body("delivery 7"))
                     == [#"nobody follows "delivery 7"; no name with followers is like it"#])
             #expect(try await told(gateway, body("order-1234")).isEmpty)
-            // Names stay out of the log.
+            // The log holds no names.
             for line in gateway.log.all { #expect(!line.contains("order-") && !line.contains("ordr-"), "\(line)") }
         }
     }
@@ -41,7 +41,7 @@ import Testing
             #"{"name":"match-1","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"T","attributes":{}}"#
         try await GatewayFixture.run { gateway in
             #expect(try await told(gateway, publishText(activity: start)).isEmpty)
-            // Its devices have not told their tokens yet.
+            // The devices of this name have not reported their tokens yet.
             #expect(try await told(gateway, body("match-1")).isEmpty)
             let other = start.replacing("match-1", with: "match-2")
             let both = "[\(publishText(activity: other)),\(body("match-2")),\(body("nobody's"))]"

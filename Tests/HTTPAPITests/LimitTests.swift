@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPAPI
 
-/// Clients that are slow, silent, many or rude, over plain sockets.
+/// Tests clients that are slow, silent, numerous or hostile, over plain sockets.
 @Suite struct LimitTests {
     static let authorization =
         "Authorization: Basic \(Base64.encode("\(GatewayFixture.key):\(GatewayFixture.masterSecret)".utf8))\r\n"
@@ -15,14 +15,14 @@ import Testing
             let silent = try Socket(port: gateway.port)
             let half = try Socket(port: gateway.port)
             half.send("GET /healthz HTTP/1.1\r\nHost:")
-            // On a busy machine a connection may be closed before its request is there.
+            // On a busy machine a connection may be closed before its request arrives.
             try await eventually("a connection is closed after its answer") {
                 let used = try Socket(port: gateway.port)
                 used.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
                 return await used.readToEnd().hasPrefix("HTTP/1.1 200 OK")
             }
             #expect(await silent.readToEnd() == "")
-            // Whatever the server says to half a request, it ends it.
+            // The server may answer half a request or not, but it closes the connection.
             _ = await half.readToEnd()
         }
     }
@@ -47,7 +47,7 @@ import Testing
             let anonymous = try Socket(port: gateway.port)
             anonymous.send("POST /api/push HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n")
             #expect(await anonymous.readHead().hasPrefix("HTTP/1.1 401 "))
-            // A small refused body is read, and the connection goes on.
+            // A small refused body is read, and the connection stays open.
             let small = try Socket(port: gateway.port)
             for _ in 0..<2 {
                 small.send("POST /api/push HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// A held request keeps its place for as long as the test needs, however slow the machine is.
+    /// Long times, so that a held request keeps its place as long as the test needs, however slow the machine is.
     private static func patiently(maximumRequests: Int) -> @Sendable (inout GatewayConfiguration) -> Void {
         { configuration in
             configuration.maximumRequests = maximumRequests
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// Requests that keep their places: bulk calls, of which nothing has arrived yet.
+    /// Requests that keep their places: bulk calls without any body yet.
     private static func requestsInWork(_ count: Int, _ gateway: GatewayFixture) async throws -> [Socket] {
         let held = try (0..<count).map { _ in
             let socket = try Socket(port: gateway.port)
@@ -78,7 +78,7 @@ import Testing
         return held
     }
 
-    /// A request whose body is still to come. It asks whether to go on, and is told so.
+    /// A request whose body is still missing. It asks for 100 Continue and gets it.
     private static func slowBody(
         _ gateway: GatewayFixture, _ call: String = "POST /api/push", secret: String = GatewayFixture.masterSecret
     ) async throws -> Socket {
@@ -102,10 +102,10 @@ import Testing
             }
             for _ in 0..<3 { slow.append(try await Self.slowBody(gateway)) }
             #expect(try await gateway.publish(publishText()).status == 202)
-            // Those of publishers still count.
+            // The limit for publishers is separate.
             slow[21].send(publishText())
             #expect(await slow[21].readAnswer().hasPrefix("HTTP/1.1 202 "))
-            // Of the others as many wait as may; the rest was told so.
+            // As many of the other requests wait as the limit allows, and the rest got a 503.
             var refused = 0
             for socket in slow[..<20] {
                 socket.send(publishText())
@@ -155,7 +155,7 @@ import Testing
         #expect(capacity.holding(.master, shop).take(.bytes, 50))
         #expect(capacity.holding(.app, shop).take(.requests))
         #expect(!capacity.holding(.anyone, nil).take(.requests))
-        // A single app has all of them.
+        // A single app has the whole limit.
         let alone = Capacity(requests: [.master: 2], bytes: 1, apps: 1).holding(.master, shop)
         #expect(alone.take(.requests) && alone.take(.requests) && !alone.take(.requests))
     }
@@ -164,7 +164,7 @@ import Testing
         // The fixture serves two apps, so each has half of the places.
         try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 4)) { gateway in
             let held = try await Self.requestsInWork(2, gateway)
-            // Both places are taken: a third is turned away; health still answers, as does 401.
+            // Both places are taken, so a third request is refused. Health and 401 still answer.
             let reply = try await gateway.publish(publishText(), path: "/api/push/validate")
             #expect(reply.status == 503)
             #expect(reply.header("retry-after") == "1")
@@ -183,7 +183,7 @@ import Testing
             $0.maximumConnections = 16; $0.idleTimeout = .seconds(2)
         }) { gateway in
             let idle = try (0..<40).map { _ in try Socket(port: gateway.port) }
-            // Waits in the backlog until the idle ones are closed.
+            // This connection waits in the backlog until the idle ones are closed.
             #expect(try await gateway.send("GET", "/healthz", user: nil).status == 200)
             _ = idle.count
         }
@@ -200,7 +200,7 @@ import Testing
             #expect(await refused.readToEnd() == "")
             #expect(gateway.log.all.contains { $0.contains("connection refused") && $0.contains("127.0.0.1") })
             open.removeLast()
-            // The gateway sees it a moment later.
+            // The gateway notices the closed connection a moment later.
             var answer = ""
             while answer.isEmpty {
                 let socket = try Socket(port: gateway.port)

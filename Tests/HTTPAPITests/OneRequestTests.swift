@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPAPI
 
-/// How far the gateway reads ahead on one connection, without a socket.
+/// Tests how far the gateway reads ahead on one connection, without a socket.
 @Suite struct OneRequestTests {
     private static func channel() throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()

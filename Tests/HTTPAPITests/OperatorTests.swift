@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPAPI
 
-/// What an operator sees and decides: quarantine, dead letters, alarms.
+/// Tests the calls for an operator: quarantine, dead letters, alarms.
 @Suite struct OperatorTests {
     private static let path = "/api/dead/9d78a53b-b16a-4c58-b78d-181d5e242078"
 

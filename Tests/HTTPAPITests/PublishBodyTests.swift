@@ -4,10 +4,10 @@ import Testing
 
 @testable import HTTPAPI
 
-/// 2026-11-21T18:00:00Z, epoch milliseconds.
+/// 2026-11-21T18:00:00Z in epoch milliseconds.
 let testNow: Int64 = 1_795_284_000_000
 
-/// A publish whose parts can be replaced as text.
+/// A publish whose parts can be replaced by text.
 func publishText(
     audience: String = #""all""#, devices: String = #"["ios"]"#,
     activity: String = #"{"name":"order-1","event":"update","content_state":{"n":1}}"#, tail: String = ""
@@ -18,11 +18,11 @@ func publishText(
 private let prefix = "notification.ios.live_activity"
 
 @Suite struct PublishBodyTests {
-    /// The activity object starts here in `publishText`.
+    /// The offset of the activity object in `publishText`.
     static let start = publishText(activity: "@").utf8.firstOffset(of: "@") + 1
 
     @Test(arguments: [
-        // Fields of the activity: text, path, message, column within the object (1 = its brace).
+        // Each case has the text of the activity, path, message, and column in the object (its brace is column 1).
         (#"{"event":"update","content_state":{}}"#, "name", "is required", 1),
         (#"{"name":"","event":"update","content_state":{}}"#, "name", "1 to 255 bytes", 9),
         (#"{"name":"a\u0007b","event":"update","content_state":{}}"#, "name", "without control characters", 9),
@@ -153,13 +153,13 @@ private let prefix = "notification.ios.live_activity"
         #expect(error.details?.error.contains("6077 bytes") == true, "\(error.message)")
         #expect(error.details?.error.contains("limit is 4096") == true)
         let overhead = 6_077 - 6_000
-        // What a broadcast channel would take is refused later, unless the name has one.
+        // A payload that a broadcast channel would accept is refused later, unless the name has one.
         for (size, isRefused) in [(4_097, true), (5_120, true), (4_096, false)] {
             let text = #"{"text":"\#(String(repeating: "x", count: size - overhead))"}"#
             let push = try parse(publishText(activity: #"{"name":"n","event":"update","content_state":\#(text)}"#))[0]
             #expect(push.payload.count == size && (push.oversize != nil) == isRefused)
         }
-        // The largest that fits, exactly.
+        // This is the largest payload that fits.
         let largest = #"{"text":"\#(String(repeating: "x", count: 4_096 - overhead))"}"#
         let push = try parse(publishText(activity: #"{"name":"n","event":"update","content_state":\#(largest)}"#))[0]
         #expect(push.payload.count == 4_096)
@@ -280,7 +280,7 @@ private let prefix = "notification.ios.live_activity"
             }
             do {
                 for push in try PublishBody.parse(bytes, now: testNow) {
-                    // What was accepted makes a payload that is JSON.
+                    // An accepted push always has a payload that is JSON.
                     #expect(throws: Never.self) { try JSONDocument(push.payload) }
                 }
             } catch {

@@ -67,7 +67,7 @@ import Testing
             let path = "/api/channels/sdk/batch/\(channel)?platform=ios"
             #expect(try await gateway.send("PUT", path, batch, user: nil, headers: bearer).status == 200)
             #expect(try await gateway.send("GET", "/api/activities/order-1").integer("tokens") == 1)
-            // The token speaks for its channel only.
+            // The token is valid only for its channel.
             let other = "/api/channels/sdk/batch/\(UUIDBytes.random())?platform=ios"
             #expect(try await gateway.send("PUT", other, batch, user: nil, headers: bearer).status == 401)
             #expect(
@@ -76,7 +76,7 @@ import Testing
                 ).status == 200)
             #expect(
                 try await gateway.send("POST", "/api/push", publishText(), user: nil, headers: bearer).status == 401)
-            // Good entries are applied, the bad one is told.
+            // Good entries are applied, and the bad one is reported.
             let mixed =
                 #"{"live_activities":[{"action":"set","name":"order-2","token":"zz","action_ts_ms":1795284000000},{"action":"remove","id":"A","name":"order-1","action_ts_ms":1795284000001}]}"#
             let reply = try await gateway.send("PUT", path, mixed, user: nil, headers: bearer)
@@ -155,7 +155,7 @@ import Testing
         return headers
     }
 
-    /// The mark takes the space before it into its Character, where a name is read back from a route.
+    /// The mark joins the space before it into one Character when a name is read back from a route.
     @Test func `pushes for a name that begins with a combining mark are found again`() async throws {
         try await GatewayFixture.run { gateway in
             let token = String(repeating: "ab", count: 80)

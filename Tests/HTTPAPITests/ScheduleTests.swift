@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPAPI
 
-/// `POST`, `GET`, `PUT` and `DELETE /api/schedules`, as Airship's clients use them.
+/// Tests `POST`, `GET`, `PUT` and `DELETE /api/schedules` as Airship's clients use them.
 @Suite struct ScheduleTests {
     private func text(_ time: String, push: String = publishText(), more: String = "") -> String {
         #"{"schedule":{"scheduled_time":"\#(time)"},"push":\#(push)\#(more)}"#
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    /// The push inside is checked as if it were published at its time.
+    /// The push inside is checked as if it were published at its scheduled time.
     @Test func `the push is checked for its time, with its place in the body`() throws {
         let expired = text(
             "2026-11-21T19:00:00",

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPAPI
 
-/// Schemas of attributes types, and what they do to a publish.
+/// Tests schemas of attributes types and their effect on a publish.
 @Suite struct SchemaTests {
     private let match =
         #"{"content_state":{"type":"object","properties":{"home":{"type":"integer"}},"required":["home"]},"names":["match-*","final"]}"#
@@ -40,7 +40,7 @@ import Testing
             #expect(
                 try reply.string("error").hasPrefix(
                     "push.notification.ios.live_activity.content_state.home: is required"))
-            // An end without a state has nothing to compare; another app has its own schemas.
+            // An end without a state has nothing to compare. The other app has its own schemas.
             #expect(
                 try await gateway.publish(publishText(activity: #"{"name":"match-3","event":"end"}"#)).status == 202)
             let other = try await gateway.send("POST", "/api/push", update("match-1", "{}"), user: "other-app:other-m")

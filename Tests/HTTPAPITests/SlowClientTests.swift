@@ -8,7 +8,7 @@ import Testing
     import Glibc
 #endif
 
-/// Clients that take no answers, and very many that say nothing.
+/// Tests clients that read no responses, and very many silent clients.
 @Suite struct SlowClientTests {
     @Test(.timeLimit(.minutes(5))) func `who takes no answers is cut off, and holds up nobody meanwhile`() async throws
     {
@@ -16,14 +16,15 @@ import Testing
             $0.writeTimeout = .milliseconds(500)
             $0.idleTimeout = .seconds(3_600)
         }) { gateway in
-            // A list of some 30 KiB.
+            // The list has some 30 KiB.
             for number in 0..<250 {
                 let name = try ActivityName("\(number)-" + String(repeating: "x", count: 100))
                 let registration = Registration(
                     channel: .random(), token: try PushToken(hex: "ab"), registeredAt: testNow)
                 _ = try await gateway.store.registry.track(gateway.app, name, [registration])
             }
-            // Not one of these answers is read: the kernel's buffers fill, then the gateway's, then it stops reading.
+            // The client reads none of these responses. The kernel's buffers fill, then the gateway's, and then the
+            // gateway stops reading.
             let deaf = try (0..<2).map { _ in
                 let socket = try Socket(port: gateway.port, receiveBuffer: 4_096)
                 socket.flood(
@@ -53,12 +54,12 @@ import Testing
                 socket.resetOnClose()
                 idle.append(socket)
                 guard number % 250 == 0 || number == wanted else { continue }
-                // The gateway has come so far.
+                // This waits until the gateway has accepted that many.
                 socket.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
                 #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 200 "))
             }
             #expect(try await gateway.publish(publishText()).status == 202)
-            // They are all still there, the first too.
+            // All connections are still open, including the first.
             for socket in [idle[0], idle[wanted / 2]] {
                 socket.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
                 #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 200 "))
@@ -66,7 +67,7 @@ import Testing
         }
     }
 
-    /// As many connections as this process may have both ends of, with room for the other tests.
+    /// The most connections of which this process can hold both ends, with room for the other tests.
     private static func affordable(_ wanted: Int) -> Int {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

@@ -2,13 +2,13 @@
     import Glibc
 #endif
 
-/// A blocking TCP connection to loopback; reads run on threads of their own and give up after two minutes.
+/// A blocking TCP connection to loopback. Each read runs on its own thread and gives up after two minutes.
 final class Socket: Sendable {
     struct Failure: Error {}
 
     private let descriptor: Int32
 
-    /// `receiveBuffer`: bytes that the kernel keeps unread; 0 = as it likes.
+    /// Connects. `receiveBuffer` is how many unread bytes the kernel keeps, and 0 leaves that to the kernel.
     init(port: Int, receiveBuffer: Int32 = 0) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var limit = timeval(tv_sec: 120, tv_usec: 0)
@@ -36,7 +36,7 @@ final class Socket: Sendable {
         _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// As much of `text`, again and again, as the peer lets in.
+    /// Sends `text` again and again, as long as the peer accepts it.
     func flood(_ text: String, times: Int) {
         let bytes = Array(String(repeating: text, count: times).utf8)
         var sent = 0
@@ -51,7 +51,7 @@ final class Socket: Sendable {
         }
     }
 
-    /// Waits, without reading, until the peer has closed; false after two minutes.
+    /// Waits without reading until the peer has closed the connection. False after two minutes.
     func closedByPeer() async -> Bool {
         let descriptor = self.descriptor
         return await withCheckedContinuation { continuation in
@@ -62,7 +62,7 @@ final class Socket: Sendable {
         }
     }
 
-    /// Closing leaves no port in TIME_WAIT.
+    /// Makes closing reset the connection, so that no port stays in TIME_WAIT.
     func resetOnClose() {
         var now = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
@@ -70,7 +70,7 @@ final class Socket: Sendable {
 
     func readToEnd() async -> String { await read { _ in false } }
     func readHead() async -> String { await read { $0.contains("\r\n\r\n") } }
-    /// Head and a body that ends with a brace.
+    /// Reads a head, and a body that ends with a brace.
     func readAnswer() async -> String { await read { $0.contains("\r\n\r\n") && $0.hasSuffix("}") } }
 
     private func read(until isEnough: @escaping @Sendable (String) -> Bool) async -> String {

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPAPI
 @testable import Store
 
-/// Paths of Airship's published specification (urbanairship/api-specs, go/spec.yaml, 20 August 2026).
+/// Tests the paths of Airship's published specification. Source: urbanairship/api-specs, go/spec.yaml, 20 August 2026.
 @Suite struct UnservedPathTests {
     @Test(arguments: specification.split(separator: "\n").map(String.init))
     func `every path of the specification is served, or says what to use instead`(line: String) throws {
@@ -13,7 +13,7 @@ import Testing
         for method in words.dropLast() {
             switch RouteMatch(method: method, path: path[...]) {
             case .found(let endpoint, _):
-                // By a word of its own, not as the name of a channel or the like.
+                // The endpoint must have this word in its own path, and not take it as the name of a channel.
                 #expect(endpoint.pattern.split(separator: "/").count == path.split(separator: "/").count)
                 #expect(served.contains("\(method) \(endpoint.pattern)"), "\(method) \(path): \(endpoint.pattern)")
             case .unserved(let row): #expect(row.advice.hasSuffix("."), "\(method) \(path)")
