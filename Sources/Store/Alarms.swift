@@ -17,7 +17,7 @@ public struct Alarm: Sendable, Hashable {
         case otherEnvironment = "other_environment"
         /// APNs makes or deletes no broadcast channels for the app.
         case broadcast
-        /// A push or a schedule expired before it was sent to all of its targets.
+        /// Pushes expired before they were sent to all of their targets, or before their broadcast channel was made.
         case expired
     }
 

@@ -24,10 +24,10 @@ public struct AnswerCounts: Sendable, Hashable {
 
 /// Which of an app's verdicts are counted together.
 public struct AnswerSpan: Sendable, Hashable {
-    /// The last minutes, this many.
+    /// How many minutes count, up to now.
     public var window: Int
-    /// If the window holds fewer verdicts than `least`, the last `least` verdicts count, from this many minutes at
-    /// most.
+    /// If the window holds fewer verdicts than `least`, the last `least` verdicts count. They are at most this many
+    /// minutes old.
     public var memory: Int
     public var least: Int
 

@@ -11,7 +11,7 @@ public struct BroadcastTask: Sendable {
     public var attempts: Int
 }
 
-/// For metrics: how broadcasts leave the queue, and that one is retried.
+/// For metrics: how broadcasts leave the queue, and retries.
 public enum BroadcastEvent: String, Sendable, Hashable, CaseIterable {
     case delivered, failed, expired, superseded, cancelled, retried
 }
@@ -45,7 +45,7 @@ public struct BroadcastSettlement: Sendable, Hashable {
     /// APNs's status; nil = no answer.
     public var status: Int?
     public var reason: String?
-    /// APNs may have carried the request out without an answer.
+    /// APNs may have carried out the request although no answer came.
     public var mayRepeat: Bool
 
     public init(_ outcome: Outcome, status: Int? = nil, reason: String? = nil, mayRepeat: Bool = false) {

@@ -19,14 +19,14 @@ public struct BroadcastLease: Sendable, Hashable {
     }
 }
 
-/// A worker's steps with broadcast channels. Order of writes in a creation, and the state that a crash after each
+/// A worker's work on broadcast channels. The order of writes in a creation, and the state that a crash after each one
 /// leaves:
 ///
-/// 1. `noteForeign`, `intend`: nothing, or an intent without a channel
-/// 2. APNs makes the channel: one that APNs lists besides ours and the foreign ones
-/// 3. `made`: a channel in the index that its name does not know
-/// 4. `live`: a finished creation that is still noted as intended
-/// 5. `forget`: nothing
+/// 1. `noteForeign`, `intend`: nothing, or an intent without a channel.
+/// 2. APNs makes the channel: APNs lists a channel that is neither in the index nor foreign.
+/// 3. `made`: the channel is in the index, but its name does not know it.
+/// 4. `live`: the creation is finished, but still noted as intended.
+/// 5. `forget`: nothing is left to do.
 ///
 /// The next holder of the lease finds the intent and finishes or undoes the creation.
 extension Broadcasts {

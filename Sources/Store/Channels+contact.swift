@@ -20,8 +20,7 @@ extension Channels {
                 let items = try reply[1].array()
                 for index in stride(from: 0, to: items.count - 1, by: 2) {
                     let state = try items[index + 1].string()
-                    // A channel that leaves a user does not have it any more. A user that the channel joins is its
-                    // user.
+                    // A user that the channel leaves does not count. A user that it joins comes before one that it has.
                     guard state != "-", user == nil || state == "+" else { continue }
                     user = Self.unescaped(try items[index].bytes().dropFirst(2))
                 }

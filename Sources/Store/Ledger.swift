@@ -57,8 +57,8 @@ public struct Ledger: Sendable, Hashable {
     public var demoted = 0
     /// Targets that began to follow after the sweep and got the state as late joiners.
     public var late = 0
-    /// For a start: delivered targets whose start token was last reported long ago. APNs answers 200 for them, but may
-    /// start nothing.
+    /// For a start: delivered targets whose start token was last reported long ago. APNs answers 200 for them, but
+    /// possibly no card began.
     public var stale = 0
     public var supersededBy: PushID?
     /// Epoch milliseconds.

@@ -51,7 +51,8 @@ public struct Pushes: Sendable {
     ///   - bounds: if the queues are full, only a push that supersedes a waiting one is accepted, because the queues do
     ///     not grow then.
     ///   - cutoff: makes the push an automatic end, for cards that started at this time (epoch ms) or earlier.
-    ///   - now: for tests, epoch ms. The time of acceptance is Redis's own, because the gateways' clocks differ.
+    ///   - now: time of acceptance, epoch ms. Nil is Redis's own, so that gateways whose clocks differ agree. A due
+    ///     schedule gives Redis's time of the look that found it, and tests give one of their own.
     /// - Throws: `unreplicated` if too few replicas confirm the push. It is committed then and may go out. Accepting
     ///   the same id again asks the replicas again.
     public func accept(
@@ -119,8 +120,8 @@ public struct Pushes: Sendable {
         return bounds.full(for: app)
     }
 
-    /// Deletes the index of a push that was not committed. Not called if another process may commit the id, because it
-    /// needs the index. An index without a push expires.
+    /// Deletes the index of a push that was not committed. The caller keeps it if another process may commit the same
+    /// id, because that process needs it. An index without a push expires.
     private func forget(_ id: PushID) async {
         _ = try? await redis.replies([RedisCommand("DEL", [.string(keys.index(id))])])
     }

@@ -24,8 +24,8 @@ struct BucketChange: Sendable {
 }
 
 extension Registry {
-    /// Tries with a changed count. The count changes when other writers add to the name, but growth does not change it
-    /// more often.
+    /// Most tries with a changed count. The count changes when other writers add to the name, but not more often than
+    /// this.
     static let countAttempts = 32
 
     func place(_ app: AppKey, _ name: ActivityName) -> RegistryPlace {
@@ -100,7 +100,7 @@ extension Registry {
     }
 
     /// Puts the name's retries into the timer before channels are queued. If this process dies before it wakes a
-    /// worker, the timer does.
+    /// worker, the timer wakes one.
     private func wakeLater(_ place: RegistryPlace) async throws(StoreError) {
         let item = WorkItem.retries(place.key.app, place.key.name, .high)
         _ = try await redis.run([WorkQueue.putOff(keys, item, due: clock() + 2_000)])

@@ -77,8 +77,8 @@ enum Spellings {
     /// swapped.
     private static let longestToReplace = 11
 
-    /// The name with one edit, and its digits behind the beginnings of other names: `ordr-1234` beside `order-9999`
-    /// gives `order-1234`. Each spelling once, the likeliest first.
+    /// The name in lower case or with one edit, and its digits behind the beginnings of other names: `ordr-1234` beside
+    /// `order-9999` gives `order-1234`. Each spelling once, the likeliest first.
     static func near(_ name: String, besides names: [String]) -> [String] {
         let bytes = Array(name.utf8)
         var found: [[UInt8]] = [Array(name.lowercased().utf8)]

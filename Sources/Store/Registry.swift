@@ -89,8 +89,8 @@ public struct Registry: Sendable {
         _ = try await apply(Lua.registryRemove, changes, in: place)
     }
 
-    /// Removes dead tokens, each only if its channel still has that token. Repeatable: a repeated prune is answered
-    /// `pruned` again, until the channel registers another time.
+    /// Removes dead tokens, each only if its channel still has that token. Repeatable: a prune that was applied gets
+    /// the answer `pruned` again, until the channel registers again.
     public func prune(
         _ app: AppKey, _ name: ActivityName, _ prunes: [Prune]
     ) async throws(StoreError) -> [PruneResult] {

@@ -1,8 +1,8 @@
 import LiveActivity
 import Redis
 
-/// A schedule as a hash. A version keeps fields that it does not know, and missing fields have a default. So schedules
-/// survive an upgrade.
+/// A schedule as a hash. Fields that a version does not know stay as they are, and missing fields have a default. So
+/// schedules survive an upgrade.
 extension Schedules {
     /// Fields that a record need not have. They are removed when another publish replaces one that had them.
     static let optionalFields = [

@@ -1,7 +1,8 @@
 public import LiveActivity
 import Redis
 
-/// A worker's exclusive right to one part of a push, or to a name's waiting channels. Only the latest epoch can settle.
+/// A worker's exclusive right to one part of a push, or to a name's waiting channels or broadcasts. Only the latest
+/// epoch can settle.
 public struct Lease: Sendable, Hashable {
     public let app: AppKey
     public let name: ActivityName
