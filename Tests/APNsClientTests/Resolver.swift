@@ -19,7 +19,7 @@ enum Resolver {
             UnsafeMutablePointer<UnsafeMutablePointer<addrinfo>?>?
         ) -> Int32
 
-    /// The C library's own function. RTLD_NEXT is -1, because Swift does not import that cast.
+    /// The C library's own function. The handle -1 is RTLD_NEXT, a cast that Swift does not import.
     fileprivate static let system: Function? = dlsym(UnsafeMutableRawPointer(bitPattern: -1), "getaddrinfo").map {
         unsafeBitCast($0, to: Function.self)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// `POST /4/broadcasts/apps/<bundle id>`: the rules, the record, the faults.
+/// Tests `POST /4/broadcasts/apps/<bundle id>`: its rules, its record, its faults.
 @Suite(.timeLimit(.minutes(5)))
 struct BroadcastTests {
     struct Case: CustomTestStringConvertible {
@@ -93,14 +93,14 @@ struct BroadcastTests {
                 #expect(isAnotherPath || reply.requestID.flatMap { MessageID($0) } != nil, "\(test.testDescription)")
             }
             let record = fixture.simulator.snapshot()
-            // The other path is a device's.
+            // The request on the other path counts as a device's.
             #expect(record.broadcasts.requests == Self.cases.count - 1 && record.requests == 1)
             #expect(record.broadcasts.accepted == Self.cases.count { $0.status == 200 })
             #expect(record.accepted == 0 && record.inFlight == 0)
         }
     }
 
-    /// What its subscribers show: the newest state, whatever came late or twice, and nothing after the end.
+    /// Subscribers show the newest state, even after late or repeated messages, and nothing after the end.
     @Test func theRecordOfAChannel() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let channel = try await fixture.createChannel(storesNewest: true)
@@ -133,7 +133,7 @@ struct BroadcastTests {
             let object = try #require(try JSONSerialization.jsonObject(with: Data(one.text.utf8)) as? [String: Any])
             #expect((object["history"] as? [Any])?.count == 7 && object["event"] as? String == "end")
 
-            // Forgetting what was received leaves the channel.
+            // A reset forgets what was received, but keeps the channel.
             #expect(try await fixture.control("POST", "/reset").status == 200)
             #expect(fixture.simulator.channel(channel)?.received.requests == 0)
             #expect(try await fixture.broadcast(headers).status == 200)
@@ -152,7 +152,7 @@ struct BroadcastTests {
             #expect(limited.status == 429 && limited.reason == "TooManyRequests")
             #expect(try await fixture.push().status == 200)
 
-            // A device's faults by chance are not the channel's; those of credentials are everybody's.
+            // Random faults of devices do not affect the channel, but faults of credentials affect every request.
             try await set(#"{"rejections":{"InternalServerError":1},"dead_share":1}"#)
             #expect(try await fixture.broadcast(headers).status == 200)
             try await set(#"{"expire_next":1}"#)
@@ -162,7 +162,7 @@ struct BroadcastTests {
             try await set("{}")
             #expect(fixture.simulator.snapshot().broadcasts.acceptedUnanswered == 1)
 
-            // Deleted behind its owner's back.
+            // Delete the channel without its owner's request.
             let path = "/channels/\(channel.replacing("/", with: "%2F"))"
             #expect(try await fixture.control("DELETE", path).status == 200)
             #expect(try await fixture.control("DELETE", path).status == 404)

@@ -24,7 +24,7 @@ struct CertificatesTests {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    /// A client configured with `ca.pem` works again after a restart, under each of the server's names.
+    /// A client with the same `ca.pem` works again after a restart, under each of the server's names.
     @Test func theCAOutlivesTheSimulator() async throws {
         try await withDirectory { directory in
             var authorities: [String] = []
@@ -68,14 +68,14 @@ struct CertificatesTests {
 
     @Test(arguments: [["http/1.1"], []]) func aClientWithoutHTTP2IsNotServed(protocols: [String]) async throws {
         try await SimulatorFixture.run { fixture async throws in
-            // Closed right after the handshake, before or after the client's first bytes.
+            // The connection is closed right after the handshake, before or after the client's first bytes.
             let connection = try? await RawConnection.open(fixture.simulator, protocols: protocols)
             #expect(await connection?.remaining().isEmpty ?? true)
             #expect(fixture.simulator.snapshot().requests == 0)
         }
     }
 
-    /// Without keys, the simulator makes one that a sender can sign with.
+    /// Without keys, the simulator makes one with which a sender can sign.
     @Test func theSimulatorsOwnProviderKey() async throws {
         try await SimulatorFixture.run({ $0.keys = [] }) { fixture async throws in
             let key = try #require(fixture.simulator.keys.first)
@@ -122,7 +122,7 @@ struct CertificatesTests {
         }
     }
 
-    /// A service ends when it is cancelled, with its ports free again.
+    /// A service ends when it is cancelled, and its ports are free then.
     @Test func runEndsWithItsTask() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let simulator = fixture.simulator

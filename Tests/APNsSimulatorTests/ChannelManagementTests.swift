@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// "Sending channel management requests to APNs", seen through libcurl.
+/// Tests Apple's page "Sending channel management requests to APNs" through libcurl.
 @Suite(.timeLimit(.minutes(5)))
 struct ChannelManagementTests {
     static let create = #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#
@@ -42,7 +42,7 @@ struct ChannelManagementTests {
             let record = fixture.simulator.snapshot()
             #expect(record.broadcasts.created == 2 && record.broadcasts.deleted == 1)
             #expect(record.broadcasts.manageByReason == ["ChannelNotRegistered": 2])
-            // The push service's counts stay its own.
+            // The counts of the push service are separate.
             #expect(record.requests == 0 && record.connections == 0 && record.inFlight == 0)
         }
     }
@@ -109,7 +109,7 @@ struct ChannelManagementTests {
             let off = try await fixture.manage("POST", body: Self.create)
             #expect(off.status == 400 && off.reason == "FeatureNotEnabled")
 
-            // Made, and nobody learns of it: an orphan.
+            // The channel is created but no response tells so, which makes it an orphan.
             faults.manageRejections = [:]
             faults.manageLoseNext = 1
             try fixture.simulator.setFaults(faults)
@@ -119,7 +119,7 @@ struct ChannelManagementTests {
         }
     }
 
-    /// Longer than the window that a client opens: the list comes in parts.
+    /// The list is longer than the client's window, so it comes in parts.
     @Test func aLongList() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator, port: fixture.simulator.managePort)

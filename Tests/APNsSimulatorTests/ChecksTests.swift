@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Every rule of "Sending notification requests to APNs" that a sender can break, seen through libcurl.
+/// Tests every rule of Apple's page "Sending notification requests to APNs" that a sender can break, through libcurl.
 @Suite(.timeLimit(.minutes(5)))
 struct ChecksTests {
     struct Case: CustomTestStringConvertible {
@@ -141,7 +141,7 @@ struct ChecksTests {
         }
     }
 
-    /// A key without bundle ids takes any topic of the form.
+    /// A key without bundle ids may use any well-formed topic.
     @Test func anyBundleID() async throws {
         try await SimulatorFixture.run({ $0.keys[0].bundleIDs = [] }) { fixture async throws in
             var headers = fixture.headers()
@@ -151,7 +151,7 @@ struct ChecksTests {
         }
     }
 
-    /// The simulator's own key, for one app: another's topic is not its.
+    /// The simulator's own key is for one app, so it may not use the topic of another.
     @Test func bundleIDsOfItsOwnKey() async throws {
         try await SimulatorFixture.run({
             $0.keys = []

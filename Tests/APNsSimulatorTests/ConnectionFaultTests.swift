@@ -5,12 +5,12 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Connections that go wrong before their first request, and a server that goes.
+/// Tests connections that fail before their first request, and a server that shuts down.
 @Suite(.timeLimit(.minutes(5)))
 struct ConnectionFaultTests {
     @Test func aConnectionThatClosesAsSoonAsItStands() async throws {
         try await SimulatorFixture.run({ $0.faults.closeAfter = 0 }) { fixture async throws in
-            // The end may come before the client's first frame is out.
+            // The connection may end before the client has sent its first frame.
             if let connection = try? await RawConnection.open(fixture.simulator) {
                 #expect(await connection.remaining().isEmpty)
             }
@@ -25,7 +25,7 @@ struct ConnectionFaultTests {
             let connection = try await RawConnection.open(fixture.simulator)
             let goaway = try await connection.goaway()
             #expect(goaway.lastStream == 0 && goaway.code == 0)
-            // The simulator may have closed it by then.
+            // The simulator may have closed the connection by then.
             try? await connection.push(0, headers: fixture.headers())
             #expect(await connection.remaining().allSatisfy { $0.stream == 0 })
             let record = fixture.simulator.snapshot()
@@ -85,7 +85,7 @@ struct ConnectionFaultTests {
                 let token = age == 0 ? fixture.providerToken : try fixture.jwt(iat: "\(now - 1)")
                 #expect(try await fixture.push(headers: fixture.headers(jwt: token)).status == 200)
             }
-            // Each signature is another token, even for the same second.
+            // Each signature makes another token, even for the same second.
             #expect(fixture.simulator.snapshot().providerTokens == 3)
         }
     }
@@ -106,7 +106,7 @@ struct ConnectionFaultTests {
             async let leaving: Void = fixture.simulator.leave(within: .seconds(120))
             let goaway = try await idle.goaway()
             #expect(goaway.lastStream == 1 && goaway.code == 0 && goaway.text == #"{"reason":"Shutdown"}"#)
-            // On a busy machine the answer may come first.
+            // On a busy machine the response may come first.
             let last = await busy.remaining()
             #expect(last.contains { $0.type == FrameType.goaway.rawValue && $0.word(at: 0) == 1 })
             #expect(last.contains { $0.status == 200 })

@@ -46,12 +46,12 @@ struct ControlTests {
         }
     }
 
-    /// More lines than are written at a time.
+    /// There are more lines than the simulator writes at a time.
     @Test func manyTokensAreStreamed() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)
             let headers = fixture.headers()
-            // The first alone, as APNs wants it; then a hundred at a time.
+            // Send the first one alone, as APNs demands, and then a hundred at a time.
             for numbers in [0..<1] + stride(from: 1, to: 2_500, by: 100).map({ $0..<min($0 + 100, 2_500) }) {
                 for number in numbers { try await connection.push(number, headers: headers) }
                 for number in numbers { _ = try await connection.answer(stream: number) }
@@ -86,7 +86,7 @@ struct ControlTests {
                 #expect(answer.status == 400, "\(test.json)")
                 #expect(answer.text.contains(test.word), "\(test.json): \(answer.text)")
             }
-            // A refused change changes nothing.
+            // A refused change has no effect.
             #expect(fixture.simulator.faults.rejectAll == "Shutdown")
         }
     }
@@ -114,7 +114,7 @@ struct ControlTests {
         #expect(read == scenario)
     }
 
-    /// The examples of docs/simulator.md are what they say.
+    /// The examples of docs/simulator.md are correct.
     @Test func theDocumentedExamples() throws {
         let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/simulator.md")
         let text = try String(contentsOf: page, encoding: .utf8)
@@ -128,7 +128,7 @@ struct ControlTests {
         try #require(examples.last).write(to: file, atomically: true, encoding: .utf8)
         let scenario = try Scenario.read(file: file.path)
         #expect(scenario.phases.map(\.afterRequests) == [0, 5_000, nil, nil])
-        // Each field has its row.
+        // Each field has a row in the tables.
         for key in Faults.CodingKeys.allCases { #expect(text.contains("`\(key.stringValue)`"), "\(key.stringValue)") }
         for key in SimulatorRecord.CodingKeys.allCases { #expect(text.contains("`\(key.stringValue)`")) }
         for key in BroadcastRecord.CodingKeys.allCases { #expect(text.contains("`\(key.stringValue)`")) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// What the device does with what APNs took, and what the record says of it.
+/// Tests what the device does with an accepted push, and what the record tells about it.
 @Suite(.timeLimit(.minutes(5)))
 struct DeviceTests {
     private let token = SimulatorFixture.token(9)
@@ -132,7 +132,7 @@ struct DeviceTests {
         }
     }
 
-    /// Starts of one collapse id make one card; a token that starts activities is no activity's.
+    /// Starts with one collapse id make one card. A token that starts activities belongs to no activity.
     @Test func startsMakeCardsAndTokensAreOfOneKind() async throws {
         try await SimulatorFixture.run { fixture async throws in
             func start(_ input: String) -> String {
@@ -167,7 +167,7 @@ struct DeviceTests {
         }
     }
 
-    /// Timestamps are whole seconds: within one, only the publisher's own counter tells the order.
+    /// Timestamps are whole seconds, so within a second only the publisher's own counter tells the order.
     @Test func aCounterTellsTheOrderWithinASecond() async throws {
         try await SimulatorFixture.run({ $0.orderMember = "n" }) { fixture async throws in
             for state in [#"{"n":4,"m":{"n":9}}"#, #"{"n":6}"#, #"{"n":5}"#, #"{"n":6}"#, #"{"n":"7"}"#] {

@@ -6,12 +6,12 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Every fault is seen to happen.
+/// Tests that every fault really happens.
 @Suite(.timeLimit(.minutes(5)))
 struct FaultTests {
     // MARK: Tokens
 
-    /// The same seed kills the same tokens, in about the share that was asked for, and `isDead` tells which.
+    /// The same seed kills the same tokens, in about the wanted share. `isDead` tells which tokens these are.
     @Test func deadTokensAreForetold() async throws {
         try await SimulatorFixture.run({
             $0.seed = 42
@@ -92,7 +92,7 @@ struct FaultTests {
 
     // MARK: Requests
 
-    /// Drawn for each attempt anew, so that retries get through; the same on every run.
+    /// Rejections are drawn again for each attempt, so that retries succeed. They are the same on every run.
     @Test func transientRejectionsEndWithRetries() {
         var faults = Faults()
         faults.rejections = ["TooManyRequests": 0.2, "InternalServerError": 0.1, "ServiceUnavailable": 0.1]
@@ -165,7 +165,7 @@ struct FaultTests {
             #expect(record.accepted == 0)
             #expect(record.acceptedUnanswered == (delivers ? 1 : 0))
             #expect(record.inFlight == 0)
-            // The retry of a push that had reached the device is a duplicate there.
+            // The device already had this push, so its retry is a duplicate.
             try fixture.simulator.setFaults(Faults())
             try await connection.push(1, token: SimulatorFixture.token(0), headers: fixture.headers())
             #expect(try await connection.answer(stream: 1).status == 200)
@@ -193,7 +193,7 @@ struct FaultTests {
                 #expect(try await connection.answer(stream: number).status == 200)
             }
             try await connection.push(2, headers: fixture.headers())
-            // The connection itself lives: a PING behind the request is answered, the request is not.
+            // The connection itself works: a PING after the request is answered, but the request is not.
             try await connection.ping()
             let frame = try await connection.first { $0.type == FrameType.settings.rawValue ? nil : $0 }
             #expect(frame.type == FrameType.ping.rawValue && frame.isAcknowledgement)
@@ -222,7 +222,7 @@ struct FaultTests {
             }
             #expect(isSilent)
             #expect(fixture.simulator.snapshot().openConnections == 1)
-            // Others are served.
+            // Other connections are served.
             #expect(try await fixture.push().status == 200)
             await connection.close()
         }

@@ -55,7 +55,8 @@ struct ProviderTokenTests {
         }
     }
 
-    /// The second new token within twenty minutes on one connection is one update too many; the last good one still works.
+    /// The second new token within twenty minutes on one connection is one update too many. The last
+    /// good token still works.
     @Test func tooManyUpdates() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let now = Int(Date().timeIntervalSince1970)
@@ -68,7 +69,7 @@ struct ProviderTokenTests {
             }
             #expect(statuses == [200, 200, 429, 200, 200])
             #expect(fixture.simulator.snapshot().byReason == ["TooManyProviderTokenUpdates": 1])
-            // Another connection begins anew.
+            // Another connection starts with no updates.
             let answer = try await fixture.push(headers: fixture.headers(jwt: tokens[2]))
             #expect(answer.status == 200)
             await connection.close()

@@ -5,8 +5,8 @@ import Testing
 
 @testable import APNsSimulator
 
-/// An HTTP/2 client that hides nothing: it sends the frames it is told to and shows every frame that comes.
-/// Requests are numbered from 0; request N is stream 2N + 1.
+/// An HTTP/2 client that sends exactly the frames of a test and shows every frame that comes. Requests are numbered
+/// from 0, and request N is stream 2N + 1.
 final class RawConnection: Sendable {
     struct Frame: Sendable {
         var type: UInt8
@@ -26,7 +26,7 @@ final class RawConnection: Sendable {
                 .map { word(at: $0 + 2) }
         }
 
-        /// `:status`, which the simulator writes first: indexed, or as a literal.
+        /// `:status`, which the simulator writes first, either indexed or as a literal.
         var status: Int? {
             switch payload.first {
             case 0x88: 200
@@ -39,7 +39,7 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// The server closed before the frame came that was waited for.
+    /// The server closed the connection before the expected frame came.
     struct Closed: Error {}
 
     struct Answer {
@@ -77,7 +77,7 @@ final class RawConnection: Sendable {
         let connection = RawConnection(channel: channel, frames: frames)
         var hello = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         hello.writeSettings([])
-        // A server that says goodbye at once may be gone by then; what it said is in `frames`.
+        // A server may send GOAWAY and close at once. Its frames are then in `frames`.
         try? await connection.send(hello)
         return connection
     }
@@ -106,7 +106,7 @@ final class RawConnection: Sendable {
         try await send(Self.request(number, token: token, payload: payload, headers: headers))
     }
 
-    /// Allows `increment` more bytes of answers, on the connection and on the request's stream.
+    /// Allows `increment` more bytes of responses, on the connection and on the request's stream.
     func allow(_ increment: Int, stream number: Int) async throws {
         var bytes = ByteBuffer()
         bytes.writeWindowUpdate(increment, stream: 0)
@@ -134,7 +134,7 @@ final class RawConnection: Sendable {
         return bytes
     }
 
-    /// A string literal without Huffman coding (RFC 7541, 5.2).
+    /// Writes a string literal without Huffman coding (RFC 7541, 5.2).
     private static func writeText(_ text: String, to block: inout ByteBuffer) {
         var length = text.utf8.count
         if length < 127 {
@@ -151,13 +151,13 @@ final class RawConnection: Sendable {
         block.writeString(text)
     }
 
-    /// The next frame; nil when the server has closed the connection.
+    /// The next frame. Nil when the server has closed the connection.
     func next() async -> Frame? {
         for await frame in frames { return frame }
         return nil
     }
 
-    /// Frames up to the first that `wanted` takes.
+    /// Reads frames up to the first for which `wanted` returns a value.
     func first<Value>(_ wanted: (Frame) -> Value?) async throws -> Value {
         while let frame = await next() {
             if let value = wanted(frame) { return value }
@@ -196,7 +196,7 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Until the server closes; the frames that still came.
+    /// Waits until the server closes, and returns the frames that still came.
     func remaining() async -> [Frame] {
         var frames: [Frame] = []
         while let frame = await next() { frames.append(frame) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// HTTP/2 by RFC 9113, byte by byte, without a socket.
+/// Tests HTTP/2 by RFC 9113, byte by byte, without a socket.
 struct SessionTests {
     private let preface = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 
@@ -46,7 +46,7 @@ struct SessionTests {
         RawConnection.request(number, payload: payload, headers: [("apns-priority", "5")])
     }
 
-    /// However the bytes are cut.
+    /// The result is the same however the bytes are cut.
     @Test(arguments: [1, 2, 7, 64, 1_000]) func bytesInAnyPieces(size: Int) throws {
         var session = HTTP2Session(initialStreams: 1, allocator: ByteBufferAllocator())
         var bytes = preface
@@ -123,7 +123,7 @@ struct SessionTests {
         return bytes
     }
 
-    /// libcurl 7.88 resets every stream whose answer it has read; that must cost it nothing.
+    /// libcurl 7.88 resets every stream whose response it has read. This must have no effect.
     @Test func resetsOfAnsweredStreamsAreIgnored() throws {
         var session = try session()
         for number in 0..<5_000 {

@@ -16,7 +16,7 @@ extension SimulatorFixture {
         var body: String
     }
 
-    /// One request to the channel management, on a connection of its own.
+    /// Sends one request to channel management, on its own connection.
     func manage(
         _ method: String, path: String = channelsPath, headers: [(String, String)] = [], body: String? = nil,
         authorization: String? = nil
@@ -25,7 +25,7 @@ extension SimulatorFixture {
         return try await send(method, url, authorization, headers, body)
     }
 
-    /// A new channel's id.
+    /// Creates a channel and returns its id.
     func createChannel(storesNewest: Bool = false) async throws -> String {
         let body = #"{"message-storage-policy":\#(storesNewest ? 1 : 0),"push-type":"LiveActivity"}"#
         let reply = try await manage("POST", body: body)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// A running simulator with one key, which the test signs with.
+/// A running simulator with one key, with which the test signs.
 struct SimulatorFixture {
     static let keyID = "ABC123DEFG"
     static let teamID = "TEAM123456"
@@ -16,10 +16,10 @@ struct SimulatorFixture {
     let simulator: APNsSimulator
     let key: P256.Signing.PrivateKey
     let directory: String
-    /// Signed once, as a sender must.
+    /// Signed once, because a sender must not sign anew for each request.
     let providerToken: String
 
-    /// Starts a simulator in a directory of its own and stops it after `body`.
+    /// Starts a simulator in its own directory and stops it after `body`.
     static func run(
         _ change: (inout SimulatorConfiguration) -> Void = { _ in },
         _ body: (SimulatorFixture) async throws -> Void
@@ -55,7 +55,7 @@ struct SimulatorFixture {
         #"{"aps":{"timestamp":\#(timestamp),"event":"\#(event)","content-state":\#(state)}}"#
     }
 
-    /// A new one.
+    /// Signs a new provider token.
     func jwt(
         algorithm: String = "ES256", kid: String? = keyID, iss: String? = teamID, iat: String? = nil,
         key other: P256.Signing.PrivateKey? = nil
@@ -82,7 +82,7 @@ struct SimulatorFixture {
             .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
     }
 
-    /// The headers of a request that APNs takes.
+    /// The headers of a request that APNs accepts.
     func headers(jwt: String? = nil) -> [(String, String)] {
         [
             ("authorization", "bearer \(jwt ?? providerToken)"), ("apns-push-type", "liveactivity"),
@@ -98,7 +98,7 @@ struct SimulatorFixture {
         var retryAfter: String?
     }
 
-    /// One push on a connection of its own, through libcurl.
+    /// Sends one push on its own connection, through libcurl.
     func push(
         _ token: String = token(1), payload: String = update(1_763_700_000), method: String = "POST",
         path: String? = nil, headers: [(String, String)]? = nil, timeout: Duration = .seconds(120)
@@ -116,7 +116,7 @@ struct SimulatorFixture {
             id: response.header("apns-id"), retryAfter: response.header("retry-after"))
     }
 
-    /// Until the record is as wanted; a failure when that takes longer than any machine should need.
+    /// Waits until the record is as wanted. Fails if that takes longer than any machine should need.
     func wait(_ isWanted: (SimulatorRecord) -> Bool) async throws {
         let end = ContinuousClock.now + .seconds(120)
         while !isWanted(simulator.snapshot()) {
@@ -125,7 +125,7 @@ struct SimulatorFixture {
         }
     }
 
-    /// The control interface.
+    /// Calls the control interface.
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> (status: Int, text: String) {
         var request = HTTPRequest(method, (try #require(simulator.controlURL)) + "/simulator" + path)
         request.body = body.map { .bytes(Array($0.utf8)) }

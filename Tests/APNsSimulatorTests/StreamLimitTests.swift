@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// SETTINGS_MAX_CONCURRENT_STREAMS as APNs moves it.
+/// Tests SETTINGS_MAX_CONCURRENT_STREAMS as APNs changes it.
 @Suite(.timeLimit(.minutes(5)))
 struct StreamLimitTests {
     @Test func oneStreamUntilAProviderTokenHasPassed() async throws {
@@ -16,7 +16,7 @@ struct StreamLimitTests {
             try await connection.push(0, headers: unauthenticated)
             #expect(try await connection.answer(stream: 0).status == 403)
 
-            // A rejection with a valid token counts as well; SETTINGS come before the answer.
+            // A rejection with a valid token counts too. SETTINGS come before the response.
             var wrong = fixture.headers()
             wrong[3].1 = "7"
             try await connection.push(1, headers: wrong)
@@ -74,7 +74,7 @@ struct StreamLimitTests {
         }
     }
 
-    /// Three requests at once against a limit of one that the client has acknowledged.
+    /// Sends three requests at once although the client has acknowledged a limit of one.
     private func threeAtOnce(_ fixture: SimulatorFixture) async throws -> RawConnection {
         let connection = try await RawConnection.open(fixture.simulator)
         #expect(try await connection.first(\.streams) == 1)
@@ -94,7 +94,7 @@ struct StreamLimitTests {
             let goaway = try await connection.goaway()
             #expect(goaway.lastStream == 1)
             #expect(goaway.text == #"{"reason":"TooManyStreams"}"#)
-            // What was within the limit is still answered.
+            // Requests within the limit are still answered.
             #expect(try await connection.answer(stream: 0).status == 200)
             let record = fixture.simulator.snapshot()
             #expect(record.accepted == 1)
@@ -119,7 +119,7 @@ struct StreamLimitTests {
         }
     }
 
-    /// Before the client has acknowledged SETTINGS it cannot know of any limit (RFC 9113, 6.5.3).
+    /// Before the client has acknowledged SETTINGS, it cannot know of any limit (RFC 9113, 6.5.3).
     @Test func aLimitNotYetAcknowledgedBindsNobody() async throws {
         try await SimulatorFixture.run({ $0.faults.latency = 50 }) { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)

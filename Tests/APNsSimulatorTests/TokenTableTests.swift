@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// The simulator's memory of tokens.
+/// Tests the simulator's memory of tokens.
 @Suite struct TokenTableTests {
     private static func token(_ number: Int) -> [UInt8] {
         (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
@@ -18,7 +18,7 @@ import Testing
         #expect(table[Self.token(1_000)] == nil && table[Self.token(1)]?.requests == 3)
     }
 
-    /// The thread never has more to move at once than a small part of what it knows.
+    /// The thread never has to move more than a small part of the table at once.
     @Test func noPartOfItGrowsLarge() {
         var table = TokenTable()
         for number in 0..<100_000 { table[Self.token(number), default: .init()].requests += 1 }

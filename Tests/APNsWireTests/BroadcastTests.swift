@@ -2,7 +2,7 @@ import APNsWire
 import LiveActivity
 import Testing
 
-/// Broadcasts and channel management byte by byte, as Apple's articles have them.
+/// Tests broadcasts and channel management byte by byte, as Apple's articles show them.
 @Suite struct BroadcastTests {
     private let channel: BroadcastChannelID
     init() throws { channel = try BroadcastChannelID("dHN0LXNyY2gtY2hubA==") }
@@ -32,7 +32,8 @@ import Testing
                 == #"{"aps":{"timestamp":1732204800,"event":"update","content-state":{"home":1}}}"#)
     }
 
-    /// A device push has a topic and may leave out its expiration; a broadcast has neither choice.
+    /// A device push has a topic and may leave out its expiration. A broadcast has no topic and
+    /// must have an expiration.
     @Test func aDevicesHeadersAreOthers() {
         let device = PushHeaders(bundleID: "com.example.scores", priority: .low)
         #expect(

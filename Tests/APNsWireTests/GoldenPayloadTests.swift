@@ -2,8 +2,8 @@ import APNsWire
 import LiveActivity
 import Testing
 
-/// Every form of payload that Apple's documentation of Live Activity pushes allows, byte for byte: ActivityKit drops what
-/// it cannot decode without a word, so a wrong byte here would be a lock screen that does not change.
+/// Tests every form of payload that Apple's documentation of Live Activity pushes allows, byte for byte. ActivityKit
+/// silently drops what it cannot decode, so after a wrong byte here the lock screen would not change.
 @Suite struct GoldenPayloadTests {
     private static let state = RawJSON(checked: #"{"home":2,"clock":"67:12","odds":1.50}"#)
     private static let title = RawJSON(checked: #"{"title":"Goal","body":"2 : 1"}"#)
@@ -44,7 +44,8 @@ import Testing
         ),
     ]
 
-    /// Apple: the state may be left out, and the dismissal date too; a date in the past takes the card away at once.
+    /// By Apple's documentation the state and the dismissal date may be left out. A date in the past
+    /// removes the card at once.
     static let ends: [(Publish, String)] = [
         (publish(.end), #"{"aps":{"timestamp":1795284000,"event":"end"}}"#),
         (
@@ -92,7 +93,7 @@ import Testing
         ),
     ]
 
-    /// For devices that can take the activity's updates from the name's broadcast channel.
+    /// The payload for devices that can get the activity's updates from the name's broadcast channel.
     @Test func aStartOnAChannelIsExactly() throws {
         let channel = try BroadcastChannelID("dHN0LXNyY2gtY2hubA==")
         let (publish, golden) = Self.starts[0]
@@ -119,7 +120,7 @@ import Testing
         #expect(Payload.start(Payload(Self.ends[0].0, timestamp: 1_795_284_000).bytes, onChannel: channel) == nil)
     }
 
-    /// An automatic end is the last update as it went out, with a time of its own and without its alert.
+    /// An automatic end is the last update as it was sent, but with its own time and without the alert.
     @Test(arguments: updates)
     func anEndThatShowsAnUpdateIsExactly(update: Publish, golden: String) throws {
         let end = Payload(Self.publish(.end), timestamp: 1_795_299_999).bytes
@@ -137,7 +138,7 @@ import Testing
             let state = RawJSON(checked: #"{"event":"update","alert":"\#(String(repeating: "x", count: filler))"}"#)
             return Payload(Self.publish(.update, state: state), timestamp: 1_795_284_000).bytes
         }
-        // `end` is three bytes shorter.
+        // The word `end` is three bytes shorter than `update`.
         let room = Payload.maximumBytes - update(0).count + 3
         let largest = Payload.end(end, showing: update(room))
         #expect(largest.count == Payload.maximumBytes)

@@ -59,7 +59,7 @@ import Testing
                 + #""alert":{"title":{"loc-key":"T"},"body":"B","sound":"s"},"input-push-token":1}}"#)
     }
 
-    /// The script that commits a push overwrites these ten bytes with the time it settles on.
+    /// The script that commits a push overwrites these ten bytes with the final time.
     @Test func theTimestampsDigitsLieWhereTheyAreSaidToLie() {
         for event in ActivityEvent.allCases {
             for timestamp in [Payload.timestampRange.lowerBound, 1_732_204_800, Payload.timestampRange.upperBound] {
@@ -91,7 +91,7 @@ import Testing
         let headers = PushHeaders(bundleID: "com.example.app", priority: .low)
         #expect(headers.fields.map(\.name) == ["apns-push-type", "apns-topic", "apns-priority"])
         #expect(headers.fields.map(\.value) == ["liveactivity", "com.example.app.push-type.liveactivity", "5"])
-        // Zero is Apple's "try once", not the same as none.
+        // Zero is Apple's "try once" and differs from no expiration.
         let once = PushHeaders(bundleID: "com.example.app", priority: .low, expiration: 0)
         #expect(once.fields.last?.value == "0")
     }

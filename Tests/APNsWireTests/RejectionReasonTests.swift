@@ -2,7 +2,7 @@ import APNsWire
 import Testing
 
 @Suite struct RejectionReasonTests {
-    /// Apple's table, written down a second time on purpose: status, what a sender does, reasons.
+    /// Apple's table, written a second time on purpose: status, verdict, reasons.
     private static let apple: [(status: Int, verdict: Verdict, reasons: String)] = [
         (400, .pruneToken, "BadDeviceToken DeviceTokenNotForTopic"),
         (
@@ -86,11 +86,11 @@ import Testing
         #expect(reason.verdict(status: 429) == .retry)
         #expect(reason.verdict(status: 500) == .retry)
         #expect(reason.verdict(status: 599) == .retry)
-        // Case matters: a table entry is what APNs writes.
+        // Case matters, because the table has the spelling that APNs uses.
         #expect(RejectionReason(wire: "baddevicetoken", status: 400) == .other("baddevicetoken"))
     }
 
-    /// An intermediary answers so, for one request of many.
+    /// An intermediary may answer like this, for one request of many.
     @Test(arguments: [301, 302, 404, 405, 408, 413, 418, 421, 451, 600, 999])
     func aStatusWithoutAReasonThatFitsStopsNoPush(status: Int) {
         #expect(RejectionReason(wire: "", status: status).verdict(status: status) == .retry)

@@ -5,7 +5,7 @@ import Testing
     @Test(arguments: [
         ("0", 0), ("7", 7), (" 30\t", 30), ("3600", 3_600), ("3601", 3_600), ("2147483648", 3_600),
         ("99999999999999999999999999999999999999", 3_600), ("007", 7),
-        // Half a minute behind, then ahead by 23 s and by years.
+        // These dates are half a minute before now, 23 s after it, and years after it.
         ("Sun, 06 Nov 1994 08:49:07 GMT", 0), ("Sun, 06 Nov 1994 08:50:00 GMT", 23),
         ("Thu, 29 Feb 2024 00:00:00 GMT", 3_600),
         ("", nil), (" ", nil), ("-1", nil), ("+5", nil), ("1.5", nil), ("5s", nil), ("soon", nil),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fanout
 
-/// What each answer to a broadcast means.
+/// Tests the meaning of each response to a broadcast.
 @Suite struct BroadcastReportTests {
     private func report(
         _ status: Int, _ reason: RejectionReason.Known, attempts: Int = 1, retryAfter: Int? = nil, once: Bool = false

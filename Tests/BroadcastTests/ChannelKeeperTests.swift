@@ -8,7 +8,7 @@ import Testing
 
 @testable import Fanout
 
-/// Names get the channels they want and lose those they do not, whatever dies in between.
+/// Tests that names get the broadcast channels they want and lose the others, whatever dies in between.
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct ChannelKeeperTests {
     @Test func aChannelThatIsMadeWakesItsLine() async throws {
@@ -34,7 +34,8 @@ struct ChannelKeeperTests {
             #expect(listed.map(\.name) == [name] && listed.map(\.id) == [channel.id])
             #expect(try await it.store.broadcasts.count(it.app) == (own: 1, foreign: 0))
 
-            // Asked for again, also with another storage, it stays; nothing is left to do.
+            // The name asks for its channel again, with another storage too. The channel stays, and
+            // nothing is left to do.
             let again = try await it.store.broadcasts.want(it.app, name, .none, now: it.now)
             #expect(again == channel)
             await it.keeper(later: .seconds(600)).tick(it.app)
@@ -43,7 +44,8 @@ struct ChannelKeeperTests {
         }
     }
 
-    /// More names than one turn takes, all due earlier: of an app that this worker does not serve, and what nobody can read.
+    /// More names than one turn handles are due earlier. They belong to an app that this worker does not
+    /// serve, or are unreadable.
     @Test func `names that cannot be served keep no other from its channel`() async throws {
         try await Stage.run { it in
             let other = try AppKey("other")
@@ -62,7 +64,7 @@ struct ChannelKeeperTests {
         }
     }
 
-    /// Three workers look after the same twenty names at once.
+    /// Three workers handle the same twenty names at once.
     @Test func twoWorkersDoNotMakeTwo() async throws {
         try await Stage.run { it in
             for number in 0..<20 { try await it.want(try it.name("match-\(number)")) }
@@ -91,7 +93,7 @@ struct ChannelKeeperTests {
             #expect(try await it.store.broadcasts.count(it.app).own == 1)
             #expect(try await !it.store.broadcasts.discard(it.app, name, now: it.now))
 
-            // Given up before it was made.
+            // The name is given up before its channel was made.
             try await it.want(name)
             #expect(try await it.store.broadcasts.discard(it.app, name, now: it.now))
             await it.keeper().tick(it.app)
@@ -100,8 +102,8 @@ struct ChannelKeeperTests {
         }
     }
 
-    /// The answer to a creation is lost, or its worker dies before it is noted: APNs has a channel that nobody knows. It is
-    /// found by the list; a channel that others made stays.
+    /// The response to a creation is lost, or the worker dies before it notes the channel. APNs then has a channel that
+    /// no name has. The list of channels reveals it. A channel that others made stays.
     @Test func anOrphanIsDeletedAndOnlyThat() async throws {
         try await Stage.run { it in
             let foreign = try await it.manager.create(.none)
@@ -121,7 +123,7 @@ struct ChannelKeeperTests {
         }
     }
 
-    /// The list is answered, the creation is carried out and not answered.
+    /// The list is answered, but the creation is executed without a response.
     private func loseCreation(_ it: Stage) async {
         var service = it.service
         let create = service.create
@@ -135,7 +137,7 @@ struct ChannelKeeperTests {
         await ChannelKeeper(store: it.store, apps: [it.app: app], owner: "one", logger: it.logger).tick(it.app)
     }
 
-    /// Killed between noting the channel and giving it to its name.
+    /// The worker was killed after it noted the channel and before it gave the channel to its name.
     @Test func aChannelThatWasMadeIsGivenToItsName() async throws {
         try await Stage.run { it in
             let name = try it.name()
@@ -150,14 +152,14 @@ struct ChannelKeeperTests {
             #expect(try await it.channel(name)?.id == id)
             #expect(it.atAPNs == [id.rawValue])
 
-            // Who had the lease before can change nothing any more.
+            // The previous owner of the lease cannot change anything any more.
             #expect(try await !it.store.broadcasts.intend(lease, name, for: .zero))
             #expect(try await !it.store.broadcasts.made(lease, name, id, for: .zero))
             #expect(try await !it.store.broadcasts.noteForeign(lease, []))
         }
     }
 
-    /// The same, but meanwhile the name was given up.
+    /// The same, but the name was given up meanwhile.
     @Test func aChannelThatNobodyWantsAnyMoreIsDeleted() async throws {
         try await Stage.run { it in
             let (name, other) = (try it.name(), try it.name("match-43"))
@@ -182,7 +184,7 @@ struct ChannelKeeperTests {
         }
     }
 
-    /// After the end a channel lives on for a while; a name that begins anew keeps it.
+    /// A channel stays for a while after the end. A name that begins again keeps it.
     @Test func anEndedNamesChannelIsDeletedInTime() async throws {
         try await Stage.run { it in
             let name = try it.name()
@@ -194,7 +196,7 @@ struct ChannelKeeperTests {
             await it.keeper().tick(it.app)
             #expect(try await it.channel(name)?.deleteAt != nil && it.atAPNs == [id.rawValue])
 
-            // A device follows: the name goes on.
+            // A device follows, so the name goes on.
             let registration = Registration(
                 channel: try ChannelID("c1"), token: try PushToken(hex: String(repeating: "ab", count: 32)),
                 registeredAt: it.now)
@@ -224,7 +226,7 @@ struct ChannelKeeperTests {
         }
     }
 
-    /// APNs does not know the channel any more: the name gets another one.
+    /// APNs does not know the channel any more, so the name gets another one.
     @Test func aLostChannelIsMadeAnew() async throws {
         try await Stage.run { it in
             let name = try it.name()
@@ -233,7 +235,7 @@ struct ChannelKeeperTests {
             let first = try #require(try await it.channel(name)?.id)
             #expect(it.simulator.deleteChannel(first.rawValue))
             #expect(try await it.store.broadcasts.gone(it.app, name, first, now: it.now) == .wanted)
-            // Told twice, by two broadcasts.
+            // Two broadcasts report the same.
             #expect(try await it.store.broadcasts.gone(it.app, name, first, now: it.now) == .notThisNames)
             await it.keeper().tick(it.app)
             let second = try #require(try await it.channel(name))
@@ -250,10 +252,10 @@ struct ChannelKeeperTests {
             await it.keeper().tick(it.app)
             #expect(try await it.channel(name)?.error?.contains("FeatureNotEnabled; switch on") == true)
             #expect(try await it.store.alarms.list([it.app]).map(\.kind) == [.broadcast])
-            // It rests for minutes …
+            // The keeper waits for some minutes after a refusal …
             await it.keeper(later: .seconds(60)).tick(it.app)
             #expect(it.simulator.snapshot().broadcasts.manageRequests == 1)
-            // … unless it is asked for again.
+            // … unless the name asks again.
             try it.set { _ in }
             try await it.want(name)
             await it.keeper().tick(it.app)
@@ -264,7 +266,7 @@ struct ChannelKeeperTests {
             try await it.want(full)
             await it.keeper().tick(it.app)
             #expect(try await it.channel(full)?.error?.contains("CannotCreateChannelConfig") == true)
-            // A creation that was refused leaves nothing to look into.
+            // A refused creation leaves nothing to check.
             #expect(try await it.store.broadcasts.claim(it.app, owner: "x", for: .zero)?.unfinished == nil)
 
             try it.set { $0.manageRejections = ["ServiceUnavailable": 1] }
@@ -277,7 +279,7 @@ struct ChannelKeeperTests {
         }
     }
 
-    /// Those that others made count too; one that cannot be had is not asked for.
+    /// Channels that others made count too. Above the limit no channel is requested.
     @Test func theTenThousandthIsTheLast() async throws {
         try await Stage.run { it in
             let others = try (10_001...19_999).map { try BroadcastChannelID("000\($0)") }

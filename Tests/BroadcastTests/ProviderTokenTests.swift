@@ -7,7 +7,7 @@ import Testing
 
 @testable import Fanout
 
-/// Tokens, broadcasts and the management of channels go out under one JWT, the fleet's: `ll:jwt`.
+/// Tests that tokens, broadcasts and channel management use one JWT, that of the fleet: `ll:jwt`.
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct ProviderTokenTests {
     private let push = PreparedPush(
@@ -30,9 +30,9 @@ struct ProviderTokenTests {
                 #"{"aps":{"timestamp":\#(1_790_000_000 + goals),"event":"update","content-state":{}}}"#.utf8))
     }
 
-    /// A worker's lanes and its broadcast service, as the composition makes them: each with a source of its own.
+    /// A worker's lanes and its broadcast service, as the worker makes them. Each has its own source of tokens.
     @Test func oneTokenForTokensBroadcastsAndChannels() async throws {
-        // One renewal in twenty minutes, whichever connection shows it.
+        // Allow one renewal in twenty minutes for all connections together.
         try await Stage.run(server: { $0.providerTokenScope = .key }) { it in
             let lanes = try CurlTransport(configuration: it.apns, logger: it.logger)
             let channel = try await it.manager.create(.none)
@@ -40,7 +40,7 @@ struct ProviderTokenTests {
             #expect(await lanes.send(page, push) == PageOutcome(accepted: 20))
             #expect(it.simulator.snapshot().providerTokens == 1)
 
-            // Whoever is told first renews for all.
+            // The first one that is told of the expiry renews the token for all.
             try it.set { $0.expireNext = 1 }
             #expect(await it.sender.send(broadcast(channel, goals: 2)) == .accepted)
             #expect(it.simulator.snapshot().broadcasts.byReason == ["ExpiredProviderToken": 1])
@@ -53,7 +53,7 @@ struct ProviderTokenTests {
         }
     }
 
-    /// As above, with the fault on the lanes' side first, and another worker that comes late.
+    /// As above, but the fault comes to the lanes first, and another worker starts later.
     @Test func aWorkerThatComesLateTakesTheRenewedOne() async throws {
         try await Stage.run(server: { $0.providerTokenScope = .key }) { it in
             let lanes = try CurlTransport(configuration: it.apns, logger: it.logger)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Fanout
 
-/// From the accepted publish to the simulator's record: once to the channel, once to each token.
+/// Tests the way from an accepted publish to the simulator's record: once to the broadcast channel, once to each token.
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct PublishingTests {
     private func publish(
@@ -30,7 +30,7 @@ struct PublishingTests {
     private struct Refused: Error { var acceptance: Acceptance }
     private struct NeverCame: Error { var last: Ledger? }
 
-    /// The ledger, once `isReady`.
+    /// Waits until `isReady` and returns the ledger.
     private func ledger(
         _ it: Stage, _ id: PushID, until isReady: (Ledger) -> Bool = { $0.state.isFinal }
     ) async throws -> Ledger {
@@ -43,7 +43,7 @@ struct PublishingTests {
         throw NeverCame(last: last)
     }
 
-    /// The app's counts, once `isReady`: a broadcast is counted when it has been settled.
+    /// Waits until `isReady` and returns the app's counts. A broadcast is counted when it was settled.
     private func counts(
         _ it: Stage, until isReady: ([BroadcastEvent: Int]) -> Bool
     ) async throws -> [BroadcastEvent: Int] {
@@ -80,7 +80,8 @@ struct PublishingTests {
                 #expect(received.accepted == 1 && received.contentState == #"{"goals":1}"#)
                 let record = it.simulator.snapshot()
                 #expect(record.accepted == 3 && record.broadcasts.accepted == 1)
-                // The push has an expiry, the channel keeps nothing: it went out with 0, or APNs had refused it.
+                // The push has an expiry but the channel keeps nothing. It was sent with 0, because APNs would have
+                // refused it otherwise.
                 #expect(record.broadcasts.byReason.isEmpty)
             }
         }
@@ -92,7 +93,7 @@ struct PublishingTests {
             try await it.working {
                 let update = try await ledger(it, try await publish(it, goals: 1))
                 #expect(update.state == .done && update.targets == 0 && update.broadcast?.state == .delivered)
-                // Larger than any token's limit, and as large as a channel takes.
+                // The payload is above the limit of tokens, and near the limit of channels.
                 let large = try await ledger(it, try await publish(it, goals: 2, size: 4_900))
                 #expect(large.broadcast?.state == .delivered)
                 let end = try await ledger(it, try await publish(it, goals: 3, event: .end))
@@ -108,7 +109,7 @@ struct PublishingTests {
         }
     }
 
-    /// A payload that only the channel may have: the tokens fail, nothing is pruned.
+    /// Only the channel may get this payload. The tokens fail, but none is pruned.
     @Test func aPayloadTooLargeForTokens() async throws {
         try await Stage.run { it in
             _ = try await liveChannel(it)
@@ -122,8 +123,8 @@ struct PublishingTests {
         }
     }
 
-    /// While APNs refuses, newer updates replace older ones; then the newest goes out, and what may not be replaced goes in
-    /// its place.
+    /// While APNs refuses, newer updates supersede older ones. Then the newest one is sent, and a push that may not be
+    /// superseded keeps its place in the order.
     @Test func updatesGiveWayToNewerOnesInOrder() async throws {
         try await Stage.run { it in
             let channel = try await liveChannel(it)
@@ -155,7 +156,7 @@ struct PublishingTests {
         }
     }
 
-    /// Deleted behind our back: the broadcast waits for the new channel and goes to that.
+    /// The channel was deleted without us. The broadcast waits for the new channel and goes to that.
     @Test func aLostChannelIsMadeAnewAndGetsTheBroadcast() async throws {
         try await Stage.run { it in
             let lost = try await liveChannel(it)
@@ -184,7 +185,7 @@ struct PublishingTests {
         }
     }
 
-    /// One priority for all subscribers: only the budget that holds for every device lowers it, and an alert keeps 10.
+    /// All subscribers get the same priority. Only the budget for all devices lowers it, and an alert keeps 10.
     @Test func pastTheBudgetAnUpdateIsBroadcastAtFive() async throws {
         try await Stage.run { it in
             _ = try await liveChannel(it)
@@ -197,7 +198,7 @@ struct PublishingTests {
                 var priorities: [String?] = []
                 for goals in 1...3 { priorities.append(try await priority(goals)) }
                 priorities.append(try await priority(4, isFirm: true))
-                // The second: its subscribers' settings are not known.
+                // Only the budget for all devices counts, because the subscribers' settings are unknown.
                 #expect(priorities == ["10", "10", "5", "10"])
             }
         }
@@ -217,7 +218,7 @@ struct PublishingTests {
                             state: .failed, channel: channel, status: 400, reason: "BadPriority", attempts: 1))
                 #expect(try await it.store.alarms.list([it.app]).map(\.kind) == [.broadcast])
 
-                // Tried once, whatever the answer.
+                // The push is tried once, whatever the response is.
                 try it.set { $0.broadcastRejections = ["ServiceUnavailable": 1] }
                 let once = try await ledger(it, try await publish(it, goals: 2, isFirm: true, expiry: 0))
                 #expect(once.broadcast?.state == .failed && once.broadcast?.status == 503)
@@ -233,7 +234,8 @@ struct PublishingTests {
         }
     }
 
-    /// The line under its lease, without a worker: one sender at a time, and one that lost it changes nothing.
+    /// Uses the broadcast queue without a worker. There is one sender at a time, and a sender without its
+    /// lease changes nothing.
     @Test func oneSenderAtATime() async throws {
         try await Stage.run { it in
             _ = try await liveChannel(it)
@@ -260,7 +262,7 @@ struct PublishingTests {
             #expect(try await it.store.pushes.ledger(it.app, id)?.broadcast?.state == .waiting)
             #expect(try await it.store.sweeps.renew(task.lease, for: .seconds(60)))
             #expect(try await it.store.broadcasts.settle(task, BroadcastSettlement(.delivered, status: 200)))
-            // Said twice, it counts once.
+            // A repeated settlement counts once.
             #expect(try await !it.store.broadcasts.settle(task, BroadcastSettlement(.failed, status: 400)))
             #expect(try await it.store.pushes.ledger(it.app, id)?.broadcast?.state == .delivered)
             guard case .idle = try await take("two", .zero) else {

@@ -11,7 +11,7 @@ import Testing
 
 @testable import Fanout
 
-/// A Redis, a simulated APNs and one app between them.
+/// A Redis, a simulated APNs, and one app.
 struct Stage: Sendable {
     static let bundleID = "com.example.scores"
 
@@ -65,7 +65,7 @@ struct Stage: Sendable {
             list: { () async throws(ChannelError) in try await manager.list() }, close: {})
     }
 
-    /// One worker's keeper, `later` than now.
+    /// The keeper of one worker, which believes that it is `later` than now.
     func keeper(
         _ owner: String = "one", later: Duration = .zero, service: BroadcastService? = nil
     ) -> ChannelKeeper {
@@ -76,7 +76,7 @@ struct Stage: Sendable {
         return keeper
     }
 
-    /// A whole worker at work while `body` runs, with tokens going to the simulator too.
+    /// Runs a whole worker during `body`. Its tokens also go to the simulator.
     func working(budget: HighBudget = HighBudget(), _ body: () async throws -> Void) async throws {
         let app = WorkerApp(
             key: app, bundleID: Self.bundleID, transport: try CurlTransport(configuration: apns, logger: logger),
@@ -104,7 +104,7 @@ struct Stage: Sendable {
         try await store.broadcasts.channel(app, name)
     }
 
-    /// Ids of the channels that APNs has.
+    /// The ids of the channels at APNs.
     var atAPNs: [String] { simulator.channels().filter { $0.deletedAt == nil }.map(\.id) }
 
     func set(_ change: (inout Faults) -> Void) throws {
@@ -114,7 +114,7 @@ struct Stage: Sendable {
     }
 }
 
-/// Nothing here goes to tokens.
+/// A transport for tests that send nothing to tokens.
 struct NoTransport: PushTransport {
     var load: Int { 0 }
     func send(_ page: TokenPage, _: PreparedPush, while _: any SendPermission) async -> PageOutcome {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Fanout
 
-/// A start for a name with a broadcast channel: devices with iOS 18 are subscribed to it, the others asked for a token.
+/// Tests a start for a name with a broadcast channel. Devices with iOS 18 subscribe to it, and others report a token.
 @Suite struct StartTests {
     private func start(_ stage: Stage, _ name: ActivityName) async throws -> PushID {
         let publish = Publish(
@@ -30,7 +30,7 @@ import Testing
         throw Unexpected(text: "not final")
     }
 
-    /// Publishes a start and gives how many it reached.
+    /// Publishes a start and returns how many devices it reached.
     private func delivered(_ stage: Stage, _ name: ActivityName) async throws -> Int {
         try await finished(stage, try await start(stage, name)).delivered
     }
@@ -44,7 +44,7 @@ import Testing
             let name = try stage.name()
             let channels = (0..<4).map { _ in ChannelID.random() }
             for (number, channel) in channels.enumerated() {
-                // Two with iOS 18, one below, one of which nothing is known.
+                // Two channels have iOS 18, one has an older version, and the version of one is unknown.
                 try await stage.store.channels.register(
                     stage.app, channel, tags: TagChange(), namedUser: nil, hasIOS18: number < 3 ? number < 2 : nil)
                 let registration = Registration(
@@ -57,7 +57,7 @@ import Testing
             let owned = try #require(try await stage.channel(name)?.id)
             try await stage.working {
                 #expect(try await delivered(stage, name) == 4)
-                // Told anew: it has iOS 18 by now. And the start is repeated, at which a device keeps one card.
+                // One channel reports that it has iOS 18 now. The start is repeated, and each device keeps one card.
                 try await stage.store.channels.register(
                     stage.app, channels[2], tags: TagChange(), namedUser: nil, hasIOS18: true)
                 try await stage.store.channels.register(stage.app, channels[0], tags: TagChange(), namedUser: nil)

@@ -129,7 +129,7 @@ struct ReadingTests {
         arguments: [
             ("+10m", 1_600), ("1795284000", 1_795_284_000), ("2026-11-21T18:00Z", 1_795_284_000),
             ("2026-11-21 19:00:00+01:00", 1_795_284_000), ("2026-11-21T10:00-0800", 1_795_284_000),
-            // Berlin: an hour ahead in winter, two in summer.
+            // Berlin is one hour ahead of UTC in winter, and two in summer.
             ("2026-11-21T19:00", 1_795_284_000), ("2026-07-01T02:00:30", 1_782_864_030),
         ])
     func at(text: String, seconds: Int) throws {

@@ -3,7 +3,7 @@ import StrictJSON
 import Testing
 
 @Suite struct JSONSchemaTests {
-    /// The path and the words of the first offence, nil if the value has the schema's shape.
+    /// The path and message of the first difference. Nil if the value matches the schema.
     private func offence(_ schema: String, _ value: String) throws -> String? {
         let schema = try JSONSchema(JSONDocument(schema).root)
         let value = try JSONDocument(value).root
@@ -24,7 +24,7 @@ import Testing
     @Test(arguments: [
         #"{"home":0,"away":1}"#, #"{"home":2.0,"away":1e1,"clock":"67:12","phase":"over","note":null,"odds":1.5}"#,
         #"{"home":0,"away":0,"scorers":[{"name":"Ada","more":true,"next":{"name":"Bob"}}],"note":"x","odds":null}"#,
-        // The length counts characters as Unicode does, not bytes.
+        // The length counts Unicode characters, not bytes.
         #"{"home":0,"away":0,"clock":"ääääääää"}"#,
     ])
     func `a state of the right shape has no offence`(value: String) throws {
@@ -86,7 +86,7 @@ import Testing
             #"{"anyOf":[{"required":["x"]},{"properties":{"y":{"type":"string"}},"required":["y"]}]}"#, #"{"y":1}"#,
             "x: is required"
         ),
-        // Keywords beside $ref count too; types that a keyword is not about pass it.
+        // Keywords beside $ref count too. A keyword for another type has no effect.
         (
             ##"{"$ref":"#/definitions/n","minimum":2,"definitions":{"n":{"type":"number"}}}"##, "1",
             ": must be at least 2"
@@ -130,9 +130,9 @@ import Testing
             return ##"{"allOf":[\##(all)],"$defs":{"e":{"enum":[\##(list)]}}}"##
         }
         #expect(try offence(schema(references: 20), "500") == nil)
-        // 50,000 comparisons in 200 nodes.
+        // These are 50,000 comparisons in 200 nodes.
         #expect(try offence(schema(references: 100), "500")?.contains("takes too long") == true)
-        // One comparison of long values is not one step.
+        // One comparison of long values takes more than one step.
         let long = "[" + Array(repeating: "[0]", count: 30_000).joined(separator: ",") + "]"
         #expect(try offence(#"{"enum":[\#(long)]}"#, long)?.contains("takes too long") == true)
     }

@@ -49,7 +49,7 @@ import Testing
         #expect(Audience.all.sets.isEmpty)
     }
 
-    /// Redis keeps two sets where Unicode sees one text written in two ways.
+    /// Redis keeps two sets for a text that Unicode treats as the same in two encodings.
     @Test func tagsAreToldApartByTheirBytes() {
         let composed = Audience.tag("caf\u{E9}", group: "g")
         let decomposed = Audience.tag("cafe\u{301}", group: "g")
@@ -66,7 +66,7 @@ import Testing
         #expect(red.covers(red))
         #expect(!red.covers(blue))
         #expect(!red.covers(.all))
-        // True, but not known to be: false is always safe.
+        // This is true, but `covers` cannot know it. The answer false is always safe.
         #expect(!Audience.or([red, blue]).covers(red))
     }
 
@@ -90,7 +90,7 @@ import Testing
             let encoded = audience.encoded
             #expect(Audience(encoded: encoded) == audience)
             seen[encoded] = audience
-            // Cut anywhere, or followed by anything, it is not an audience.
+            // A shortened or extended encoding is no audience.
             #expect(Audience(encoded: encoded.dropLast()) == nil)
             #expect(Audience(encoded: encoded + [UInt8(ascii: "*")]) == nil)
         }
@@ -121,7 +121,7 @@ import Testing
             let bytes = (0..<Int.random(in: 0...16)).map { _ in alphabet.randomElement() ?? 0 }
             if let audience = Audience(encoded: bytes) { #expect(audience.encoded == bytes) }
         }
-        // A single changed byte of a good one.
+        // Change a single byte of a good encoding.
         for _ in 0..<3_000 {
             var bytes = Audience.random(depth: 3).encoded
             bytes[Int.random(in: bytes.indices)] = UInt8.random(in: 0...255)

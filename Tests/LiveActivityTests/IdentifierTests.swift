@@ -45,7 +45,7 @@ import Testing
         #expect(ChannelID(stored: channel.stored) == channel)
     }
 
-    /// With the marker in front, 15 bytes would look like a UUID's 16; they get a zero at the end.
+    /// With the marker before them, 15 bytes would look like the 16 of a UUID, so they get a zero at the end.
     @Test(arguments: [1, 2, 14, 15, 16, 17, 36, 127, 128])
     func aForeignChannelComesBackFromItsStoredForm(length: Int) throws {
         let channel = try ChannelID(String(repeating: "x", count: length))
@@ -80,7 +80,7 @@ import Testing
             [1] + [UInt8](repeating: 0x61, count: 129), [1] + [UInt8](repeating: 0x61, count: 10) + [0],
         ]
         for bytes in foreign { #expect(ChannelID(stored: bytes) == nil, "\(bytes)") }
-        // Whatever the bytes, reading them is safe, and what is read is written the same.
+        // Reading any bytes is safe, and what is read is written the same again.
         for _ in 0..<20_000 {
             let bytes = (0..<Int.random(in: 0...40)).map { $0 == 0 && Bool.random() ? 1 : UInt8.random(in: 0...255) }
             if let channel = ChannelID(stored: bytes) { #expect(channel.stored == bytes) }

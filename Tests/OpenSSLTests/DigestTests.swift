@@ -4,7 +4,7 @@ import Testing
 @Suite struct DigestTests {
     private static let twoBlocks = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"
 
-    /// FIPS 180-4's examples, and nothing at all.
+    /// The examples of FIPS 180-4, and the empty message.
     @Test(arguments: [
         ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709"), ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
         (twoBlocks, "84983e441c3bd26ebaae4aa1f95129e5e54670f1"),
@@ -23,7 +23,7 @@ import Testing
     ])
     func `SHA-256 is the standard's`(_ message: String, _ digest: String) {
         #expect(hex(SHA256Digest(of: message.utf8)) == digest)
-        // A collection without storage of its own is copied first.
+        // A collection without contiguous storage is copied first.
         #expect(hex(SHA256Digest(of: message.utf8.lazy.map { $0 })) == digest)
         #expect(hex(SHA256Digest(of: ("x" + message).utf8.dropFirst())) == digest)
     }

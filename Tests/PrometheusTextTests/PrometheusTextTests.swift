@@ -8,7 +8,7 @@ import Testing
         let requests = Counter(
             label: "http.requests", dimensions: [("route", "/a\"b"), ("code", "200")], factory: registry)
         requests.increment(by: 2)
-        // A second instrument of the same name and labels is the same series, whatever the order of its labels.
+        // A second instrument with the same name and labels is the same series, whatever the order of its labels.
         Counter(label: "http.requests", dimensions: [("code", "200"), ("route", "/a\"b")], factory: registry)
             .increment()
         let depth = Meter(label: "queue-depth", factory: registry)

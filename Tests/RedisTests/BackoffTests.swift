@@ -32,7 +32,7 @@ import Testing
             for _ in 0..<10 { backoff.failed(at: now) }
             waits.append(backoff.remaining(at: now) ?? .zero)
         }
-        // Between nothing and two seconds, all of it used: the chance of a miss is below one in 10^20.
+        // The pauses use the whole range up to two seconds. The chance that this fails is below one in 10^20.
         #expect(waits.contains { $0 < .milliseconds(200) })
         #expect(waits.contains { $0 > .milliseconds(1_800) })
     }

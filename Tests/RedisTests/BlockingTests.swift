@@ -15,13 +15,13 @@ import Testing
         return (server, redis, RedisBlockingConnection(url: server.url, options: options, logger: quiet))
     }
 
-    /// Returns once the server has a client that blocks.
+    /// Returns when the server has a client that blocks.
     private func untilBlocked(_ redis: RedisClient) async throws {
         try await eventually { try await redis.info(section: "clients")["blocked_clients"] == "1" }
     }
 
     @Test func aBlockedReadWakesWhenAnEntryComes() async throws {
-        // Longer than the command timeout: the wait is added to it.
+        // The wait is longer than the command timeout, which is added to it.
         let (server, redis, connection) = try await start(.impatientForReplies)
         async let reply = connection.send(Self.read, blockingFor: .seconds(20))
         try await untilBlocked(redis)
@@ -45,7 +45,7 @@ import Testing
         server.stop()
     }
 
-    /// A read that is not woken waits for its own 20 s, fifty times over: the limit.
+    /// A read that is not woken waits for its own 20 s, fifty times. The time limit shows this.
     @Test(.timeLimit(.minutes(5))) func interruptWakesWithNilAndLosesNoEntry() async throws {
         let (server, redis, connection) = try await start()
         async let reply = connection.send(Self.read, blockingFor: .seconds(20))
@@ -53,11 +53,11 @@ import Testing
         await connection.interrupt()
         #expect(try await reply.isNil)
 
-        // Interrupted before it is sent: it does not wait at all.
+        // The command is interrupted before it is sent, so it does not wait at all.
         await connection.interrupt()
         #expect(try await connection.send(Self.read, blockingFor: .seconds(20)).isNil)
 
-        // Interrupts and entries in a race: each entry is read by someone exactly once.
+        // Interrupts and entries race. Each entry is read exactly once.
         var read = 0
         for round in 1...50 {
             async let reply = connection.send(Self.read, blockingFor: .seconds(20))

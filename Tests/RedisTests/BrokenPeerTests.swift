@@ -2,9 +2,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// A peer that is not Redis, or has gone mad: typed errors, bounded memory, no crash.
+/// Tests a peer that is not Redis or sends nonsense: typed errors, bounded memory, no crash.
 @Suite struct BrokenPeerTests {
-    /// What comes of one command against a peer that answers `answer`.
+    /// The outcome of one command to a peer that answers `answer`.
     private func outcome(
         _ answer: String?, after: FakeServer.After = .hold, greeting: String = FakeServer.greeting,
         options: RedisOptions = .patient
@@ -59,7 +59,7 @@ import Testing
         let server = try FakeServer(answer: "+OK\r\n+OK\r\n")
         defer { server.stop() }
         let redis = RedisClient(url: try server.url, connections: 1, options: .patient, logger: quiet)
-        // The first reply is good; the second belongs to nobody, and must not become the answer to the next command.
+        // The first reply is good. The second belongs to no command, and must not answer the next one.
         #expect(try await redis.send(RedisCommand("PING")).string() == "OK")
         #expect(try await redis.send(RedisCommand("PING")).string() == "OK")
         #expect(server.connections == 2)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What starts the servers and programs of all other tests.
+/// Tests the class that starts the servers and programs of all other tests.
 @Suite struct ChildProcessTests {
     @Test func whatItWritesAndHowItEndedAreTold() async throws {
         let output = try await ChildProcess.run(["sh", "-c", "echo \"$WORD\"; exit 3"], environment: ["WORD": "lamp"])
@@ -12,12 +12,12 @@ import Testing
         #expect(killed.code == 128 + SIGKILL)
     }
 
-    /// One that kept a pipe of another's would keep its reader waiting.
+    /// A child that kept another child's pipe open would block the reader of that pipe.
     @Test func noDescriptorOfOursGetsThere() async throws {
         let pipes = (0..<1_500).map { _ in Pipe() }
         let output = try await ChildProcess.run(["sh", "-c", "ls /proc/$$/fd | sort -n | tail -n 1"])
         let last = try #require(Int(output.out.dropLast()))
-        // The shell's own may be 10.
+        // The shell's own descriptors may go up to 10.
         #expect(last < 20)
         #expect(pipes.count == 1_500)
     }

@@ -3,14 +3,14 @@ import Redis
 import TestSupport
 import Testing
 
-/// Real clusters: each command finds its node, wherever that is.
+/// Tests real clusters. Each command finds its node, wherever that is.
 @Suite struct ClusterTests {
     private static let add = RedisScript(name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])")
     private static let keys = (0..<60).map { "key-\($0)" }
 
     @Test func commandsPipelinesAndScriptsReachEveryNode() async throws {
         let cluster = try await ClusterServers.start()
-        // A seed that is dead, and then one that lives.
+        // The first seed is dead, and the second is alive.
         let url = try RedisURL(
             "redis+cluster://127.0.0.1:\(try freePort()),127.0.0.1:\(cluster.primaries[1].port ?? 0)")
         let redis = RedisClient(url: url, scripts: [Self.add], logger: quiet)
@@ -22,7 +22,7 @@ import Testing
             #expect(try await cluster.client(of: node).send(RedisCommand("DBSIZE")).integer() > 0)
         }
 
-        // Lost by all nodes at once, and loaded again by each.
+        // All nodes lose the script at once, and each loads it again.
         for node in cluster.primaries { try await cluster.client(of: node).send(RedisCommand("SCRIPT", ["FLUSH"])) }
         let sums = try await redis.pipeline(
             Self.keys.map { RedisCommand(Self.add, keys: [.string("n-\($0)")], arguments: [2]) })
@@ -36,7 +36,7 @@ import Testing
         #expect(Set(nodes.map(\.node)) == Set(cluster.primaries.map { "127.0.0.1:\($0.port ?? 0)" }))
         #expect(try await redis.send(RedisCommand("TIME", near: "{q}")).count == 2)
 
-        // An error reply stays in its place, and what belongs nowhere is not sent at all.
+        // An error reply keeps its position. A command without a node is not sent at all.
         let mixed = try await redis.pipeline([
             RedisCommand("SET", ["foo", "1"]), RedisCommand("LLEN", ["foo"]), RedisCommand("GET", ["bar"]),
         ])
@@ -64,7 +64,7 @@ import Testing
         _ = try await redis.pipeline(["SET", "INCR"].map { RedisCommand($0, $0 == "SET" ? ["{q}a", "1"] : ["{q}b"]) })
         try await redis.send(RedisCommand("XGROUP", ["CREATE", "{q}s", "g", "$", "MKSTREAM"]))
 
-        // On its way: one key is there already, the others are not yet, and one that never was is made there.
+        // The slot is being moved. One key is already at the new node, the others are not, and a new key is made there.
         try await cluster.beginMove(slot: slot, from: source, to: target)
         try await cluster.moveKeys(["{q}a"], from: source, to: target)
         let replies = try await redis.pipeline([
@@ -78,7 +78,7 @@ import Testing
         ])
         #expect(try there.map { try $0.integer() } == [3, 7])
 
-        // A reader that waits at the old owner is sent on when the slot has gone, and finds the entry at the new one.
+        // A reader that waits at the old owner moves to the new one when the slot does, and finds the entry there.
         let read = RedisCommand(
             "XREADGROUP", ["GROUP", "g", "c", "COUNT", 10, "BLOCK", 20_000, "STREAMS", "{q}s", ">"])
         async let entries = blocking.send(read, blockingFor: .seconds(20))
@@ -92,10 +92,10 @@ import Testing
         }
         try await redis.send(RedisCommand("XADD", ["{q}s", "1-1", "f", "v"]))
         #expect(try await entries[0][1][0][0].string() == "1-1")
-        // MOVED by now, for each kind of call.
+        // Every kind of call gets MOVED now.
         #expect(try await redis.send(RedisCommand(Self.add, keys: ["{q}b"], arguments: [1])).integer() == 2)
         #expect(try await redis.transaction([RedisCommand("INCR", ["{q}b"])])[0].integer() == 3)
-        // Interrupted there, not where it began.
+        // The interrupt must reach the new node, not the one where the reader began.
         async let nothing = blocking.send(read, blockingFor: .seconds(20))
         try await eventually("the reader waits again") {
             try await cluster.client(of: target).info(section: "clients")["blocked_clients"] == "1"
@@ -111,7 +111,7 @@ import Testing
         let redis = RedisClient(url: cluster.url, scripts: [Self.add], logger: quiet)
         let blocking = redis.blockingConnection()
         try await redis.send(RedisCommand("XGROUP", ["CREATE", "{q}s", "g", "$", "MKSTREAM"]))
-        // WAIT asks each node for its own writes.
+        // WAIT asks each node about its own writes.
         let confirmed = await redis.pipeline(
             Self.keys.map { RedisCommand("INCR", [.string($0)]) }, eachNodeThen: RedisCommand("WAIT", [1, 4_000]))
         for outcome in confirmed {
@@ -137,7 +137,7 @@ import Testing
                 return try await redis.pipeline(Self.keys.map { RedisCommand("INCR", [.string($0)]) })
                     .allSatisfy { $0.error == nil }
             } catch let error as RedisError {
-                // What may be repeated only by those who bear it says so.
+                // The error says whether a command may be repeated if it is harmless twice.
                 #expect(error.isRetriable, "\(error)")
                 return false
             }
@@ -172,7 +172,7 @@ import Testing
             (try? await redis.send(RedisCommand("SET", ["{q}", "after"]))) != nil
         }
         #expect(try await cluster.client(of: replica).send(RedisCommand("GET", ["{q}"])).string() == "after")
-        // A client that knows only the one that slept is told by it where to go.
+        // A client that knows only the stopped node learns the new owner from it.
         silent.signal(SIGCONT)
         try await eventually("it is a replica", within: .seconds(60)) {
             try await cluster.client(of: silent).info(section: "replication")["role"] == "slave"
@@ -191,7 +191,7 @@ import Testing
         let gone = try await cluster.primary(of: "{q}")
         let here = try #require(cluster.primaries.first { $0 !== gone })
         let kept = "{\(try await key(at: here, cluster))}"
-        // Its other half goes on, as operators may want it of a cluster.
+        // The other half of the cluster goes on, as operators may want.
         for node in cluster.primaries {
             try await cluster.client(of: node).send(
                 RedisCommand("CONFIG", ["SET", "cluster-require-full-coverage", "no"]))
@@ -206,7 +206,7 @@ import Testing
                 return false
             }
         }
-        // Parts that were executed make the whole a command that may have been.
+        // If some parts were executed, the error says that the whole may have been executed.
         do throws(RedisError) {
             _ = try await redis.pipeline([RedisCommand("INCR", [.string(kept)]), RedisCommand("INCR", ["{q}"])])
             Issue.record("a reply of a dead node")
@@ -217,7 +217,7 @@ import Testing
             }
         }
         #expect(try await redis.send(RedisCommand("GET", [.string(kept)])).string() == "1")
-        // Steps behind the one that failed are not begun.
+        // Steps after the failed one do not begin.
         await #expect(throws: RedisError.self) {
             try await redis.pipeline(
                 [RedisCommand("INCR", ["{q}"]), RedisCommand("INCR", [.string(kept)])], inStepsAt: [1])

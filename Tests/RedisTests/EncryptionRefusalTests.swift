@@ -3,7 +3,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Connections that must not come about, and what is said of each: what is wrong, and what to do.
+/// Tests connections that must be refused, and what each error says: the problem and the remedy.
 @Suite struct EncryptionRefusalTests {
     private func refusal(_ url: RedisURL, _ options: RedisOptions) async throws -> RedisError? {
         let redis = RedisClient(url: url, connections: 1, options: options, logger: quiet)
@@ -12,7 +12,7 @@ import Testing
         return error
     }
 
-    /// That it is `.insecure`, with these words in what is wrong and in what to do.
+    /// Checks that the error is `.insecure`, with these words in its text and its remedy.
     private func expect(
         _ error: RedisError?, _ words: String, remedy: String, sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -32,7 +32,7 @@ import Testing
         expect(
             try await refusal(server.url(), server.options(roots: other.caFile)), "certificate",
             remedy: "no certificate in \(other.caFile) has signed it")
-        // The system has not heard of it.
+        // The system's roots do not include this authority.
         expect(try await refusal(server.url(), RedisOptions()), "certificate", remedy: "redis.ca_file")
     }
 
@@ -62,7 +62,7 @@ import Testing
         try await redis.ping()
         await redis.close()
         let without = try await refusal(server.url(), server.options())
-        // The older protocol only says that it does not like the handshake.
+        // The older protocol only reports that the handshake failed.
         expect(
             without, version == "TLSv1.3" ? "client certificate: tlsv13 alert" : "handshake failure",
             remedy: "redis.cert_file and redis.key_file")
@@ -74,7 +74,7 @@ import Testing
 
     @Test func aServerWithoutTLS() async throws {
         let encrypted = try await EncryptedRedis.start()
-        // What Redis says to a handshake depends on whether a line ends in it.
+        // Redis's answer to a handshake depends on whether the handshake holds the end of a line.
         let server = try FakeServer(greeting: "-ERR unknown command\r\n", answer: nil)
         defer { server.stop() }
         expect(
@@ -99,7 +99,7 @@ import Testing
             return
         }
         #expect(why.contains("redis.url is rediss://"), "\(why)")
-        // Others say so in their own way: an alert.
+        // Other servers answer with an alert.
         let alert = try FakeServer(greeting: "\u{15}\u{3}\u{1}\0\u{2}\u{2}F", answer: nil, after: .close)
         defer { alert.stop() }
         expect(try await refusal(try alert.url, RedisOptions()), "speaks TLS", remedy: "rediss://")
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    /// The next connection reads them again.
+    /// The next connection reads the files again.
     @Test func filesThatAreReplacedCount() async throws {
         let server = try await EncryptedRedis.start(asksForCertificate: true)
         let roots = server.authority.directory + "/roots.pem"
@@ -157,7 +157,7 @@ import Testing
         await redis.close()
     }
 
-    /// The handshake would have an hour.
+    /// The handshake could take an hour.
     @Test(.timeLimit(.minutes(5))) func closingEndsAHandshakeAtOnce() async throws {
         let server = try FakeServer(greeting: "", answer: nil)
         defer { server.stop() }

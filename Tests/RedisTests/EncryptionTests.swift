@@ -3,7 +3,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Redis through TLS: what works without it works with it.
+/// Tests Redis over TLS. Everything that works without TLS works with it.
 @Suite struct EncryptionTests {
     private func client(_ redis: EncryptedRedis, host: String = "127.0.0.1", connections: Int = 1) throws -> RedisClient
     {
@@ -35,7 +35,7 @@ import Testing
         await redis.close()
     }
 
-    /// More than sockets and OpenSSL take at once, both ways at the same time.
+    /// The data is more than sockets and OpenSSL accept at once, in both directions at the same time.
     @Test func largePipelinesAndReplies() async throws {
         let server = try await EncryptedRedis.start()
         let redis = try client(server)
@@ -62,7 +62,7 @@ import Testing
         await redis.close()
     }
 
-    /// Records come in pieces, and one read may bring many: neither is lost, whatever the pieces.
+    /// Records come in pieces, and one read may return several. None is lost, whatever the pieces are.
     @Test(arguments: [1, 7, 1_000]) func recordsInPieces(size: Int) async throws {
         let server = try await EncryptedRedis.start()
         let relay = try Relay(to: server.port, pieces: size)
@@ -78,13 +78,14 @@ import Testing
         await redis.close()
     }
 
-    /// New keys, asked for (K) or not (k), and a second handshake of TLS 1.2 (r), between one reply and the next.
+    /// The peer changes keys with a request (K) or without (k), or makes a second handshake in TLS 1.2 (r),
+    /// between two replies.
     @Test(arguments: [("-tls1_3", "K"), ("-tls1_3", "k"), ("-tls1_2", "r")])
     func newKeysOnAConnectionThatStands(version: String, letter: String) async throws {
         let peer = try await TLSPeer.start([version])
         var options = RedisOptions()
         options.tls.roots = peer.authority.caFile
-        // The peer's answers are typed: on a slow machine that takes a while.
+        // The test types the peer's answers, which takes a while on a slow machine.
         options.connectTimeout = .seconds(60)
         options.commandTimeout = .seconds(60)
         let redis = RedisClient(
@@ -163,7 +164,8 @@ import Testing
         await redis.close()
     }
 
-    /// Sentinel and both servers through TLS; the primary's address is the IP that the sentinel gives, and so checked.
+    /// Sentinel and both servers use TLS. The sentinel names the primary by its IP address, and the certificate is
+    /// checked against that.
     @Test func sentinelsAndThePrimaryTheyName() async throws {
         let authority = try TestAuthority()
         let first = try await EncryptedRedis.start(authority)

@@ -3,11 +3,11 @@ import Redis
 import Synchronization
 import TestSupport
 
-/// A server that greets like Redis and then answers whatever it is asked with the bytes it was given.
+/// A server that greets like Redis and then answers every command with the same bytes.
 final class FakeServer: Sendable {
     enum After: Sendable {
         case hold, close
-        /// Goes on sending these bytes until the peer hangs up.
+        /// Keeps sending these bytes until the peer closes the connection.
         case flood([UInt8])
     }
 
@@ -19,10 +19,10 @@ final class FakeServer: Sendable {
     private let isStopped = Atomic<Bool>(false)
     private let served = Atomic<Int>(0)
 
-    /// Connections accepted so far.
+    /// How many connections were accepted so far.
     var connections: Int { served.load(ordering: .relaxed) }
 
-    /// `answer` nil: hangs up, or holds, right after the greeting.
+    /// Starts a server. If `answer` is nil, it closes or keeps the connection right after the greeting.
     init(greeting: String = FakeServer.greeting, answer: String?, after: After = .hold) throws {
         (listener, port) = try listeningSocket(port: 0)
         let thread = Thread { [self] in
@@ -30,7 +30,7 @@ final class FakeServer: Sendable {
                 let socket = accept(listener, nil, nil)
                 guard socket >= 0, !isStopped.load(ordering: .relaxed) else { return }
                 served.add(1, ordering: .relaxed)
-                // One thread a connection: a held one must not keep the next from being greeted.
+                // Use one thread per connection, so that a held connection does not delay the next one.
                 Thread { Self.serve(socket, greeting: greeting, answer: answer, after: after) }.start()
             }
         }
@@ -63,7 +63,7 @@ final class FakeServer: Sendable {
 }
 
 extension RedisOptions {
-    /// For tests that wait for a reply that does not come. The connection itself is made, however busy the machine is.
+    /// For tests that wait for a reply that never comes. The connection itself is made, however busy the machine is.
     static var impatientForReplies: RedisOptions {
         var options = RedisOptions()
         options.connectTimeout = .seconds(60)
@@ -71,7 +71,7 @@ extension RedisOptions {
         return options
     }
 
-    /// No step takes too long for these.
+    /// Long timeouts, for tests in which no step may time out.
     static var patient: RedisOptions {
         var options = RedisOptions()
         options.connectTimeout = .seconds(60)
@@ -79,7 +79,8 @@ extension RedisOptions {
         return options
     }
 
-    /// For tests of a server that is silent from the beginning. On a busy machine a server that is well may miss these times too.
+    /// For tests of a server that is silent from the beginning. On a busy machine a healthy server may
+    /// also miss these times.
     static var impatient: RedisOptions {
         var options = RedisOptions()
         options.connectTimeout = .milliseconds(300)

@@ -68,7 +68,7 @@ import Testing
             return
         }
         #expect(why.contains("no reply"))
-        // The next connection is accepted by the kernel and greeted by nobody.
+        // The kernel accepts the next connection, but the stopped server does not greet it.
         let next = await #expect(throws: RedisError.self) { try await redis.ping() }
         guard case .unreachable = next else {
             Issue.record("\(next as Any)")
@@ -86,7 +86,8 @@ import Testing
         for _ in 0..<20 {
             let id = try await redis.send(RedisCommand("CLIENT", ["ID"])).integer()
             _ = try await operator_.send(RedisCommand("CLIENT", ["KILL", "ID", .int(id)]))
-            // A command that crosses the hang-up may be lost, and then is reported so; it is never taken for done.
+            // A command may be lost when the connection closes at the same time. It is then reported as
+            // lost, and never as done.
             do throws(RedisError) {
                 try await redis.ping()
             } catch {
@@ -154,7 +155,7 @@ private final class Tally: Sendable {
     let isOver = Atomic<Bool>(false)
 }
 
-/// Repeats `condition` until it is true; what it throws counts as false, and is thrown after two minutes.
+/// Repeats `condition` until it is true. An error counts as false, and is thrown after two minutes.
 func eventually(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(120)
     while true {

@@ -3,7 +3,7 @@ import Testing
 @testable import Redis
 
 @Suite struct HashSlotTests {
-    /// Of the cluster specification, and what `CLUSTER KEYSLOT` of Redis 7.0 answers.
+    /// Values from the cluster specification and from `CLUSTER KEYSLOT` of Redis 7.0.
     @Test(arguments: [
         ("123456789", 0x31C3), ("", 0), ("foo", 12_182), ("bar", 5_061), ("{q}", 11_958), ("ll:{q}:shop:10", 11_958),
         ("{user1000}.following", 3_443), ("{user1000}.followers", 3_443), ("foo{}{bar}", 8_363),
@@ -28,7 +28,7 @@ import Testing
         for command in commands { #expect(try command.slot().number == 12_182) }
     }
 
-    /// Nothing is sent to a node that it may not be for.
+    /// A command is never sent to a node that may be the wrong one.
     @Test func whatHasNoOneSlotIsRefused() {
         let script = RedisScript(name: "s", source: "return 1")
         let refused: [(RedisCommand, String)] = [
@@ -53,7 +53,7 @@ import Testing
         let slot = HashSlot(3_999)
         #expect(slot.map { .moved($0, .tcp(host: "127.0.0.1", port: 6381)) } == read("MOVED 3999 127.0.0.1:6381"))
         #expect(read("ASK 3999 ::1:6381") == .ask(.tcp(host: "::1", port: 6381)))
-        // A node that does not know its own address means the one that was asked.
+        // A node that does not know its own address means the node that was asked.
         #expect(read("ASK 3999 :6381") == .ask(.tcp(host: "10.0.0.1", port: 6381)))
         for text in ["ASK 3999 ?:6381", "MOVED 16384 a:1", "MOVED", "ASK 1 a", "ERR MOVED 1 a:1"] {
             #expect(read(text) == nil, "\(text)")

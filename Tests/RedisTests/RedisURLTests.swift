@@ -31,7 +31,7 @@ import Testing
         #expect(try RedisURL(text).usesTLS == shown.hasPrefix("rediss"))
     }
 
-    /// Each error names the part that is wrong, and quotes none of it.
+    /// Each error names the wrong part, but quotes nothing of it.
     @Test(arguments: [
         ("", "redis://"), ("localhost:6379", "redis://"), ("http://secret", "scheme"), ("://secret", "scheme"),
         ("rediss://secret!", "host"), ("rediss+unix:///secret", "scheme"), ("redisss://secret", "scheme"),

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Hands bytes on between a client and a port of 127.0.0.1, in pieces of a size.
+/// Passes bytes between a client and a port of 127.0.0.1, in pieces of a given size.
 final class Relay: Sendable {
     let port: Int
     private let listener: Int32

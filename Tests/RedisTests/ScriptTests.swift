@@ -47,7 +47,7 @@ import Testing
         let redis = RedisClient(url: server.url, logger: quiet)
         let push = RedisScript(name: "push", source: "return redis.call('RPUSH', KEYS[1], ARGV[1])")
         func log(_ text: RedisArgument) -> RedisCommand { RedisCommand("RPUSH", ["log", text]) }
-        // Known to the server, and then lost.
+        // The server has lost the script, then knows it, and then has lost it again.
         for isLost in [true, false, true] {
             try await redis.send(RedisCommand("DEL", ["log"]))
             if isLost { try await redis.send(RedisCommand("SCRIPT", ["FLUSH"])) }
@@ -112,7 +112,8 @@ import Testing
         #expect(try replies[0].integer() == 4)
         #expect(try replies[1].integer() == 4)
 
-        // Found before EXEC: nothing happens. Found inside: the others have happened, and the error is in its place.
+        // After an error before EXEC nothing was executed. After an error inside EXEC the others were, and the
+        // error keeps its position.
         await #expect(throws: RedisError.self) {
             try await redis.transaction([RedisCommand("INCR", ["n"]), RedisCommand("NOSUCHCOMMAND")])
         }
@@ -123,7 +124,7 @@ import Testing
             Issue.record("\(mixed[1].error as Any)")
             return
         }
-        // The connection is out of MULTI.
+        // The connection has left MULTI.
         #expect(try await redis.send(RedisCommand("GET", ["n"])).integer() == 5)
         await redis.close()
     }

@@ -3,9 +3,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// Real sentinels: where they say the primary is, there the client goes, and follows it.
+/// Tests real sentinels. The client goes to the primary that they name, and follows a change.
 @Suite struct SentinelTests {
-    /// A primary, a replica of it that has caught up, and a sentinel that watches them.
+    /// A primary, a replica with all its data, and a sentinel that watches them.
     private struct Pair {
         let first: RedisServer
         let second: RedisServer
@@ -52,7 +52,7 @@ import Testing
         try await eventually("the replica is there") {
             try await redis.send(RedisCommand("WAIT", [1, 10])).integer() == 1
         }
-        // What it learns of replicas it learns from the primary, every now and then.
+        // The sentinel learns about replicas from the primary from time to time.
         try await eventually("the sentinel knows the replica") {
             try pair.sentinel.command("SENTINEL REPLICAS \(SentinelServer.primary)") == "*1"
         }
@@ -64,7 +64,8 @@ import Testing
         await redis.close()
     }
 
-    /// Behind the address of a hosted service another server may have become the primary, which only a new connection finds.
+    /// Behind the address of a hosted service, another server may have become the primary. Only a new
+    /// connection reaches it.
     @Test func aConnectionToAServerThatBecameAReplicaIsLeft() async throws {
         let server = try await RedisServer.start(tcp: true)
         let redis = RedisClient(url: server.tcpURL, connections: 1, logger: quiet)

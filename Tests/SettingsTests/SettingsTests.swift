@@ -1,7 +1,7 @@
 import Settings
 import Testing
 
-/// One app, as small as a gateway needs it.
+/// One app with only the fields that a gateway needs.
 let oneApp = """
     apps:
       - key: shop
@@ -23,7 +23,7 @@ func load(
         SettingsInput(flags: flags, environment: environment, file: file.map { ("config/lamplighter.yaml", $0) }))
 }
 
-/// The error's words, or a failed expectation.
+/// The error's text. Fails if there is no error.
 func refusal(
     flags: [String: String] = [:], environment: [String: String] = [:], file: String? = nil,
     sourceLocation: SourceLocation = #_sourceLocation

@@ -59,7 +59,7 @@ import Testing
         let bytes = Array(("[\n" + String(repeating: line, count: 2_000) + "0]").utf8)
         let document = try JSONDocument(bytes)
         let entries = try document.root.array()
-        // Also back to front: what was scanned once is not scanned again.
+        // Look at the entries in reverse too: a part that was scanned once is not scanned again.
         for (number, entry) in entries.enumerated().reversed() {
             #expect(entry.error("is wrong").location == JSONLocation(line: number + 2, column: number == 2_000 ? 1 : 3))
         }
