@@ -14,7 +14,7 @@ enum Operation: Sendable, Hashable, CaseIterable {
     case createSchedules, listSchedules, schedule, replaceSchedule, cancelSchedule
     case health, readiness, metrics
 
-    /// Whether the body may have any length. Such a body is applied as it arrives.
+    /// Whether the body may have any length. The handler applies it as it arrives.
     var streamsBody: Bool { self == .bulkTrack || self == .bulkStartTokens }
 }
 

@@ -1,7 +1,7 @@
 public import StrictJSON
 
 /// A JSON Schema, as far as the types of Swift's Codable need one. It checks that a JSON value has the shape that an
-/// app decodes, and tells where it has not.
+/// app decodes, and tells where it differs.
 ///
 /// The supported keywords have the meaning of draft 2020-12: `type`, `properties`, `required`,
 /// `additionalProperties`, `items`, `minItems`, `maxItems`, `enum`, `const`, `minimum`, `maximum`,

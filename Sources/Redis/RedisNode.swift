@@ -63,7 +63,7 @@ final class RedisNode: Sendable {
 
     /// Sends all commands to a node to which their slot is being moved.
     ///
-    /// Such a node accepts only commands that follow ASKING on the same connection. Scripts are sent with their source.
+    /// This node accepts only commands that follow ASKING on the same connection. Scripts are sent with their source.
     func pipelineAsking(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
         let bytes = commands.flatMap { RedisCommand.asking + $0.encodedWithSource }
         let replies = try await leastLoaded.exchange(bytes, replies: 2 * commands.count).replies(2 * commands.count)

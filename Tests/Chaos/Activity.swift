@@ -2,7 +2,7 @@ import Foundation
 
 /// One name as its publisher and its devices know it: the channels that follow, their tokens, and the published pushes.
 ///
-/// Publishes and registrations run side by side on this actor. What they do depends only on the plan, and
+/// Publishes and registrations run side by side on this actor. The result depends only on the plan, and
 /// never on when it happens.
 actor Activity {
     enum State: Sendable, Hashable {
@@ -13,7 +13,7 @@ actor Activity {
         case ended(Int)
         /// It is unknown whether the `end` with this number was for this channel, or whether the channel follows on.
         case unclear(Int)
-        /// The channel was removed by a call without a time. That call may arrive late, so the channel
+        /// The channel was removed by a call without a time. The call may arrive late, so the channel
         /// never follows again.
         case retired
     }

@@ -60,7 +60,7 @@ struct NamePlan: Sendable {
             }.joined()
     }
 
-    /// The number of a push tells its name, because start tokens get pushes of several names.
+    /// The number of a push identifies its name, because start tokens get pushes of several names.
     var numbersFrom: Int { isStarted ? index * 1_000_000 : 0 }
 
     static func index(ofNumber number: Int) -> Int { number / 1_000_000 }

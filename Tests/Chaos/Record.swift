@@ -10,7 +10,7 @@ struct Received: Sendable {
     var backwards = 0
     var afterEnd = 0
     var deadAnswers = 0
-    /// What the device shows.
+    /// The state of the device: whether it shows an end, and which push.
     var isEnd = false
     var shown: Int?
     /// The number of the `end` that the device shows.

@@ -19,7 +19,7 @@ import Testing
             // APNs refuses each push's first attempt at each token.
             attempt % 2 == 1 ? .rejected(Rejection(status: 429, reason: .known(.tooManyRequests))) : .accepted
         }
-        // Both pushes wait before a worker starts. Whichever entry is read first, the older push is begun.
+        // Both pushes wait before a worker starts. The older push begins first, whichever entry is read first.
         let first = try await fixture.publish()
         let second = try await fixture.publish()
         let third = try await fixture.publish()

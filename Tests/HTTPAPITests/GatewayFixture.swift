@@ -33,8 +33,8 @@ struct GatewayFixture: Sendable {
     /// Starts everything, runs `body`, and stops everything.
     /// - Parameters:
     ///   - extra: further options of redis-server.
-    ///   - patience: how long the gateway waits for Redis. It is long, because a busy machine must not look like a missing
-    ///     Redis. A test of a silent Redis sets a short one.
+    ///   - patience: how long the gateway waits for Redis. It is long, because a busy machine must not look like a
+    ///     missing Redis. A test of a silent Redis sets a short one.
     static func run(
         redis extra: [String] = [], replicas: ReplicaPolicy? = nil, patience: Duration = .seconds(60),
         configure: (inout GatewayConfiguration) -> Void = { _ in },

@@ -28,7 +28,7 @@ import Testing
         #expect(hex(SHA256Digest(of: ("x" + message).utf8.dropFirst())) == digest)
     }
 
-    /// RFC 4231, cases 1, 2 and 6; the last has neither a key nor a message.
+    /// The cases 1, 2 and 6 of RFC 4231, and one with neither a key nor a message.
     @Test(arguments: [
         (
             [UInt8](repeating: 0x0B, count: 20), "Hi There",

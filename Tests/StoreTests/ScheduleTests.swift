@@ -278,7 +278,7 @@ import Testing
         third.publish.name = try ActivityName("match-3")
         _ = try await schedules.create(fixture.app, [third])
         #expect(try await schedules.runDue(fixture.app, limit: 2).map(\.id) == [third.id])
-        // That worker has died.
+        // The worker that claimed it has died.
         try await fixture.store.redis.send(RedisCommand("HSET", [key, "until", "0"]))
         #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.id) == [first.id, second.id])
     }
