@@ -76,6 +76,7 @@ final class ConnectionAttempt {
         }
     }
 
+    /// Goes on with connecting to the present address.
     /// - Returns: nil if the phase has changed
     private func goOn(_ socket: TCPSocket, _ now: Int64) -> Step? {
         do {

@@ -69,6 +69,7 @@ final class HTTP2Lane {
         seat.end()
     }
 
+    /// Does the work of one wake-up: reads, fills and writes.
     /// - Returns: true when there is more to read at once
     private func work() -> Bool {
         var hasMore = false
@@ -89,6 +90,7 @@ final class HTTP2Lane {
 
     // MARK: Answers in
 
+    /// Reads a connection and reports its outcomes.
     /// - Returns: true when there is more to read at once
     private func read(_ connection: HTTP2Connection) -> Bool {
         do throws(ConnectionEnd) {

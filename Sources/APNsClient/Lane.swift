@@ -66,6 +66,7 @@ final class Lane {
 
     // MARK: Requests out, answers in
 
+    /// Does the work of one wake-up: fills the connection and reads the answers.
     /// - Returns: true when more can be handed over at once, so the lane must not sleep before the next call
     private func work() -> Bool {
         if let active, now - active.lastUse > Self.restMilliseconds, active.connection.inFlight == 0 {

@@ -149,6 +149,7 @@ final class ProviderTokenSource: Sendable {
             given.signal()
         }
 
+        /// Blocks until the answer has come or `limit` has passed.
         /// - Returns: `unavailable` when no answer has come in time
         func wait(_ limit: Duration) -> ProviderTokenAgreement {
             let milliseconds = Int(limit / .milliseconds(1))

@@ -130,6 +130,7 @@ private final class ExchangeState {
         try easy.set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
     }
 
+    /// Takes a part of the answer's body.
     /// - Returns: how many bytes were taken; fewer than `bytes.count` end the transfer
     func receive(body bytes: UnsafeRawBufferPointer) -> Int {
         guard body.count + bytes.count <= maximumBody else {
@@ -157,6 +158,7 @@ private final class ExchangeState {
         return bytes.count
     }
 
+    /// Writes the next part of the upload.
     /// - Returns: how many bytes were written to `buffer`; 0 at the end; nil if the source failed
     func provide(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         if chunk.isEmpty, let next = upload {

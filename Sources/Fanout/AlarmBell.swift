@@ -9,6 +9,7 @@ final class AlarmBell: Sendable {
     private struct Key: Hashable { var app: AppKey; var kind: Alarm.Kind }
     private let rung = Mutex<[Key: Int64]>([:])
 
+    /// Says whether the alarm may be raised now, and notes that it was.
     /// - Parameter now: boot-clock milliseconds
     func mayRing(_ app: AppKey, _ kind: Alarm.Kind, now: Int64) -> Bool {
         rung.withLock { rung in

@@ -19,6 +19,7 @@ struct Environments: Sendable {
         var elsewhere: Set<Int> = []
     }
 
+    /// Sends a page, each entry to the environment where its token lives.
     /// - Parameter known: indices of entries that are known to live in the other environment.
     func send(
         _ page: TokenPage, _ push: PreparedPush, known: Set<Int> = [],

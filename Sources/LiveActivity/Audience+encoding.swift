@@ -40,6 +40,7 @@ extension Audience {
         }
     }
 
+    /// Reads an encoded audience.
     /// - Returns: nil for bytes that `encoded` did not write
     public init?(encoded: some Sequence<UInt8>) {
         var reader = AudienceReader(bytes: Array(encoded))

@@ -7,6 +7,7 @@ package enum Base64 {
         encode(bytes, alphabet: urlSafe, padded: false)
     }
 
+    /// Decodes standard base64.
     /// - Returns: nil for text that is not complete, padded, standard base64
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var digits = Array(text.utf8)

@@ -125,6 +125,7 @@ extension ActivityName {
     }
 }
 
+/// Checks the name of an attributes type.
 /// - Throws: unless `text` can name the Swift type of an activity's attributes
 public func checkAttributesType(_ text: String) throws(IdentifierError) {
     try checkText(text, what: "attributes_type", maximumBytes: 255)
@@ -201,6 +202,7 @@ public struct IdentifierError: Error, Hashable, CustomStringConvertible {
     public var description: String { "\(what) must be \(rule)" }
 }
 
+/// Checks a text that becomes a name or an id.
 /// - Throws: unless `text` is 1 to `maximumBytes` bytes of UTF-8 without control characters (C0, DEL, C1)
 public func checkText(_ text: String, what: String, maximumBytes: Int) throws(IdentifierError) {
     let clean = text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }

@@ -35,6 +35,7 @@ public struct TokenPage: Sendable {
     @inlinable public var count: Int { entries.count }
     @inlinable public var isEmpty: Bool { entries.isEmpty }
 
+    /// Adds an entry.
     /// - Parameters:
     ///   - channel: 1 to 65,535 bytes in stored form
     ///   - token: 1 to `PushToken.maximumBytes` bytes

@@ -102,6 +102,7 @@ struct HashFunction: Sendable {
         self.pointer = pointer
     }
 
+    /// Writes the hash of a message into `digest`.
     /// - Parameter digest: has room for the function's length
     func hash(_ message: UnsafeRawBufferPointer, into digest: UnsafeMutableRawBufferPointer) {
         let bytes = digest.assumingMemoryBound(to: UInt8.self).baseAddress
