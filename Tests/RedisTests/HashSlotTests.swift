@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Redis
@@ -26,6 +27,24 @@ import Testing
             RedisCommand("SET", ["foo", .bytes([0, 13, 10])]),
         ]
         for command in commands { #expect(try command.slot().number == 12_182) }
+    }
+
+    /// A command that is not in the table would fail on a cluster only, where few look.
+    @Test func `every command that the store sends by its keys is in the table`() throws {
+        let tests = URL(filePath: #filePath).deletingLastPathComponent()
+        let root = tests.appending(path: "../../Sources/Store").standardized
+        let files = try FileManager.default.contentsOfDirectory(at: root, includingPropertiesForKeys: nil)
+        var names: Set<String> = []
+        for file in files where file.pathExtension == "swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for match in text.matches(of: /RedisCommand\(\s*"([A-Z]+)",\s*\[/) { names.insert(String(match.1)) }
+        }
+        #expect(names.count > 20)
+        // Sent behind a write, on its connection.
+        for name in names.subtracting(["WAIT"]).sorted() {
+            let command = RedisCommand(name, ["STREAMS", "STREAMS", "STREAMS", "STREAMS", "STREAMS", "STREAMS"])
+            #expect(throws: Never.self, "\(name)") { try command.slot() }
+        }
     }
 
     /// A command is never sent to a node that may be the wrong one.
