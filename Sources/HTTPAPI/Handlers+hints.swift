@@ -30,21 +30,24 @@ extension Handlers {
         var hints: [String] = []
         for (position, name) in unfollowed {
             let place = position.map { "[\($0)]: " } ?? ""
-            let near = await namesLike(name, call.app.key).map { JSON.string($0).text }
-            hints.append(
-                place + "nobody follows \(JSON.string(name.rawValue).text)"
-                    + (near.isEmpty
-                        ? "; no name with followers is like it"
-                        : "; names with followers that are like it: \(near.joined(separator: ", "))"))
+            let near = await nearNames.near(name, call.app.key, now: call.now) { await namesLike(name, call.app.key) }
+            let told = near.map { near in
+                let quoted = near.map { JSON.string($0).text }
+                return quoted.isEmpty
+                    ? "; no name with followers is like it"
+                    : "; names with followers that are like it: \(quoted.joined(separator: ", "))"
+            }
+            hints.append(place + "nobody follows \(JSON.string(name.rawValue).text)" + (told ?? ""))
         }
         return hints
     }
 
-    private func namesLike(_ name: ActivityName, _ app: AppKey) async -> [String] {
-        guard let candidates = try? await store.registry.candidates(app, near: name) else { return [] }
+    /// Nil if Redis does not answer.
+    private func namesLike(_ name: ActivityName, _ app: AppKey) async -> [String]? {
+        guard let candidates = try? await store.registry.candidates(app, near: name) else { return nil }
         let near = candidates.map(\.rawValue).nearest(to: name.rawValue, atMost: Self.mostNear)
             .compactMap { try? ActivityName($0) }
-        guard let unfollowed = try? await store.registry.unfollowed(app, near) else { return [] }
+        guard let unfollowed = try? await store.registry.unfollowed(app, near) else { return nil }
         return near.filter { !unfollowed.contains($0) }.prefix(Self.mostNames).map(\.rawValue)
     }
 }

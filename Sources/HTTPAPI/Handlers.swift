@@ -12,6 +12,7 @@ struct Handlers: Sendable {
     let metrics: GatewayMetrics
     let registry: PrometheusRegistry
     let schemas: SchemaBook
+    let nearNames = NearNames()
 
     func perform(_ call: Call) async throws(APIError) -> Answer {
         switch call.endpoint.operation {

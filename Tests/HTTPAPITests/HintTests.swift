@@ -1,4 +1,7 @@
+import LiveActivity
+import Store
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -51,6 +54,55 @@ import Testing
             #expect(made.status == 202)
             #expect(try await told(gateway, body("match-3")).isEmpty)
         }
+    }
+
+    @Test func `a flood of publishes to names that nobody follows searches for names like them a few times`()
+        async throws
+    {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("order-1234")
+            // Its clock stands still, so all of this is one window.
+            for _ in 0..<3 {
+                #expect(
+                    try await told(gateway, body("ordr-1234"))
+                        == [#"nobody follows "ordr-1234"; names with followers that are like it: "order-1234""#])
+            }
+            #expect(try await searches(gateway) == 1)
+            for number in 0..<3 * NearNames.mostSearches {
+                let told = try await told(gateway, body("feed \(number)"))
+                #expect(told.count == 1 && told[0].hasPrefix(#"nobody follows "feed \#(number)""#), "\(told)")
+            }
+            #expect(try await searches(gateway) == NearNames.mostSearches)
+            // The warning does not claim what nobody looked up.
+            #expect(try await told(gateway, body("ordr-12345")) == [#"nobody follows "ordr-12345""#])
+            // And it ends with the first follower.
+            try await gateway.follow("feed-7")
+            #expect(try await told(gateway, body("feed-7")).isEmpty)
+        }
+    }
+
+    /// The searches are the only use of ZMSCORE here.
+    private func searches(_ gateway: GatewayFixture) async throws -> Int {
+        try await gateway.store.redis.calls(of: "zmscore")
+    }
+
+    @Test func `a window of searches ends, and an app's searches are its own`() async throws {
+        let names = NearNames()
+        let (shop, bank) = (try AppKey("shop"), try AppKey("bank"))
+        func near(_ name: String, _ app: AppKey, at now: Int64) async throws -> [String]? {
+            await names.near(try ActivityName(name), app, now: now) { ["\(name)!"] }
+        }
+        for number in 0..<NearNames.mostSearches { #expect(try await near("\(number)", shop, at: 5) == ["\(number)!"]) }
+        #expect(try await near("more", shop, at: 5) == nil)
+        #expect(try await near("0", shop, at: 5) == ["0!"])
+        #expect(try await near("more", bank, at: 5) == ["more!"])
+        #expect(try await near("more", shop, at: 4 + NearNames.window) == nil)
+        #expect(try await near("more", shop, at: 5 + NearNames.window) == ["more!"])
+        // The clock was set back.
+        #expect(try await near("again", shop, at: 0) == ["again!"])
+        let failed = await names.near(try ActivityName("failed"), bank, now: 5) { nil }
+        #expect(failed == nil)
+        #expect(try await near("failed", bank, at: 5) == ["failed!"])
     }
 
     private func body(_ name: String) -> String {

@@ -12,6 +12,13 @@ extension RedisClient {
         try await send(RedisCommand("INFO", section.map { [.string($0)] } ?? [])).infoFields()
     }
 
+    /// How often the server ran a command (in lower case), also in scripts, since it started or since CONFIG RESETSTAT.
+    public func calls(of command: String) async throws(RedisError) -> Int {
+        let line = try await info(section: "commandstats")["cmdstat_\(command)"] ?? ""
+        let field = line.split(separator: ",").first { $0.hasPrefix("calls=") }
+        return field.flatMap { Int($0.dropFirst("calls=".count)) } ?? 0
+    }
+
     /// A setting by its exact name (`appendfsync`). Nil if this server does not know it.
     public func configValue(_ name: String) async throws(RedisError) -> String? {
         let pairs = try await send(RedisCommand("CONFIG", ["GET", .string(name)])).array()

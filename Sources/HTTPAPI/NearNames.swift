@@ -1,0 +1,54 @@
+import LiveActivity
+import Synchronization
+
+/// Remembers the names that are like a name without followers, for the rest of a window of time. A search asks Redis for some hundred
+/// names and a thousand spellings. So each app has a few searches in a window, whatever is published.
+final class NearNames: Sendable {
+    /// The most searches for one app in one window, in this process.
+    static let mostSearches = 20
+    /// Milliseconds.
+    static let window: Int64 = 10_000
+
+    private struct Window {
+        var began: Int64
+        var searches = 0
+        var found: [ActivityName: [String]] = [:]
+    }
+    private enum Turn {
+        case found([String])
+        case search, skip
+    }
+
+    private let windows = Mutex<[AppKey: Window]>([:])
+
+    /// Returns names like `name`: the result of an earlier search of the window, or of `search`.
+    /// - Parameters:
+    ///   - now: epoch ms.
+    ///   - search: returns nil if it failed.
+    /// - Returns: nil if the app has no search left in this window, or if the search failed.
+    func near(
+        _ name: ActivityName, _ app: AppKey, now: Int64, search: () async -> [String]?
+    ) async -> [String]? {
+        switch turn(name, app, now) {
+        case .found(let names): return names
+        case .skip: return nil
+        case .search:
+            guard let names = await search() else { return nil }
+            windows.withLock { $0[app]?.found[name] = names }
+            return names
+        }
+    }
+
+    private func turn(_ name: ActivityName, _ app: AppKey, _ now: Int64) -> Turn {
+        windows.withLock { windows in
+            var window = windows[app] ?? Window(began: now)
+            // A negative difference: the clock was set back.
+            if !(0..<Self.window).contains(now - window.began) { window = Window(began: now) }
+            defer { windows[app] = window }
+            if let names = window.found[name] { return .found(names) }
+            guard window.searches < Self.mostSearches else { return .skip }
+            window.searches += 1
+            return .search
+        }
+    }
+}
