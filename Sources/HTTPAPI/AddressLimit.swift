@@ -1,12 +1,33 @@
 import Logging
 import Synchronization
 
-/// Counts the open connections of each client address, so that one client cannot use all of them.
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Counts the open connections of each client address, so that one client cannot use all of them. `network(of:)` gives the address.
 final class AddressLimit: Sendable {
     /// 0 means no limit.
     private let limit: Int
     private let open = Mutex<[String: Int]>([:])
     private let lines = LogAllowance(burst: 1, perSecond: 1.0 / 60)
+
+    /// The address by which a client is counted. It is the IPv4 address, or the first 64 bits of the IPv6 address, because one client
+    /// has all addresses with those bits.
+    static func network(of address: String) -> String {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        guard inet_pton(AF_INET6, address, &bytes) == 1 else { return address }
+        // A socket that listens on :: shows IPv4 clients like this. All of them are in one /64.
+        if bytes.starts(with: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]) {
+            return bytes[12...].map { "\($0)" }.joined(separator: ".")
+        }
+        let groups = stride(from: 0, to: 8, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }
+        return groups.joined(separator: ":") + "::/64"
+    }
 
     init(_ limit: Int) {
         self.limit = limit

@@ -34,7 +34,7 @@ struct GatewayChannel: ServerChildChannel {
 
     func handle(value: Value, logger: Logger) async {
         // A unix socket has no address.
-        guard let address = value.channel.remoteAddress?.ipAddress else {
+        guard let address = value.channel.remoteAddress?.ipAddress.map(AddressLimit.network) else {
             return await http.handle(value: value, logger: logger)
         }
         guard addresses.take(address) else {

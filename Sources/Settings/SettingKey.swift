@@ -88,7 +88,7 @@ extension SettingKey {
     )
     public static let gatewayMaxConnectionsPerAddress = SettingKey(
         "gateway.max_connections_per_address", .whole(0...1_000_000), "1024",
-        "those of one client address; more are closed at once; 0 = any number")
+        "those of one IPv4 address or IPv6 network (/64); more are closed at once; 0 = any number")
     public static let gatewayMaxQueue = SettingKey(
         "gateway.max_queue", .whole(1...100_000_000), "100000",
         "names and shards of one app that wait or are in hand; past it publishes are answered 429")

@@ -211,6 +211,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("192.0.2.7", "192.0.2.7"), ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:0:a1::1", "2001:db8:0:a1::/64"), ("2001:db8:0:a1:ffff:1:2:3", "2001:db8:0:a1::/64"),
+        ("2001:db8:0:a2::1", "2001:db8:0:a2::/64"), ("::1", "0:0:0:0::/64"), ("fe80::1", "fe80:0:0:0::/64"),
+    ])
+    func `a client of IPv6 is counted by its network of 64 bits`(address: String, network: String) {
+        #expect(AddressLimit.network(of: address) == network)
+    }
+
+    @Test func `addresses of one network of IPv6 share its connections`() {
+        let limit = AddressLimit(2)
+        func take(_ address: String) -> Bool { limit.take(AddressLimit.network(of: address)) }
+        #expect(take("2001:db8::1"))
+        #expect(take("2001:db8::2"))
+        #expect(!take("2001:db8::3"))
+        #expect(take("2001:db8:0:1::1"))
+        // Clients of IPv4 keep addresses of their own where the gateway listens on ::.
+        for last in 1...4 { #expect(take("::ffff:192.0.2.\(last)")) }
+        limit.giveBack(AddressLimit.network(of: "2001:db8::2"))
+        #expect(take("2001:db8::3"))
+    }
+
     @Test func `wrong credentials are logged with their address, and no more than the log can take`() async throws {
         try await GatewayFixture.run { gateway in
             for _ in 0..<300 {
