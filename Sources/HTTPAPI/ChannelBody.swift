@@ -16,6 +16,8 @@ enum ChannelBody {
     static let maximumTags = 100
     static let maximumGroups = 100
     static let maximumDeviceTags = 1_000
+    /// The most tags of one call, in all groups of `add`, `remove` and `set` together. Redis needs up to 5 ms for so many.
+    static let maximumTagsOfCall = 1_000
 
     /// `{"channel":{"device_type":"ios","tags":[…],"set_tags":true,"named_user_id":…,"device_os":"18.1"}}`
     static func registration(_ bytes: [UInt8]) throws(JSONError) -> Registration {
@@ -50,6 +52,11 @@ enum ChannelBody {
         if let add = object["add"] { change.add = try groups(add) }
         if let remove = object["remove"] { change.remove = try groups(remove) }
         if let set = object["set"] { change.set = try groups(set) }
+        let count = [change.add, change.remove, change.set].flatMap(\.values).reduce(0) { $0 + $1.count }
+        guard count <= maximumTagsOfCall else {
+            throw object.value.error(
+                "must name at most \(maximumTagsOfCall) tags in `add`, `remove` and `set` together, not \(count)")
+        }
         if isFromDevice { return change }
         for (key, groups) in [("add", change.add), ("remove", change.remove)] {
             for group in groups.keys where change.set[group] != nil {

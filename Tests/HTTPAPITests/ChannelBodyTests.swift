@@ -129,6 +129,28 @@ import Testing
         #expect(throws: JSONError.self) { try registration(1_001) }
     }
 
+    @Test func `a call names a thousand tags in all`() throws {
+        func groups(_ count: Int, of tags: Int) -> String {
+            let list = (0..<tags).map { #""\#($0)""# }.joined(separator: ",")
+            return "{" + (0..<count).map { #""g\#($0)":[\#(list)]"# }.joined(separator: ",") + "}"
+        }
+        func read(_ text: String) throws -> TagChange {
+            try ChannelBody.tags(JSONDocument(text).root.object(), isFromDevice: true)
+        }
+        let (few, many) = (groups(5, of: 100), groups(100, of: 4))
+        let change = try read(#"{"add":\#(few),"remove":\#(many),"set":\#(groups(1, of: 100))}"#)
+        #expect(change.remove.count == 100)
+        let tooMany = #expect(throws: JSONError.self) {
+            try read(#"{"add":\#(few),"remove":\#(few),"set":\#(groups(1, of: 1))}"#)
+        }
+        #expect(tooMany?.message == "must name at most 1000 tags in `add`, `remove` and `set` together, not 1001")
+        // Of a device's batch the rest is applied.
+        let entry = #"{"action":"set","name":"n","token":"aa","action_ts_ms":1795284000000}"#
+        let text = #"{"tags":{"add":\#(groups(11, of: 100))},"live_activities":[\#(entry)]}"#
+        let batch = try BatchBody(Array(text.utf8), channel: channel)
+        #expect(batch.tags == nil && batch.problems.map(\.path) == ["tags"] && batch.updates.count == 1)
+    }
+
     @Test func `tags for many channels`() throws {
         let request = try ChannelBody.tagRequest(
             Array(#"{"audience":{"ios_channel":["a","b"]},"set":{"g":["t"]},"add":{"h":["u"]}}"#.utf8))

@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import TestSupport
 import Testing
 
 @testable import Store
@@ -165,6 +166,38 @@ import Testing
             removal.remove = ["g": ["old1", "old2"]]
             try await channels.tag(app, [other], removal)
             #expect(try await fields(fixture, other).keys.count { $0.hasPrefix("t:g:old") } == 38)
+        }
+    }
+
+    /// Redis serves no other client while it runs a script.
+    @Test func `a call with many groups and tags reads a record once and writes it a few times`() async throws {
+        try await RegistryFixture.run { fixture in
+            let (channels, app, channel) = (fixture.channels, fixture.app, ChannelID.random())
+            func tags(_ count: Int, _ word: String) -> [ExactText: Set<ExactText>] {
+                var groups: [ExactText: Set<ExactText>] = [:]
+                for group in 0..<100 {
+                    groups[ExactText("g\(group)")] = Set((0..<count).map { ExactText("\(word)\($0)") })
+                }
+                return groups
+            }
+            var first = TagChange()
+            first.set = tags(10, "old")
+            try await channels.tag(app, [channel], first)
+            _ = try await fixture.command("CONFIG", "RESETSTAT")
+            var second = TagChange()
+            second.set = tags(3, "new")
+            second.add = tags(2, "more")
+            second.remove = tags(2, "new")
+            try await channels.tag(app, [channel], second)
+            #expect(try await fixture.redis.calls(of: "hgetall") == 1)
+            #expect(try await fixture.redis.calls(of: "hkeys") == 0)
+            // Of 1,700 changes, 300 are confirmed by one each.
+            #expect(try await fixture.redis.calls(of: "hset") < 320)
+            let fields = try await fields(fixture, channel)
+            #expect(fields.count { $0.key.hasPrefix("t:") && $0.value == "1" } == 300)
+            #expect(fields["t:g7:new2"] == "1" && fields["t:g7:more0"] == "1" && fields["t:g7:new0"] != "1")
+            #expect(try await members(fixture, .tag("old3", group: "g99")) == [])
+            #expect(try await members(fixture, .tag("more1", group: "g99")) == [channel])
         }
     }
 

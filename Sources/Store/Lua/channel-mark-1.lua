@@ -18,7 +18,7 @@
 --   'most' count: tags that the channel may have; comes first
 --   'add' field
 --   'remove' field
---   'set' prefix count field...: of the fields with the prefix, only these
+--   'set' prefix count field...: of the fields with the prefix `t:GROUP:` or `u:`, only these
 --   'again' field: bring the set to what the record says, whatever its state was thought to be
 -- Returns {version, field, '+' or '-', ...}: the changes that the caller makes to the sets and then confirms.
 --   {'full'}: nothing was changed, because the channel would have too many tags.
@@ -27,38 +27,64 @@
 local key = KEYS[1]
 local life = tonumber(ARGV[2])
 local crossing = string.format('%.0f', ARGV[1] + ARGV[3])
-local changed = false
-local function sign(state) return string.sub(state or '', 1, 1) end
-local function put(field, state)
-    redis.call('HSET', key, field, state)
-    changed = true
-end
-local function join(field)
-    local state = sign(redis.call('HGET', key, field))
-    if state == '-' then put(field, '+' .. crossing) elseif state == '' then put(field, '+') end
-end
-local function leave(field)
-    local state = sign(redis.call('HGET', key, field))
-    if state == '+' then put(field, '-' .. crossing) elseif state == '1' then put(field, '-') end
-end
-
 local i, most = 4, math.huge
 if ARGV[4] == 'most' then i, most = 6, tonumber(ARGV[5]) end
 local size = redis.call('HLEN', key)
 local isHuge = size > 4 * most + 64
+local function sign(state) return string.sub(state or '', 1, 1) end
+
+-- The record is read once and written in a few parts, because a call may name a thousand tags. Of a huge record only the
+-- fields of the call are read.
+local record, fields, changes = {}, {}, {}
+-- The record's fields by their prefix `t:GROUP:` or `u:`, for 'set'. Nil until the first 'set'.
+local by_prefix
+local function prefix_of(field) return string.match(field, '^t:[^:]*:') or string.match(field, '^u:') or '' end
+local function file(field)
+    local prefix = prefix_of(field)
+    by_prefix[prefix] = by_prefix[prefix] or {}
+    table.insert(by_prefix[prefix], field)
+end
+local function take(field, state)
+    if record[field] == nil then
+        fields[#fields + 1] = field
+        if by_prefix then file(field) end
+    end
+    record[field] = state
+end
+local stored = isHuge and {} or redis.call('HGETALL', key)
+for j = 1, #stored, 2 do take(stored[j], stored[j + 1]) end
+local function state_of(field)
+    if isHuge and record[field] == nil then take(field, redis.call('HGET', key, field) or '') end
+    return sign(record[field])
+end
+local function put(field, state)
+    take(field, state)
+    changes[#changes + 1] = field
+end
+local function join(field)
+    local state = state_of(field)
+    if state == '-' then put(field, '+' .. crossing) elseif state == '' then put(field, '+') end
+end
+local function leave(field)
+    local state = state_of(field)
+    if state == '+' then put(field, '-' .. crossing) elseif state == '1' then put(field, '-') end
+end
+
 -- Whether the channel would have more tags than before and more than it may. The operations begin at i.
 local function isFull()
     if size + #ARGV <= most then return false end
     local has, before, after = {}, 0, 0
     local function count(field, there)
         -- Groups that begin with \1 are Lamplighter's own.
-        if not string.find(field, '^t:[^\1]') or (has[field] or false) == there then return end
-        has[field] = there
+        if not string.find(field, '^t:[^\1]') then return end
+        local group = prefix_of(field)
+        has[group] = has[group] or {}
+        if (has[group][field] or false) == there then return end
+        has[group][field] = there
         after = after + (there and 1 or -1)
     end
-    local record = isHuge and {} or redis.call('HGETALL', key)
-    for j = 1, #record, 2 do
-        if sign(record[j + 1]) ~= '-' then count(record[j], true) end
+    for _, field in ipairs(fields) do
+        if sign(record[field]) ~= '-' then count(field, true) end
     end
     before = after
     local j = i
@@ -70,9 +96,7 @@ local function isFull()
             count(field, operation == 'add')
         elseif operation == 'set' then
             if isHuge then return true end
-            for held in pairs(has) do
-                if has[held] and string.sub(held, 1, #field) == field then count(held, false) end
-            end
+            for held in pairs(has[field] or {}) do count(held, false) end
             for k = j + 1, j + tonumber(ARGV[j]) do count(ARGV[k], true) end
             j = j + 1 + tonumber(ARGV[j])
         end
@@ -81,7 +105,6 @@ local function isFull()
 end
 if isFull() then return {'full'} end
 
-local named = {}
 redis.call('HSETNX', key, 'created', ARGV[1])
 redis.call('HSETNX', key, 'renewed', ARGV[1])
 redis.call('HSET', key, 'seen', ARGV[1])
@@ -89,13 +112,12 @@ if life > 0 then redis.call('PEXPIRE', key, ARGV[2]) else redis.call('PERSIST', 
 while i <= #ARGV do
     local operation, field = ARGV[i], ARGV[i + 1]
     i = i + 2
-    named[#named + 1] = field
     if operation == 'add' then
         join(field)
     elseif operation == 'remove' then
         leave(field)
     elseif operation == 'again' then
-        local state = sign(redis.call('HGET', key, field))
+        local state = state_of(field)
         if state == '' then put(field, '-') elseif state == '1' then put(field, '+') end
     elseif operation == 'set' then
         local count, wanted = tonumber(ARGV[i]), {}
@@ -104,35 +126,40 @@ while i <= #ARGV do
             join(ARGV[j])
         end
         i = i + 1 + count
-        for _, held in ipairs(redis.call('HKEYS', key)) do
-            if string.sub(held, 1, #field) == field and not wanted[held] then leave(held) end
+        if not by_prefix then
+            by_prefix = {}
+            for _, held in ipairs(fields) do file(held) end
+        end
+        for _, held in ipairs(by_prefix[field] or {}) do
+            if not wanted[held] then leave(held) end
         end
     else
         return redis.error_reply('ERR channel-mark: unknown operation')
     end
 end
 
-local all = isHuge and {} or redis.call('HGETALL', key)
-if isHuge then
-    for _, field in ipairs(named) do
-        all[#all + 1] = field
-        all[#all + 1] = redis.call('HGET', key, field) or ''
-    end
-end
 local renews = life > 0 and ARGV[1] - redis.call('HGET', key, 'renewed') >= life / 4
 local answer = {0}
-for j = 1, #all, 2 do
-    local state = sign(all[j + 1])
-    local isSet = string.find(all[j], ':', 1, true)
+for _, field in ipairs(fields) do
+    local state = sign(record[field])
+    local isSet = string.find(field, ':', 1, true)
     if isSet and renews and state == '1' then
-        put(all[j], '+')
+        put(field, '+')
         state = '+'
     end
     if isSet and (state == '+' or state == '-') then
-        answer[#answer + 1] = all[j]
+        answer[#answer + 1] = field
         answer[#answer + 1] = state
     end
 end
+for first = 1, #changes, 500 do
+    local values = {}
+    for j = first, math.min(first + 499, #changes) do
+        values[#values + 1] = changes[j]
+        values[#values + 1] = record[changes[j]]
+    end
+    redis.call('HSET', key, unpack(values))
+end
 if renews then redis.call('HSET', key, 'renewed', ARGV[1]) end
-answer[1] = changed and redis.call('HINCRBY', key, 'v', 1) or tonumber(redis.call('HGET', key, 'v') or '0')
+answer[1] = #changes > 0 and redis.call('HINCRBY', key, 'v', 1) or tonumber(redis.call('HGET', key, 'v') or '0')
 return answer
