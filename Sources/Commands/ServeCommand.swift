@@ -73,7 +73,10 @@ struct ServeCommand: AsyncParsableCommand {
         let store = Store(
             redis: client, prefix: settings.redisPrefix, replicas: replicas,
             channelLife: settings.channelsExpireAfter
-        ).limitingTags(to: settings.tagsPerChannel)
+        ).limitingTags(to: settings.tagsPerChannel).limiting(to: [
+            .names: settings.quotas.names, .channels: settings.quotas.channels,
+            .followers: settings.quotas.followers, .startTokens: settings.quotas.startTokens,
+        ])
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)

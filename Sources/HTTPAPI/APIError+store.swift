@@ -17,6 +17,12 @@ extension APIError {
                 400,
                 "The channel \(channel) would have more than \(limit) tags: remove some of them first. It was not changed.",
                 code: 40001)
+        case .quotaReached(let quota, let limit):
+            self.init(
+                429,
+                "The app has about \(limit) \(quota.words), as many as \(quota.setting) allows: nothing was added. "
+                    + "Those that are there can be changed. Try again later, or raise the setting.", retryAfter: 60)
+            cause = "\(quota.setting) reached"
         case .corrupt(let what):
             self.init(500, "An internal error occurred; the operation id finds it in the log.")
             cause = "corrupt \(what)"
@@ -66,6 +72,10 @@ extension APIError {
         default: APIError(500, "An internal error occurred; the operation id finds it in the log.")
         }
     }
+}
+
+extension Quota {
+    fileprivate var words: String { self == .startTokens ? "start tokens" : rawValue }
 }
 
 /// Runs a call to the store. A failure becomes a 503 or a 500.

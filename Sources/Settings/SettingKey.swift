@@ -97,6 +97,18 @@ extension SettingKey {
 
     public static let limitsTagsPerChannel = SettingKey(
         "limits.tags_per_channel", .whole(1...1_000), "1000", "tags that one channel may have")
+    private static let quota = Form.whole(0...1_000_000_000_000)
+    public static let limitsNames = SettingKey(
+        "limits.names", quota, "1000000",
+        "names of one app that are followed; past it new ones are answered 429; 0 = any number")
+    public static let limitsChannels = SettingKey(
+        "limits.channels", quota, "10000000", "the same of channels, estimated")
+    public static let limitsFollowers = SettingKey(
+        "limits.followers", quota, "50000000",
+        "the same of channels that follow a name, for all names together, estimated")
+    public static let limitsStartTokens = SettingKey(
+        "limits.start_tokens", quota, "50000000",
+        "the same of push-to-start tokens, for all types together, estimated")
 
     public static let workerTransport = SettingKey(
         "worker.transport", .choice(["libcurl", "nghttp2"]), "libcurl", "what sends to APNs: libcurl or nghttp2")
@@ -194,7 +206,7 @@ extension SettingKey {
         gatewayHost, gatewayPort, gatewayURL, gatewayPublicURL, gatewayMaxBody, gatewayMaxConcurrency,
         gatewayMaxConcurrencyApp, gatewayMaxConcurrencyDevice, gatewayMaxBodyMemory, gatewayMaxConnections,
         gatewayMaxConnectionsPerAddress, gatewayMaxQueue, gatewayMaxQueueTotal,
-        limitsTagsPerChannel,
+        limitsTagsPerChannel, limitsNames, limitsChannels, limitsFollowers, limitsStartTokens,
         workerTransport, workerLanes, workerStreams, workerPage, workerConcurrency, workerClaimAfter, workerMaxClaims,
         workerMaxAttempts, workerDrainTimeout,
         workerRequestTimeout, workerName, workerHost, workerPort,

@@ -19,6 +19,9 @@ extension Settings {
         let worker = worker(&reader)
         let connections = reader.whole(.redisConnections)
         let tagsPerChannel = reader.whole(.limitsTagsPerChannel)
+        let quotas = Quotas(
+            names: reader.whole(.limitsNames), channels: reader.whole(.limitsChannels),
+            followers: reader.whole(.limitsFollowers), startTokens: reader.whole(.limitsStartTokens))
         let pruneGuard = Guard(
             share: reader.share(.guardShare), answers: reader.whole(.guardAnswers),
             window: reader.duration(.guardWindow), memory: reader.duration(.guardMemory))
@@ -43,7 +46,7 @@ extension Settings {
         return Settings(
             redisURL: redisURL, redisTLS: redisTLS, redisConnections: connections, redisPrefix: prefix,
             waitReplicas: waitReplicas, waitTimeout: waitTimeout, gateway: gateway,
-            worker: worker, tagsPerChannel: tagsPerChannel, pruneGuard: pruneGuard, budget: budget,
+            worker: worker, tagsPerChannel: tagsPerChannel, quotas: quotas, pruneGuard: pruneGuard, budget: budget,
             staleAfter: staleAfter, endAfter: endAfter,
             catchUp: catchUp, lives: lives,
             pacingMinInterval: pacing, broadcastDeleteAfter: deleteAfter, startTokensStaleAfter: startTokensStaleAfter,

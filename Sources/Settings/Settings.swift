@@ -59,6 +59,14 @@ public struct Settings: Sendable {
         public var memory: Duration
     }
 
+    /// The most of each kind that one app may have. 0 means no limit.
+    public struct Quotas: Sendable, Hashable {
+        public var names: Int
+        public var channels: Int
+        public var followers: Int
+        public var startTokens: Int
+    }
+
     /// Updates per name and hour at priority 10. 0 means no limit.
     public struct Budget: Sendable, Hashable {
         public var highPerHour: Int
@@ -89,6 +97,7 @@ public struct Settings: Sendable {
     public var worker: Worker
     /// The most tags of one channel.
     public var tagsPerChannel: Int
+    public var quotas: Quotas
     public var pruneGuard: Guard
     public var budget: Budget
     /// For apps that do not set `defaults.stale_after`. Zero means no stale date.

@@ -74,6 +74,7 @@ extension Channels {
     func applyMemberships(
         _ app: AppKey, _ channels: [ChannelID], _ operations: [ChannelOperation]
     ) async throws(StoreError) {
+        try await requireRoom(app, channels)
         let arguments = operations.flatMap(\.arguments)
         var full: [ChannelID] = []
         let batch = max(1, min(Self.batch, Self.batchArguments / max(1, arguments.count)))
@@ -90,6 +91,21 @@ extension Channels {
         if let first = full.first { throw .tooManyTags(first, limit: maximumTags) }
     }
 
+    /// Throws `quotaReached` if one of the channels is new and the quota is full.
+    private func requireRoom(_ app: AppKey, _ channels: [ChannelID]) async throws(StoreError) {
+        guard quotas.isFull(.channels, app) else { return }
+        let known = channels.map { RedisCommand("EXISTS", [.string(keys.channel(app, $0))]) }
+        let measure = quotas.count(.channels, app, [], life: life.milliseconds, now: clock())
+        let replies = try await redis.replies(known + measure.commands)
+        quotas.note(.channels, app, measure, replies.dropFirst(known.count))
+        guard quotas.isFull(.channels, app) else { return }
+        for reply in replies.prefix(known.count) {
+            if try redisErrors({ () throws(RedisError) in try reply.integer() }) == 0 {
+                throw .quotaReached(.channels, limit: quotas.limit(.channels))
+            }
+        }
+    }
+
     /// Marks the records and changes the sets. Returns the channels whose sets were changed. Adds channels with too
     /// many tags to `full`.
     private func mark(_ app: AppKey, _ open: [Work], _ full: inout [ChannelID]) async throws(StoreError) -> [Work] {
@@ -97,12 +113,15 @@ extension Channels {
             .int(clock()), .int(life.milliseconds), .int(Self.crossing.milliseconds), "most",
             .int(maximumTags),
         ]
+        let counting = quotas.count(
+            .channels, app, open.map { .bytes($0.channel.stored) }, life: life.milliseconds, now: clock())
         let replies = try await pipeline(
             open.map { work in
                 RedisCommand(
                     Lua.channelMark, keys: [.string(keys.channel(app, work.channel))],
                     arguments: times + work.operations)
-            })
+            } + counting.commands)
+        quotas.note(.channels, app, counting, replies.dropFirst(open.count))
         // Keys are compared as bytes, because strings that Unicode considers equal may be different tags.
         var joins: [[UInt8]: [RedisArgument]] = [:]
         var leaves: [[UInt8]: [RedisArgument]] = [:]

@@ -19,6 +19,7 @@ public struct Channels: Sendable {
     let keys: Keyspace
     /// Most tags of one channel.
     var maximumTags = Self.defaultMaximumTags
+    var quotas: Quotas
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
     /// How long a channel is kept after it was last seen; zero: for ever.
@@ -35,6 +36,7 @@ public struct Channels: Sendable {
         self.keys = keys
         self.life = life
         self.clock = clock
+        quotas = Quotas(keys: keys)
     }
 
     /// Creates a channel or notes that it was seen.

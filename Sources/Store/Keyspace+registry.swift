@@ -10,6 +10,11 @@ extension Keyspace {
     /// The app's names: a sorted set with equal scores, so in byte order.
     func names(_ app: AppKey) -> String { "\(prefix):names:{\(app)}" }
 
+    /// A HyperLogLog of the ids that calls named in one period (Quotas.swift).
+    func seen(_ app: AppKey, _ quota: Quota, _ period: Int64) -> String {
+        "\(prefix):seen:{\(app)}:\(quota.rawValue):\(period)"
+    }
+
     /// One channel: `created`, `seen` and `renewed` (epoch ms), `v`, and a field for each of its sets
     /// (Channels+membership.swift).
     func channel(_ app: AppKey, _ channel: ChannelID) -> String {

@@ -49,6 +49,7 @@ extension Registry {
             ] : [.string(keys.newFollowers(place.tag))]
         // Arguments for the `end` that the script asked for, by change.
         var endings: [Int: [RedisArgument]] = [:]
+        try await requireRoom(place, changes)
         var start = 0
         while start < changes.count {
             // A small name's first batches are small, so that no bucket holds much more than twice the threshold.
@@ -56,13 +57,15 @@ extension Registry {
             let end = min(start + min(BucketChange.batch, room), changes.count)
             var overfull: [Int] = []
             try await underTheCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
+                let counting = counting(place, open.map { changes[$0.index].channel })
                 let replies = try await pipeline(
                     open.map { index, bucket in
                         RedisCommand(
                             script, keys: [root, .string(keys.bucket(place.tag, bucket))] + more,
                             arguments: [.string(count.stored), .bytes(changes[index].channel)]
                                 + changes[index].arguments + endings[index, default: []])
-                    })
+                    } + counting.count.commands)
+                quotas.note(counting.quota, place.key.app, counting.count, replies.dropFirst(open.count))
                 var refused: [Int] = []
                 for (index, reply) in zip(open.map(\.index), replies) {
                     if reply.count == 2 {

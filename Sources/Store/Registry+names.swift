@@ -160,7 +160,9 @@ extension Registry {
             (isUnlisted ? [listing(app, [name])] : [])
             + (endDue.map { [AutomaticEnds.note(keys, app, [(name, $0)])] } ?? [])
         if commands.isEmpty { return }
-        _ = try await redis.run(commands)
+        let measure = isUnlisted ? quotas.countNames(app, now: now) : Quotas.Count()
+        let replies = try await redis.run(commands + measure.commands)
+        quotas.note(.names, app, measure, replies.dropFirst(commands.count))
         if isUnlisted { memory.listed(place.key, at: now) }
     }
 

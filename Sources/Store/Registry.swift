@@ -15,6 +15,7 @@ public struct Registry: Sendable {
     let redis: RedisClient
     let keys: Keyspace
     let memory = RegistryMemory()
+    var quotas: Quotas
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
 
@@ -22,6 +23,7 @@ public struct Registry: Sendable {
         self.redis = redis
         self.keys = keys
         self.clock = clock
+        quotas = Quotas(keys: keys)
     }
 
     /// Records that this process has skipped since its start, because Lamplighter does not write such bytes. If it is

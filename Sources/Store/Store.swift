@@ -4,7 +4,7 @@ public import Redis
 /// All access to Redis, in the words of the domain. `docs/keyspace.md` lists the keys.
 public struct Store: Sendable {
     public let redis: RedisClient
-    public let registry: Registry
+    public private(set) var registry: Registry
     public private(set) var channels: Channels
     public let pushes: Pushes
     public let schedules: Schedules
@@ -75,6 +75,14 @@ public struct Store: Sendable {
         return store
     }
 
+    /// The same store with other quotas for each app. 0 or absent means no limit.
+    public func limiting(to quotas: [Quota: Int]) -> Store {
+        var store = self
+        store.registry.quotas.limits = quotas
+        store.channels.quotas.limits = quotas
+        return store
+    }
+
     /// Asks whether Redis answers. In a cluster it asks the node that every publish needs.
     public static var ping: RedisCommand { RedisCommand("PING", near: Keyspace.queue) }
 
@@ -91,6 +99,8 @@ public enum StoreError: Error, Sendable, Hashable {
     case unreplicated(replicas: Int, of: Int)
     /// The channel would have too many tags. It was not changed.
     case tooManyTags(ChannelID, limit: Int)
+    /// The app has as many as its quota allows. Nothing was added.
+    case quotaReached(Quota, limit: Int)
 }
 
 extension StoreError {

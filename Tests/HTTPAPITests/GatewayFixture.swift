@@ -37,7 +37,7 @@ struct GatewayFixture: Sendable {
     ///     missing Redis. A test of a silent Redis sets a short one.
     static func run(
         redis extra: [String] = [], replicas: ReplicaPolicy? = nil, patience: Duration = .seconds(60),
-        configure: (inout GatewayConfiguration) -> Void = { _ in },
+        quotas: [Quota: Int] = [:], configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (GatewayFixture) async throws -> Void
     ) async throws {
         let server = try await RedisServer.start(extra: extra)
@@ -52,7 +52,7 @@ struct GatewayFixture: Sendable {
             logger: Logger(label: "redis") { _ in SwiftLogNoOpLogHandler() })
         // The gateway dates registrations, and the same clock decides about their life. So the real
         // date does not matter.
-        let store = Store(redis: client, replicas: replicas, clock: { testNow })
+        let store = Store(redis: client, replicas: replicas, clock: { testNow }).limiting(to: quotas)
         var configuration = GatewayConfiguration(
             apps: [
                 GatewayApp(

@@ -33,6 +33,31 @@ import Testing
         }
     }
 
+    @Test func `past a quota a new name is answered 429, and the setting is named`() async throws {
+        try await GatewayFixture.run(quotas: [.names: 1]) { gateway in
+            let app = "\(GatewayFixture.key):\(GatewayFixture.secret)"
+            func follow(_ name: String) async throws -> Reply {
+                try await gateway.send("PUT", "/api/activities/\(name)/channels/c", #"{"token":"aa"}"#, user: app)
+            }
+            #expect(try await follow("match-1").status == 200)
+            let refused = try await follow("match-2")
+            #expect(refused.status == 429 && refused.header("retry-after") == "60")
+            #expect(
+                try refused.string("error")
+                    == "The app has about 1 names, as many as limits.names allows: nothing was added. "
+                    + "Those that are there can be changed. Try again later, or raise the setting.")
+            #expect(try await follow("match-1").status == 200)
+            let entry = #"{"action":"set","name":"match-2","token":"aa","action_ts_ms":1795284000000}"#
+            let batch = try await gateway.send(
+                "PUT", "/api/channels/sdk/batch/c", #"{"live_activities":[\#(entry)]}"#, user: app)
+            #expect(batch.status == 429)
+            let bulk = try await gateway.send(
+                "POST", "/api/activities/match-2/channels", #"{"channel":"c","token":"aa"}"#)
+            #expect(bulk.status == 429)
+            #expect(gateway.log.all.contains { $0.contains("limits.names reached") })
+        }
+    }
+
     @Test func `names are listed by pages`() async throws {
         try await GatewayFixture.run { gateway in
             for name in ["match-1", "match-2", "order-1", "order-2", "order-3"] {

@@ -1,0 +1,134 @@
+import LiveActivity
+import Redis
+import Synchronization
+
+/// A kind of thing of which an app may have a limited number.
+public enum Quota: String, Sendable, Hashable, CaseIterable {
+    case names, channels, followers
+    case startTokens = "start_tokens"
+
+    public var setting: String { "limits.\(rawValue)" }
+}
+
+/// How many names, channels, followers and start tokens an app has, as this process last measured it, and the limits.
+///
+/// Names are counted by their index. The others are estimated by HyperLogLogs of the ids that calls named in a period. One takes
+/// 12 KB and has an error of about 1 %. It needs no answer to whether an id is new, but it counts a removed id until its period is
+/// over. The counting commands travel with the calls that they count, so they cost no round trip. Processes may pass a limit by what
+/// they add between two measurements. A call asks whether it adds something only while a quota is full.
+struct Quotas: Sendable {
+    /// The least time between two measurements by one process, ms. The second is for a quota that is full.
+    static let interval: Int64 = 10_000
+    static let intervalWhileFull: Int64 = 1_000
+    /// Periods that are counted besides the current one. Together they are as long as the life of what is counted.
+    private static let pastPeriods: Int64 = 2
+
+    private struct Key: Hashable {
+        var quota: Quota
+        var app: AppKey
+    }
+    private struct Measurement {
+        var count = 0
+        var askedAt: Int64?
+    }
+    private final class Meters: Sendable {
+        let measurements = Mutex<[Key: Measurement]>([:])
+    }
+
+    /// Commands that travel with a call. `measures` says that the last of them reads the count.
+    struct Count {
+        var commands: [RedisCommand] = []
+        var measures = false
+    }
+
+    /// 0 or absent means no limit.
+    var limits: [Quota: Int] = [:]
+    let keys: Keyspace
+    private let meters = Meters()
+
+    init(keys: Keyspace) { self.keys = keys }
+
+    func limit(_ quota: Quota) -> Int { limits[quota] ?? 0 }
+
+    func isFull(_ quota: Quota, _ app: AppKey) -> Bool {
+        let limit = limit(quota)
+        guard limit > 0 else { return false }
+        return meters.measurements.withLock { $0[Key(quota: quota, app: app)]?.count ?? 0 } >= limit
+    }
+
+    /// Returns the command that measures the names, if a measurement is due. Give its reply to `note`.
+    func countNames(_ app: AppKey, now: Int64) -> Count {
+        guard limit(.names) > 0, isDue(.names, app, now) else { return Count() }
+        return Count(commands: [RedisCommand("ZCARD", [.string(keys.names(app))])], measures: true)
+    }
+
+    /// Returns commands that count the ids of a call, and that measure if a measurement is due. Give their replies to `note`.
+    /// - Parameters:
+    ///   - ids: the ids of the call. Empty to measure only.
+    ///   - life: the time that one of them is kept, ms. 0 means for ever.
+    func count(_ quota: Quota, _ app: AppKey, _ ids: [RedisArgument], life: Int64, now: Int64) -> Count {
+        guard limit(quota) > 0 else { return Count() }
+        let period = max(1, life / Self.pastPeriods)
+        let current = life == 0 ? 0 : now / period
+        let sketches = (0...(life == 0 ? 0 : Self.pastPeriods)).map {
+            RedisArgument.string(keys.seen(app, quota, current - $0))
+        }
+        let add = ids.isEmpty ? [] : [RedisCommand("PFADD", [sketches[0]] + ids)]
+        guard isDue(quota, app, now) else { return Count(commands: add) }
+        let lasts = life == 0 ? [] : [RedisCommand("PEXPIRE", [sketches[0], .int(period * (Self.pastPeriods + 2))])]
+        return Count(commands: add + lasts + [RedisCommand("PFCOUNT", sketches)], measures: true)
+    }
+
+    /// Stores the number that a count measured, if it did. An error reply changes nothing, so that no call fails because of a count.
+    func note(_ quota: Quota, _ app: AppKey, _ count: Count, _ replies: ArraySlice<RedisReply>) {
+        guard count.measures, replies.count == count.commands.count, let count = try? replies.last?.integer() else {
+            return
+        }
+        meters.measurements.withLock { $0[Key(quota: quota, app: app), default: Measurement()].count = count }
+    }
+
+    private func isDue(_ quota: Quota, _ app: AppKey, _ now: Int64) -> Bool {
+        let interval = isFull(quota, app) ? Self.intervalWhileFull : Self.interval
+        return meters.measurements.withLock { measurements in
+            let key = Key(quota: quota, app: app)
+            if let askedAt = measurements[key]?.askedAt, (0..<interval).contains(now - askedAt) { return false }
+            measurements[key, default: Measurement()].askedAt = now
+            return true
+        }
+    }
+}
+
+extension Registry {
+    /// Throws `quotaReached` if the changes would add a name or a follower and the quota is full. A change of a known follower passes.
+    /// Costs one or two round trips, but only if the quota was full at the last measurement.
+    func requireRoom(_ place: RegistryPlace, _ changes: [BucketChange]) async throws(StoreError) {
+        let app = place.key.app
+        let isName = place.key.name.startTokensType == nil
+        let quota: Quota = isName ? .followers : .startTokens
+        let now = clock()
+        if quotas.isFull(quota, app) {
+            let measure = quotas.count(quota, app, [], life: place.span.retention, now: now)
+            if measure.measures { quotas.note(quota, app, measure, try await redis.replies(measure.commands)[...]) }
+            if quotas.isFull(quota, app), try await lookup(place, changes.map(\.channel)).entries.contains(nil) {
+                throw .quotaReached(quota, limit: quotas.limit(quota))
+            }
+        }
+        guard isName, quotas.isFull(.names, app), memory.needsListing(place.key, now: now) else { return }
+        let known = [RedisCommand("ZSCORE", [.string(keys.names(app)), .string(place.key.name.rawValue)])]
+        let measure = quotas.countNames(app, now: now)
+        let replies = try await redis.replies(known + measure.commands)
+        quotas.note(.names, app, measure, replies.dropFirst(known.count))
+        if quotas.isFull(.names, app), replies[0].isNil {
+            throw .quotaReached(.names, limit: quotas.limit(.names))
+        }
+    }
+
+    /// Returns commands that count the channels of a call as followers, or as start tokens, of the app.
+    func counting(_ place: RegistryPlace, _ channels: [[UInt8]]) -> (quota: Quota, count: Quotas.Count) {
+        let quota: Quota = place.key.name.startTokensType == nil ? .followers : .startTokens
+        guard quotas.limit(quota) > 0 else { return (quota, Quotas.Count()) }
+        let name = Array(place.key.name.rawValue.utf8) + [0]
+        let ids = channels.map { RedisArgument.bytes(name + $0) }
+        return (quota, quotas.count(quota, place.key.app, ids, life: place.span.retention, now: clock()))
+    }
+}

@@ -1,0 +1,163 @@
+import LiveActivity
+import Logging
+import Redis
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// What an app may have only so many of. The clock stands still, so a count is measured anew only where it is moved.
+@Suite struct QuotaTests {
+    private func registration(_ channel: ChannelID, _ fixture: RegistryFixture) -> Registration {
+        Registration(channel: channel, token: .test(1), registeredAt: fixture.time.now)
+    }
+
+    private func follow(
+        _ registry: Registry, _ name: String, _ channel: ChannelID, _ fixture: RegistryFixture
+    ) async throws {
+        let results = try await registry.track(fixture.app, ActivityName(name), [registration(channel, fixture)])
+        #expect(results == [.stored])
+    }
+
+    /// Time for another measurement.
+    private func pass(_ fixture: RegistryFixture) { fixture.time.advance(hours: 0.01) }
+
+    @Test func `an app has so many names, and those that it has go on`() async throws {
+        try await RegistryFixture.run { fixture in
+            var registry = fixture.registry
+            registry.quotas.limits = [.names: 2]
+            let full = StoreError.quotaReached(.names, limit: 2)
+            let (first, second) = (ChannelID.random(), ChannelID.random())
+            for name in ["a", "b"] {
+                try await follow(registry, name, first, fixture)
+                pass(fixture)
+            }
+            try await follow(registry, "b", second, fixture)
+            await #expect(throws: full) { try await follow(registry, "c", first, fixture) }
+            #expect(try await registry.buckets(fixture.app, ActivityName("c")) == 0)
+            // Nor is a removal remembered for it.
+            await #expect(throws: full) {
+                try await registry.untrack(
+                    fixture.app, ActivityName("c"), [Removal(channel: first, removedAt: fixture.time.now)])
+            }
+            // A process that remembers nothing of the name asks the list.
+            var other = fixture.otherRegistry()
+            other.quotas.limits = [.names: 2]
+            try await follow(other, "a", second, fixture)
+            await #expect(throws: full) { try await follow(other, "c", first, fixture) }
+            // Other apps have names of their own.
+            _ = try await registry.track(try AppKey("other"), ActivityName("c"), [registration(first, fixture)])
+            // Start tokens have no name.
+            _ = try await registry.track(
+                fixture.app, ActivityName(startTokensOf: "T"), [registration(first, fixture)])
+            // A name that is gone makes room.
+            _ = try await fixture.command("ZREM", .string(fixture.keys.names(fixture.app)), "b")
+            pass(fixture)
+            try await follow(registry, "c", first, fixture)
+        }
+    }
+
+    @Test func `an app has so many followers, and those that it has go on`() async throws {
+        try await RegistryFixture.run { fixture in
+            var registry = fixture.registry
+            registry.quotas.limits = [.followers: 3]
+            let full = StoreError.quotaReached(.followers, limit: 3)
+            let channels = (0..<3).map { _ in ChannelID.random() }
+            for channel in channels {
+                // Again is no more.
+                for _ in 0..<2 { try await follow(registry, "a", channel, fixture) }
+                pass(fixture)
+            }
+            try await follow(registry, "a", channels[0], fixture)
+            await #expect(throws: full) { try await follow(registry, "a", .random(), fixture) }
+            await #expect(throws: full) { try await follow(registry, "b", channels[0], fixture) }
+            // In a call of several nothing is stored.
+            await #expect(throws: full) {
+                _ = try await registry.track(
+                    fixture.app, ActivityName("a"), [channels[0], .random()].map { registration($0, fixture) })
+            }
+            #expect(try await registry.info(fixture.app, ActivityName("a"))?.tokens == 3)
+            try await registry.untrack(
+                fixture.app, ActivityName("a"), [Removal(channel: channels[0], removedAt: fixture.time.now)])
+            // The removed one is counted until its time is over.
+            await #expect(throws: full) { try await follow(registry, "b", channels[0], fixture) }
+            fixture.time.advance(hours: 20)
+            try await follow(registry, "b", channels[0], fixture)
+        }
+    }
+
+    @Test func `start tokens are counted by themselves, and for a year`() async throws {
+        try await RegistryFixture.run { fixture in
+            var registry = fixture.registry
+            registry.quotas.limits = [.startTokens: 1]
+            let types = ["T", "U"].map { ActivityName(startTokensOf: $0) }
+            let channel = ChannelID.random()
+            for _ in 0..<2 {
+                _ = try await registry.track(fixture.app, types[0], [registration(channel, fixture)])
+                fixture.time.advance(hours: 24 * 100)
+            }
+            await #expect(throws: StoreError.quotaReached(.startTokens, limit: 1)) {
+                _ = try await registry.track(fixture.app, types[1], [registration(channel, fixture)])
+            }
+            try await follow(registry, "a", channel, fixture)
+        }
+    }
+
+    @Test(arguments: [Duration.zero, .seconds(365 * 86_400)])
+    func `an app has so many channels, and those that it has go on`(life: Duration) async throws {
+        try await RegistryFixture.run { fixture in
+            let time = fixture.time
+            var channels = Channels(redis: fixture.redis, keys: fixture.keys, life: life) { time.now }
+            channels.quotas.limits = [.channels: 2]
+            let known = [ChannelID.random(), .random()]
+            for channel in known {
+                for _ in 0..<2 { try await channels.register(fixture.app, channel, tags: TagChange(), namedUser: nil) }
+                pass(fixture)
+            }
+            var change = TagChange()
+            change.add = ["g": ["t"]]
+            try await channels.tag(fixture.app, known, change)
+            await #expect(throws: StoreError.quotaReached(.channels, limit: 2)) {
+                try await channels.tag(fixture.app, known + [.random()], change)
+            }
+            await #expect(throws: StoreError.quotaReached(.channels, limit: 2)) {
+                try await channels.associate(fixture.app, .random(), namedUser: "ann")
+            }
+            guard life > .zero else { return }
+            // Channels that were not seen are forgotten, and not counted.
+            fixture.time.advance(hours: 24 * 600)
+            try await channels.register(fixture.app, .random(), tags: TagChange(), namedUser: nil)
+        }
+    }
+
+    @Test func `without a limit nothing is counted`() async throws {
+        try await RegistryFixture.run { fixture in
+            try await follow(fixture.registry, "a", .random(), fixture)
+            try await fixture.channels.register(fixture.app, .random(), tags: TagChange(), namedUser: nil)
+            #expect(try await fixture.redis.calls(of: "pfadd") == 0)
+        }
+    }
+
+    @Test func `counts and near names work on a cluster`() async throws {
+        let cluster = try await ClusterServers.start()
+        let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: quiet)
+        let store = Store(redis: redis).limiting(to: [.names: 9, .channels: 1, .followers: 9, .startTokens: 9])
+        let (app, channel) = (try AppKey("shop"), ChannelID.random())
+        for name in ["order-1", "order-2"] {
+            _ = try await store.registry.track(
+                app, ActivityName(name),
+                [Registration(channel: channel, token: .test(1), registeredAt: store.time.now())])
+        }
+        var change = TagChange()
+        change.add = ["g": ["t"]]
+        try await store.channels.tag(app, [channel], change)
+        await #expect(throws: StoreError.quotaReached(.channels, limit: 1)) {
+            try await store.channels.tag(app, [.random()], change)
+        }
+        let near = try await store.registry.candidates(app, near: ActivityName("order-3"))
+        #expect(Set(near.map(\.rawValue)) == ["order-1", "order-2"])
+        _ = try await store.registry.tidyNames(app, after: nil, limit: 10)
+        await redis.close()
+    }
+}
