@@ -135,11 +135,7 @@ let package = Package(
         // Tests start real servers; TestSupport runs them.
         .target(
             name: "TestSupport",
-            dependencies: [
-                "Redis", "CThreadSanitizer", "CSpawn", crypto,
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-            ],
+            dependencies: ["Redis", "OpenSSL", "CThreadSanitizer", "CSpawn"],
             path: "Tests/TestSupport"),
         .target(name: "CSpawn", path: "Tests/CSpawn"),
         // Whole deployments under faults, and a judge: bin/chaos.

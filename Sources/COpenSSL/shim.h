@@ -20,7 +20,7 @@ static inline EVP_PKEY *copenssl_generate_p256(void) {
     return EVP_EC_gen("P-256");
 }
 
-/* Macros over SSL_CTX_ctrl and SSL_ctrl, which take their argument as a number or a void pointer. */
+/* Macros over SSL_CTX_ctrl and SSL_ctrl, which take their argument as a number or a void pointer; SSL_OP_… are computed. */
 static inline int copenssl_set_least_version(SSL_CTX *context, int version) {
     return (int)SSL_CTX_set_min_proto_version(context, version);
 }
@@ -35,6 +35,15 @@ static inline void copenssl_set_read_ahead(SSL_CTX *context) {
 
 static inline void copenssl_no_session_cache(SSL_CTX *context) {
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+}
+
+static inline void copenssl_no_tickets(SSL_CTX *context) {
+    SSL_CTX_set_num_tickets(context, 0);
+    SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+}
+
+static inline void copenssl_forbid_renegotiation(SSL_CTX *context) {
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
 }
 
 static inline int copenssl_set_server_name(SSL *ssl, const char *name) {

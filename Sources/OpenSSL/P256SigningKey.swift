@@ -68,10 +68,13 @@ public final class P256SigningKey: Sendable {
         guard PEM_write_bio_PKCS8PrivateKey(bio, key, nil, nil, 0, nil, nil) == 1 else {
             throw .failed(openSSLWords())
         }
-        var bytes: UnsafeMutablePointer<CChar>?
-        let count = copenssl_bio_contents(bio, &bytes)
-        guard let bytes, count > 0 else { throw .failed("empty PEM") }
-        return UnsafeRawBufferPointer(start: bytes, count: count).map { $0 }
+        return contents(of: bio)
+    }
+
+    /// The half that others check signatures with. Shares the key, which is never changed.
+    public func publicKey() throws(SigningKeyError) -> P256PublicKey {
+        guard EVP_PKEY_up_ref(key) == 1 else { throw .failed(openSSLWords()) }
+        return P256PublicKey(owning: key)
     }
 
     /// 16 hex digits of the SHA-256 over the public half. They name a key and are no secret.
@@ -80,8 +83,7 @@ public final class P256SigningKey: Sendable {
         let length = i2d_PUBKEY(key, &der)
         guard length > 0, let der else { throw .failed(openSSLWords()) }
         defer { copenssl_free(der) }
-        var digest = [UInt8](repeating: 0, count: 32)
-        guard EVP_Digest(der, Int(length), &digest, nil, EVP_sha256(), nil) == 1 else { throw .failed(openSSLWords()) }
+        let digest = SHA256Digest(of: UnsafeBufferPointer(start: der, count: Int(length)))
         return digest.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
@@ -106,7 +108,7 @@ public final class P256SigningKey: Sendable {
         return key
     }
 
-    private static func requireP256(_ key: OpaquePointer) throws(SigningKeyError) {
+    static func requireP256(_ key: OpaquePointer) throws(SigningKeyError) {
         let type = EVP_PKEY_get_base_id(key)
         guard type == EVP_PKEY_EC else {
             let name = EVP_PKEY_get0_type_name(key).map { String(cString: $0) } ?? "of unknown kind"

@@ -13,24 +13,35 @@ public enum TLSProgress: Sendable, Hashable {
 
 /// The client's end of one TLS connection over a socket that does not block: TLS 1.2 or later, the certificate and the
 /// host's name always checked. Belongs to one thread. The socket is the caller's, who closes it after this object is gone.
+///
+/// `TLSSession` builds on it: either end, and memory in the socket's place.
 public final class TLSConnection {
     private let context: OpaquePointer
-    private let ssl: OpaquePointer
+    let ssl: OpaquePointer
+    /// The server's end: the identity lives as long as its connections, which ask it for the ALPN.
+    private let identity: TLSIdentity?
     /// Whom a certificate that is not believed is for.
     fileprivate var refusedNames: String?
 
     /// All files are read anew for each connection: one that was replaced counts from then on.
-    public init(_ server: TLSServer, descriptor: Int32) throws(TLSError) {
+    public convenience init(_ server: TLSServer, descriptor: Int32) throws(TLSError) {
+        try self.init(server)
+        guard SSL_set_fd(ssl, descriptor) == 1 else { throw .setup(openSSLWords()) }
+    }
+
+    /// The client's end, without a socket yet.
+    init(_ server: TLSServer) throws(TLSError) {
         guard let context = SSL_CTX_new(TLS_client_method()) else { throw .setup(openSSLWords()) }
         var connection: OpaquePointer?
         do throws(TLSError) {
             try server.configure(context)
             connection = SSL_new(context)
-            guard let connection, SSL_set_fd(connection, descriptor) == 1 else { throw TLSError.setup(openSSLWords()) }
+            guard let connection else { throw TLSError.setup(openSSLWords()) }
             try server.expectHost(connection)
             SSL_set_connect_state(connection)
             self.context = context
             ssl = connection
+            identity = nil
             // For the callback below, which comes only while this object is in `handshake`.
             SSL_set_ex_data(connection, 0, Unmanaged.passUnretained(self).toOpaque())
         } catch {
@@ -38,6 +49,16 @@ public final class TLSConnection {
             SSL_CTX_free(context)
             throw error
         }
+    }
+
+    /// The server's end, without a socket yet.
+    init(_ identity: TLSIdentity) throws(TLSError) {
+        guard let connection = SSL_new(identity.context) else { throw .setup(openSSLWords()) }
+        SSL_CTX_up_ref(identity.context)
+        context = identity.context
+        ssl = connection
+        self.identity = identity
+        SSL_set_accept_state(connection)
     }
 
     deinit {
@@ -92,22 +113,24 @@ public final class TLSConnection {
         switch SSL_get_error(ssl, result) {
         case SSL_ERROR_WANT_READ: return .wantsRead
         case SSL_ERROR_WANT_WRITE: return .wantsWrite
-        case SSL_ERROR_ZERO_RETURN: throw .lost(Self.closed)
+        case SSL_ERROR_ZERO_RETURN: throw .lost(closed)
         case SSL_ERROR_SYSCALL:
             ERR_clear_error()
-            throw .lost(systemError == 0 ? Self.closed : String(cString: strerror(systemError)))
+            throw .lost(systemError == 0 ? closed : String(cString: strerror(systemError)))
         default: throw failure()
         }
     }
 
-    private static let closed = "the server closed the connection"
+    private var closed: String { "the \(identity == nil ? "server" : "client") closed the connection" }
 
     private func failure() -> TLSError {
         let code = ERR_peek_error()
         let reason = copenssl_tls_reason(code)
         let all = openSSLWords()
         let words = ERR_reason_error_string(code).map { String(cString: $0) } ?? all
-        if reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .lost(Self.closed + " without a word") }
+        if reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .lost(closed + " without a word") }
+        // The rest are a client's worries.
+        guard identity == nil else { return .handshake(words) }
         let verdict = SSL_get_verify_result(ssl)
         guard verdict == Int(X509_V_OK) else {
             let fault = CertificateFault(verdict: Int32(verdict))

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import OpenSSL
 import TestSupport
@@ -14,20 +13,30 @@ import Testing
         }
     }
 
-    @Test func readsWhatSwiftCryptoWritesAndTheOtherWayRound() throws {
-        let theirs = P256.Signing.PrivateKey()
-        let signature = try P256SigningKey(pem: Array(theirs.pemRepresentation.utf8)).es256(Array("message".utf8))
+    /// The program `openssl` makes a key and checks what is signed with it, and reads a key that is made here.
+    @Test func anotherProgramReadsTheKeysAndTheSignatures() async throws {
+        let directory = try TemporaryDirectory()
+        let theirs = try await newKey("P-256")
+        try theirs.write(toFile: directory.path("key.p8"), atomically: false, encoding: .utf8)
+        try "message".write(toFile: directory.path("message"), atomically: false, encoding: .utf8)
+        let signature = try P256SigningKey(pem: Array(theirs.utf8)).es256(Array("message".utf8))
         #expect(signature.count == 64)
-        let parsed = try P256.Signing.ECDSASignature(rawRepresentation: signature)
-        #expect(theirs.publicKey.isValidSignature(parsed, for: Data("message".utf8)))
-        let ours = try String(decoding: P256SigningKey.generatePEM(), as: UTF8.self)
-        #expect(ours.hasPrefix("-----BEGIN PRIVATE KEY-----"))
-        _ = try P256.Signing.PrivateKey(pemRepresentation: ours)
+        try Data(der(signature)).write(to: URL(fileURLWithPath: directory.path("signature")))
+        let verdict = try await openssl(
+            "dgst", "-sha256", "-prverify", directory.path("key.p8"), "-signature", directory.path("signature"),
+            directory.path("message"))
+        #expect(verdict == "Verified OK\n")
+
+        let ours = try P256SigningKey.generatePEM()
+        #expect(String(decoding: ours, as: UTF8.self).hasPrefix("-----BEGIN PRIVATE KEY-----"))
+        try Data(ours).write(to: URL(fileURLWithPath: directory.path("own.p8")))
+        let publicHalf = try await openssl("pkey", "-in", directory.path("own.p8"), "-pubout")
+        #expect(Array(publicHalf.utf8) == (try P256SigningKey(pem: ours).publicKey().pem()))
     }
 
-    @Test func anotherCurveIsNamed() {
-        #expect(failure(P384.Signing.PrivateKey().pemRepresentation) == .notP256("P-384"))
-        #expect(failure(P521.Signing.PrivateKey().pemRepresentation) == .notP256("P-521"))
+    @Test func anotherCurveIsNamed() async throws {
+        #expect(failure(try await newKey("P-384")) == .notP256("P-384"))
+        #expect(failure(try await newKey("P-521")) == .notP256("P-521"))
     }
 
     @Test func anotherKindIsNamed() async throws {
@@ -57,22 +66,21 @@ import Testing
         #expect(failure(text) == .unreadable(found))
     }
 
-    @Test func theErrorsNeverHoldTheKey() throws {
-        let pem = P384.Signing.PrivateKey().pemRepresentation
+    @Test func theErrorsNeverHoldTheKey() async throws {
+        let pem = try await newKey("P-384")
         let secret = pem.split(separator: "\n")[1]
         #expect(!"\(try #require(failure(pem)))".contains(secret))
         #expect(!"\(try #require(failure(String(pem.prefix(100)))))".contains(secret.prefix(20)))
     }
 
     @Test func manyThreadsSignWithOneKey() async throws {
-        let theirs = P256.Signing.PrivateKey()
-        let key = try P256SigningKey(pem: Array(theirs.pemRepresentation.utf8))
+        let key = try P256SigningKey(pem: P256SigningKey.generatePEM())
+        let publicKey = try key.publicKey()
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 0..<200 {
                 group.addTask {
-                    let signature = try P256.Signing.ECDSASignature(
-                        rawRepresentation: key.es256(Array("message \(number)".utf8)))
-                    return theirs.publicKey.isValidSignature(signature, for: Data("message \(number)".utf8))
+                    let message = Array("message \(number)".utf8)
+                    return publicKey.isValid(try key.es256(message), for: message)
                 }
             }
             for try await isValid in group { #expect(isValid) }
@@ -88,6 +96,20 @@ import Testing
         #expect(TrustAnchors.count(pem: Array((certificate + certificate).utf8)) == 2)
         #expect(TrustAnchors.count(pem: Array("no certificate".utf8)) == 0)
         #expect(TrustAnchors.count(pem: []) == 0)
+    }
+
+    private func newKey(_ curve: String) async throws -> String {
+        try await openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(curve)")
+    }
+
+    /// SEQUENCE { INTEGER r, INTEGER s }, each without leading zeros, and with one where it would be negative.
+    private func der(_ raw: [UInt8]) -> [UInt8] {
+        let numbers = [raw.prefix(32), raw.suffix(32)].flatMap { number in
+            let digits = Array(number.drop { $0 == 0 })
+            let positive = (digits.first ?? 0x80) < 0x80 ? digits : [0] + digits
+            return [0x02, UInt8(positive.count)] + positive
+        }
+        return [0x30, UInt8(numbers.count)] + numbers
     }
 
     private func openssl(_ arguments: String...) async throws -> String {

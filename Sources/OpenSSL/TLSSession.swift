@@ -1,0 +1,80 @@
+internal import COpenSSL
+
+/// One end of a TLS connection without a socket: the caller moves the bytes between the peer and this object. Belongs to one
+/// thread at a time.
+///
+///     session.receive(bytesOfThePeer)
+///     if try session.handshake() { let count = try session.read(into: buffer) }
+///     send(session.takeOutput(…))     // after each of the calls above, and after write and close
+public final class TLSSession {
+    private let connection: TLSConnection
+    /// Both belong to the connection, which frees them.
+    private let input: OpaquePointer
+    private let output: OpaquePointer
+
+    /// The client's end.
+    public convenience init(_ server: TLSServer) throws(TLSError) { try self.init(TLSConnection(server)) }
+
+    /// The server's end.
+    public convenience init(_ identity: TLSIdentity) throws(TLSError) { try self.init(TLSConnection(identity)) }
+
+    private init(_ connection: TLSConnection) throws(TLSError) {
+        guard let input = BIO_new(BIO_s_mem()) else { throw .setup(openSSLWords()) }
+        guard let output = BIO_new(BIO_s_mem()) else {
+            BIO_free(input)
+            throw .setup(openSSLWords())
+        }
+        SSL_set_bio(connection.ssl, input, output)
+        self.connection = connection
+        self.input = input
+        self.output = output
+    }
+
+    /// Bytes that came from the peer.
+    public func receive(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count > 0 else { return }
+        var count = 0
+        let result = BIO_write_ex(input, bytes.baseAddress, bytes.count, &count)
+        precondition(result == 1 && count == bytes.count, "a memory BIO takes everything while there is memory")
+    }
+
+    /// Goes on with the handshake. True when it is complete; false: the peer's next bytes are needed.
+    public func handshake() throws(TLSError) -> Bool { try connection.handshake() == .done(0) }
+
+    /// What ALPN settled on, after the handshake; nil = nothing.
+    public var applicationProtocol: String? { connection.applicationProtocol }
+
+    /// Reads a record's content or a part of it. 0: the peer's next bytes are needed.
+    ///
+    /// - Throws: `.lost` after the peer's close_notify.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws(TLSError) -> Int {
+        guard BIO_ctrl_pending(input) > 0 || connection.hasBuffered else { return 0 }
+        guard case .done(let count) = try connection.read(into: buffer) else { return 0 }
+        return count
+    }
+
+    /// Encrypts all of it. Only after the handshake.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
+        var rest = bytes
+        while rest.count > 0 {
+            // Memory always takes what is written, and nobody may renegotiate.
+            guard case .done(let count) = try connection.write(rest) else {
+                throw .handshake("a write waits for the peer")
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+    }
+
+    /// Says close_notify. Not after an error.
+    public func close() { connection.close() }
+
+    /// Bytes that are to go to the peer.
+    public var outputCount: Int { BIO_ctrl_pending(output) }
+
+    /// Moves bytes that are to go to the peer; how many.
+    public func takeOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        var count = 0
+        guard buffer.count > 0, BIO_read_ex(output, buffer.baseAddress, buffer.count, &count) == 1 else { return 0 }
+        return count
+    }
+}
