@@ -1,9 +1,8 @@
-internal import Crypto
 public import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
-internal import NIOSSL
+internal import OpenSSL
 public import ServiceLifecycle
 internal import Synchronization
 
@@ -86,7 +85,7 @@ public final class APNsSimulator: Service {
         var readKeys: [ProviderTokens.Key] = []
         for key in keys { readKeys.append(try key.read()) }
         let shared = Shared(configuration: configuration, keys: readKeys, logger: logger)
-        let tls = try tlsContext(certificates)
+        let tls = try tlsIdentity(certificates)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
         do {
             let listener = try await listen(group, configuration.host, configuration.port) { channel in
@@ -116,17 +115,9 @@ public final class APNsSimulator: Service {
         }
     }
 
-    private static func tlsContext(_ certificates: Certificates) throws(SimulatorError) -> NIOSSLContext {
+    private static func tlsIdentity(_ certificates: Certificates) throws(SimulatorError) -> TLSIdentity {
         do {
-            let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificates.serverCertificate.utf8))
-            let key = try NIOSSLPrivateKey(bytes: Array(certificates.serverKey.utf8), format: .pem)
-            var tls = TLSConfiguration.makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-            tls.minimumTLSVersion = .tlsv12
-            tls.applicationProtocols = ["h2"]
-            // The longest wait for the client's close_notify.
-            tls.shutdownTimeout = .milliseconds(200)
-            return try NIOSSLContext(configuration: tls)
+            return try TLSIdentity(certificates.server, applicationProtocol: "h2")
         } catch {
             throw .files(path: certificates.caFile, "cannot use the certificates: \(error)")
         }
@@ -153,7 +144,7 @@ public final class APNsSimulator: Service {
     }
 
     private static func prepareConnection(
-        _ channel: any Channel, _ service: ConnectionHandler.Service, _ shared: Shared, _ tls: NIOSSLContext
+        _ channel: any Channel, _ service: ConnectionHandler.Service, _ shared: Shared, _ tls: TLSIdentity
     ) throws {
         let (isRefused, isSilent) = shared.judge.withLock {
             ($0.faults.refuseConnections, $0.faults.silence == .beforeTLS)
@@ -169,7 +160,7 @@ public final class APNsSimulator: Service {
         shared.rememberConnection(channel)
         let socket = Socket()
         try channel.pipeline.syncOperations.addHandlers([
-            socket, NIOSSLServerHandler(context: tls),
+            socket, TLSHandler(try TLSSession(tls)),
             ConnectionHandler(service: service, shared: shared, socket: socket, allocator: channel.allocator),
         ])
     }

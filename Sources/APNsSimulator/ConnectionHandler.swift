@@ -1,6 +1,5 @@
 internal import Logging
 internal import NIOCore
-internal import NIOSSL
 internal import NIOTLS
 internal import Synchronization
 

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import OpenSSL
 
 /// The keys whose owners may send, and the provider tokens (JWTs) that were checked against them.
 ///
@@ -7,7 +7,7 @@ struct ProviderTokens: Sendable {
     struct Key: Sendable {
         var keyID: String
         var teamID: String
-        var publicKey: P256.Signing.PublicKey
+        var publicKey: P256PublicKey
         /// Empty means any.
         var bundleIDs: Set<String>
     }
@@ -40,7 +40,7 @@ struct ProviderTokens: Sendable {
     private func check(_ text: String) -> Token? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let headerText = Base64URL.decode(parts[0].utf8),
-            let claimsText = Base64URL.decode(parts[1].utf8), let signatureBytes = Base64URL.decode(parts[2].utf8),
+            let claimsText = Base64URL.decode(parts[1].utf8), let signature = Base64URL.decode(parts[2].utf8),
             let header = JSONReader.read(headerText), let claims = JSONReader.read(claimsText)
         else { return nil }
         let headerMembers = JSONReader.members(headerText, of: header)
@@ -51,8 +51,7 @@ struct ProviderTokens: Sendable {
             let issued = claimMembers["iat"], issued.kind == .number,
             let seconds = Double(String(decoding: claimsText[issued.range], as: UTF8.self)), abs(seconds) < 1e15,
             let key = keys.firstIndex(where: { $0.keyID == keyID && $0.teamID == teamID }),
-            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signatureBytes),
-            keys[key].publicKey.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8))
+            keys[key].publicKey.isValid(signature, for: Array("\(parts[0]).\(parts[1])".utf8))
         else { return nil }
         return Token(text: text, key: key, issuedAt: Int(seconds))
     }

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import OpenSSL
 
 extension SimulatorConfiguration {
     func validate() throws(SimulatorError) {
@@ -113,12 +113,7 @@ extension ProviderKey {
             guard let content = Files.read(path) else { throw .files(path: path, "cannot read the key file") }
             (text, field) = (content, path)
         }
-        let publicKey: P256.Signing.PublicKey
-        if let key = try? P256.Signing.PrivateKey(pemRepresentation: text) {
-            publicKey = key.publicKey
-        } else if let key = try? P256.Signing.PublicKey(pemRepresentation: text) {
-            publicKey = key
-        } else {
+        guard let publicKey = try? P256PublicKey(pem: Array(text.utf8)) else {
             throw .configuration(field: field, "not a P-256 key in PEM form; give Apple's .p8 file or its public key")
         }
         return ProviderTokens.Key(keyID: keyID, teamID: teamID, publicKey: publicKey, bundleIDs: Set(bundleIDs))

@@ -1,10 +1,11 @@
 import APNsClient
-import Crypto
 import NIOCore
 import NIOPosix
-import NIOSSL
+import OpenSSL
 import Synchronization
 import TestSupport
+
+@testable import APNsSimulator
 
 /// An HTTP/2 server that sends the frames of a test, even wrong ones. It reads only enough to know when a
 /// request is complete.
@@ -24,6 +25,7 @@ final class FrameServer: Sendable {
     private let authority: TestAuthority
     private let listener: any Channel
     private let requestCount: Atomics
+    private let keyPEM: [UInt8]
 
     final class Atomics: Sendable {
         let requests = Atomic(0)
@@ -40,26 +42,23 @@ final class FrameServer: Sendable {
     ) async throws -> FrameServer {
         let authority = try TestAuthority()
         let identity = try authority.issue("frames", host: names, commonName: commonName)
-        var tls = TLSConfiguration.makeServerConfiguration(
-            certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificateFile).map { .certificate($0) },
-            privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.keyFile, format: .pem)))
-        tls.applicationProtocols = ["h2"]
-        let context = try NIOSSLContext(configuration: tls)
+        let tls = try TLSIdentity(identity.pem, applicationProtocol: "h2")
         let counts = Atomics()
         let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers([
-                        NIOSSLServerHandler(context: context), FrameScriptHandler(script, counts),
+                        TLSHandler(try TLSSession(tls)), FrameScriptHandler(script, counts),
                     ])
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        return FrameServer(listener, authority, counts)
+        return FrameServer(listener, authority, counts, keyPEM: try P256SigningKey.generatePEM())
     }
 
-    private init(_ listener: any Channel, _ authority: TestAuthority, _ counts: Atomics) {
+    private init(_ listener: any Channel, _ authority: TestAuthority, _ counts: Atomics, keyPEM: [UInt8]) {
+        self.keyPEM = keyPEM
         self.listener = listener
         self.authority = authority
         requestCount = counts
@@ -73,7 +72,7 @@ final class FrameServer: Sendable {
     func client(host: String = "127.0.0.1", timeout: Duration = .seconds(60)) -> APNsConfiguration {
         APNsConfiguration(
             origin: "https://\(host):\(port)", teamID: "TEAM123456", keyID: "KEY1234567",
-            keyPEM: Array(P256.Signing.PrivateKey().pemRepresentation.utf8), caFile: caFile, requestTimeout: timeout)
+            keyPEM: keyPEM, caFile: caFile, requestTimeout: timeout)
     }
 
     // MARK: Frames

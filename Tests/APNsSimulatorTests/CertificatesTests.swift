@@ -1,7 +1,7 @@
-import Crypto
 import Curl
 import Foundation
 import Logging
+import OpenSSL
 import Testing
 
 @testable import APNsSimulator
@@ -66,10 +66,10 @@ struct CertificatesTests {
         }
     }
 
-    @Test(arguments: [["http/1.1"], []]) func aClientWithoutHTTP2IsNotServed(protocols: [String]) async throws {
+    @Test(arguments: ["http/1.1", nil]) func aClientWithoutHTTP2IsNotServed(applicationProtocol: String?) async throws {
         try await SimulatorFixture.run { fixture async throws in
             // The connection is closed right after the handshake, before or after the client's first bytes.
-            let connection = try? await RawConnection.open(fixture.simulator, protocols: protocols)
+            let connection = try? await RawConnection.open(fixture.simulator, applicationProtocol: applicationProtocol)
             #expect(await connection?.remaining().isEmpty ?? true)
             #expect(fixture.simulator.snapshot().requests == 0)
         }
@@ -83,8 +83,7 @@ struct CertificatesTests {
                 Issue.record("the key is not in a file")
                 return
             }
-            let signing = try P256.Signing.PrivateKey(
-                pemRepresentation: try String(contentsOfFile: path, encoding: .utf8))
+            let signing = try P256SigningKey(pem: Array(Data(contentsOf: URL(fileURLWithPath: path))))
             let token = try fixture.jwt(kid: key.keyID, iss: key.teamID, key: signing)
             #expect(try await fixture.push(headers: fixture.headers(jwt: token)).status == 200)
         }

@@ -1,6 +1,6 @@
-import Crypto
 import Curl
 import Foundation
+import OpenSSL
 import Testing
 
 @testable import APNsSimulator
@@ -159,7 +159,7 @@ struct ChecksTests {
         }) { fixture async throws in
             let own = try #require(fixture.simulator.keys.first)
             guard case .file(let path) = own.material else { throw CocoaError(.fileNoSuchFile) }
-            let key = try P256.Signing.PrivateKey(pemRepresentation: String(contentsOfFile: path, encoding: .utf8))
+            let key = try P256SigningKey(pem: Array(Data(contentsOf: URL(fileURLWithPath: path))))
             let token = try fixture.jwt(kid: own.keyID, iss: own.teamID, key: key)
             var headers = fixture.headers()
             headers[0].1 = "bearer \(token)"

@@ -1,4 +1,4 @@
-import Crypto
+import OpenSSL
 
 @testable import APNsSimulator
 
@@ -10,13 +10,13 @@ struct P256KeyPair {
     let token: String
 
     init() throws {
-        let key = P256.Signing.PrivateKey()
+        let key = try SimulatorFixture.newKey()
         provider = ProviderTokens.Key(
-            keyID: SimulatorFixture.keyID, teamID: SimulatorFixture.teamID, publicKey: key.publicKey, bundleIDs: [])
+            keyID: SimulatorFixture.keyID, teamID: SimulatorFixture.teamID, publicKey: try key.publicKey(),
+            bundleIDs: [])
         let signed =
             SimulatorFixture.base64URL(Array(#"{"alg":"ES256","kid":"\#(SimulatorFixture.keyID)"}"#.utf8)) + "."
             + SimulatorFixture.base64URL(Array(#"{"iss":"\#(SimulatorFixture.teamID)","iat":\#(Self.issuedAt)}"#.utf8))
-        let signature = try key.signature(for: Array(signed.utf8))
-        token = signed + "." + SimulatorFixture.base64URL(Array(signature.rawRepresentation))
+        token = signed + "." + SimulatorFixture.base64URL(try key.es256(Array(signed.utf8)))
     }
 }

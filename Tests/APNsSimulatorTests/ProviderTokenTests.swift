@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import OpenSSL
 import Testing
 
 @testable import APNsSimulator
@@ -23,7 +23,7 @@ struct ProviderTokenTests {
                 ("another kid", try fixture.jwt(kid: "OTHERKEY00"), "InvalidProviderToken"),
                 ("no iss", try fixture.jwt(iss: nil), "InvalidProviderToken"),
                 ("another team", try fixture.jwt(iss: "OTHERTEAM0"), "InvalidProviderToken"),
-                ("another key's signature", try fixture.jwt(key: .init()), "InvalidProviderToken"),
+                ("another key's signature", try fixture.jwt(key: SimulatorFixture.newKey()), "InvalidProviderToken"),
                 ("alg HS256", try fixture.jwt(algorithm: "HS256"), "InvalidProviderToken"),
                 ("alg none", try fixture.jwt(algorithm: "none"), "InvalidProviderToken"),
                 ("another token's signature", "\(parts[0]).\(parts[1]).\(other[2])", "InvalidProviderToken"),
@@ -43,8 +43,11 @@ struct ProviderTokenTests {
     private static func withDERSignature(_ fixture: SimulatorFixture) throws -> String {
         let parts = try fixture.jwt().split(separator: ".")
         let signed = "\(parts[0]).\(parts[1])"
-        let signature = try fixture.key.signature(for: Array(signed.utf8))
-        return signed + "." + SimulatorFixture.base64URL(Array(signature.derRepresentation))
+        // Of four signatures one has two numbers that both need a zero in front: then this is DER.
+        var raw: [UInt8]
+        repeat { raw = try fixture.key.es256(Array(signed.utf8)) } while raw[0] < 0x80 || raw[32] < 0x80
+        let der = [0x30, 70, 0x02, 33, 0] + raw.prefix(32) + [0x02, 33, 0] + raw.suffix(32)
+        return signed + "." + SimulatorFixture.base64URL(der)
     }
 
     @Test func aTokenExpiresWithoutBeingSignedAnew() async throws {
@@ -89,15 +92,15 @@ struct ProviderTokenTests {
     }
 
     @Test func aConnectionBelongsToItsFirstKey() async throws {
-        let second = P256.Signing.PrivateKey()
+        let second = try P256SigningKey.generatePEM()
         let add: (inout SimulatorConfiguration) -> Void = {
             $0.keys.append(
                 ProviderKey(
                     keyID: "SECONDKEY0", teamID: "SECONDTEAM",
-                    material: .pem(second.pemRepresentation), bundleIDs: [SimulatorFixture.bundleID]))
+                    material: .pem(String(decoding: second, as: UTF8.self)), bundleIDs: [SimulatorFixture.bundleID]))
         }
         try await SimulatorFixture.run(add) { fixture async throws in
-            let other = try fixture.jwt(kid: "SECONDKEY0", iss: "SECONDTEAM", key: second)
+            let other = try fixture.jwt(kid: "SECONDKEY0", iss: "SECONDTEAM", key: P256SigningKey(pem: second))
             let connection = try await RawConnection.open(fixture.simulator)
             try await connection.push(0, headers: fixture.headers())
             #expect(try await connection.answer(stream: 0).status == 200)

@@ -1,6 +1,6 @@
 import NIOCore
 import NIOPosix
-import NIOSSL
+import OpenSSL
 import Testing
 
 @testable import APNsSimulator
@@ -57,19 +57,16 @@ final class RawConnection: Sendable {
     }
 
     static func open(
-        _ simulator: APNsSimulator, port: Int? = nil, protocols: [String] = ["h2"]
+        _ simulator: APNsSimulator, port: Int? = nil, applicationProtocol: String? = "h2"
     ) async throws -> RawConnection {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.trustRoots = .file(simulator.caFile)
-        tls.applicationProtocols = protocols
-        tls.shutdownTimeout = .milliseconds(100)
-        let context = try NIOSSLContext(configuration: tls)
+        let server = TLSServer(
+            host: "localhost", caFile: simulator.caFile, applicationProtocol: applicationProtocol)
         let (frames, input) = AsyncStream<Frame>.makeStream()
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers([
-                        try NIOSSLClientHandler(context: context, serverHostname: "localhost"), FrameHandler(input),
+                        TLSHandler(try TLSSession(server)), FrameHandler(input),
                     ])
                 }
             }

@@ -1,7 +1,7 @@
-import Crypto
 import Curl
 import Foundation
 import Logging
+import OpenSSL
 import Testing
 
 @testable import APNsSimulator
@@ -14,7 +14,7 @@ struct SimulatorFixture {
     static let topic = "com.example.delivery.push-type.liveactivity"
 
     let simulator: APNsSimulator
-    let key: P256.Signing.PrivateKey
+    let key: P256SigningKey
     let directory: String
     /// Signed once, because a sender must not sign anew for each request.
     let providerToken: String
@@ -25,11 +25,12 @@ struct SimulatorFixture {
         _ body: (SimulatorFixture) async throws -> Void
     ) async throws {
         let directory = FileManager.default.temporaryDirectory.path + "/simulator-\(UUID().uuidString)"
-        let key = P256.Signing.PrivateKey()
+        let key = try newKey()
         var configuration = SimulatorConfiguration(certificateDirectory: directory)
         configuration.keys = [
             ProviderKey(
-                keyID: keyID, teamID: teamID, material: .pem(key.publicKey.pemRepresentation), bundleIDs: [bundleID])
+                keyID: keyID, teamID: teamID,
+                material: .pem(String(decoding: try key.publicKey().pem(), as: UTF8.self)), bundleIDs: [bundleID])
         ]
         change(&configuration)
         var logger = Logger(label: "simulator")
@@ -43,6 +44,8 @@ struct SimulatorFixture {
         try? FileManager.default.removeItem(atPath: directory)
         try result.get()
     }
+
+    static func newKey() throws -> P256SigningKey { try P256SigningKey(pem: P256SigningKey.generatePEM()) }
 
     /// A token of 80 bytes that begins with `number`.
     static func token(_ number: Int) -> String {
@@ -58,14 +61,14 @@ struct SimulatorFixture {
     /// Signs a new provider token.
     func jwt(
         algorithm: String = "ES256", kid: String? = keyID, iss: String? = teamID, iat: String? = nil,
-        key other: P256.Signing.PrivateKey? = nil
+        key other: P256SigningKey? = nil
     ) throws -> String {
         try Self.jwt(algorithm: algorithm, kid: kid, iss: iss, iat: iat, key: other ?? key)
     }
 
     private static func jwt(
         algorithm: String = "ES256", kid: String? = keyID, iss: String? = teamID, iat: String? = nil,
-        key: P256.Signing.PrivateKey
+        key: P256SigningKey
     ) throws -> String {
         let issuedAt = iat ?? "\(Int(Date().timeIntervalSince1970))"
         let kidField = kid.map { #","kid":"\#($0)""# } ?? ""
@@ -73,8 +76,7 @@ struct SimulatorFixture {
         let signed =
             base64URL(Array(#"{"alg":"\#(algorithm)"\#(kidField)}"#.utf8)) + "."
             + base64URL(Array("{\(issField)\"iat\":\(issuedAt)}".utf8))
-        let signature = try key.signature(for: Array(signed.utf8))
-        return signed + "." + base64URL(Array(signature.rawRepresentation))
+        return signed + "." + base64URL(try key.es256(Array(signed.utf8)))
     }
 
     static func base64URL(_ bytes: [UInt8]) -> String {

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import TestSupport
 import Testing
@@ -80,8 +79,7 @@ struct BadStartTests {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let files = [
             "misspelt.yaml": "redis:\n  ulr: x\n", "text.p8": "no key at all\n",
-            "p384.p8": P384.Signing.PrivateKey().pemRepresentation,
-            "good.p8": P256.Signing.PrivateKey().pemRepresentation,
+            "p384.p8": try await Deployment.newKey("P-384"), "good.p8": try await Deployment.newKey("P-256"),
         ]
         for (name, text) in files {
             try text.write(toFile: directory + "/" + name, atomically: false, encoding: .utf8)

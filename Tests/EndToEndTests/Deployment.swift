@@ -80,6 +80,13 @@ final class Deployment: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
+    /// A private key as PKCS#8 in PEM. `curve`: such as P-256.
+    static func newKey(_ curve: String) async throws -> String {
+        try await ChildProcess.run(
+            ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(curve)"]
+        ).out
+    }
+
     static func temporaryDirectory() throws -> String {
         let path = FileManager.default.temporaryDirectory.path + "/lamplighter-" + UUID().uuidString.prefix(8)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

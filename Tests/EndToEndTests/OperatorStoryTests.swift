@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import TestSupport
 import Testing
@@ -87,7 +86,7 @@ struct OperatorStoryTests {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         // This key may send only for this one app.
         let key = directory + "/AuthKey_SHOPKEY001.p8"
-        try P256.Signing.PrivateKey().pemRepresentation.write(toFile: key, atomically: false, encoding: .utf8)
+        try await Deployment.newKey("P-256").write(toFile: key, atomically: false, encoding: .utf8)
         let deployment = try await Deployment.start(
             simulator: [
                 "--key-file", key, "--key-id", "SHOPKEY001", "--team-id", "SHOPTEAM01", "--bundle-id",

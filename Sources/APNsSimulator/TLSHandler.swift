@@ -1,0 +1,180 @@
+internal import NIOCore
+internal import NIOTLS
+internal import OpenSSL
+
+/// TLS in a channel's pipeline, at either end. Below it travel the bytes of the wire, above it those of the protocol;
+/// `TLSUserEvent.handshakeCompleted` comes in between. A write leaves with the flush that follows it, as everywhere in NIO.
+///
+/// Its own close says close_notify and waits a moment for the peer's, so that the kernel has nothing unread when the socket
+/// closes: it would send RST, which can destroy our last bytes on their way.
+final class TLSHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private enum Phase {
+        case handshake
+        case open
+        /// Our close_notify is out; what comes is not passed on.
+        case closing
+        case closed
+    }
+
+    /// How long a close waits for the peer's close_notify.
+    private static let closeLimit: TimeAmount = .milliseconds(200)
+
+    private let session: TLSSession
+    private var phase = Phase.handshake
+    /// Written before the handshake was complete.
+    private var early: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
+    private var closePromise: EventLoopPromise<Void>?
+
+    init(_ session: TLSSession) { self.session = session }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.fireChannelActive()
+        advance(context, room: 0)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        finish(ChannelError.ioOnClosedChannel)
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { finish(ChannelError.ioOnClosedChannel) }
+
+    // MARK: Inbound
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data)
+        guard phase != .closed else { return }
+        bytes.withUnsafeReadableBytes { session.receive($0) }
+        advance(context, room: bytes.readableBytes)
+    }
+
+    /// Does everything that the bytes received so far allow. `room`: about as many will come out.
+    private func advance(_ context: ChannelHandlerContext, room: Int) {
+        do {
+            if phase == .handshake {
+                guard try session.handshake() else { return sendOutput(context) }
+                opened(context)
+            }
+            try read(context, room: room)
+            sendOutput(context)
+        } catch {
+            lose(error, context)
+        }
+    }
+
+    private func opened(_ context: ChannelHandlerContext) {
+        phase = .open
+        sendOutput(context)
+        context.fireUserInboundEventTriggered(
+            TLSUserEvent.handshakeCompleted(negotiatedProtocol: session.applicationProtocol))
+        guard !early.isEmpty else { return }
+        for (bytes, promise) in early { write(bytes, promise, context) }
+        early = []
+        context.flush()
+    }
+
+    /// One buffer for all records that have come: they are shorter decrypted.
+    private func read(_ context: ChannelHandlerContext, room: Int) throws {
+        guard room > 0 else { return }
+        var plain = context.channel.allocator.buffer(capacity: room)
+        defer { if phase == .open, plain.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(plain)) } }
+        while try plain.writeWithUnsafeMutableBytes(minimumWritableBytes: 1_024, { try session.read(into: $0) }) > 0 {}
+    }
+
+    /// The peer's close_notify is answered. After anything else the last word is the alert that OpenSSL wrote, if any.
+    private func lose(_ error: any Error, _ context: ChannelHandlerContext) {
+        guard phase != .closed else { return }
+        var isClosedByPeer = false
+        if case .lost? = error as? TLSError { isClosedByPeer = true }
+        if isClosedByPeer, phase == .open { session.close() }
+        sendOutput(context)
+        end(context)
+        if !isClosedByPeer { context.fireErrorCaught(error) }
+    }
+
+    // MARK: Outbound
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let bytes = unwrapOutboundIn(data)
+        switch phase {
+        case .handshake: early.append((bytes, promise))
+        case .open, .closing, .closed: write(bytes, promise, context)
+        }
+    }
+
+    private func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
+        guard phase == .open else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        do {
+            try bytes.withUnsafeReadableBytes { try session.write($0) }
+            context.write(wrapOutboundOut(output(context)), promise: promise)
+        } catch {
+            promise?.fail(error)
+            lose(error, context)
+        }
+    }
+
+    private func output(_ context: ChannelHandlerContext) -> ByteBuffer {
+        let count = session.outputCount
+        var bytes = context.channel.allocator.buffer(capacity: count)
+        bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { session.takeOutput(into: $0) }
+        return bytes
+    }
+
+    /// What OpenSSL itself has to say: of the handshake, of new keys, alerts.
+    private func sendOutput(_ context: ChannelHandlerContext) {
+        guard session.outputCount > 0 else { return }
+        context.writeAndFlush(wrapOutboundOut(output(context)), promise: nil)
+    }
+
+    // MARK: Ends
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        switch phase {
+        case .handshake, .closed:
+            phase = .closed
+            context.close(mode: mode, promise: promise)
+        case .closing: cascade(promise)
+        case .open:
+            phase = .closing
+            cascade(promise)
+            session.close()
+            sendOutput(context)
+            _ = context.eventLoop.assumeIsolated().scheduleTask(in: Self.closeLimit) {
+                if self.phase == .closing { self.end(context) }
+            }
+        }
+    }
+
+    private func cascade(_ promise: EventLoopPromise<Void>?) {
+        guard let promise else { return }
+        if let closePromise {
+            closePromise.futureResult.cascade(to: promise)
+        } else {
+            closePromise = promise
+        }
+    }
+
+    private func end(_ context: ChannelHandlerContext) {
+        phase = .closed
+        let promise = closePromise
+        closePromise = nil
+        context.close(promise: promise)
+    }
+
+    private func finish(_ error: any Error) {
+        phase = .closed
+        let waiting = early
+        early = []
+        for (_, promise) in waiting { promise?.fail(error) }
+        closePromise?.succeed()
+        closePromise = nil
+    }
+}
