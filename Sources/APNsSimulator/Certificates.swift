@@ -62,10 +62,10 @@ struct Certificates {
         return authority
     }
 
-    /// Names and addresses that the simulator is reached by.
+    /// Names and addresses under which clients reach the simulator.
     private static func hosts(_ host: String) -> [String] {
         let own = ["localhost", "127.0.0.1", "::1"]
-        // An address of a link may name its interface (fe80::1%eth0), which no certificate does.
+        // A link-local address may name its interface (fe80::1%eth0). A certificate does not.
         let host = String(host.prefix { $0 != "%" })
         return own.contains(host) ? own : own + [host]
     }

@@ -2,11 +2,11 @@ internal import NIOCore
 internal import NIOTLS
 internal import OpenSSL
 
-/// TLS in a channel's pipeline, at either end. Below it travel the bytes of the wire, above it those of the protocol;
-/// `TLSUserEvent.handshakeCompleted` comes in between. A write leaves with the flush that follows it, as everywhere in NIO.
+/// TLS in a channel's pipeline, for a client or a server. Handlers behind it see plain bytes, and the event
+/// `TLSUserEvent.handshakeCompleted` before the first of them. Writes before the handshake wait for it.
 ///
-/// Its own close says close_notify and waits a moment for the peer's, so that the kernel has nothing unread when the socket
-/// closes: it would send RST, which can destroy our last bytes on their way.
+/// A close sends close_notify and waits a moment for the peer's. The kernel sends RST when a socket closes with unread input,
+/// and RST can destroy our last bytes on their way.
 final class TLSHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -16,17 +16,17 @@ final class TLSHandler: ChannelDuplexHandler {
     private enum Phase {
         case handshake
         case open
-        /// Our close_notify is out; what comes is not passed on.
+        /// Our close_notify is out. Bytes that still come are dropped.
         case closing
         case closed
     }
 
-    /// How long a close waits for the peer's close_notify.
+    /// The longest wait for the peer's close_notify.
     private static let closeLimit: TimeAmount = .milliseconds(200)
 
     private let session: TLSSession
     private var phase = Phase.handshake
-    /// Written before the handshake was complete.
+    /// Writes that wait for the handshake.
     private var early: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
     private var closePromise: EventLoopPromise<Void>?
 
@@ -53,7 +53,9 @@ final class TLSHandler: ChannelDuplexHandler {
         advance(context, room: bytes.readableBytes)
     }
 
-    /// Does everything that the bytes received so far allow. `room`: about as many will come out.
+    /// Continues the handshake, or decrypts.
+    ///
+    /// - Parameter room: bytes to reserve for the result. 0: nothing was received, so nothing is read.
     private func advance(_ context: ChannelHandlerContext, room: Int) {
         do {
             if phase == .handshake {
@@ -78,7 +80,7 @@ final class TLSHandler: ChannelDuplexHandler {
         context.flush()
     }
 
-    /// One buffer for all records that have come: they are shorter decrypted.
+    /// All complete records go into one buffer. Plain bytes are fewer than encrypted ones.
     private func read(_ context: ChannelHandlerContext, room: Int) throws {
         guard room > 0 else { return }
         var plain = context.channel.allocator.buffer(capacity: room)
@@ -86,7 +88,7 @@ final class TLSHandler: ChannelDuplexHandler {
         while try plain.writeWithUnsafeMutableBytes(minimumWritableBytes: 1_024, { try session.read(into: $0) }) > 0 {}
     }
 
-    /// The peer's close_notify is answered. After anything else the last word is the alert that OpenSSL wrote, if any.
+    /// Ends the connection. A close_notify is answered. After another error the peer gets the alert that OpenSSL wrote, if any.
     private func lose(_ error: any Error, _ context: ChannelHandlerContext) {
         guard phase != .closed else { return }
         var isClosedByPeer = false
@@ -128,7 +130,7 @@ final class TLSHandler: ChannelDuplexHandler {
         return bytes
     }
 
-    /// What OpenSSL itself has to say: of the handshake, of new keys, alerts.
+    /// Sends bytes that OpenSSL wrote on its own: handshake, key updates, alerts.
     private func sendOutput(_ context: ChannelHandlerContext) {
         guard session.outputCount > 0 else { return }
         context.writeAndFlush(wrapOutboundOut(output(context)), promise: nil)

@@ -1,8 +1,8 @@
 internal import COpenSSL
 internal import Glibc
 
-/// A certification authority of one's own, for a simulator and for tests: a certificate that signs itself, and leaves for
-/// servers and clients below it. Keys are P-256, signatures ECDSA with SHA-256. Safe to share: nothing changes after `init`.
+/// A certification authority for a simulator or for tests. It has a self-signed certificate, and signs certificates for servers
+/// and clients. Keys are P-256, signatures ECDSA with SHA-256.
 public final class CertificateAuthority: Sendable {
     /// A certificate and its private key (PKCS#8), both in PEM.
     public struct Identity: Sendable {
@@ -15,16 +15,16 @@ public final class CertificateAuthority: Sendable {
         }
     }
 
-    /// Seconds from now, negative before.
+    /// Seconds from now. Negative numbers are in the past.
     public typealias Validity = ClosedRange<Int>
 
-    /// A certificate to be signed.
+    /// A certificate to sign.
     public struct Leaf: Sendable {
         public var commonName: String
-        /// Host names and addresses (IPv4, IPv6) it is good for.
+        /// Host names and addresses (IPv4, IPv6) that the certificate is valid for.
         public var hosts: [String]
         public var validity: Validity
-        /// Otherwise a server's alone.
+        /// True: for a client and for a server. False: for a server only.
         public var isClient: Bool
 
         public init(commonName: String, hosts: [String], validity: Validity, isClient: Bool = false) {
@@ -37,10 +37,10 @@ public final class CertificateAuthority: Sendable {
 
     /// Freed in `deinit`. Guard: never changed after `init`; signing only reads it (openssl-threads(7)).
     nonisolated(unsafe) private let certificate: OpaquePointer
-    /// The same.
+    /// Guard: the same as for the certificate.
     nonisolated(unsafe) private let key: OpaquePointer
 
-    /// A new one.
+    /// Makes a new authority.
     public init(commonName: String, organization: String? = nil, validity: Validity) throws(TLSError) {
         guard let key = copenssl_generate_p256() else { throw .setup(openSSLWords()) }
         var names = [("CN", commonName)]
@@ -58,7 +58,7 @@ public final class CertificateAuthority: Sendable {
         self.key = key
     }
 
-    /// Reads one that was kept. Nil if a text is not readable, or the key is not the certificate's.
+    /// Reads an authority that was stored. Nil if a text is not readable, or if the key does not belong to the certificate.
     public init?(_ kept: Identity) {
         defer { ERR_clear_error() }
         guard let certificate = readCertificate(kept.certificate) else { return nil }
@@ -75,7 +75,7 @@ public final class CertificateAuthority: Sendable {
         EVP_PKEY_free(key)
     }
 
-    /// Whether the certificate is good from now on for so many seconds at least.
+    /// Whether the certificate is valid now and for at least this many seconds.
     public func isValid(forSeconds seconds: Int) -> Bool {
         var end = time(nil) + seconds
         return X509_cmp_current_time(X509_get0_notBefore(certificate)) < 0
@@ -84,7 +84,7 @@ public final class CertificateAuthority: Sendable {
 
     public func identity() throws(TLSError) -> Identity { try pem(certificate, key) }
 
-    /// A new key, and a certificate for it.
+    /// Makes a key, and a certificate for it.
     public func issue(_ leaf: Leaf) throws(TLSError) -> Identity {
         guard let own = copenssl_generate_p256() else { throw .setup(openSSLWords()) }
         defer { EVP_PKEY_free(own) }
@@ -105,7 +105,7 @@ public final class CertificateAuthority: Sendable {
     }
 }
 
-/// The caller owns the certificate. `issuer`: nil = it signs itself.
+/// The caller owns the certificate. Without an issuer it signs itself.
 private func signed(
     _ subject: [(String, String)], _ subjectKey: OpaquePointer, _ validity: CertificateAuthority.Validity,
     _ extensions: [(Int32, String)], issuer: OpaquePointer?, by key: OpaquePointer
@@ -114,7 +114,7 @@ private func signed(
     let issuer = issuer ?? certificate
     let name = X509_get_subject_name(certificate)
     let isFilled =
-        // Version 3 is the number 2.
+        // The number 2 means version 3.
         X509_set_version(certificate, 2) == 1 && setRandomSerial(certificate)
         && X509_gmtime_adj(X509_getm_notBefore(certificate), validity.lowerBound) != nil
         && X509_gmtime_adj(X509_getm_notAfter(certificate), validity.upperBound) != nil
@@ -140,7 +140,7 @@ private func setRandomSerial(_ certificate: OpaquePointer) -> Bool {
         && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nil
 }
 
-/// `value` as in a configuration file of OpenSSL (x509v3_config(5)).
+/// - Parameter value: as in a configuration file of OpenSSL (x509v3_config(5))
 private func add(_ identifier: Int32, _ value: String, to certificate: OpaquePointer, issuer: OpaquePointer) -> Bool {
     var context = X509V3_CTX()
     X509V3_set_ctx(&context, issuer, certificate, nil, nil, 0)
@@ -149,7 +149,7 @@ private func add(_ identifier: Int32, _ value: String, to certificate: OpaquePoi
     return X509_add_ext(certificate, new, -1) == 1
 }
 
-/// A comma or a colon in a name would begin a field of its own.
+/// Refuses odd names, because a comma or a colon would start another field of the extension.
 private func alternativeName(_ host: String) throws(TLSError) -> String {
     if let address = a2i_IPADDRESS(host) {
         ASN1_OCTET_STRING_free(address)

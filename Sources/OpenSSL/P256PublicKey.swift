@@ -1,18 +1,18 @@
 internal import COpenSSL
 
-/// A P-256 public key that checks ES256 signatures (RFC 7518, 3.4). Shared by any number of threads.
+/// A P-256 public key that checks ES256 signatures (RFC 7518, 3.4). Any number of threads may share it.
 public final class P256PublicKey: Sendable {
     /// Freed in `deinit`. Guard: never changed after `init`; a check only reads it (openssl-threads(7)).
     nonisolated(unsafe) private let key: OpaquePointer
 
-    /// `pem`: a public key (`-----BEGIN PUBLIC KEY-----`), or a private one, of which the public half is used.
+    /// - Parameter pem: a public key (`-----BEGIN PUBLIC KEY-----`), or a private key. Only its public half is used.
     public init(pem: [UInt8]) throws(SigningKeyError) {
         guard let label = PEMLabel.first(in: pem) else { throw .unreadable("no PEM block was found") }
         guard pem.count <= 1 << 20, let bio = BIO_new_mem_buf(pem, Int32(pem.count)) else {
             throw .unreadable("it is larger than 1 MiB")
         }
         defer { BIO_free(bio) }
-        // A password callback of our own, which gives none: OpenSSL's default would ask on the terminal.
+        // The default password callback would ask on the terminal.
         let read = label == "PUBLIC KEY" ? PEM_read_bio_PUBKEY : PEM_read_bio_PrivateKey
         guard let key = read(bio, nil, { _, _, _, _ in 0 }, nil) else {
             ERR_clear_error()
@@ -27,12 +27,14 @@ public final class P256PublicKey: Sendable {
         self.key = key
     }
 
-    /// `key`: one reference to it is the new object's.
+    /// Takes over one reference to `key`.
     init(owning key: OpaquePointer) { self.key = key }
 
     deinit { EVP_PKEY_free(key) }
 
-    /// `signature`: r‖s of 32 bytes each, of SHA-256 over `message`. Anything else is not valid.
+    /// Whether the signature is this key's, over SHA-256 of the message.
+    ///
+    /// - Parameter signature: r‖s, 32 bytes each. Other lengths are not valid.
     public func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {
         defer { ERR_clear_error() }
         guard let der = Self.der(signature), let context = EVP_MD_CTX_new() else { return false }
@@ -49,14 +51,14 @@ public final class P256PublicKey: Sendable {
         return contents(of: bio)
     }
 
-    /// By OpenSSL's encoder, not by the code that signing uses: a mistake in one shows in the other.
+    /// OpenSSL encodes here, while signing has code of its own to decode. So the tests see a mistake in either.
     private static func der(_ raw: [UInt8]) -> [UInt8]? {
         guard raw.count == 64, let pair = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(pair) }
         let numbers = raw.withUnsafeBufferPointer { raw in
             (BN_bin2bn(raw.baseAddress, 32, nil), BN_bin2bn(raw.baseAddress.map { $0 + 32 }, 32, nil))
         }
-        // The pair owns both numbers, but only if it got both.
+        // The pair owns both numbers, but only after success.
         guard ECDSA_SIG_set0(pair, numbers.0, numbers.1) == 1 else {
             BN_free(numbers.0)
             BN_free(numbers.1)
@@ -70,7 +72,7 @@ public final class P256PublicKey: Sendable {
     }
 }
 
-/// A copy of what was written to a memory BIO.
+/// Copies the bytes that were written to a memory BIO.
 func contents(of bio: OpaquePointer) -> [UInt8] {
     var bytes: UnsafeMutablePointer<CChar>?
     let count = copenssl_bio_contents(bio, &bytes)

@@ -71,7 +71,7 @@ public final class P256SigningKey: Sendable {
         return contents(of: bio)
     }
 
-    /// The half that others check signatures with. Shares the key, which is never changed.
+    /// The public half, which checks signatures. It shares the key, which never changes.
     public func publicKey() throws(SigningKeyError) -> P256PublicKey {
         guard EVP_PKEY_up_ref(key) == 1 else { throw .failed(openSSLWords()) }
         return P256PublicKey(owning: key)

@@ -14,11 +14,11 @@ public enum TLSProgress: Sendable, Hashable {
 /// The client's end of one TLS connection over a socket that does not block: TLS 1.2 or later, the certificate and the
 /// host's name always checked. Belongs to one thread. The socket is the caller's, who closes it after this object is gone.
 ///
-/// `TLSSession` builds on it: either end, and memory in the socket's place.
+/// `TLSSession` uses it for both ends, with memory instead of a socket.
 public final class TLSConnection {
     private let context: OpaquePointer
     let ssl: OpaquePointer
-    /// The server's end: the identity lives as long as its connections, which ask it for the ALPN.
+    /// Nil at the client's end. The ALPN callback uses the identity, so each connection keeps it alive.
     private let identity: TLSIdentity?
     /// Whom a certificate that is not believed is for.
     fileprivate var refusedNames: String?
@@ -129,7 +129,7 @@ public final class TLSConnection {
         let all = openSSLWords()
         let words = ERR_reason_error_string(code).map { String(cString: $0) } ?? all
         if reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .lost(closed + " without a word") }
-        // The rest are a client's worries.
+        // Only a client checks a certificate here.
         guard identity == nil else { return .handshake(words) }
         let verdict = SSL_get_verify_result(ssl)
         guard verdict == Int(X509_V_OK) else {

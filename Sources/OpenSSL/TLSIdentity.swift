@@ -1,19 +1,19 @@
 internal import COpenSSL
 
-/// The certificate and key that a TLS server shows every client, TLS 1.2 or later. Shared by all its connections, on any thread.
+/// The certificate and key of a TLS server (TLS 1.2 or later). Its connections share it, on any thread.
 public final class TLSIdentity: Sendable {
-    /// Freed in `deinit`; each connection holds a reference of its own. Guard: configured in `init` only, and OpenSSL locks what
-    /// connections change in it (openssl-threads(7)).
+    /// Freed in `deinit`. Each connection has its own reference. Guard: only `init` configures it, and OpenSSL locks the parts
+    /// that connections change (openssl-threads(7)).
     nonisolated(unsafe) let context: OpaquePointer
-    /// ALPN that is chosen where a client offers it.
+    /// The ALPN protocol to choose.
     private let applicationProtocol: [UInt8]
 
-    /// `applicationProtocol`: such as `h2`. A client that does not offer it is connected without one.
+    /// - Parameter applicationProtocol: such as `h2`. A client that does not offer it gets a connection without a protocol.
     public init(_ identity: CertificateAuthority.Identity, applicationProtocol: String) throws(TLSError) {
         guard let context = SSL_CTX_new(TLS_server_method()) else { throw .setup(openSSLWords()) }
         self.context = context
         self.applicationProtocol = Array(applicationProtocol.utf8)
-        // From here on `deinit` frees the context, also after an error.
+        // All properties are set, so `deinit` frees the context after an error too.
         guard copenssl_set_least_version(context, TLS1_2_VERSION) == 1 else { throw .setup(openSSLWords()) }
         let certificate = readCertificate(identity.certificate)
         defer { X509_free(certificate) }
@@ -24,7 +24,7 @@ public final class TLSIdentity: Sendable {
         else { throw .setup(openSSLWords()) }
         copenssl_set_mode(context, Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
         copenssl_forbid_renegotiation(context)
-        // Nobody resumes a session: no memory for them, and no tickets on the wire.
+        // Clients here do not resume sessions. So keep none in memory, and send no tickets.
         copenssl_no_session_cache(context)
         copenssl_no_tickets(context)
         SSL_CTX_set_alpn_select_cb(context, choose, Unmanaged.passUnretained(self).toOpaque())
@@ -32,7 +32,7 @@ public final class TLSIdentity: Sendable {
 
     deinit { SSL_CTX_free(context) }
 
-    /// Where the protocol lies in a client's list of names, each behind its length.
+    /// Finds the protocol in a client's list. Each name there follows its length.
     fileprivate func place(in offered: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8>? {
         var rest = offered[...]
         while let length = rest.popFirst(), rest.count >= Int(length) {
@@ -44,7 +44,7 @@ public final class TLSIdentity: Sendable {
     }
 }
 
-/// On the connection's thread, inside its handshake. `TLSSession` keeps the identity alive for as long.
+/// Runs on the connection's thread, inside its handshake. The connection keeps the identity alive.
 private let choose:
     @convention(c) (
         OpaquePointer?, UnsafeMutablePointer<UnsafePointer<UInt8>?>?, UnsafeMutablePointer<UInt8>?,

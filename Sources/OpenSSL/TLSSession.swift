@@ -1,14 +1,14 @@
 internal import COpenSSL
 
-/// One end of a TLS connection without a socket: the caller moves the bytes between the peer and this object. Belongs to one
+/// One end of a TLS connection without a socket. The caller moves the bytes between the peer and this object. It belongs to one
 /// thread at a time.
 ///
 ///     session.receive(bytesOfThePeer)
 ///     if try session.handshake() { let count = try session.read(into: buffer) }
-///     send(session.takeOutput(…))     // after each of the calls above, and after write and close
+///     send(session.takeOutput(…))     // after each call above, and after `write` and `close`
 public final class TLSSession {
     private let connection: TLSConnection
-    /// Both belong to the connection, which frees them.
+    /// The connection owns both and frees them.
     private let input: OpaquePointer
     private let output: OpaquePointer
 
@@ -30,7 +30,7 @@ public final class TLSSession {
         self.output = output
     }
 
-    /// Bytes that came from the peer.
+    /// Adds bytes that came from the peer.
     public func receive(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count > 0 else { return }
         var count = 0
@@ -38,26 +38,29 @@ public final class TLSSession {
         precondition(result == 1 && count == bytes.count, "a memory BIO takes everything while there is memory")
     }
 
-    /// Goes on with the handshake. True when it is complete; false: the peer's next bytes are needed.
+    /// Continues the handshake.
+    ///
+    /// - Returns: true when it is complete; false when more bytes of the peer are needed
     public func handshake() throws(TLSError) -> Bool { try connection.handshake() == .done(0) }
 
-    /// What ALPN settled on, after the handshake; nil = nothing.
+    /// The ALPN protocol, known after the handshake. Nil: none.
     public var applicationProtocol: String? { connection.applicationProtocol }
 
-    /// Reads a record's content or a part of it. 0: the peer's next bytes are needed.
+    /// Decrypts one record or a part of it.
     ///
-    /// - Throws: `.lost` after the peer's close_notify.
+    /// - Returns: the number of bytes; 0 when more bytes of the peer are needed
+    /// - Throws: `.lost` after the peer's close_notify
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws(TLSError) -> Int {
         guard BIO_ctrl_pending(input) > 0 || connection.hasBuffered else { return 0 }
         guard case .done(let count) = try connection.read(into: buffer) else { return 0 }
         return count
     }
 
-    /// Encrypts all of it. Only after the handshake.
+    /// Encrypts all bytes. Only after the handshake.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
         var rest = bytes
         while rest.count > 0 {
-            // Memory always takes what is written, and nobody may renegotiate.
+            // This does not happen: memory takes every byte, and renegotiation is off.
             guard case .done(let count) = try connection.write(rest) else {
                 throw .handshake("a write waits for the peer")
             }
@@ -65,13 +68,15 @@ public final class TLSSession {
         }
     }
 
-    /// Says close_notify. Not after an error.
+    /// Writes close_notify. Not after an error.
     public func close() { connection.close() }
 
-    /// Bytes that are to go to the peer.
+    /// The number of bytes to send to the peer.
     public var outputCount: Int { BIO_ctrl_pending(output) }
 
-    /// Moves bytes that are to go to the peer; how many.
+    /// Moves bytes to send into the buffer.
+    ///
+    /// - Returns: how many
     public func takeOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var count = 0
         guard buffer.count > 0, BIO_read_ex(output, buffer.baseAddress, buffer.count, &count) == 1 else { return 0 }

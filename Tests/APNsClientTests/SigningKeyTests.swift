@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    /// The program `openssl` makes a key and checks what is signed with it, and reads a key that is made here.
+    /// The program `openssl` makes a key and checks its signatures. It also reads a key that is made here.
     @Test func anotherProgramReadsTheKeysAndTheSignatures() async throws {
         let directory = try TemporaryDirectory()
         let theirs = try await newKey("P-256")
@@ -102,7 +102,7 @@ import Testing
         try await openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(curve)")
     }
 
-    /// SEQUENCE { INTEGER r, INTEGER s }, each without leading zeros, and with one where it would be negative.
+    /// SEQUENCE { INTEGER r, INTEGER s }. A number has no leading zeros, but one if it would be negative without it.
     private func der(_ raw: [UInt8]) -> [UInt8] {
         let numbers = [raw.prefix(32), raw.suffix(32)].flatMap { number in
             let digits = Array(number.drop { $0 == 0 })

@@ -43,7 +43,7 @@ struct ProviderTokenTests {
     private static func withDERSignature(_ fixture: SimulatorFixture) throws -> String {
         let parts = try fixture.jwt().split(separator: ".")
         let signed = "\(parts[0]).\(parts[1])"
-        // Of four signatures one has two numbers that both need a zero in front: then this is DER.
+        // Take a signature whose numbers both need a zero in front (one of four has), because then this is exact DER.
         var raw: [UInt8]
         repeat { raw = try fixture.key.es256(Array(signed.utf8)) } while raw[0] < 0x80 || raw[32] < 0x80
         let der = [0x30, 70, 0x02, 33, 0] + raw.prefix(32) + [0x02, 33, 0] + raw.suffix(32)

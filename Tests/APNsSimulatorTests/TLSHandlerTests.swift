@@ -7,7 +7,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Two pipelines, and the test is the wire between them.
+/// Two pipelines. The test carries the bytes between them.
 @Suite struct TLSHandlerTests {
     private final class Events: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
@@ -54,7 +54,7 @@ import Testing
         server = try End(TLSSession(TLSIdentity(leaf, applicationProtocol: "h2")))
     }
 
-    /// Moves bytes until both ends are quiet.
+    /// Moves bytes until both ends have none left.
     private func carry() throws {
         var isMoving = true
         while isMoving {
@@ -149,7 +149,7 @@ import Testing
     }
 }
 
-/// Removed with its files when released.
+/// A directory that is removed with its files when released.
 private final class FileDirectory {
     private let root: String
 

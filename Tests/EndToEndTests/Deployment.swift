@@ -80,7 +80,9 @@ final class Deployment: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// A private key as PKCS#8 in PEM. `curve`: such as P-256.
+    /// Makes a private key as PKCS#8 in PEM.
+    ///
+    /// - Parameter curve: such as P-256
     static func newKey(_ curve: String) async throws -> String {
         try await ChildProcess.run(
             ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(curve)"]

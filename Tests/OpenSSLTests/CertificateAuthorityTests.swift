@@ -6,7 +6,7 @@ import Testing
 @Suite struct CertificateAuthorityTests {
     private let day = 86_400
 
-    /// The program `openssl` believes a leaf, and for its hosts alone.
+    /// The program `openssl` trusts the certificate, but only for its hosts.
     @Test func `a leaf is good for its hosts`() async throws {
         let directory = try directory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -58,7 +58,7 @@ import Testing
         #expect(!(try CertificateAuthority(commonName: "CA", validity: -day ... -600).isValid(forSeconds: 0)))
     }
 
-    /// They would add fields of their own to the list of names.
+    /// These hosts would add fields to the list of names.
     @Test(arguments: ["a,DNS:b", "a:b", "", "a b", "@section"]) func `odd hosts are refused`(_ host: String) throws {
         let authority = try CertificateAuthority(commonName: "CA", validity: -day...day)
         #expect(throws: TLSError.self) {

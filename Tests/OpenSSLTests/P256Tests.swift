@@ -2,7 +2,7 @@ import Foundation
 import OpenSSL
 import Testing
 
-/// Signatures that others published, so that our signing and our checking cannot be wrong in the same way.
+/// Published signatures, so that our signing and our checking cannot be wrong in the same way.
 @Suite struct P256Tests {
     /// RFC 6979, A.2.5, with SHA-256. The second has an s of 31 bytes.
     @Test(arguments: [
@@ -69,7 +69,7 @@ import Testing
         #expect(throws: SigningKeyError.self) { try P256PublicKey(pem: Array(text.utf8)) }
     }
 
-    /// SubjectPublicKeyInfo: what comes before the point is the same for all keys on this curve (RFC 5480).
+    /// SubjectPublicKeyInfo. The bytes before the point are the same for all keys on this curve (RFC 5480).
     private func publicKey(x: String, y: String) throws -> P256PublicKey {
         let der = bytes("3059301306072A8648CE3D020106082A8648CE3D030107034200" + "04" + x + y)
         let text = "-----BEGIN PUBLIC KEY-----\n\(Data(der).base64EncodedString())\n-----END PUBLIC KEY-----\n"

@@ -2,7 +2,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// Both ends in memory: the test is the wire.
+/// Both ends are in memory. The test carries the bytes between them.
 @Suite struct TLSSessionTests {
     /// One client and one server.
     private struct Pair {
@@ -60,7 +60,7 @@ import Testing
             Issue.record("\(String(describing: refusal))")
             return
         }
-        // The alert is the client's last word.
+        // The client has written an alert.
         #expect(pair.client.outputCount > 0)
         carry(pair.client, to: pair.server)
         let told = #expect(throws: TLSError.self) { try pair.server.handshake() }
@@ -89,7 +89,7 @@ import Testing
         #expect(try read(pair.client, atMost: 1) == [1])
         #expect(try read(pair.client, atMost: 9) == [2, 3])
         #expect(throws: TLSError.lost("the server closed the connection")) { try read(pair.client, atMost: 9) }
-        // The other half still works: the client may say its last.
+        // The other direction still works.
         try write([4], pair.client)
         pair.client.close()
         carry(pair.client, to: pair.server)
@@ -124,7 +124,7 @@ import Testing
     }
 }
 
-// MARK: The wire
+// MARK: Moving bytes
 
 private func output(_ session: TLSSession) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: session.outputCount) { buffer, count in

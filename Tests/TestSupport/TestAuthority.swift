@@ -8,7 +8,7 @@ public final class TestAuthority: Sendable {
         private let authority: TestAuthority
         public let certificateFile: String
         public let keyFile: String
-        /// What the files hold.
+        /// The content of the files.
         public let pem: CertificateAuthority.Identity
 
         fileprivate init(_ authority: TestAuthority, _ name: String, _ pem: CertificateAuthority.Identity) {
