@@ -5,7 +5,7 @@ public final class P256PublicKey: Sendable {
     /// Freed in `deinit`. Guard: never changed after `init`; a check only reads it (openssl-threads(7)).
     nonisolated(unsafe) private let key: OpaquePointer
 
-    /// - Parameter pem: a public key (`-----BEGIN PUBLIC KEY-----`), or a private key. Only its public half is used.
+    /// - Parameter pem: a public key (`-----BEGIN PUBLIC KEY-----`), or a private key, whose public half is used
     public init(pem: [UInt8]) throws(SigningKeyError) {
         guard let label = PEMLabel.first(in: pem) else { throw .unreadable("no PEM block was found") }
         guard pem.count <= 1 << 20, let bio = BIO_new_mem_buf(pem, Int32(pem.count)) else {

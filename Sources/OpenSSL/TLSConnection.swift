@@ -11,8 +11,9 @@ public enum TLSProgress: Sendable, Hashable {
     case wantsWrite
 }
 
-/// The client's end of one TLS connection over a socket that does not block: TLS 1.2 or later, the certificate and the
-/// host's name always checked. Belongs to one thread. The socket is the caller's, who closes it after this object is gone.
+/// One end of a TLS connection over a socket that does not block, with TLS 1.2 or later. A client always checks the
+/// certificate and the host's name. The connection belongs to one thread. The caller owns the socket, and closes it
+/// after this object is gone.
 ///
 /// `TLSSession` uses it for both ends, with memory instead of a socket.
 public final class TLSConnection {
@@ -20,10 +21,11 @@ public final class TLSConnection {
     let ssl: OpaquePointer
     /// Nil at the client's end. The ALPN callback uses the identity, so each connection keeps it alive.
     private let identity: TLSIdentity?
-    /// Whom a certificate that is not believed is for.
+    /// The host names in a certificate that was refused.
     fileprivate var refusedNames: String?
 
-    /// All files are read anew for each connection: one that was replaced counts from then on.
+    /// The client's end over a socket. It reads all files again for each connection, so a replaced file counts from
+    /// then on.
     public convenience init(_ server: TLSServer, descriptor: Int32) throws(TLSError) {
         try self.init(server)
         guard SSL_set_fd(ssl, descriptor) == 1 else { throw .setup(openSSLWords()) }
@@ -42,7 +44,7 @@ public final class TLSConnection {
             self.context = context
             ssl = connection
             identity = nil
-            // For the callback below, which comes only while this object is in `handshake`.
+            // For `noteCertificate`, which OpenSSL calls only while this object is in `handshake`.
             SSL_set_ex_data(connection, 0, Unmanaged.passUnretained(self).toOpaque())
         } catch {
             SSL_free(connection)
@@ -150,7 +152,8 @@ public final class TLSConnection {
     }
 }
 
-/// On the connection's thread, in the midst of a handshake: what OpenSSL thinks of a certificate stays as it is.
+/// Notes the names of a refused certificate. It runs on the connection's thread during a handshake, and keeps OpenSSL's
+/// verdict.
 let noteCertificate: @convention(c) (Int32, OpaquePointer?) -> Int32 = { isGood, store in
     guard isGood == 0, let store, let certificate = X509_STORE_CTX_get_current_cert(store),
         let ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()),
@@ -160,8 +163,8 @@ let noteCertificate: @convention(c) (Int32, OpaquePointer?) -> Int32 = { isGood,
     return isGood
 }
 
-/// As OpenSSL prints them: `DNS:redis.example.com, IP Address:10.0.0.5`. Nobody has proved yet who says so: the text is cut
-/// to a length and to what can be printed.
+/// The names as OpenSSL prints them: `DNS:redis.example.com, IP Address:10.0.0.5`. The text comes from a peer that is
+/// not trusted, so it is shortened and limited to printable characters.
 private func alternativeNames(_ certificate: OpaquePointer) -> String? {
     let place = X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1)
     guard place >= 0, let names = X509_get_ext(certificate, place), let bio = BIO_new(BIO_s_mem()) else { return nil }
