@@ -33,7 +33,13 @@ public struct RedisCommand: Sendable {
 
     /// Makes an EVALSHA. New connections load the scripts of their client, and a server that lost a
     /// script gets it again.
+    ///
+    /// Another number of keys than the script has ends the process: the script would take a missing key for nil, or an
+    /// argument of its caller for a key.
     public init(_ script: RedisScript, keys: [RedisArgument], arguments: [RedisArgument] = []) {
+        guard keys.count == script.keyCount else {
+            fatalError("the script \(script.name) has \(script.keyCount) keys, but is called with \(keys.count)")
+        }
         encoded = []
         encoded.reserveCapacity(
             96 + keys.reduce(0) { $0 + $1.encodedBound } + arguments.reduce(0) { $0 + $1.encodedBound })

@@ -5,7 +5,8 @@ import Testing
 
 /// Tests real clusters. Each command finds its node, wherever that is.
 @Suite struct ClusterTests {
-    private static let add = RedisScript(name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])")
+    private static let add = RedisScript(
+        name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])", keyCount: 1)
     private static let keys = (0..<60).map { "key-\($0)" }
 
     @Test func commandsPipelinesAndScriptsReachEveryNode() async throws {

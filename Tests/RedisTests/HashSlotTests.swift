@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func commandsAreForTheSlotOfTheirKeys() throws {
-        let script = RedisScript(name: "s", source: "return 1")
+        let script = RedisScript(name: "s", source: "return 1", keyCount: 2)
         let commands = [
             RedisCommand("get", ["foo"]), RedisCommand("SET", ["foo", "bar"]), RedisCommand("DEL", ["foo", "{foo}2"]),
             RedisCommand("XGROUP", ["CREATE", "foo", "g", "$"]), RedisCommand("OBJECT", ["ENCODING", "foo"]),
@@ -49,12 +49,13 @@ import Testing
 
     /// A command is never sent to a node that may be the wrong one.
     @Test func whatHasNoOneSlotIsRefused() {
-        let script = RedisScript(name: "s", source: "return 1")
+        let script = RedisScript(name: "s", source: "return 1", keyCount: 2)
+        let keyless = RedisScript(name: "k", source: "return 1", keyCount: 0)
         let refused: [(RedisCommand, String)] = [
             (RedisCommand("PING"), "PING"), (RedisCommand("SCAN", ["0"]), "SCAN"),
             (RedisCommand("FLUSHALL"), "FLUSHALL"),
             (RedisCommand("BRANDNEW", ["foo"]), "BRANDNEW"), (RedisCommand("GET"), "fewer keys"),
-            (RedisCommand("DEL", ["foo", "bar"]), "foo and bar"), (RedisCommand(script, keys: []), "no key"),
+            (RedisCommand("DEL", ["foo", "bar"]), "foo and bar"), (RedisCommand(keyless, keys: []), "no key"),
             (RedisCommand(script, keys: ["ll:{a}", "ll:{b}"]), "ll:{a} and ll:{b}"),
         ]
         for (command, words) in refused {

@@ -3,14 +3,16 @@ import TestSupport
 import Testing
 
 @Suite struct ScriptTests {
-    private let add = RedisScript(name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])")
+    private let add = RedisScript(
+        name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])", keyCount: 1)
 
     @Test func theDigestIsTheOneRedisComputes() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: quiet)
         // Lengths around SHA-1's block of 64 bytes and its padding.
         for length in [0, 1, 40, 41, 42, 49, 50, 105, 1_000] {
-            let script = RedisScript(name: "comment", source: "return 1 --" + String(repeating: "é", count: length))
+            let source = "return 1 --" + String(repeating: "é", count: length)
+            let script = RedisScript(name: "comment", source: source, keyCount: 0)
             let digest = try await redis.send(RedisCommand("SCRIPT", ["LOAD", .string(script.source)])).string()
             #expect(digest == script.digest)
         }
@@ -45,7 +47,8 @@ import Testing
     @Test func `a script that was lost stays before the commands of the next step`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: quiet)
-        let push = RedisScript(name: "push", source: "return redis.call('RPUSH', KEYS[1], ARGV[1])")
+        let push = RedisScript(
+            name: "push", source: "return redis.call('RPUSH', KEYS[1], ARGV[1])", keyCount: 1)
         func log(_ text: RedisArgument) -> RedisCommand { RedisCommand("RPUSH", ["log", text]) }
         // The server has lost the script, then knows it, and then has lost it again.
         for isLost in [true, false, true] {
@@ -65,11 +68,20 @@ import Testing
 
     @Test func aScriptThatDoesNotCompileSaysSo() async throws {
         let server = try await RedisServer.start()
-        let broken = RedisScript(name: "broken", source: "return (")
+        let broken = RedisScript(name: "broken", source: "return (", keyCount: 0)
         let redis = RedisClient(url: server.url, scripts: [broken], logger: quiet)
         let error = await #expect(throws: RedisError.self) { try await redis.send(RedisCommand(broken, keys: [])) }
         #expect(error?.description.contains("compiling") == true)
         await redis.close()
+    }
+
+    @Test func `a call with another number of keys ends the process and names the script`() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let script = RedisScript(name: "two-keys", source: "return 1", keyCount: 2)
+            _ = RedisCommand(script, keys: ["a"], arguments: ["b"])
+        }
+        let words = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(words.contains("the script two-keys has 2 keys, but is called with 1"), "\(words)")
     }
 
     @Test func aTransactionIsAtomic() async throws {
