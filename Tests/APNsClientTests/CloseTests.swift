@@ -11,7 +11,8 @@ extension TransportTests {
         func closingWaitsForWhatIsInFlightAndCancelsTheRest(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.streams = 50
-                server.faults.latency = 100
+                // Twenty rounds of it: on a busy machine too, the page is not over when the transport is closed.
+                server.faults.latency = 300
             } _: { it in
                 async let outcome = it.send(0..<1_000)
                 try await it.wait { $0.maximumInFlight >= 10 }
@@ -67,9 +68,11 @@ extension TransportTests {
                     try await comeAndGo(0)
                     try await it.wait { $0.openConnections == 0 }
                     let before = openDescriptors()
+                    // A leak of one descriptor a transport would be 20.
                     for number in 1...20 { try await comeAndGo(number) }
                     try await it.wait { $0.openConnections == 0 }
-                    #expect(openDescriptors() < before + 10, "a leak of one a transport would be 20")
+                    // A lane's thread gives its last descriptors back a moment after its transport is closed.
+                    try await it.wait { _ in openDescriptors() < before + 10 }
                 }
             }
         }

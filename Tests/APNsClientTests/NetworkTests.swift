@@ -103,7 +103,8 @@ extension TransportTests {
 
         // MARK: Names
 
-        @Test(arguments: TransportKind.allCases)
+        // One at a time: the resolver has one address for the whole process.
+        @Test(.serialized, arguments: TransportKind.allCases)
         func aReplacedConnectionGoesWhereTheNameLeadsNow(_ kind: TransportKind) async throws {
             Resolver.address.withLock { $0 = "127.0.0.2" }
             defer { Resolver.address.withLock { $0 = "127.0.0.1" } }

@@ -6,8 +6,8 @@ import LiveActivity
 import Logging
 import Testing
 
-/// All tests that send to a simulator. They run one at a time, because they also test deadlines.
-@Suite(.serialized) enum TransportTests {}
+/// All suites that send to a server. Each test has a server of its own, so the tests run side by side.
+@Suite enum TransportTests {}
 
 /// A simulator in this process and a transport that sends to it, both for one test.
 struct Simulation {

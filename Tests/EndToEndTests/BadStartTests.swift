@@ -129,9 +129,13 @@ struct BadStartTests {
         let ledger = try Ledger(try await deployment.call("GET", "\(deployment.gatewayURL)/api/push/\(push)").text)
         #expect(ledger.addsUp && ledger.state == "sending")
         try await eventually("the log names it") { worker.err.localizedCaseInsensitiveContains("certificate") }
-        let doctor = try await deployment.run("doctor", environment: unaware)
-        #expect(doctor.code == 78 && doctor.out.contains("the certificate is not trusted"), "\(doctor.out)")
-        #expect(try await deployment.run("doctor").code == 0)
+        // A busy machine may take longer than ten seconds for a handshake.
+        let patient = ["LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "120s"]
+        let doctor = try await deployment.run("doctor", environment: unaware.merging(patient) { $1 })
+        #expect(doctor.code == 78, "\(doctor)")
+        #expect(doctor.out.contains("the certificate is not trusted"), "\(doctor)")
+        let content = try await deployment.run("doctor", environment: patient)
+        #expect(content.code == 0, "\(content)")
 
         worker.signal(SIGTERM)
         #expect(await worker.end()?.code == 0)

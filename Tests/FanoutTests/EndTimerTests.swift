@@ -253,8 +253,20 @@ import Testing
             let numbers = states.compactMap { Int($0.filter(\.isNumber)) }
             #expect(numbers == numbers.sorted(), "\(states)")
         }
+        // A worker that read the cards before they ended, and was slow since, leaves the name in the timer once more. The next
+        // look finds no card and removes it.
+        let rule = EndRule(after: second)
+        try await eventually("nothing waits for an end") {
+            for task in try await fixture.store.automaticEnds.take(fixture.app, rule, limit: 8) {
+                let outcome = try await fixture.store.automaticEnds.run(
+                    task, rule, payload: Payload(task.publish, timestamp: 1_795_000_000).bytes,
+                    timestampOffset: Payload.timestampOffset)
+                #expect(outcome.verdict == .nothing)
+            }
+            return try await fixture.store.registry.info(fixture.app, fixture.name)?.automaticEndAt == nil
+        }
         let info = try await fixture.store.registry.info(fixture.app, fixture.name)
-        #expect(info?.ended == false && info?.automaticEndAt == nil)
+        #expect(info?.ended == false)
     }
 
     fileprivate static func bytes(_ number: Int) -> [UInt8] { WorkerFixture.token(number)?.bytes ?? [] }

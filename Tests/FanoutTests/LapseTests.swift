@@ -89,13 +89,14 @@ import Testing
 extension WorkerFixture {
     /// Takes the lease of the push's only shard from a worker that is alive.
     fileprivate func robbed(_ id: PushID) async throws -> Claim {
-        while true {
+        for _ in 0..<1_000 {
             let key = RedisArgument.string("ll:w:{shop:match-1}:\(id)")
             try await store.redis.send(RedisCommand("HSET", [key, "0/1:d", "0"]))
             let (begun, _) = try await store.sweeps.begin(app, name, hint: id, owner: "other", lease: .seconds(600))
             if case .claimed(let claim) = begun { return claim }
             // The worker renewed its lease in between, so try again.
         }
+        throw WorkerFixtureError(description: "the lease could not be taken")
     }
 
     /// Waits until the only entry of the stream of names was delivered that many times.

@@ -74,7 +74,9 @@ import Testing
                     + "Transfer-Encoding: chunked\r\n\r\n")
             return socket
         }
-        while try await !gateway.send("GET", "/metrics", user: nil).text.contains("in_flight \(count)\n") {}
+        try await eventually("\(count) requests are in work") {
+            try await gateway.send("GET", "/metrics", user: nil).text.contains("in_flight \(count)\n")
+        }
         return held
     }
 

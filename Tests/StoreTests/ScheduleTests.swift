@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import TestSupport
 import Testing
 
 @testable import Store
@@ -225,7 +226,7 @@ import Testing
 
     /// Waits until Redis's clock has passed that time.
     private func isPast(_ fixture: PushFixture, _ time: Int64) async throws {
-        while try await now(fixture) <= time { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually("a time after \(time)") { try await now(fixture) > time }
     }
 
     private func sequence(_ fixture: PushFixture, _ schedule: Schedule) async throws -> Int {
@@ -248,11 +249,12 @@ import Testing
             }
         }
         _ = try await schedules.create(fixture.app, pairs.flatMap(\.self).shuffled())
-        while try await schedules.list(fixture.app, start: nil, limit: 1).total > 0 {
+        try await eventually("all are committed") {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 { group.addTask { _ = try await schedules.runDue(fixture.app, limit: 25) } }
                 try await group.waitForAll()
             }
+            return try await schedules.list(fixture.app, start: nil, limit: 1).total == 0
         }
         for pair in pairs {
             #expect(try await sequence(fixture, pair[0]) == 1)
