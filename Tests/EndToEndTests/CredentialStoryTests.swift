@@ -90,6 +90,6 @@ struct CredentialStoryTests {
         let after = try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil)
         #expect((after.json["alarms"] as? [Any])?.isEmpty == true)
         let record = try await deployment.record()
-        #expect(record["accepted"] as? Int == 3_010 && record["accepted_tokens"] as? Int == 3_000)
+        #expect(record["accepted"] as? Int == 3_010 && record["accepted_tokens"] as? Int == 3_000, "\(record)")
     }
 }

@@ -8,13 +8,15 @@ import Testing
 struct FleetTests {
     private static let slowly = Deployment.slowly
     private static let slow = Deployment.slow
+    /// For workers that must not lose a lease.
+    private static let slowlyAlive = slowly.merging(["LAMPLIGHTER_WORKER_CLAIM_AFTER": "30s"]) { $1 }
     private static let count = Deployment.count
 
     @Test("Two workers each settle a part, each token exactly once")
     func shared() async throws {
         let deployment = try await Deployment.start(simulator: Self.slow)
         let workers = [
-            try await deployment.worker("one", Self.slowly), try await deployment.worker("two", Self.slowly),
+            try await deployment.worker("one", Self.slowlyAlive), try await deployment.worker("two", Self.slowlyAlive),
         ]
         #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
         let push = try await deployment.publish()
@@ -87,7 +89,9 @@ struct FleetTests {
     @Test("SIGTERM in mid-push: pages in flight are settled, exit 0, and nothing is sent twice")
     func drained() async throws {
         let deployment = try await Deployment.start(simulator: Self.slow)
-        let leaver = try await deployment.worker("leaver", Self.slowly)
+        // The heir claims after this time what the leaver hands back. Its own leases are to last, too.
+        let steady = Self.slowly.merging(["LAMPLIGHTER_WORKER_CLAIM_AFTER": "10s"]) { $1 }
+        let leaver = try await deployment.worker("leaver", steady)
         #expect(try await deployment.importChannels(Self.count, name: "match-42").code == 0)
         let push = try await deployment.publish()
         try await deployment.waitUntilUnderWay(push)
@@ -96,7 +100,7 @@ struct FleetTests {
         #expect(output.code == 0, "\(output.err)")
         let left = try await deployment.ledger(push)
         #expect(left.state == "sending" && left["pending"] == 0 && left["targets"] < Self.count)
-        let heir = try await deployment.worker("heir", Self.slowly)
+        let heir = try await deployment.worker("heir", steady)
         defer { heir.kill() }
         try await deployment.expectComplete(push)
         let record = try await deployment.record()
