@@ -1,8 +1,8 @@
 internal import COpenSSL
 internal import Glibc
 
-/// A certification authority for a simulator or for tests. It has a self-signed certificate, and signs certificates for servers
-/// and clients. Keys are P-256, signatures ECDSA with SHA-256.
+/// A certification authority for a simulator or for tests. It has a self-signed certificate, and signs certificates for
+/// servers and clients. Keys are P-256, signatures ECDSA with SHA-256.
 public final class CertificateAuthority: Sendable {
     /// A certificate and its private key (PKCS#8), both in PEM.
     public struct Identity: Sendable {
@@ -58,7 +58,8 @@ public final class CertificateAuthority: Sendable {
         self.key = key
     }
 
-    /// Reads an authority that was stored. Nil if a text is not readable, or if the key does not belong to the certificate.
+    /// Reads an authority that was stored.
+    /// - Returns: nil if a text is not readable, or if the key does not belong to the certificate
     public init?(_ kept: Identity) {
         defer { ERR_clear_error() }
         guard let certificate = readCertificate(kept.certificate) else { return nil }

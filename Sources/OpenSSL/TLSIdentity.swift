@@ -2,13 +2,14 @@ internal import COpenSSL
 
 /// The certificate and key of a TLS server (TLS 1.2 or later). Its connections share it, on any thread.
 public final class TLSIdentity: Sendable {
-    /// Freed in `deinit`. Each connection has its own reference. Guard: only `init` configures it, and OpenSSL locks the parts
-    /// that connections change (openssl-threads(7)).
+    /// Freed in `deinit`. Each connection has its own reference. Guard: only `init` configures it, and OpenSSL locks
+    /// the parts that connections change (openssl-threads(7)).
     nonisolated(unsafe) let context: OpaquePointer
     /// The ALPN protocol to choose.
     private let applicationProtocol: [UInt8]
 
-    /// - Parameter applicationProtocol: such as `h2`. A client that does not offer it gets a connection without a protocol.
+    /// - Parameter applicationProtocol: such as `h2`. A client that does not offer it gets a connection without a
+    ///   protocol.
     public init(_ identity: CertificateAuthority.Identity, applicationProtocol: String) throws(TLSError) {
         guard let context = SSL_CTX_new(TLS_server_method()) else { throw .setup(openSSLWords()) }
         self.context = context
