@@ -323,7 +323,8 @@ extension PushRecord {
             headers: PushHeaders(
                 bundleID: bundleID, priority: demotion == .all ? .low : priority, expiration: expiry,
                 collapseID: event == .start ? CollapseID.start(name) : nil),
-            payload: isLate ? Payload.withoutAlert(rendered) : rendered)
+            // APNs refuses a start without an alert.
+            payload: isLate && event != .start ? Payload.withoutAlert(rendered) : rendered)
     }
 
     /// The variant of a start for devices that can take updates from the name's broadcast channel; nil if there is

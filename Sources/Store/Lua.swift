@@ -3,7 +3,7 @@ import Redis
 /// The scripts of `Lua/`, embedded at build time, each with the number of its keys. Fragments (`shared-*`) are put before
 /// the scripts that use them.
 enum Lua {
-    static let registrySet = ofRegistry("registry-set", keys: 10, late + ended + PackageResources.registry_set_lua)
+    static let registrySet = ofRegistry("registry-set", keys: 10, line + late + ended + PackageResources.registry_set_lua)
     static let registryRemove = ofRegistry("registry-remove", keys: 3, PackageResources.registry_remove_lua)
     static let registryPrune = ofRegistry("registry-prune", keys: 3, PackageResources.registry_prune_lua)
     static let registrySplit = script("registry-split", keys: 4, PackageResources.registry_split_lua)
@@ -101,6 +101,7 @@ enum Lua {
         schemaSet,
     ]
 
+    private static let line = PackageResources.shared_line_lua
     private static let late = PackageResources.shared_late_lua
     private static let ended = PackageResources.shared_ended_lua
     private static let replacing = PackageResources.shared_replacing_lua
@@ -112,7 +113,7 @@ enum Lua {
     // Redis has no function libraries before version 7, so each script contains its fragments.
 
     private static func sharing(_ name: String, keys: Int, _ source: [UInt8]) -> RedisScript {
-        script(name, keys: keys, ended + PackageResources.shared_endings_lua + source)
+        script(name, keys: keys, ended + line + PackageResources.shared_endings_lua + source)
     }
 
     private static func ofRegistry(_ name: String, keys: Int, _ source: [UInt8]) -> RedisScript {

@@ -152,7 +152,7 @@ public struct RetrySettlement: Sendable {
         if mayBeDuplicate { duplicatesPossible += 1 }
         arguments +=
             first("again", waiting) + [
-                .int(due), .int(attempts + (waiting.isLate ? Int(WaitingChannel.lateMark) : 0)), .string(reason),
+                .int(due), .int(attempts), .string(reason),
                 mayBeDuplicate ? "1" : "0",
             ]
     }

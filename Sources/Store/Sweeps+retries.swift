@@ -23,25 +23,22 @@ public struct WaitingChannel: Sendable, Hashable {
     public var follows = false
     /// When its card began (epoch ms), if that was after an `end` of the name was accepted.
     public var followsSince: Int64?
-    /// The channel is a late joiner for this push, so the push goes without its alert.
+    /// The card began after the push's sweep, so the push goes without its alert.
     public var isLate = false
     /// The retry queue's header when the token was looked up. Settling compares it.
     let seen: [UInt8]
 
-    /// Added to the attempts for a late joiner.
-    static let lateMark: UInt16 = 16_384
-
-    /// A retry queue: attempts of its first push 2, count of the channel's registrations since it waits 1, push ids 16
-    /// each.
+    /// A retry queue, as `shared-line.lua` describes it: a header of 3 bytes, push ids 16 each.
     init?(channel: [UInt8], line: ArraySlice<UInt8>, token: [UInt8]?, registeredAt: Int64) {
         var rest = line
-        guard line.count >= 19, (line.count - 3).isMultiple(of: 16), let attempts = rest.takeBigEndian(UInt16.self),
+        guard line.count >= 19, (line.count - 3).isMultiple(of: 16), let number = rest.takeBigEndian(UInt16.self),
             let id = UUIDBytes(bytes: line.dropFirst(3).prefix(16))
         else { return nil }
         self.channel = channel
         push = PushID(id)
-        self.attempts = Int(attempts & (Self.lateMark - 1))
-        isLate = attempts & Self.lateMark != 0
+        // From 32768 on its first pushes are late, 2 or more of them.
+        attempts = Int(number < 32_768 ? number & 16_383 : number & 511)
+        isLate = number >= 16_384
         self.token = token
         self.registeredAt = registeredAt
         seen = Array(line.prefix(3))

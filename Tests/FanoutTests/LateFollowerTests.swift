@@ -191,6 +191,24 @@ import Testing
         }
     }
 
+    /// A start without an alert is refused by APNs.
+    @Test func `a start keeps its alert, also in a late follower's line`() async throws {
+        let fixture = try await WorkerFixture.start()
+        for event in [ActivityEvent.start, .update] {
+            let publish = Publish(
+                name: fixture.name, event: event, audience: .all, contentState: RawJSON(checked: "{}"),
+                alert: RawJSON(checked: #"{"title":"Goal"}"#), attributesType: "Match",
+                attributes: RawJSON(checked: "{}"))
+            let id = PushID.random()
+            _ = try await fixture.store.pushes.accept(
+                fixture.app, publish, id: id, payload: Payload(publish, timestamp: 1_795_000_000).bytes,
+                timestampOffset: Payload.timestampOffset, now: nowMilliseconds())
+            let record = try #require(try await fixture.store.sweeps.records(fixture.app, fixture.name, [id])[id])
+            let push = record.prepared(bundleID: "com.example.shop", fixture.name, isLate: true)
+            #expect(String(decoding: push.payload, as: UTF8.self).contains("Goal") == (event == .start))
+        }
+    }
+
     @Test func whoWasStartedGetsWhatWasPublishedSinceWithoutAsking() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()

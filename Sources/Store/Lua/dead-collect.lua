@@ -18,17 +18,15 @@ for i = 2, #ARGV do
     local channel = ARGV[i]
     local list = redis.call('HGET', h, channel) or ''
     for at = 4, #list - 15, 16 do
-        -- 255 255: the `end` was delivered, and the entry waits for its removal.
-        local isDelivered = at == 4 and string.sub(list, 1, 2) == '\255\255'
+        -- The `end` was delivered, and the entry waits for its removal.
+        local isDelivered = at == 4 and not read_header(list)
         if string.sub(list, at, at + 15) == raw and not isDelivered then
             if #list < 35 then
                 redis.call('HDEL', h, channel)
                 redis.call('ZREM', r, channel)
-            elseif at == 4 then
-                redis.call('HSET', h, channel, header(0, string.byte(list, 3)) .. string.sub(list, 20))
-                redis.call('ZADD', r, now, channel)
             else
-                redis.call('HSET', h, channel, string.sub(list, 1, at - 1) .. string.sub(list, at + 16))
+                redis.call('HSET', h, channel, without(list, at))
+                if at == 4 then redis.call('ZADD', r, now, channel) end
             end
             -- No limit as for other dead letters, because the retry takes these channels soon.
             redis.call('HSET', dl .. ':c', channel, push[2])

@@ -21,24 +21,21 @@ local mostWaiting = 64
 local put = 0
 
 -- Returns the channel's retry queue with the push at its end, and whether the queue is new. Nil if the queue is full,
--- or if its last push is not older.
+-- or if its last push is not older. All pushes of the queue were swept before the card began, so none of them rings.
 local function joined(channel, raw, seq)
     local list = redis.call('HGET', h, channel)
-    -- Attempts from 16384 on: the push goes out without its alert (retry-settle, WaitingChannel).
-    if not list or #list < 19 then return header(16384, 0) .. raw, true end
+    if not list or #list < 19 then return header(0, 0, 1) .. raw, true end
     local last = id_text(string.sub(list, -16))
     local other = redis.call('HMGET', ARGV[3] .. last, unpack(standing))
     local before = redis.call('HGET', ARGV[3] .. last, 'seq')
     if (tonumber(before) or 0) >= seq then return nil end
     if takes_place(redis.call('HMGET', ARGV[3] .. id_text(raw), unpack(standing)), other) or not before then
         leave(ARGV[3] .. last, ARGV[4] .. last, 'superseded', '', now)
-        list = string.sub(list, 1, -17)
-        -- The push is first now: it has none of the other's attempts, and goes out without its alert.
-        if #list == 3 then list = header(16384, string.byte(list, 3)) end
+        list = without(list, #list - 15)
     elseif #list >= 3 + 16 * mostWaiting then
         return nil
     end
-    return list .. raw, false
+    return quieted(list .. raw), false
 end
 
 for i = 5, #ARGV, 4 do

@@ -40,12 +40,12 @@ for i = 4, #ARGV, 3 do
         if string.sub(value, 1, 1) == 'e' and #field > 18 then
             local channel = channel_of(field)
             local list = redis.call('HGET', h, channel)
-            if list and string.sub(list, 1, 2) == '\255\255' then
+            if list and #list >= 19 and not read_header(list) then
                 redis.call('HINCRBY', n, 'cut', 1)
                 if #list < 35 then
                     redis.call('HDEL', h, channel)
                 else
-                    redis.call('HSET', h, channel, header(0, string.byte(list, 3)) .. string.sub(list, 20))
+                    redis.call('HSET', h, channel, without(list, 4))
                     redis.call('ZADD', r, now, channel)
                 end
             end

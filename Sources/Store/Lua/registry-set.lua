@@ -162,9 +162,9 @@ elseif (wantsState or not isNew) and redis.call('HEXISTS', KEYS[8], ARGV[2]) == 
 end
 if isNew then
     -- The third byte counts registrations. It tells an attempt in flight that the channel has another token by now.
-    -- 255 255: an `end` was delivered to the token before, but not to this one.
+    -- Not where an `end` was delivered to the token before: it was not delivered to this one.
     local list = redis.call('HGET', KEYS[4], ARGV[2])
-    local waits = list and #list >= 19 and string.sub(list, 1, 2) ~= '\255\255'
+    local waits = list and #list >= 19 and read_header(list)
     if waits then
         redis.call('HSET', KEYS[4], ARGV[2],
             string.sub(list, 1, 2) .. string.char((string.byte(list, 3) + 1) % 256) .. string.sub(list, 4))
@@ -177,8 +177,8 @@ end
 if isEnded then
     local list = redis.call('HGET', KEYS[4], ARGV[2])
     local isNewLine = not list or #list < 19
-    -- 16384: without its alert (late-put). Pushes in the queue are older, or joined it while the token was not known.
-    local line = (isNewLine and '\64\0\0' or list) .. ARGV[9]
+    -- Without its alert. Pushes in the queue are older, or joined it while the token was not known.
+    local line = quieted((isNewLine and '\0\0\0' or list) .. ARGV[9])
     if isNewLine or #list < 3 + 16 * 64 then
         local now = redis.call('TIME')
         now = string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000))

@@ -46,7 +46,7 @@ local function pop(channel, list)
         redis.call('HDEL', h, channel)
         redis.call('ZREM', r, channel)
     else
-        redis.call('HSET', h, channel, header(0, string.byte(list, 3)) .. string.sub(list, 20))
+        redis.call('HSET', h, channel, without(list, 4))
         redis.call('ZADD', r, now, channel)
     end
 end
@@ -87,16 +87,17 @@ while i <= #ARGV do
         end
     else
         local list = redis.call('HGET', h, channel)
-        local isFirst = list and string.sub(list, 4, 19) == push and string.sub(list, 1, 2) == string.sub(seen, 1, 2)
+        local attempts, quiet
+        if list and #list >= 19 then attempts, quiet = read_header(list) end
+        -- Its other part may have changed: late-put takes alerts away.
+        local isFirst = attempts and string.sub(list, 4, 19) == push and attempts == read_header(seen)
         local p, w = keys(push)
         if not isFirst then
             -- A newer push superseded it meanwhile. The new due time holds for that push too.
             if op == 'again' and list then redis.call('ZADD', r, 'XX', 'GT', a, channel) end
         elseif string.byte(list, 3) ~= string.byte(seen, 3) and not (op == 'pop' and a == 'expired')
             and redis.call('HGET', p, 'event') ~= 'start' then
-            -- 16384: without its alert (late-put).
-            local quiet = string.byte(list) >= 64 and string.byte(list) < 128 and 16384 or 0
-            redis.call('HSET', h, channel, header(quiet, string.byte(list, 3)) .. string.sub(list, 4))
+            redis.call('HSET', h, channel, header(0, string.byte(list, 3), quiet) .. string.sub(list, 4))
             redis.call('ZADD', r, now, channel)
         elseif op == 'pop' then
             local dl = ARGV[7] .. id_text(push)
@@ -118,7 +119,7 @@ while i <= #ARGV do
             end
             pop(channel, list)
         elseif op == 'again' then
-            redis.call('HSET', h, channel, header(b, string.byte(list, 3)) .. string.sub(list, 4))
+            redis.call('HSET', h, channel, header(tonumber(b), string.byte(list, 3), quiet) .. string.sub(list, 4))
             redis.call('ZADD', r, a, channel)
             if redis.call('EXISTS', p) == 1 then
                 redis.call('HINCRBY', p, 'retries', 1)
@@ -142,7 +143,7 @@ while i <= #ARGV do
                 pop(channel, list)
             else
                 if owe(channel, debtor, a, b) and isOpen then redis.call('HINCRBY', w, 'owed', 1) end
-                redis.call('HSET', h, channel, '\255\255' .. string.sub(list, 3))
+                redis.call('HSET', h, channel, ended_header(string.byte(list, 3), quiet) .. string.sub(list, 4))
                 redis.call('ZREM', r, channel)
             end
         end

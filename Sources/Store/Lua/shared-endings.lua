@@ -97,13 +97,6 @@ local function leave(p, w, field, reason, now)
     return true
 end
 
--- The header of a retry queue: attempts of the first push, and a count of the channel's registrations. A changed count
--- tells the sender that the channel has another token than the one it read. docs/keyspace.md explains attempts from
--- 16384 on.
-local function header(attempts, registrations)
-    return string.char(math.floor(attempts / 256), attempts % 256, registrations)
-end
-
 local function redis_now()
     local time = redis.call('TIME')
     return time[1] * 1000 + math.floor(time[2] / 1000)

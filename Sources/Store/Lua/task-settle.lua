@@ -83,7 +83,7 @@ local function wait(channel, due, attempts, isCounted)
     end
     redis.call('HINCRBY', w, 'wait', 1)
     if not list or #list < 19 then
-        redis.call('HSET', h, channel, header(due and attempts or 0, 0) .. raw)
+        redis.call('HSET', h, channel, header(due and tonumber(attempts) or 0, 0, 0) .. raw)
         redis.call('ZADD', r, due or now, channel)
         redis.call('PEXPIRE', h, ARGV[14])
         redis.call('PEXPIRE', r, ARGV[14])
@@ -93,11 +93,9 @@ local function wait(channel, due, attempts, isCounted)
     local other = redis.call('HMGET', ARGV[12] .. last, unpack(standing))
     if takes_place(this, other) or not other[2] then
         leave(ARGV[12] .. last, ARGV[13] .. last, 'superseded', '', now)
-        list = string.sub(list, 1, -17)
-        if #list == 3 then
-            local before = (string.byte(list) * 256 + string.byte(list, 2)) % 16384
-            list = header(math.min(before, tonumber(attempts)), string.byte(list, 3))
-        end
+        local before = read_header(list) or 0
+        list = without(list, #list - 15)
+        if #list == 3 then list = header(math.min(before, tonumber(attempts)), string.byte(list, 3), 0) end
     elseif #list >= 3 + 16 * mostWaiting then
         -- The queue is full. Give up the oldest push after the first that is no `end`, because newer pushes matter
         -- more.
@@ -105,7 +103,7 @@ local function wait(channel, due, attempts, isCounted)
             local old = id_text(string.sub(list, at, at + 15))
             if redis.call('HGET', ARGV[12] .. old, 'event') ~= 'end' then
                 leave(ARGV[12] .. old, ARGV[13] .. old, 'failed', 'TooManyWaiting', now)
-                list = string.sub(list, 1, at - 1) .. string.sub(list, at + 16)
+                list = without(list, at)
                 break
             end
         end
