@@ -2,6 +2,7 @@ import APNsWire
 import LiveActivity
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Fanout
@@ -26,6 +27,34 @@ import Testing
             channel: channels[1], token: try #require(WorkerFixture.token(1)), registeredAt: nowMilliseconds() - 30_000)
         #expect(try await fixture.store.registry.track(fixture.app, fixture.name, [late]) == [.stale])
         try await fixture.track(channels[1], 101)
+    }
+
+    @Test(arguments: [1, 2])
+    func `a token whose end was delivered after the push was cancelled is untracked`(attempt: Int) async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = try await fixture.track(0..<3)
+        let transport = ScriptedTransport(byLabel: { _, label, number in
+            label == "end" && number < attempt ? WaitingTests.busy(retryAfter: 600) : .accepted
+        })
+        let end = try await fixture.withWorker(transport) {
+            if attempt == 1 { transport.hold() }
+            let end = try await fixture.publish(.channel(channels[1]), event: .end, label: "end")
+            if attempt == 2 {
+                try await fixture.swept(end)
+                transport.hold()
+                try await fixture.retryNow()
+            }
+            await transport.holding(pages: 1)
+            _ = try await fixture.store.pushes.cancel(fixture.app, end)
+            transport.letGo()
+            try await eventually("its token is removed") {
+                try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 2
+            }
+            _ = try await fixture.finished(try await fixture.publish(label: "update"))
+            return try await fixture.finished(end)
+        }
+        #expect(transport.taken == [0: ["update"], 1: ["end"], 2: ["update"]])
+        #expect(end.state == .cancelled && end.delivered == 1 && end.skipped == 0 && end.pending == 0, "\(end)")
     }
 
     @Test func whoBeginsToFollowAfterAnEndIsNotEndedByIt() async throws {

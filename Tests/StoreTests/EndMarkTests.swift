@@ -145,6 +145,58 @@ import Testing
         #expect(try await !fixture.isEnded, "the first end is not for the newcomer")
     }
 
+    @Test func `an end whose attempt was under way when it was cancelled or stopped closes and is counted`() async throws {
+        for isStopped in [false, true] {
+            let (fixture, end, lease, waiting) = try await onTheWire(isStopped: isStopped)
+            #expect(try await !fixture.isEnded)
+            for _ in 0..<2 {
+                try await fixture.settle(lease) {
+                    $0.owe(waiting, Prune(channel: waiting.channel, token: [7], endedAt: 1_795_000_001_000))
+                }
+            }
+            #expect(try await fixture.isEnded)
+            #expect(try await fixture.publish(Self.name) == .refused(.nameEnded))
+            let ledger = try await fixture.ledger(end)
+            #expect(ledger.delivered == 1 && ledger.failed == 0 && ledger.skipped == 0 && ledger.pending == 0)
+            #expect(try await fixture.store.deadLetters.letter(fixture.app, end)?.tokens ?? 0 == 0)
+            let owed = try await fixture.owed(Self.name)
+            #expect(
+                try await fixture.store.registry.prune(fixture.app, try ActivityName(Self.name), owed.map(\.prune))
+                    == [.pruned])
+        }
+    }
+
+    @Test func `an end that was delivered late leaves a name open that has gone on`() async throws {
+        let (fixture, _, lease, waiting) = try await onTheWire(isStopped: false)
+        _ = try await fixture.push(name: Self.name)
+        try await fixture.settle(lease) {
+            $0.owe(waiting, Prune(channel: waiting.channel, token: [7], endedAt: 1_795_000_001_000))
+        }
+        #expect(try await !fixture.isEnded)
+    }
+
+    /// An `end` for one channel, over while its second attempt is on the wire.
+    private func onTheWire(isStopped: Bool) async throws -> (PushFixture, PushID, Lease, WaitingChannel) {
+        let fixture = try await PushFixture.start()
+        let channel = ChannelID.random()
+        try await fixture.track(Self.name, channel, token: 7, at: 1_795_000_000_000)
+        let end = try await fixture.push(.end, name: Self.name)
+        let claim = try await fixture.claimed(Self.name, end)
+        var page = Settlement(range: .start..<ScanPosition.share(512))
+        page.targets = 1
+        page.retry(channel.stored, due: 5_000, attempts: 1)
+        _ = try await fixture.settle(claim, page)
+        let lease = try await fixture.claimRetries(Self.name)
+        let waiting = try #require(try await fixture.due(lease).first)
+        if !isStopped { _ = try await fixture.store.pushes.cancel(fixture.app, end) }
+        var rest = Settlement(range: claim.lease.bounds)
+        rest.abandonsRest = true
+        if isStopped { rest.stop = "PayloadTooLarge" }
+        _ = try await fixture.settle(claim, rest)
+        #expect(try await fixture.ledger(end).state == (isStopped ? .failed : .cancelled))
+        return (fixture, end, lease, waiting)
+    }
+
     @Test func `a start that waits behind an end that is cancelled goes out`() async throws {
         let fixture = try await PushFixture.start()
         let end = try await fixture.push(.end, name: Self.name)

@@ -50,6 +50,19 @@ local function pop(channel, list)
         redis.call('ZADD', r, now, channel)
     end
 end
+-- A push that was stopped or cancelled was delivered all the same: its attempt was on the wire then, and its token was counted as
+-- failed or skipped. An `end` of which nothing newer was accepted closes its name again.
+local function delivered_after(p, dl, id)
+    local push = redis.call('HMGET', p, 'state', 'stopped', 'closes', 'seq')
+    local field = push[1] == 'failed' and push[2] and 'failed' or push[1] == 'cancelled' and 'skipped'
+    if not field then return end
+    redis.call('HINCRBY', p, field, -1)
+    redis.call('HINCRBY', p, 'delivered', 1)
+    if field == 'failed' and redis.call('EXISTS', dl) == 1 and redis.call('HINCRBY', dl, 'r:' .. push[2], -1) <= 0 then
+        redis.call('HDEL', dl, 'r:' .. push[2])
+    end
+    if push[3] and redis.call('HGET', push[3], 'seq') == push[4] then close_name(push[3], push[4], now, id) end
+end
 local function owe(channel, push, token, value)
     local length = #channel
     local field = push .. string.char(math.floor(length / 256), length % 256) .. channel .. token
@@ -107,13 +120,9 @@ while i <= #ARGV do
                 if c == '2' then redis.call('HINCRBY', p, 'stale_tokens', 1) end
             else
                 local reason = redis.call('HGET', p, 'stopped')
-                local isKept = reason and redis.call('EXISTS', dl) == 1
-                if reason and a == 'delivered' then
-                    -- The request was in flight when the push was stopped, and was counted as failed then.
-                    redis.call('HINCRBY', p, 'failed', -1)
-                    redis.call('HINCRBY', p, 'delivered', 1)
-                    if isKept then redis.call('HINCRBY', dl, 'r:' .. reason, -1) end
-                elseif isKept then
+                if a == 'delivered' then
+                    delivered_after(p, dl, id_text(push))
+                elseif reason and redis.call('EXISTS', dl) == 1 then
                     give_up(dl, channel, reason, true, now)
                 end
             end
@@ -142,7 +151,12 @@ while i <= #ARGV do
                 end
                 pop(channel, list)
             else
-                if owe(channel, debtor, a, b) and isOpen then redis.call('HINCRBY', w, 'owed', 1) end
+                local isNew = owe(channel, debtor, a, b)
+                if isNew and isOpen then
+                    redis.call('HINCRBY', w, 'owed', 1)
+                elseif isNew then
+                    delivered_after(p, ARGV[7] .. id_text(push), id_text(push))
+                end
                 redis.call('HSET', h, channel, ended_header(string.byte(list, 3), quiet) .. string.sub(list, 4))
                 redis.call('ZREM', r, channel)
             end
