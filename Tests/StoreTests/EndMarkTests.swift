@@ -197,6 +197,51 @@ import Testing
         return (fixture, end, lease, waiting)
     }
 
+    @Test func `an end that is taken up again closes its name until it turns out to reach nobody`() async throws {
+        let fixture = try await PushFixture.start()
+        let channel: [UInt8] = [1, 2]
+        let end = try await stopped(fixture, channel)
+        #expect(try await !fixture.isEnded)
+        #expect(try await fixture.store.deadLetters.retry(fixture.app, end) == .taken(tokens: 1, isResumed: true))
+        #expect(try await fixture.isEnded, "it is on its way again")
+        let lease = try await fixture.claimRetries(Self.name)
+        for field in [SettledField.failed, .delivered] {
+            #expect(try await fixture.isEnded)
+            let waiting = try #require(try await fixture.due(lease).first)
+            try await fixture.settle(lease) { $0.finish(waiting, as: field, reason: "x", isGivenUp: field == .failed) }
+            #expect(try await fixture.ledger(end).state == .done)
+            #expect(try await fixture.isEnded == (field == .delivered))
+            if field == .failed {
+                let retried = try await fixture.store.deadLetters.retry(fixture.app, end)
+                #expect(retried == .taken(tokens: 1, isResumed: false))
+            }
+        }
+    }
+
+    @Test func `an end that is taken up again does not close the name to a card that began since`() async throws {
+        let fixture = try await PushFixture.start()
+        let end = try await stopped(fixture, [1, 2])
+        let newcomer = Registration(
+            channel: .random(), token: try PushToken(hex: "abcd"), registeredAt: 1_795_000_001_000)
+        _ = try await fixture.store.registry.track(fixture.app, try ActivityName(Self.name), [newcomer])
+        #expect(try await fixture.store.deadLetters.retry(fixture.app, end) == .taken(tokens: 1, isResumed: true))
+        #expect(try await !fixture.isEnded, "the end is not for the newcomer")
+        _ = try await fixture.push(name: Self.name)
+    }
+
+    /// An `end` that its first page stopped. Its time is long: Redis's own clock is asked.
+    private func stopped(_ fixture: PushFixture, _ channel: [UInt8]) async throws -> PushID {
+        let end = try await fixture.push(.end, expiry: 4_102_444_800, name: Self.name)
+        let claim = try await fixture.claimed(Self.name, end)
+        var page = Settlement(range: claim.lease.bounds)
+        (page.targets, page.stop) = (1, "PayloadTooLarge")
+        page.count(.failed)
+        page.giveUp(channel, reason: "PayloadTooLarge")
+        _ = try await fixture.settle(claim, page)
+        #expect(try await fixture.ledger(end).state == .failed)
+        return end
+    }
+
     @Test func `a start that waits behind an end that is cancelled goes out`() async throws {
         let fixture = try await PushFixture.start()
         let end = try await fixture.push(.end, name: Self.name)

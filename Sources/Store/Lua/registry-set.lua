@@ -120,8 +120,9 @@ if awaited then redis.call('HDEL', KEYS[9], ARGV[2]) end
 local function began_after(at) return at and isNewCard and (isUnknown or (tonumber(at) or 0) < tonumber(ARGV[4])) end
 -- Open the name only for a card that began after the end. Do not open it for a card that a start created: an end since
 -- then is for that card, and the start opened the name after earlier ends. Do not open it for an older card, whose call
--- is repeated or whose token rotates.
-if began_after(meta[1]) and not start then open_name(KEYS[3]) end
+-- is repeated or whose token rotates. An `end` that was stopped has closed nothing (`ended`), but an operator may retry it.
+-- It is not for this card either, so its time (`ending`) counts, too.
+if (began_after(meta[1]) or began_after(meta[3])) and not start then open_name(KEYS[3]) end
 if began_after(meta[3]) and not start then
     local now = redis.call('TIME')
     redis.call('ZADD', KEYS[6], string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)), ARGV[2])
