@@ -145,7 +145,7 @@ import Testing
         #expect(try await !fixture.isEnded, "the first end is not for the newcomer")
     }
 
-    @Test func `an end whose attempt was under way when it was cancelled or stopped closes and is counted`() async throws {
+    @Test func `an end that was on the wire when its push was over closes and is counted`() async throws {
         for isStopped in [false, true] {
             let (fixture, end, lease, waiting) = try await onTheWire(isStopped: isStopped)
             #expect(try await !fixture.isEnded)
