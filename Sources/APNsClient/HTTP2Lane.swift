@@ -144,21 +144,18 @@ final class HTTP2Lane {
         if desk.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
     }
 
-    /// Logs a closed window once for each connection, because its requests end with a timeout that does not show the
-    /// cause.
     private func tellOfWindow(_ connection: HTTP2Connection) {
         guard !connection.hasToldOfWindow else { return }
         connection.hasToldOfWindow = true
-        settings.logger.warning(
-            "APNs takes no bodies of requests: its flow-control window stays closed",
-            metadata: ["origin": "\(settings.origin)", "in_flight": "\(connection.inFlight)"])
+        settings.tellOfClosedWindow(inFlight: connection.inFlight)
     }
 
     private func unprocessed(_ request: HTTP2Request, _ connection: HTTP2Connection) {
+        // Before the connection is left: where none is of use, all that waits is given back, this request too.
+        desk.unprocessed(request)
         if connection === active, connection.session.goaway == nil, !connection.refused() {
             retire(connection, "refuses every stream")
         }
-        desk.unprocessed(request)
     }
 
     /// Ends late requests and sends PINGs.
@@ -320,7 +317,9 @@ final class HTTP2Lane {
         settings.logger.debug(
             "connection retired",
             metadata: ["why": "\(why)", "answers": "\(connection.answers)", "in_flight": "\(connection.inFlight)"])
-        if connection.answers == 0, delay.isHopeless { desk.connectionFailed(.connectionFailed) }
+        guard connection.answers == 0, delay.isHopeless else { return }
+        settings.tellOfRefusal(failures: delay.failures)
+        desk.connectionFailed(.connectionFailed)
     }
 
     private func dropRetired() {

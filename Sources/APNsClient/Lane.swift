@@ -169,6 +169,10 @@ final class Lane {
                 // Report this last: the sender may post a page at once, and `leaveSilent` must not fail that page too.
                 defer { desk.unanswered(request, cause, mayHaveBeenDelivered: true) }
                 if cause == .timeout {
+                    if result.hasUnsentBody, !connection.hasToldOfWindow {
+                        connection.hasToldOfWindow = true
+                        settings.tellOfClosedWindow(inFlight: connection.connection.inFlight)
+                    }
                     // Retire the connection only if it is silent: one late answer among others is not its fault.
                     guard connection.isSilent(now: now) else { continue }
                     leaveSilent(connection)
@@ -228,7 +232,9 @@ final class Lane {
         if connection.answers < ReconnectDelay.provenAnswers { delay.failed(now: now, jitter: .random(in: 0...1)) }
         settings.logger.debug(
             "connection retired", metadata: ["in_flight": "\(connection.connection.inFlight)"])
-        if connection.answers == 0, delay.isHopeless { desk.connectionFailed(.connectionFailed) }
+        guard connection.answers == 0, delay.isHopeless else { return }
+        settings.tellOfRefusal(failures: delay.failures)
+        desk.connectionFailed(.connectionFailed)
     }
 
     /// Retires a silent connection. If its server has never answered, the lane counts it as unreachable.

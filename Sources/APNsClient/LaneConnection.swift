@@ -17,6 +17,8 @@ final class LaneConnection {
     var lastUse: Int64 = 0
     /// Since when the connection accepts no further request; nil while it does.
     var fullSince: Int64?
+    /// The log has a line on its closed window.
+    var hasToldOfWindow = false
 
     init(_ endpoint: Endpoint, maximumStreams: Int) throws(CurlError) {
         connection = try MultiplexedConnection(endpoint)

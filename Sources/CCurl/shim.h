@@ -73,6 +73,11 @@ static inline CURLcode ccurl_easy_get_long(CURL *easy, CURLINFO info, long *valu
     return curl_easy_getinfo(easy, info, value);
 }
 
+/* curl_easy_getinfo writes its answer through `...`: answers of type curl_off_t. */
+static inline CURLcode ccurl_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
 /* curl_easy_getinfo writes its answer through `...`: CURLINFO_PRIVATE. */
 static inline CURLcode ccurl_easy_get_private(CURL *easy, void **value) {
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, value);

@@ -71,6 +71,11 @@ final class EasyHandle {
         return ccurl_easy_get_long(handle, info, &value) == CURLE_OK ? value : 0
     }
 
+    func offset(_ info: CURLINFO) -> Int {
+        var value: curl_off_t = 0
+        return ccurl_easy_get_offset(handle, info, &value) == CURLE_OK ? Int(value) : 0
+    }
+
     /// libcurl's error text on how the transfer ended.
     func words(on code: CURLcode) -> String {
         let own = String(cString: words)

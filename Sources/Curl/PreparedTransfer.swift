@@ -29,10 +29,12 @@ public struct TransferResult: Sendable, Hashable {
     public var wasDeclaredUnprocessed: Bool
     /// The streams in use when the connection accepted no more requests.
     public var streamsAtRefusal: Int?
+    /// It had been sent, and a part of its body was not: the server's flow control held it back.
+    public var hasUnsentBody: Bool
 
     public init(
         fault: TransferFault?, status: Int, isHTTP2: Bool = true, wasSent: Bool = true,
-        wasDeclaredUnprocessed: Bool = false, streamsAtRefusal: Int? = nil
+        wasDeclaredUnprocessed: Bool = false, streamsAtRefusal: Int? = nil, hasUnsentBody: Bool = false
     ) {
         self.fault = fault
         self.status = status
@@ -40,6 +42,7 @@ public struct TransferResult: Sendable, Hashable {
         self.wasSent = wasSent
         self.wasDeclaredUnprocessed = wasDeclaredUnprocessed
         self.streamsAtRefusal = streamsAtRefusal
+        self.hasUnsentBody = hasUnsentBody
     }
 }
 
@@ -165,7 +168,8 @@ public final class PreparedTransfer {
         return TransferResult(
             fault: TransferFault(code), status: status,
             isHTTP2: status == 0 || easy.long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0),
-            wasSent: starts > 0, wasDeclaredUnprocessed: wasDeclaredUnprocessed, streamsAtRefusal: streamsAtRefusal)
+            wasSent: starts > 0, wasDeclaredUnprocessed: wasDeclaredUnprocessed, streamsAtRefusal: streamsAtRefusal,
+            hasUnsentBody: status == 0 && starts > 0 && easy.offset(CURLINFO_SIZE_UPLOAD_T) < (body?.count ?? 0))
     }
 
     /// libcurl's error text on a failed transfer. It allocates memory.

@@ -1,3 +1,4 @@
+import APNsWire
 import NGHTTP2
 import Testing
 
@@ -200,6 +201,49 @@ import Testing
         try receive(Self.head(1, "200", fields, ends: true))
         let end = try #require(ended().first)
         #expect(end.end != .complete)
+    }
+
+    /// Bodies and fields of 1,000 answers that come at once, part by part.
+    @Test func `long answers on all streams at once are kept in part`() throws {
+        let session = try ClientSession(capacity: 1_000)
+        try Self.receive(Self.settings(streams: 1_000) + Self.frame(8, Self.number(64 << 20)), in: session)
+        try Array("/p".utf8).withUnsafeBufferPointer { (path) throws(NGHTTP2Error) in
+            while try session.submit(template, path: path, now: 0) != nil { session.withOutput(\.count) }
+        }
+        #expect(session.inFlight == 1_000)
+        let streams = (0..<1_000).map { UInt32(2 * $0 + 1) }
+        let fields = [(String, String)](repeating: ("x", String(repeating: "y", count: 100)), count: 100)
+        for stream in streams { try Self.receive(Self.head(stream, "500", fields, ends: false), in: session) }
+        for round in 0..<4 {
+            for stream in streams {
+                let body = Self.frame(0, flags: round == 3 ? 1 : 0, stream: stream, [UInt8](repeating: 0x41, count: 8_000))
+                try Self.receive(body, in: session)
+            }
+            // What was read makes room for more: the server is not held up by what is dropped.
+            #expect(session.outputBytes < ClientSession.outputLimit)
+            session.withOutput(\.count)
+        }
+        var kept: [Int] = []
+        while let ended = session.nextEnded() { kept.append(session.withAnswer(ended.slot, \.count)) }
+        #expect(kept == [Int](repeating: 1_024, count: 1_000))
+    }
+
+    /// A server that has not acknowledged our SETTINGS yet may promise. Nothing of the promise is taken for the answer.
+    @Test(arguments: [false, true])
+    func `a promise is refused, and ends the connection once our settings are acknowledged`(
+        isAcknowledged: Bool
+    ) throws {
+        _ = try submit()
+        _ = takeOutput()
+        try receive(Self.settings(streams: 8))
+        if isAcknowledged { try receive(Self.frame(4, flags: 1, [])) }
+        // GET https://a/ as stream 2. The method has as many letters as a status has digits.
+        let promise = Self.number(2) + [0x82, 0x87, 0x84, 0x41, 1, 0x61]
+        try receive(Self.frame(5, flags: 4, stream: 1, promise), Self.ok(1))
+        _ = takeOutput()
+        #expect(session.isFinished == isAcknowledged)
+        session.endAll()
+        #expect(ended().map(RequestFate.init) == [isAcknowledged ? .unknown(.connectionLost) : .answered(status: 200)])
     }
 
     @Test func aLateStreamIsResetAndToldFromOneThatIsNot() throws {

@@ -11,8 +11,8 @@ import TestSupport
 /// request is complete.
 final class FrameServer: Sendable {
     struct Script: Sendable {
-        /// Identifiers and values of its SETTINGS.
-        var settings: [(id: UInt16, value: UInt32)] = [(3, 100)]
+        /// Identifiers and values of its SETTINGS. Each connection asks for them.
+        var settings: @Sendable () -> [(id: UInt16, value: UInt32)] = { [(3, 100)] }
         /// Whether its SETTINGS come with the first complete request, before the response. Otherwise
         /// they come first of all.
         var settingsWithFirstRequest = false
@@ -138,7 +138,7 @@ private final class FrameScriptHandler: ChannelInboundHandler {
 
     private func settings() -> [UInt8] {
         hasSaidSettings = true
-        let payload = script.settings.flatMap {
+        let payload = script.settings().flatMap {
             [UInt8(truncatingIfNeeded: $0.id >> 8), UInt8(truncatingIfNeeded: $0.id)] + FrameServer.bytes($0.value)
         }
         return FrameServer.frame(4, stream: 0, payload)

@@ -32,7 +32,7 @@ import Testing
 
     /// The server sets INITIAL_WINDOW_SIZE to 0. A slow machine only turns less often.
     @Test func `a server that takes no bodies costs a turn now and then`() async throws {
-        let server = try await FrameServer.start(FrameServer.Script(settings: [(4, 0)]))
+        let server = try await FrameServer.start(FrameServer.Script(settings: { [(4, 0)] }))
         let endpoint = Endpoint(
             origin: "https://127.0.0.1:\(server.port)", caFile: server.caFile, requestTimeoutMilliseconds: 120_000)
         let (turns, ends) = try await withCheckedThrowingContinuation { continuation in

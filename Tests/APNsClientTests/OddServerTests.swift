@@ -68,17 +68,55 @@ extension TransportTests {
             #expect(server.requests == 300 && server.connections == 1)
         }
 
+        /// Our SETTINGS forbid it, and the server has acknowledged them.
+        @Test func `a server that promises pushes is left`() async throws {
+            var script = FrameServer.Script()
+            // GET https://a/ as stream 2.
+            let promise = FrameServer.bytes(2) + [0x82, 0x87, 0x84, 0x41, 1, 0x61]
+            script.answer = {
+                FrameServer.frame(5, flags: 4, stream: $0, promise) + FrameServer.answer($0, status: 200)
+            }
+            let (outcome, server) = try await send(.nghttp2, script, 0..<1)
+            #expect(outcome.kinds == [.unanswered(NoAnswer(.connectionLost, mayHaveBeenDelivered: true)): 1])
+            #expect(server.requests == 1 && server.connections == 1)
+        }
+
+        /// SETTINGS_MAX_CONCURRENT_STREAMS 0, and a stream that is begun before they are read is refused.
+        @Test(arguments: TransportKind.allCases)
+        func `a server that allows no stream is told of and used again once it does`(_ kind: TransportKind) async throws {
+            let isOpen = Atomic(false)
+            var script = FrameServer.Script()
+            script.settings = { [(3, isOpen.load(ordering: .relaxed) ? 100 : 0)] }
+            script.answer = {
+                isOpen.load(ordering: .relaxed)
+                    ? FrameServer.answer($0, status: 200) : FrameServer.frame(3, stream: $0, FrameServer.bytes(7))
+            }
+            let log = LogMessages()
+            let server = try await FrameServer.start(script)
+            let transport = try kind.make(configuration: server.client(), logger: Logger(label: "test") { _ in log })
+            let refused = await transport.send(Simulation.page(0..<20), Simulation.push())
+            #expect(refused.kinds == [.unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false)): 20])
+            #expect(log.all.contains { $0.contains("APNs takes no requests") }, "\(log.all)")
+            isOpen.store(true, ordering: .relaxed)
+            // A connection of before may be the next one's.
+            var outcome = refused
+            for _ in 0..<20 where outcome.accepted < 20 {
+                outcome = await transport.send(Simulation.page(0..<20), Simulation.push())
+            }
+            #expect(outcome == PageOutcome(accepted: 20))
+            await transport.close()
+            await server.stop()
+        }
+
         /// The first request may be sent before the SETTINGS arrive.
         @Test(arguments: TransportKind.allCases)
         func `a window that stays closed ends with the deadline`(_ kind: TransportKind) async throws {
             var script = FrameServer.Script()
-            script.settings = [(3, 100), (4, 0)]
+            script.settings = { [(3, 100), (4, 0)] }
             let log = LogMessages()
             let (outcome, server) = try await send(kind, script, 0..<10, timeout: .seconds(2), log: log)
             #expect(outcome.count == 10 && outcome.accepted <= 1)
             #expect(server.requests == outcome.accepted)
-            // libcurl does not report this.
-            guard kind == .nghttp2 else { return }
             #expect(log.all.contains { $0.contains("its flow-control window stays closed") }, "\(log.all)")
         }
     }
