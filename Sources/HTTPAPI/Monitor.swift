@@ -19,7 +19,13 @@ public final class Monitor: ListeningService {
     private let registry: PrometheusRegistry
     private let version: String
     private let logger: Logger
+    private let idleTimeout: Duration
     private let binding = BoundPort()
+
+    /// Silent connections are closed after this long, so that they cannot block the probes of an orchestrator.
+    public static let idleTimeout: Duration = .seconds(5)
+    /// Enough for scrapers and probes. Another connection waits until one of them ends.
+    private static let mostConnections = 256
 
     /// - Parameters:
     ///   - host: the address to listen on.
@@ -29,9 +35,10 @@ public final class Monitor: ListeningService {
     ///   - registry: the metrics that `/metrics` renders.
     ///   - version: shown in `/healthz`.
     ///   - logger: receives the server's lines.
+    ///   - idleTimeout: silent connections are closed after it.
     public init(
         host: String, port: Int, apps: [AppKey], store: Store, registry: PrometheusRegistry, version: String,
-        logger: Logger
+        logger: Logger, idleTimeout: Duration = Monitor.idleTimeout
     ) {
         self.host = host
         self.port = port
@@ -40,24 +47,23 @@ public final class Monitor: ListeningService {
         self.registry = registry
         self.version = version
         self.logger = logger
+        self.idleTimeout = idleTimeout
     }
 
     public func boundPort() async -> Int? { await binding.port() }
 
     public func run() async throws {
         defer { binding.settle(nil) }
-        // 256 connections are enough for scrapers and probes.
         var configuration = ApplicationConfiguration(
             address: .hostname(host, port: port), serverName: "lamplighter", backlog: 64)
-        configuration.availableConnectionsDelegate = MaximumAvailableConnections(256)
+        configuration.availableConnectionsDelegate = MaximumAvailableConnections(Self.mostConnections)
         let application = Application(
             router: router(),
             server: .http1(
                 maximumBodyBytes: 1_024, addresses: AddressLimit(0),
                 configuration: .init(
                     additionalChannelHandlers: [StalledReaderHandler(timeout: .seconds(10))],
-                    // Close silent connections soon, so that they cannot block the probes of an orchestrator.
-                    idleTimeout: .seconds(5))),
+                    idleTimeout: TimeAmount(idleTimeout))),
             configuration: configuration,
             onServerRunning: { [binding] channel in binding.settle(channel.localAddress?.port) },
             logger: logger.quietAtInfo)

@@ -62,6 +62,15 @@ final class Socket: Sendable {
         }
     }
 
+    /// Whether something can be read, or the peer has closed.
+    var isReadable: Bool { isReady(Int16(POLLIN)) }
+    var isClosedByPeer: Bool { isReady(0x2000 /* POLLRDHUP */) }
+
+    private func isReady(_ events: Int16) -> Bool {
+        var state = pollfd(fd: descriptor, events: events, revents: 0)
+        return poll(&state, 1, 0) == 1
+    }
+
     /// Makes closing reset the connection, so that no port stays in TIME_WAIT.
     func resetOnClose() {
         var now = linger(l_onoff: 1, l_linger: 0)

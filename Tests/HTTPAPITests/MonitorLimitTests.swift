@@ -1,0 +1,71 @@
+import LiveActivity
+import Logging
+import PrometheusText
+import Redis
+import ServiceLifecycle
+import Store
+import TestSupport
+import Testing
+
+@testable import HTTPAPI
+
+/// Clients of a worker's port that say nothing, and very many of them.
+@Suite struct MonitorLimitTests {
+    private static let request = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    /// Runs the port as a worker does, but for what is told otherwise.
+    private func run(
+        idleTimeout: Duration = Monitor.idleTimeout, _ body: @Sendable (_ port: Int) async throws -> Void
+    ) async throws {
+        let server = try await RedisServer.start()
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: logger))
+        let monitor = Monitor(
+            host: "127.0.0.1", port: 0, apps: [], store: store, registry: PrometheusRegistry(), version: "0",
+            logger: logger, idleTimeout: idleTimeout)
+        let group = ServiceGroup(configuration: .init(services: [.init(service: monitor)], logger: logger))
+        async let running: Void = group.run()
+        do {
+            try await body(try #require(await monitor.boundPort()))
+        } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+        }
+        await group.triggerGracefulShutdown()
+        try await running
+    }
+
+    @Test func `who says nothing is closed, before a request and after one`() async throws {
+        try await run { port in
+            let (silent, half) = (try Socket(port: port), try Socket(port: port))
+            half.send("GET /healthz HTTP/1.1\r\nHost:")
+            let used = try Socket(port: port)
+            used.send(Self.request)
+            #expect(await used.readAnswer().hasPrefix("HTTP/1.1 200 "))
+            for socket in [silent, half, used] { #expect(await socket.closedByPeer()) }
+        }
+    }
+
+    @Test func `one connection too many is answered when another one ends`() async throws {
+        try await run(idleTimeout: .seconds(3_600)) { port in
+            var held: [Socket] = []
+            for _ in 0..<256 {
+                let socket = try Socket(port: port)
+                socket.resetOnClose()
+                socket.send(Self.request)
+                #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 200 "))
+                held.append(socket)
+            }
+            let next = try Socket(port: port)
+            next.send(Self.request)
+            // Those that have a place are answered meanwhile.
+            for socket in held {
+                socket.send(Self.request)
+                #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 200 "))
+            }
+            #expect(!next.isReadable && !held.contains(where: \.isClosedByPeer))
+            held.removeLast()
+            #expect(await next.readAnswer().hasPrefix("HTTP/1.1 200 "))
+        }
+    }
+}
