@@ -121,7 +121,12 @@ struct Timers: Sendable {
         switch chore {
         case .tasks:
             await quietly { () async throws(StoreError) in
-                _ = try await store.queue.moveDue(apps, now: store.time.now(), limit: 256)
+                let found = try await store.queue.moveDue(apps, now: store.time.now(), limit: 256)
+                for (app, entries) in found.unreadable {
+                    logger.error(
+                        "timer entries that no version writes are dropped",
+                        metadata: ["app": "\(app)", "entries": "\(entries)"])
+                }
             }
         case .schedules: await ScheduleTimer(store: store, apps: apps, logger: logger).run()
         case .channels(let app): await channels.tick(app)

@@ -35,10 +35,11 @@ extension WorkQueue {
     /// Moves due tasks into the streams, at most `limit` of each app. Exactly one worker moves a task. If a worker dies
     /// between reading and moving, the task stays in the timer.
     ///
-    /// - Returns: how many tasks were moved, and when the next of the others is due (epoch ms; nil: none waits).
+    /// - Returns: how many tasks were moved, and when the next of the others is due (epoch ms; nil: none waits). Also how many
+    ///   members that no version writes were dropped by this call.
     public func moveDue(
         _ apps: [AppKey], now: Int64, limit: Int
-    ) async throws(StoreError) -> (moved: Int, next: Int64?) {
+    ) async throws(StoreError) -> (moved: Int, next: Int64?, unreadable: [AppKey: Int]) {
         let replies = try await redis.run(
             apps.map { app in
                 // Read one task more than is moved, because the first one left says when to come back.
@@ -46,12 +47,12 @@ extension WorkQueue {
                     "ZRANGE", [.string(keys.due(app)), "0", .int(limit), "WITHSCORES"])
             })
         var next: Int64?
-        var moves: [RedisCommand] = []
+        var moves: [(command: RedisCommand, dropsOf: AppKey?)] = []
         for (app, reply) in zip(apps, replies) {
             let tasks = try redisErrors { () throws(RedisError) in
                 let items = try reply.array()
                 return try stride(from: 0, to: items.count - 1, by: 2).map { index throws(RedisError) in
-                    (member: try items[index].string(), due: Int64(Double(try items[index + 1].string()) ?? 0))
+                    (member: Array(try items[index].bytes()), due: Int64(Double(try items[index + 1].string()) ?? 0))
                 }
             }
             for (position, task) in tasks.enumerated() {
@@ -59,22 +60,26 @@ extension WorkQueue {
                     next = min(next ?? .max, task.due)
                     break
                 }
-                guard let item = WorkItem(member: task.member), item.app == app else {
-                    moves.append(RedisCommand("ZREM", [.string(keys.due(app)), .string(task.member)]))
+                guard let text = String(validating: task.member, as: UTF8.self), let item = WorkItem(member: text),
+                    item.app == app
+                else {
+                    moves.append((RedisCommand("ZREM", [.string(keys.due(app)), .bytes(task.member)]), app))
                     continue
                 }
-                moves.append(
-                    RedisCommand(
-                        Lua.queueDue, keys: [.string(keys.due(app)), .string(keys.stream(app, item.stream))],
-                        arguments: [.string(task.member), .int(now)] + item.entry))
+                let move = RedisCommand(
+                    Lua.queueDue, keys: [.string(keys.due(app)), .string(keys.stream(app, item.stream))],
+                    arguments: [.bytes(task.member), .int(now)] + item.entry)
+                moves.append((move, nil))
             }
         }
-        if moves.isEmpty { return (0, next) }
-        var moved = 0
-        for reply in try await redis.run(moves) {
-            moved += try redisErrors { () throws(RedisError) in try reply.integer() }
+        if moves.isEmpty { return (0, next, [:]) }
+        var (moved, unreadable) = (0, [AppKey: Int]())
+        for (move, reply) in zip(moves, try await redis.run(moves.map(\.command))) {
+            let count = try redisErrors { () throws(RedisError) in try reply.integer() }
+            guard count > 0 else { continue }
+            if let app = move.dropsOf { unreadable[app, default: 0] += count } else { moved += count }
         }
-        return (moved, next)
+        return (moved, next, unreadable)
     }
 
     public func depth(_ apps: [AppKey]) async throws(StoreError) -> [QueueDepth] {

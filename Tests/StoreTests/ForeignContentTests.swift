@@ -44,6 +44,19 @@ import Testing
         #expect(try await fixture.owed("match-1").isEmpty)
     }
 
+    @Test func `members of a timer that nobody can read are dropped and told, and hold up no other`() async throws {
+        let fixture = try await PushFixture.start()
+        let (store, app) = (fixture.store, fixture.app)
+        let due = RedisArgument.string(store.keys.due(app))
+        try await store.redis.send(RedisCommand("ZADD", [due, "1", "nobody's", "2", .bytes([0xFF, 0xFE])]))
+        let item = WorkItem(app: app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .name)
+        try await store.queue.schedule(item, due: 3)
+        let moved = try await store.queue.moveDue([app], now: 10, limit: 10)
+        #expect(moved.moved == 1 && moved.unreadable == [app: 2])
+        let again = try await store.queue.moveDue([app], now: 10, limit: 10)
+        #expect(again.moved == 0 && again.unreadable.isEmpty)
+    }
+
     @Test func anEntryThatNobodyCanReadComesBackToBeDropped() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.store.queue.prepare([fixture.app])
