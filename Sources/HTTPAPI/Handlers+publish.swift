@@ -64,10 +64,12 @@ extension Handlers {
     func validate(_ call: Call) async throws(APIError) -> Answer {
         let bytes = call.body.collect()
         let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
+        async let missing = unfollowed(pushes, call)
         let warnings =
             pushes.flatMap(\.warnings) + (try await checkShapesIfPossible(pushes, call))
             + (try await checkSizes(pushes, call))
-        return Answer(200, ["ok": true], warnings: warnings, type: Answer.airshipType)
+        let hints = await self.hints(missing, call)
+        return Answer(200, ["ok": true], warnings: warnings, hints: hints, type: Answer.airshipType)
     }
 
     /// Accepts a payload of 4,097 to 5,120 bytes only for a name with a

@@ -31,6 +31,17 @@ import Testing
         }
     }
 
+    @Test func `a dry run gives the hints that the publish gives`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("order-1234")
+            for name in ["ordr-1234", "order-1234", "delivery 7"] {
+                let dry = try await gateway.send("POST", "/api/push/validate", body(name))
+                #expect(dry.status == 200)
+                #expect(try await warnings(dry) == told(gateway, body(name)))
+            }
+        }
+    }
+
     @Test func `who stopped following is no follower`() async throws {
         try await GatewayFixture.run { gateway in
             try await gateway.follow("order-1234")
