@@ -6,8 +6,9 @@ struct DeadCommand: ParsableCommand {
         commandName: "dead",
         abstract: "List what pushes gave up, try it again, or drop it.",
         discussion: """
-            A dead letter is what one push gave up: tokens whose attempts were used up, and the rest of a push that was \
-            stopped early. Dead letters are kept for seven days; a newer push makes them worthless.
+            A dead letter is what one push gave up: tokens whose attempts were used up, the rest of a push that was \
+            stopped early, and tokens for which a push expired unsent. What expired is only counted: it cannot be tried \
+            again. Dead letters are kept for seven days; a newer push makes them worthless.
 
             Examples:
               lamplighter dead list

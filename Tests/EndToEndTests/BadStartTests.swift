@@ -24,6 +24,7 @@ struct BadStartTests {
         "Wrong usage, wrong configuration, nothing reachable",
         arguments: [
             Case(arguments: ["--help"], code: 0, words: "lock screen"),
+            Case(arguments: ["dead", "--help"], code: 0, words: "expired"),
             Case(arguments: ["--version"], code: 0, words: "lamplighter 0."),
             Case(arguments: ["publsh"], code: 64, words: "publsh"),
             Case(arguments: ["serve", "--prot", "1"], code: 64, words: "--prot"),
