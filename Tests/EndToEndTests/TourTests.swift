@@ -20,8 +20,12 @@ struct TourTests {
         let simulated = try #require(blocks.first { $0.text.contains("lamplighter simulate --port 8443") })
         #expect(simulated.text.contains("--control-port 8444"))
         let exported = blocks.map(\.text).filter { $0.hasPrefix("export ") }.joined()
-        let deployment = try await Deployment.start(append: true)
-        for name in ["APP_KEY", "APP_BUNDLE_ID", "APP_SECRET", "APP_MASTER_SECRET"] {
+        let secrets = ["LAMPLIGHTER_APP_SECRET", "LAMPLIGHTER_APP_MASTER_SECRET"]
+        for name in secrets { #expect(exported.contains("\(name)=$(openssl rand -hex 16)")) }
+        let random = secrets.map { ($0, (0..<4).map { _ in String(UInt32.random(in: 1 << 28 ... .max), radix: 16) }) }
+        let deployment = try await Deployment.start(
+            append: true, environment: Dictionary(uniqueKeysWithValues: random.map { ($0, $1.joined()) }))
+        for name in ["APP_KEY", "APP_BUNDLE_ID"] {
             let value = try #require(deployment.environment["LAMPLIGHTER_" + name])
             #expect(exported.contains("LAMPLIGHTER_\(name)=\(value)"))
         }
