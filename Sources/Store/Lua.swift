@@ -3,7 +3,8 @@ import Redis
 /// The scripts of `Lua/`, embedded at build time, each with the number of its keys. Fragments (`shared-*`) are put before
 /// the scripts that use them.
 enum Lua {
-    static let registrySet = ofRegistry("registry-set", keys: 10, line + late + ended + PackageResources.registry_set_lua)
+    static let registrySet = ofRegistry(
+        "registry-set", keys: 10, line + late + ended + PackageResources.registry_set_lua)
     static let registryRemove = ofRegistry("registry-remove", keys: 3, PackageResources.registry_remove_lua)
     static let registryPrune = ofRegistry("registry-prune", keys: 3, PackageResources.registry_prune_lua)
     static let registrySplit = script("registry-split", keys: 4, PackageResources.registry_split_lua)

@@ -216,8 +216,8 @@ import Testing
         for stream in streams { try Self.receive(Self.head(stream, "500", fields, ends: false), in: session) }
         for round in 0..<4 {
             for stream in streams {
-                let body = Self.frame(0, flags: round == 3 ? 1 : 0, stream: stream, [UInt8](repeating: 0x41, count: 8_000))
-                try Self.receive(body, in: session)
+                let bytes = [UInt8](repeating: 0x41, count: 8_000)
+                try Self.receive(Self.frame(0, flags: round == 3 ? 1 : 0, stream: stream, bytes), in: session)
             }
             // What was read makes room for more: the server is not held up by what is dropped.
             #expect(session.outputBytes < ClientSession.outputLimit)
