@@ -63,8 +63,10 @@ public final class CertificateAuthority: Sendable {
     public init?(_ kept: Identity) {
         defer { ERR_clear_error() }
         guard let certificate = readCertificate(kept.certificate) else { return nil }
-        guard let key = readKey(kept.key), X509_check_private_key(certificate, key) == 1 else {
+        let key = readKey(kept.key)
+        guard let key, X509_check_private_key(certificate, key) == 1 else {
             X509_free(certificate)
+            EVP_PKEY_free(key)
             return nil
         }
         self.certificate = certificate
