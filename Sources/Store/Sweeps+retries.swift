@@ -28,7 +28,15 @@ public struct WaitingChannel: Sendable, Hashable {
     /// The retry queue's header when the token was looked up. Settling compares it.
     let seen: [UInt8]
 
-    /// A retry queue, as `shared-line.lua` describes it: a header of 3 bytes, push ids 16 each.
+    /// Most pushes in a channel's retry queue.
+    static let mostPushes = 64
+    /// The header's number is at least this if its first push is late.
+    static let oneLate: UInt16 = 16_384
+    /// The header's number is at least this if two or more pushes are late. It has one unit more for each of them.
+    static let moreLate: UInt16 = 32_768
+    static let lateUnit: UInt16 = 512
+
+    /// A retry queue, as `shared-queue.lua` describes it: a header of 3 bytes, push ids 16 each.
     init?(channel: [UInt8], line: ArraySlice<UInt8>, token: [UInt8]?, registeredAt: Int64) {
         var rest = line
         guard line.count >= 19, (line.count - 3).isMultiple(of: 16), let number = rest.takeBigEndian(UInt16.self),
@@ -36,9 +44,8 @@ public struct WaitingChannel: Sendable, Hashable {
         else { return nil }
         self.channel = channel
         push = PushID(id)
-        // From 32768 on its first pushes are late, 2 or more of them.
-        attempts = Int(number < 32_768 ? number & 16_383 : number & 511)
-        isLate = number >= 16_384
+        attempts = Int(number % (number < Self.moreLate ? Self.oneLate : Self.lateUnit))
+        isLate = number >= Self.oneLate
         self.token = token
         self.registeredAt = registeredAt
         seen = Array(line.prefix(3))

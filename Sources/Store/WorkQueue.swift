@@ -45,6 +45,8 @@ public struct WorkEntry: Sendable, Hashable {
 /// an entry that is lost, late or doubled does no harm.
 public struct WorkQueue: Sendable {
     static let group = "workers"
+    /// A wake-up may be lost, so the next publish or late joiner repeats it after this time.
+    static let wakeAgain: Duration = .seconds(5)
 
     let redis: RedisClient
     let keys: Keyspace

@@ -10,9 +10,7 @@
 -- Returns 1, or 0 if another worker has the lease. Nothing was changed then.
 -- Atomic.
 if redis.call('HGET', KEYS[1], 'e') ~= ARGV[1] then return 0 end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('HSET', KEYS[1], 'd', string.format('%.0f', now + ARGV[2]))
+renew_lease(KEYS[1], '', redis_now() + ARGV[2])
 if ARGV[3] == 'intend' then
     redis.call('HSET', KEYS[1], 'name', ARGV[4])
     redis.call('HDEL', KEYS[1], 'id')

@@ -6,11 +6,9 @@
 --   {'claimed', epoch, intended name, its broadcast channel id}: name and id are '' unless the owner before died while
 --     it made a channel. The id alone is '' if the channel may not exist.
 -- Atomic.
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local known = redis.call('HMGET', KEYS[1], 'o', 'd', 'name', 'id')
-local ends = tonumber(known[2] or '0')
-if ends > now then return {'held', ends - now} end
-local epoch = redis.call('HINCRBY', KEYS[1], 'e', 1)
-redis.call('HSET', KEYS[1], 'o', ARGV[1], 'd', string.format('%.0f', now + ARGV[2]))
-return {'claimed', epoch, known[3] or '', known[4] or ''}
+local now = redis_now()
+local lease = lease_of(KEYS[1], '', 'name', 'id')
+local held = lease_left(lease, now)
+if held then return {'held', held} end
+local epoch = claim_lease(KEYS[1], '', lease, ARGV[1], now + ARGV[2])
+return {'claimed', epoch, lease[5] or '', lease[6] or ''}

@@ -15,10 +15,9 @@
 -- ARGV[11] common prefix of the w keys
 -- Returns 1, or 0 if another worker has the lease. Nothing was written then.
 -- Atomic.
-local lease = redis.call('HMGET', KEYS[3], 'b:e', 'b:o')
-if lease[1] ~= ARGV[1] or lease[2] ~= ARGV[2] then return 0 end
+if not has_lease(lease_of(KEYS[3], 'b:'), ARGV[1], ARGV[2]) then return 0 end
 local now = string.format('%.0f', redis_now())
-redis.call('HSET', KEYS[3], 'b:o', '', 'b:d', now)
+give_back_lease(KEYS[3], 'b:', now)
 local id, p = ARGV[3], ARGV[10] .. ARGV[3]
 local isThere = redis.call('EXISTS', KEYS[1]) == 1
 if isThere then redis.call('HSET', KEYS[1], 'sent', now) end

@@ -23,8 +23,9 @@ local most = tonumber(ARGV[7])
 if redis.call('EXISTS', KEYS[2]) == 0 then return {'idle', 0, 0, 0} end
 local now = redis_now()
 local stamp = string.format('%.0f', now)
-local lease = redis.call('HMGET', KEYS[3], 'b:e', 'b:d')
-if lease[2] and tonumber(lease[2]) > now then return {'held', 0, 0, 0, tonumber(lease[2]) - now} end
+local lease = lease_of(KEYS[3], 'b:')
+local held = lease_left(lease, now)
+if held then return {'held', 0, 0, 0, held} end
 local channel = redis.call('HMGET', KEYS[1], 'state', 'id', 'storage', 'due', 'tried', 'tries', 'sent', 'walk')
 local isLive = channel[1] == 'live'
 local isThere = isLive or channel[1] == 'wanted'
@@ -61,23 +62,8 @@ for _, id in ipairs(looked) do
         if alive[1][2][1] ~= '1' then break end
     end
 end
--- A push is superseded if the one behind it that is tried longest may supersede it. Pushes behind a stateless push
--- supersede nothing before it, because the cards keep the state from before the stateless push.
-local gives, longest = {}, nil
-for i = #alive, 1, -1 do
-    local push = alive[i][2]
-    gives[i] = longest and takes_place(longest, push)
-    if push[3] == '1' then
-        longest = nil
-    elseif not longest or lives_until(push) > lives_until(longest) then
-        longest = push
-    end
-end
-local first = 1
-while gives[first] do
-    leaves(alive[first][1], 'superseded')
-    first = first + 1
-end
+local first = first_that_stays(alive)
+for i = 1, first - 1 do leaves(alive[i][1], 'superseded') end
 local left = redis.call('ZCARD', KEYS[2])
 if left == 0 then return {'idle', counts.superseded, counts.cancelled, counts.expired} end
 local isSupersedable = alive[first] and alive[first][2][1] == '1'
@@ -110,8 +96,7 @@ local id = alive[first][1]
 left = tonumber(channel[4] or 0) - now
 if isSupersedable and channel[7] then left = math.max(left, channel[7] + ARGV[6] - now) end
 if left > 0 then return {'wait', counts.superseded, counts.cancelled, counts.expired, left} end
-local epoch = tonumber(lease[1] or 0) + 1
-redis.call('HSET', KEYS[3], 'b:e', epoch, 'b:o', ARGV[1], 'b:d', string.format('%.0f', now + ARGV[2]))
+local epoch = claim_lease(KEYS[3], 'b:', lease, ARGV[1], now + ARGV[2])
 redis.call('PEXPIRE', KEYS[3], ARGV[5])
 return {'send', counts.superseded, counts.cancelled, counts.expired, epoch, id, channel[2], channel[3],
     channel[5] == id and tonumber(channel[6]) or 0, redis.call('HGETALL', ARGV[3] .. id)}

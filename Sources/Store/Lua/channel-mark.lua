@@ -31,14 +31,12 @@ local i, most = 4, math.huge
 if ARGV[4] == 'most' then i, most = 6, tonumber(ARGV[5]) end
 local size = redis.call('HLEN', key)
 local isHuge = size > 4 * most + 64
-local function sign(state) return string.sub(state or '', 1, 1) end
 
 -- The record is read once and written in a few parts, because a call may name a thousand tags. Of a huge record only the
 -- fields of the call are read.
 local record, fields, changes = {}, {}, {}
 -- The record's fields by their prefix `t:GROUP:` or `u:`, for 'set'. Nil until the first 'set'.
 local by_prefix
-local function prefix_of(field) return string.match(field, '^t:[^:]*:') or string.match(field, '^u:') or '' end
 local function file(field)
     local prefix = prefix_of(field)
     by_prefix[prefix] = by_prefix[prefix] or {}
@@ -70,40 +68,7 @@ local function leave(field)
     if state == '+' then put(field, '-' .. crossing) elseif state == '1' then put(field, '-') end
 end
 
--- Whether the channel would have more tags than before and more than it may. The operations begin at i.
-local function isFull()
-    if size + #ARGV <= most then return false end
-    local has, before, after = {}, 0, 0
-    local function count(field, there)
-        -- Groups that begin with \1 are Lamplighter's own.
-        if not string.find(field, '^t:[^\1]') then return end
-        local group = prefix_of(field)
-        has[group] = has[group] or {}
-        if (has[group][field] or false) == there then return end
-        has[group][field] = there
-        after = after + (there and 1 or -1)
-    end
-    for _, field in ipairs(fields) do
-        if sign(record[field]) ~= '-' then count(field, true) end
-    end
-    before = after
-    local j = i
-    while j <= #ARGV do
-        local operation, field = ARGV[j], ARGV[j + 1]
-        j = j + 2
-        if operation == 'add' or operation == 'remove' then
-            if isHuge and operation == 'add' then return true end
-            count(field, operation == 'add')
-        elseif operation == 'set' then
-            if isHuge then return true end
-            for held in pairs(has[field] or {}) do count(held, false) end
-            for k = j + 1, j + tonumber(ARGV[j]) do count(ARGV[k], true) end
-            j = j + 1 + tonumber(ARGV[j])
-        end
-    end
-    return after > before and after > most
-end
-if isFull() then return {'full'} end
+if size + #ARGV > most and has_too_many(fields, record, isHuge, ARGV, i, most) then return {'full'} end
 
 redis.call('HSETNX', key, 'created', ARGV[1])
 redis.call('HSETNX', key, 'renewed', ARGV[1])

@@ -16,17 +16,15 @@ local now = string.format('%.0f', redis_now())
 local raw, collected = ARGV[1], 0
 for i = 2, #ARGV do
     local channel = ARGV[i]
-    local list = redis.call('HGET', h, channel) or ''
-    for at = 4, #list - 15, 16 do
+    local queue = redis.call('HGET', h, channel) or ''
+    for position = 1, pushes_in(queue) do
         -- The `end` was delivered, and the entry waits for its removal.
-        local isDelivered = at == 4 and not read_header(list)
-        if string.sub(list, at, at + 15) == raw and not isDelivered then
-            if #list < 35 then
-                redis.call('HDEL', h, channel)
-                redis.call('ZREM', r, channel)
+        local isDelivered = position == 1 and has_ended(queue)
+        if push_at(queue, position) == raw and not isDelivered then
+            if position == 1 then
+                pop(h, r, channel, queue, now)
             else
-                redis.call('HSET', h, channel, without(list, at))
-                if at == 4 then redis.call('ZADD', r, now, channel) end
+                redis.call('HSET', h, channel, without(queue, position))
             end
             -- No limit as for other dead letters, because the retry takes these channels soon.
             redis.call('HSET', dl .. ':c', channel, push[2])

@@ -49,28 +49,8 @@ end
 if step == 'resume' then
     -- Another call was quicker.
     if not resumes then return {'resumed'} end
-    local shards, left, goesOn = 1, 0, {}
-    local parts = redis.call('HGETALL', dl)
-    for i = 1, #parts, 2 do
-        local part, count = string.match(parts[i], '^p:(%d+/(%d+))$')
-        if part then
-            local position, epoch, ahead = string.match(parts[i + 1], '^(%d+) (%d+) (.*)$')
-            shards, left, goesOn[part] = tonumber(count), left + 1, true
-            -- Epochs continue, so that no older lease becomes valid again.
-            redis.call('HSET', w, part .. ':p', position, part .. ':e', epoch, part .. ':a', ahead)
-            -- The tasks still exist if a removal was pending.
-            redis.call('HDEL', w, part .. ':f', part .. ':o', part .. ':d', part .. ':c', 'planned')
-            redis.call('HDEL', dl, parts[i])
-        end
-    end
     redis.call('HSET', p, 'state', 'sending')
-    if left > 0 then
-        -- Shards that had finished do not begin again.
-        for index = 0, shards - 1 do
-            local part = string.format('%d/%d', index, shards)
-            if not goesOn[part] then redis.call('HSET', w, part .. ':f', 1) end
-        end
-        redis.call('HSET', w, 'shards', shards, 'left', left)
+    if resume_shards(dl, w) > 0 then
         -- `resumed`: push-begin has counted the push in the budget.
         redis.call('HSET', p, 'state', 'queued', 'resumed', 1)
         redis.call('HDEL', p, 'expanded')
@@ -90,13 +70,13 @@ local found = redis.call('HSCAN', dlc, ARGV[6], 'COUNT', ARGV[7])
 local taken = 0
 for i = 1, #found[2], 2 do
     local channel = found[2][i]
-    local list = redis.call('HGET', h, channel)
-    if not (list and #list >= 19 and string.sub(list, -16) == raw) then
-        if not list or #list < 19 then
-            list = '\0\0\0'
+    local queue = redis.call('HGET', h, channel)
+    if not (has_pushes(queue) and last_of(queue) == raw) then
+        if not has_pushes(queue) then
+            queue = header(0, 0, 0)
             redis.call('ZADD', r, string.format('%.0f', now), channel)
         end
-        redis.call('HSET', h, channel, list .. raw)
+        redis.call('HSET', h, channel, queue .. raw)
         taken = taken + 1
     end
     local reason = 'r:' .. found[2][i + 1]

@@ -9,8 +9,7 @@
 --   for the next worker that claims the name.
 -- Atomic. A card that is registered from now on adds its name again. The cards of a claimed name were registered
 -- before, so the worker reads them.
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = redis_now()
 local stamp, held = string.format('%.0f', now), string.format('%.0f', now + ARGV[2])
 local taken = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', stamp, 'LIMIT', 0, ARGV[1])
 for _, member in ipairs(taken) do redis.call('ZADD', KEYS[2], held, member) end

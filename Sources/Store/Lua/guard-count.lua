@@ -8,8 +8,7 @@
 -- Returns {verdicts, dead by a 400, dead by a 410} of the minutes that count, then the same three with as many older
 --   ones as it takes to reach ARGV[3] verdicts.
 -- Atomic. A call that is repeated after a lost answer counts twice. The prune guard stops a little earlier then.
-local time = redis.call('TIME')
-local now = math.floor(time[1] / 60)
+local now = math.floor(redis_now() / 60000)
 local window, kept = tonumber(ARGV[1]), tonumber(ARGV[2])
 local kinds = {':a', ':d', ':g'}
 for i = 4, #ARGV, 4 do

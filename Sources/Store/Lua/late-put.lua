@@ -17,25 +17,19 @@
 local n, f, h, r = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 if (redis.call('HGET', n, 'begun') or '') ~= ARGV[1] then return {'again'} end
 local now = string.format('%.0f', redis_now())
-local mostWaiting = 64
 local put = 0
 
 -- Returns the channel's retry queue with the push at its end, and whether the queue is new. Nil if the queue is full,
 -- or if its last push is not older. All pushes of the queue were swept before the card began, so none of them rings.
 local function joined(channel, raw, seq)
-    local list = redis.call('HGET', h, channel)
-    if not list or #list < 19 then return header(0, 0, 1) .. raw, true end
-    local last = id_text(string.sub(list, -16))
-    local other = redis.call('HMGET', ARGV[3] .. last, unpack(standing))
-    local before = redis.call('HGET', ARGV[3] .. last, 'seq')
+    local queue = redis.call('HGET', h, channel)
+    if not has_pushes(queue) then return header(0, 0, 1) .. raw, true end
+    local before = redis.call('HGET', ARGV[3] .. id_text(last_of(queue)), 'seq')
     if (tonumber(before) or 0) >= seq then return nil end
-    if takes_place(redis.call('HMGET', ARGV[3] .. id_text(raw), unpack(standing)), other) or not before then
-        leave(ARGV[3] .. last, ARGV[4] .. last, 'superseded', '', now)
-        list = without(list, #list - 15)
-    elseif #list >= 3 + 16 * mostWaiting then
-        return nil
-    end
-    return quieted(list .. raw), false
+    local push = redis.call('HMGET', ARGV[3] .. id_text(raw), unpack(standing))
+    local rest, superseded = supersede_last(queue, push, ARGV[3], ARGV[4], now)
+    if not superseded and is_full(rest) then return nil end
+    return quieted(rest .. raw), false
 end
 
 for i = 5, #ARGV, 4 do
@@ -44,10 +38,10 @@ for i = 5, #ARGV, 4 do
         redis.call('HDEL', f, channel)
         local id = raw ~= '' and id_text(raw)
         local state = id and redis.call('HGET', ARGV[3] .. id, 'state')
-        local line, isNew
-        if state == 'sending' or state == 'done' then line, isNew = joined(channel, raw, seq) end
-        if line then
-            bring(ARGV[3] .. id, ARGV[4] .. id, h, r, channel, line, isNew, now, ARGV[2])
+        local queue, isNew
+        if state == 'sending' or state == 'done' then queue, isNew = joined(channel, raw, seq) end
+        if queue then
+            bring(ARGV[3] .. id, ARGV[4] .. id, h, r, channel, queue, isNew, now, ARGV[2])
             put = put + 1
         end
     end

@@ -39,19 +39,20 @@ for i = 4, #ARGV, 3 do
         end
         if string.sub(value, 1, 1) == 'e' and #field > 18 then
             local channel = channel_of(field)
-            local list = redis.call('HGET', h, channel)
-            if list and #list >= 19 and not read_header(list) then
+            local queue = redis.call('HGET', h, channel)
+            if has_ended(queue) then
                 redis.call('HINCRBY', n, 'cut', 1)
-                if #list < 35 then
-                    redis.call('HDEL', h, channel)
-                else
-                    redis.call('HSET', h, channel, without(list, 4))
+                local rest = rest_of(queue)
+                if rest then
+                    redis.call('HSET', h, channel, rest)
                     redis.call('ZADD', r, now, channel)
+                else
+                    redis.call('HDEL', h, channel)
                 end
             end
         end
     end
     answer[#answer + 1] = value and 1 or 0
 end
-answer[1] = redis.call('ZRANGE', r, 0, 0, 'WITHSCORES')[2] or ''
+answer[1] = first_due(r)
 return answer

@@ -35,171 +35,91 @@
 --   {'held', ms left}: another worker has the lease of the only shard, or of the catch-up.
 --   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: the caller has shard
 --     0/1.
--- Atomic. A lease is an epoch, an owner and a deadline on Redis's own clock. Only the latest epoch can settle.
+-- Atomic.
 local id = ARGV[1]
-local active = redis.call('HGET', KEYS[1], 'active')
+local n, q, p, w = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local active = redis.call('HGET', n, 'active')
 if active and active ~= id then return {'other', active} end
 if not active then
-    local head = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+    local head = redis.call('ZRANGE', q, 0, 0)[1]
     if not head then return {'idle'} end
     if head ~= id then return {'other', head} end
 end
-local record = redis.call('HGETALL', KEYS[3])
+local record, push = redis.call('HGETALL', p), {}
 if #record == 0 then
-    redis.call('ZREM', KEYS[2], id)
-    redis.call('HDEL', KEYS[1], 'active', 'catch')
+    redis.call('ZREM', q, id)
+    redis.call('HDEL', n, 'active', 'catch')
     redis.call('UNLINK', KEYS[6])
-    return {'gone', redis.call('ZCARD', KEYS[2])}
+    return {'gone', redis.call('ZCARD', q)}
 end
-local event = redis.call('HGET', KEYS[3], 'event')
-if event == 'start' and ARGV[13] == '' and redis.call('HEXISTS', KEYS[4], 'shards') == 0 then
-    return {'starts', redis.call('HGET', KEYS[3], 'type') or ''}
-end
+for i = 1, #record, 2 do push[record[i]] = record[i + 1] end
+local isStart, isAutomatic = push.event == 'start', push.cutoff
+if isStart and ARGV[13] == '' and redis.call('HEXISTS', w, 'shards') == 0 then return {'starts', push.type or ''} end
 local now = redis_now()
-local interval = tonumber(ARGV[7])
-local update = redis.call('HMGET', KEYS[3], 'seq', 'sup', 'until', 'expiry', 'event', 'aud', 'cutoff')
-local automatic = update[7]
-if not active and interval > 0 and update[2] == '1' then
-    -- `paced`: when the last interval began (ms), and the name's last sequence number then. Older pushes (for other
-    -- audiences) do not wait, so that an interval has one sweep for each audience.
-    local meta = redis.call('HMGET', KEYS[1], 'paced', 'seq')
-    local at, before = string.match(meta[1] or '', '^(%d+) (%d+)$')
-    if not at or tonumber(update[1]) > tonumber(before) then
-        local left = at and math.min(at + interval - now, interval) or 0
-        -- Pacing must not delay an update past its deadline.
-        local deadline = tonumber(update[3]) or math.huge
-        if deadline > now and deadline <= now + left then left = 0 end
-        if left > 0 then
-            -- If a push that cannot be superseded is queued behind this update, do not pace: the order would delay it
-            -- too.
-            local alone = true
-            for _, other in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
-                if redis.pcall('HGET', ARGV[8] .. other, 'sup') ~= '1' then alone = false break end
-            end
-            if alone then return {'paced', left} end
-        end
-        redis.call('HSET', KEYS[1], 'paced', string.format('%.0f %s', now, meta[2]))
-    end
+
+-- Sets fields of the record, also in the answer.
+local function set(...)
+    redis.call('HSET', p, ...)
+    for _, text in ipairs({...}) do record[#record + 1] = text end
 end
+
 if not active then
+    if tonumber(ARGV[7]) > 0 and push.sup == '1' then
+        local left = pace(n, q, ARGV[8], push, tonumber(ARGV[7]), now)
+        if left > 0 then return {'paced', left} end
+    end
     -- From here on, registry-set notes new registrations in k, because the sweep may be past their position. A start
     -- needs no catch-up: a channel that registers a token during its sweep has a card.
-    redis.call('HSET', KEYS[1], 'active', id, 'begun', update[1], 'begun_id', id)
-    if event == 'start' then redis.call('HDEL', KEYS[1], 'catch') else redis.call('HSET', KEYS[1], 'catch', ARGV[9]) end
+    redis.call('HSET', n, 'active', id, 'begun', push.seq, 'begun_id', id)
+    if isStart then redis.call('HDEL', n, 'catch') else redis.call('HSET', n, 'catch', ARGV[9]) end
     redis.call('UNLINK', KEYS[6])
-    redis.call('HSET', KEYS[3], 'state', 'sending')
-    if automatic then
-        -- Fix the content state of the automatic end here, for all shards and retries. It is that of the last update
-        -- for everyone. It is none if a start or an update for another audience began since, because some cards show
-        -- another state then.
-        local states = redis.call('HGETALL', KEYS[10])
-        local forAll = ''
-        for i = 1, #states, 2 do
-            if states[i] == '*' then
-                forAll = states[i + 1]
-            elseif string.sub(states[i], 1, 1) ~= '!' then
-                forAll = ''
-                break
-            end
-        end
-        local seq, told, shows = string.match(forAll, '^(%d+) (%a+) (.+)$')
-        if told == 'update' and tonumber(redis.call('HGET', KEYS[1], 'started') or 0) < tonumber(seq) then
-            local shown = redis.pcall('HMGET', ARGV[8] .. shows, 'payload', 'state')
-            if not shown.err and shown[1] and (shown[2] == 'sending' or shown[2] == 'done') then
-                redis.call('HSET', KEYS[3], 'shows', shows, 'shown', shown[1])
-                record[#record + 1], record[#record + 2] = 'shown', shown[1]
-            end
-        end
-    elseif event == 'start' then
-        redis.call('HSET', KEYS[1], 'started', update[1])
+    redis.call('HSET', p, 'state', 'sending')
+    if isAutomatic then
+        -- Fix the content state here, for all shards and retries.
+        local shows, payload = shown_state(KEYS[10], n, ARGV[8])
+        if shows then set('shows', shows, 'shown', payload) end
+    elseif isStart then
+        redis.call('HSET', n, 'started', push.seq)
     else
-        -- v holds the states that late joiners get. A push for everyone replaces all of them, another one only that of
-        -- its audience. An `end` for an audience has a field of its own (`!`) until an `end` for everyone, because the
-        -- token of a card that was started before it may come later. Besides `*`, the 16 newest are kept.
-        local field = update[6] == '*' and '*' or (update[5] == 'end' and '!' or '') .. redis.sha1hex(update[6])
-        local states = redis.call('HGETALL', KEYS[10])
-        local oldest, least, count = nil, math.huge, 0
-        for i = 1, #states, 2 do
-            local isEnd = string.sub(states[i], 1, 1) == '!'
-            if field == '*' and (update[5] == 'end' or not isEnd) then
-                redis.call('HDEL', KEYS[10], states[i])
-            elseif states[i] ~= '*' and states[i] ~= field then
-                local seq = tonumber(string.match(states[i + 1], '^%d+'))
-                count = count + 1
-                if seq < least then oldest, least = states[i], seq end
-            end
-        end
-        if field ~= '*' and count > 15 then redis.call('HDEL', KEYS[10], oldest) end
-        redis.call('HSET', KEYS[10], field, string.format('%s %s %s', update[1], update[5], id))
-        redis.call('PEXPIRE', KEYS[10], 28800000)
+        keep_state(KEYS[10], push, id)
     end
-    local most, mostSlow = tonumber(ARGV[11]), tonumber(ARGV[12])
-    local asked = redis.call('HMGET', KEYS[3], 'prio', 'event', 'soft', 'resumed')
     -- A resumed push was counted when it began for the first time.
-    if most + mostSlow > 0 and asked[1] == '10' and asked[2] == 'update' and not asked[4] then
-        -- `budget`: when the hour began with its first update at priority 10 (ms), and how many of them went out since.
-        local at, count = string.match(redis.call('HGET', KEYS[1], 'budget') or '', '^(%d+) (%d+)$')
-        if not at or now - at >= 3600000 then at, count = string.format('%.0f', now), '0' end
-        count = tonumber(count)
-        local demote = ''
-        if asked[3] == '1' and most > 0 and count >= most then
-            demote = 'all'
-        elseif asked[3] == '1' and mostSlow > 0 and count >= mostSlow then
-            demote = 'slow'
-        end
-        if demote ~= '' then
-            redis.call('HSET', KEYS[3], 'demote', demote)
-            record[#record + 1] = 'demote'
-            record[#record + 1] = demote
-        end
-        if demote ~= 'all' then count = count + 1 end
-        redis.call('HSET', KEYS[1], 'budget', string.format('%s %d', at, count))
+    local most, mostSlow = tonumber(ARGV[11]), tonumber(ARGV[12])
+    if most + mostSlow > 0 and push.prio == '10' and push.event == 'update' and not push.resumed then
+        local demote = spend(n, push.soft == '1', most, mostSlow, now)
+        if demote then set('demote', demote) end
     end
-    -- Queue the broadcast here, because pushes begin in order. The field in the record tells the caller to wake a
-    -- sender.
-    local owned = redis.call('HMGET', KEYS[8], 'state', 'id')
-    local channel = owned[1]
-    if event == 'start' and channel == 'live' and owned[2] then
-        -- All shards and retries use the same broadcast channel, even if the name loses it meanwhile.
-        redis.call('HSET', KEYS[3], 'input', owned[2])
-        record[#record + 1], record[#record + 2] = 'input', owned[2]
-    end
-    if channel == 'live' or channel == 'wanted' then
-        local push = redis.call('HMGET', KEYS[3], 'aud', 'event', 'bc')
-        if push[1] == '*' and push[2] ~= 'start' and not automatic and push[3] ~= 'delivered' then
-            redis.call('HSET', KEYS[3], 'bc', 'waiting')
-            redis.call('HSET', KEYS[4], 'bc', 1)
-            redis.call('ZADD', KEYS[9], update[1], id)
-            redis.call('PEXPIRE', KEYS[9], ARGV[6])
-            record[#record + 1], record[#record + 2] = 'bc', 'waiting'
-        end
+    local channel = redis.call('HMGET', KEYS[8], 'state', 'id')
+    -- All shards and retries of a start use the same broadcast channel, even if the name loses it meanwhile.
+    if isStart and channel[1] == 'live' and channel[2] then set('input', channel[2]) end
+    local canBroadcast = push.aud == '*' and not isStart and not isAutomatic and push.bc ~= 'delivered'
+    if canBroadcast and (channel[1] == 'live' or channel[1] == 'wanted') then
+        -- Queue the broadcast here, because pushes begin in order. The field in the record tells the caller to wake a
+        -- sender.
+        set('bc', 'waiting')
+        join_broadcast(KEYS[9], w, id, push.seq, ARGV[6])
     end
 end
-local task = redis.call('HMGET', KEYS[4], 'shards', 'planned', '0/1:e', '0/1:d', '0/1:p', '0/1:a', 'left', '0/1:o', '0/1:c',
-    'owed')
-local shards = tonumber(task[1])
+
+local lease = lease_of(w, '0/1:', 'shards', 'planned', '0/1:p', '0/1:a', 'left', 'owed')
+local shards, isPlanned, position, ahead, left, owed = unpack(lease, 5, 10)
 if not shards then
     -- `n` is `<buckets>:<fingerprint of the hash key>`, absent for one bucket. Only the number matters here.
-    local count = event == 'start' and ARGV[13] or redis.call('HGET', KEYS[5], 'n') or '1'
-    local n = tonumber(string.match(count, '^%d+')) or 1
-    shards = 1
-    while shards < tonumber(ARGV[5]) and shards * 2 * tonumber(ARGV[4]) <= n do shards = shards * 2 end
-    redis.call('HSET', KEYS[4], 'shards', shards, 'left', shards)
-    redis.call('PEXPIRE', KEYS[4], ARGV[6])
+    local count = isStart and ARGV[13] or redis.call('HGET', KEYS[5], 'n') or '1'
+    shards = plan_shards(w, tonumber(string.match(count, '^%d+')) or 1, tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6])
 end
-if task[7] == '0' then
-    local left = tonumber(redis.call('HGET', KEYS[4], 'c:d') or 0) - now
-    if left > 0 then return {'held', left} end
-    return {'tail', redis.call('ZCARD', KEYS[2])}
+if left == '0' then
+    local held = tonumber(redis.call('HGET', w, 'c:d') or 0) - now
+    if held > 0 then return {'held', held} end
+    return {'tail', redis.call('ZCARD', q)}
 end
-if shards > 1 then
-    if task[2] then return {'planned', redis.call('ZCARD', KEYS[2])} end
-    return {'plan', shards, record}
+if tonumber(shards) > 1 then
+    if isPlanned then return {'planned', redis.call('ZCARD', q)} end
+    return {'plan', tonumber(shards), record}
 end
-if task[4] and tonumber(task[4]) > now then return {'held', tonumber(task[4]) - now} end
-local epoch, lapses = tonumber(task[3] or 0) + 1, tonumber(task[9] or 0)
--- A lease that was given back has no owner, so this is no lapse.
-if task[8] and task[8] ~= '' then lapses = lapses + 1 end
-redis.call('HSET', KEYS[4], '0/1:e', epoch, '0/1:o', ARGV[2], '0/1:d', string.format('%.0f', now + ARGV[3]), '0/1:c', lapses)
-return {'claimed', epoch, task[5] or '0', task[6] or '', record, redis.call('HLEN', KEYS[7]) - tonumber(task[10] or 0),
+local held = lease_left(lease, now)
+if held then return {'held', held} end
+local lapses = lapses_of(lease)
+local epoch = claim_lease(w, '0/1:', lease, ARGV[2], now + ARGV[3], lapses)
+return {'claimed', epoch, position or '0', ahead or '', record, redis.call('HLEN', KEYS[7]) - tonumber(owed or 0),
     lapses > tonumber(ARGV[10]) and 1 or 0}

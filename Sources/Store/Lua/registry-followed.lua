@@ -1,5 +1,4 @@
 -- Whether a push to a name can reach a channel. Publishers get a hint about names that no channel follows.
---
 -- KEYS[1] b: root of the name, hash
 -- KEYS[2] a: started channels, hash
 -- KEYS[3] bc: the name's broadcast channel, hash
@@ -10,10 +9,7 @@
 -- Atomic; writes nothing. A name with several buckets counts as followed. The script reaches records of pushes by their
 -- ids, as in push-accept. A record that is not on this node counts as no start.
 if redis.call('EXISTS', KEYS[2], KEYS[3]) > 0 or redis.call('HEXISTS', KEYS[4], 'started') == 1 then return 1 end
-local values = redis.call('HGETALL', KEYS[1])
-for i = 1, #values, 2 do
-    if values[i] == 'n' or (string.byte(values[i + 1]) or 1) % 2 == 0 then return 1 end
-end
+if has_tokens(redis.call('HGETALL', KEYS[1])) then return 1 end
 for _, id in ipairs(redis.call('ZREVRANGE', KEYS[5], 0, 19)) do
     if redis.pcall('HGET', ARGV[1] .. id, 'event') == 'start' then return 1 end
 end

@@ -1,6 +1,5 @@
 -- Removes dead tokens from one bucket, each only if its channel still has that token. Repeatable, because the tombstone
--- shows what was pruned. Records and tombstones: Store/RegistryRecord.swift.
---
+-- shows what was pruned. Records and tombstones: shared-record.
 -- KEYS[1] b: root of the name, hash
 -- KEYS[2] the channels' bucket, hash
 -- KEYS[3] y: channels whose card began after an `end` was accepted, as KEYS[6] of registry-set
@@ -18,45 +17,33 @@
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
 
-local function time_bytes(t)
-    local low = t % 4294967296
-    return string.char(math.floor(t / 4294967296) % 256, math.floor(low / 16777216), math.floor(low / 65536) % 256,
-        math.floor(low / 256) % 256, low % 256)
-end
-local function token_hash(token)
-    local digest = redis.sha1hex(token)
-    return string.char(tonumber(digest:sub(1, 2), 16), tonumber(digest:sub(3, 4), 16), tonumber(digest:sub(5, 6), 16))
-end
-
 local function prune(channel, token, since, ended)
     local old = redis.call('HGET', KEYS[2], channel)
     if not old then return '0' end
-    local flags = string.byte(old) or 0
-    local marked = bit.band(flags, 8) ~= 0
-    if bit.band(flags, 1) == 0 then
-        if #old < token_at(old) then return '0' end
-        if string.sub(old, token_at(old)) ~= token then return '2' end
-        local registered = time(old, 2)
+    if not has_flag(old, TOMBSTONE) then
+        if not is_registration(old) then return '0' end
+        if token_of(old) ~= token then return '2' end
+        local registered = action_time(old)
         if ended then
             since = math.max(since or 0, registered)
         elseif since and registered >= since then
             return '2'
         end
         redis.call('HSET', KEYS[2], channel,
-            '\5' .. time_bytes(since or registered) .. '\0' .. token_hash(token) .. string.sub(old, 2, 6)
-                .. string.sub(old, 8, 10))
+            tombstone_of_prune(time_bytes(since or registered), token_hash(token), action_bytes(old), id_hash(old)))
         redis.call('ZREM', KEYS[3], channel)
         return '1'
     end
-    if bit.band(flags, 4) ~= 0 and #old >= 15 then
-        if string.sub(old, 8, 10) ~= token_hash(token) then return '2' end
-        if since and since > time(old, 2) then
-            redis.call('HSET', KEYS[2], channel, string.sub(old, 1, 1) .. time_bytes(since) .. string.sub(old, 7))
+    if has_flag(old, PRUNED) and is_tombstone(old) then
+        -- The token's hash is in the id's place.
+        if id_hash(old) ~= token_hash(token) then return '2' end
+        if since and since > action_time(old) then
+            redis.call('HSET', KEYS[2], channel, with_action(old, time_bytes(since)))
         end
         return '1'
     end
-    -- The token was removed. `marked`: it had been pruned before.
-    return marked and '1' or '0'
+    -- The token was removed, and with NOTED it had been pruned before.
+    return has_flag(old, NOTED) and '1' or '0'
 end
 
 local answers = {}

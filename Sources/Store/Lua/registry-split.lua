@@ -22,15 +22,8 @@ local threshold, now, life, kept = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumbe
 
 local function is_over(value)
     if #value < 10 then return true end
-    local flags, a, b, c, d, e, age = string.byte(value, 1, 7)
-    local at = (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
-    if flags % 2 == 1 then return at + kept < now end
-    -- Flag 4: the activity starts later. 2 bytes before the token say when.
-    if flags % 8 >= 4 then
-        local high, low = string.byte(value, flags % 16 >= 8 and 19 or 11, flags % 16 >= 8 and 20 or 12)
-        age = -((high or 0) * 256 + (low or 0))
-    end
-    return at - age * 120000 + life < now
+    if has_flag(value, TOMBSTONE) then return action_time(value) + kept < now end
+    return start_of(value) + life < now
 end
 -- Lua's stack bounds the number of arguments of one call.
 local function in_parts(command, key, list)

@@ -13,11 +13,10 @@
 local owed = redis.call('HLEN', KEYS[3])
 if owed == 0 and redis.call('EXISTS', KEYS[2]) == 0 then return {'idle'} end
 local now = redis_now()
-local lease = redis.call('HMGET', KEYS[1], 'r:e', 'r:d', 'r:o', 'r:c')
-if lease[2] and tonumber(lease[2]) > now then return {'held', tonumber(lease[2]) - now} end
-local epoch, lapses = tonumber(lease[1] or 0) + 1, tonumber(lease[4] or 0)
--- A lease that was given back has no owner, so this is no lapse.
-if lease[3] and lease[3] ~= '' then lapses = lapses + 1 end
-redis.call('HSET', KEYS[1], 'r:e', epoch, 'r:o', ARGV[1], 'r:d', string.format('%.0f', now + ARGV[2]), 'r:c', lapses)
+local lease = lease_of(KEYS[1], 'r:')
+local held = lease_left(lease, now)
+if held then return {'held', held} end
+local lapses = lapses_of(lease)
+local epoch = claim_lease(KEYS[1], 'r:', lease, ARGV[1], now + ARGV[2], lapses)
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return {'claimed', epoch, owed, lapses > tonumber(ARGV[4]) and 1 or 0}

@@ -3,7 +3,6 @@
 -- ARGV[1] most schedules
 -- Returns {now ms, id, …}.
 -- Atomic; writes nothing.
-local time = redis.call('TIME')
-local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+local now = string.format('%.0f', redis_now())
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
 return {now, unpack(due)}

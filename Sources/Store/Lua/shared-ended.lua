@@ -1,4 +1,4 @@
--- Fragment that Lua.swift puts before scripts that close a name, open it or undo a closing. n is the name's meta
+-- Fragment for scripts that close a name, open it or undo a closing. n is the name's meta
 -- (hash).
 -- An `end` for everyone closes its name when it is accepted. The closing is undone if the end turns out to reach no
 -- device.

@@ -1,11 +1,6 @@
--- Fragment that Lua.swift puts before scripts that end pushes or their entries in retry queues.
+-- Fragment for scripts that end pushes or their entries in retry queues.
 -- p is a push's record (hash), w its tasks (hash). w's `wait` counts the push's entries in the name's retry queues, and
--- `owed` its pending removals. A push id is 16 bytes in a queue and text in a key.
-local function id_text(raw)
-    local hex = string.gsub(raw, '.', function(c) return string.format('%02x', string.byte(c)) end)
-    return string.format('%s-%s-%s-%s-%s', string.sub(hex, 1, 8), string.sub(hex, 9, 12), string.sub(hex, 13, 16),
-        string.sub(hex, 17, 20), string.sub(hex, 21))
-end
+-- `owed` its pending removals.
 
 -- Whether a finished `end` reached neither a token nor the broadcast channel: nothing was delivered, and the push was
 -- stopped or something of it failed or expired. False for an `end` that finished without a target.
@@ -32,48 +27,6 @@ local function finish(p, w, now)
     return push[1]
 end
 
--- Keeps a channel that a push gave up, so that an operator can decide about it. Kept for 7 days. dl counts tokens by
--- reason (`r:`) and says why the push was stopped. dl:c holds the first 10,000 channels. `over` counts the others.
--- `isCounted`: `r:` counts this token already.
-local function give_up(dl, channel, reason, isCounted, now)
-    if not isCounted then redis.call('HINCRBY', dl, 'r:' .. reason, 1) end
-    redis.call('HSET', dl, 'at', now)
-    redis.call('PEXPIRE', dl, 604800000)
-    if redis.call('HLEN', dl .. ':c') < 10000 then
-        redis.call('HSET', dl .. ':c', channel, reason)
-        redis.call('PEXPIRE', dl .. ':c', 604800000)
-    else
-        redis.call('HINCRBY', dl, 'over', 1)
-    end
-end
-
--- Tells an operator how many tokens of a push expired unsent. Their channels are not kept, because nothing of the push
--- may be sent any more.
-local function note_expired(dl, tokens, now)
-    redis.call('HINCRBY', dl, 'r:Expired', tokens)
-    redis.call('HSET', dl, 'at', now)
-    redis.call('PEXPIRE', dl, 604800000)
-end
-
--- Notes that a push was stopped, and counts its entries in retry queues. Their channels are kept later, when a worker
--- comes to each entry.
-local function note_stop(dl, w, reason, now)
-    redis.call('HSET', dl, 'stop', reason, 'at', now)
-    local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
-    if waiting > 0 then redis.call('HINCRBY', dl, 'r:' .. reason, waiting) end
-    redis.call('PEXPIRE', dl, 604800000)
-end
-
--- Removes a push from the broadcast queue (`line`) with the outcome `how`. This may finish the push.
-local function leave_broadcast(line, ps, ws, id, how, now)
-    if redis.call('EXISTS', ps .. id) == 1 then redis.call('HSET', ps .. id, 'bc', how) end
-    if redis.call('EXISTS', ws .. id) == 1 then
-        redis.call('HDEL', ws .. id, 'bc')
-        finish(ps .. id, ws .. id, now)
-    end
-    redis.call('ZREM', line, id)
-end
-
 -- Stops a push (failed, cancelled or superseded) and counts its entries in retry queues at once. The entries stay in
 -- the queues but count nothing any more.
 local function stop(p, w, state, now)
@@ -95,9 +48,4 @@ local function leave(p, w, field, reason, now)
     redis.call('HINCRBY', w, 'wait', -1)
     finish(p, w, now)
     return true
-end
-
-local function redis_now()
-    local time = redis.call('TIME')
-    return time[1] * 1000 + math.floor(time[2] / 1000)
 end

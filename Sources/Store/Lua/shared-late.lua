@@ -1,17 +1,17 @@
--- Fragment that Lua.swift puts before scripts that queue a push for late joiners after its sweep.
+-- Fragment for scripts that queue a push for late joiners after its sweep.
 
--- Stores the channel's retry queue `line`, which has the push at its end, and counts the channel as a target of the
+-- Stores the channel's retry `queue`, which has the push at its end, and counts the channel as a target of the
 -- push. A finished push is open again.
 -- p, w: the push's record and tasks. h, r: the name's retry queues and their due times. `isNew`: the channel had no
 -- queue.
-local function bring(p, w, h, r, channel, line, isNew, now, life)
+local function bring(p, w, h, r, channel, queue, isNew, now, life)
     redis.call('HSET', p, 'state', 'sending')
     redis.call('HDEL', p, 'finished')
     redis.call('HINCRBY', p, 'targets', 1)
     redis.call('HINCRBY', p, 'late', 1)
     redis.call('HINCRBY', w, 'wait', 1)
     redis.call('PEXPIRE', w, life)
-    redis.call('HSET', h, channel, line)
+    redis.call('HSET', h, channel, queue)
     if isNew then redis.call('ZADD', r, now, channel) end
     redis.call('PEXPIRE', h, life)
     redis.call('PEXPIRE', r, life)

@@ -1,4 +1,4 @@
--- Fragment that Lua.swift puts before scripts in which a newer push may supersede an older one of its name.
+-- Fragment for scripts in which a newer push may supersede an older one of its name.
 
 -- The fields of a push's record that decide about it, for HMGET. `bare` 1: the push is stateless.
 local standing = {'sup', 'event', 'bare', 'until', 'expiry', 'created', 'aud'}
@@ -8,7 +8,7 @@ local function lives_until(push)
     local expiry, created = tonumber(push[5] or ''), tonumber(push[6] or '') or 0
     if expiry == 0 then return created end
     -- A record from before an upgrade has no deadline.
-    return tonumber(push[4] or '') or expiry and expiry * 1000 or created + 28800000
+    return tonumber(push[4] or '') or expiry and expiry * 1000 or created + PUSH_LIFE
 end
 
 -- Whether `newer` may supersede `older`. Only an update without an alert can be superseded, and only by a push with a

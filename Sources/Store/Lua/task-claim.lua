@@ -17,28 +17,26 @@
 -- Atomic.
 local record = redis.call('HGETALL', KEYS[1])
 if #record == 0 then return {'gone'} end
-local s = ARGV[1]
-local task = redis.call('HMGET', KEYS[2], s .. ':e', s .. ':d', s .. ':p', s .. ':a', s .. ':f', s .. ':o', s .. ':c', 'left', 'owed')
-local owed = redis.call('HLEN', KEYS[4])
-local expanded = redis.call('HGET', KEYS[1], 'expanded') == '1'
-local tail = not expanded and task[8] == '0'
-local finished = expanded or task[5]
-if s == 'c' then finished = not tail end
-if finished then
-    local first = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')[2] or ''
-    return {'done', redis.call('ZCARD', KEYS[5]), first, owed, tail and 1 or 0}
+local w, part = KEYS[2], ARGV[1] .. ':'
+local lease = lease_of(w, part, part .. 'p', part .. 'a', part .. 'f', 'left', 'owed')
+local position, ahead, isFinished, left, owed = unpack(lease, 5, 9)
+local removals = redis.call('HLEN', KEYS[4])
+local isExpanded = redis.call('HGET', KEYS[1], 'expanded') == '1'
+local hasTail = not isExpanded and left == '0'
+if part == 'c:' then isFinished = not hasTail end
+if isExpanded or isFinished then
+    return {'done', redis.call('ZCARD', KEYS[5]), first_due(KEYS[3]), removals, hasTail and 1 or 0}
 end
 local now = redis_now()
-if task[2] and tonumber(task[2]) > now then return {'held', tonumber(task[2]) - now} end
-local epoch, lapses = tonumber(task[1] or 0) + 1, tonumber(task[7] or 0)
--- A lease that was given back has no owner, so this is no lapse.
-if task[6] and task[6] ~= '' then lapses = lapses + 1 end
-redis.call('HSET', KEYS[2], s .. ':e', epoch, s .. ':o', ARGV[2], s .. ':d', string.format('%.0f', now + ARGV[3]), s .. ':c', lapses)
-local position, ahead = task[3] or '0', task[4] or ''
-if s == 'c' then
+local held = lease_left(lease, now)
+if held then return {'held', held} end
+local lapses = lapses_of(lease)
+local epoch = claim_lease(w, part, lease, ARGV[2], now + ARGV[3], lapses)
+if part == 'c:' then
     -- Each owner of the catch-up numbers its pages anew.
-    position, ahead = '0', ''
-    redis.call('HDEL', KEYS[2], 'c:p', 'c:a')
+    position, ahead = nil, nil
+    redis.call('HDEL', w, 'c:p', 'c:a')
 end
-if redis.call('PTTL', KEYS[2]) < 0 then redis.call('PEXPIRE', KEYS[2], math.max(redis.call('PTTL', KEYS[1]), 1)) end
-return {'claimed', epoch, position, ahead, record, owed - tonumber(task[9] or 0), lapses > tonumber(ARGV[4]) and 1 or 0}
+if redis.call('PTTL', w) < 0 then redis.call('PEXPIRE', w, math.max(redis.call('PTTL', KEYS[1]), 1)) end
+return {'claimed', epoch, position or '0', ahead or '', record, removals - tonumber(owed or 0),
+    lapses > tonumber(ARGV[4]) and 1 or 0}

@@ -1,0 +1,81 @@
+-- Fragment for retry-settle: an attempt at a waiting channel is settled. The push is the first of the channel's queue.
+-- name: what retry-settle knows of the name. Its fields: r, h, o keys; ps, ws, dls prefixes; now, retention.
+
+local function is_open(p)
+    local state = redis.call('HGET', p, 'state')
+    return state == 'sending' or state == 'queued'
+end
+
+-- Notes a pending removal. Returns whether it is new.
+local function owe(name, channel, push, token, value)
+    local field = push .. string.char(math.floor(#channel / 256), #channel % 256) .. channel .. token
+    local isNew = redis.call('HSET', name.o, field, value) == 1
+    redis.call('PEXPIRE', name.o, name.retention)
+    return isNew
+end
+
+-- Whether the push is first in the queue, with the attempts that the sender saw. The rest of the header may have changed,
+-- because late-put takes alerts away.
+local function is_first(queue, push, seen)
+    local attempts = has_pushes(queue) and read_header(queue)
+    return attempts and first_of(queue) == push and attempts == read_header(seen)
+end
+
+-- A push that was stopped or cancelled was delivered all the same: its attempt was on the wire then, and its token was
+-- counted as failed or skipped. An `end` of which nothing newer was accepted closes its name again.
+local function delivered_after(p, dl, id, now)
+    local push = redis.call('HMGET', p, 'state', 'stopped', 'closes', 'seq')
+    local field = push[1] == 'failed' and push[2] and 'failed' or push[1] == 'cancelled' and 'skipped'
+    if not field then return end
+    redis.call('HINCRBY', p, field, -1)
+    redis.call('HINCRBY', p, 'delivered', 1)
+    if field == 'failed' and redis.call('EXISTS', dl) == 1 and redis.call('HINCRBY', dl, 'r:' .. push[2], -1) <= 0 then
+        redis.call('HDEL', dl, 'r:' .. push[2])
+    end
+    if push[3] and redis.call('HGET', push[3], 'seq') == push[4] then close_name(push[3], push[4], now, id) end
+end
+
+-- The push is finished for the channel. kept: '1' or '2', see retry-settle
+local function settle_attempt(name, channel, push, field, reason, kept)
+    local text = id_text(push)
+    local p, dl = name.ps .. text, name.dls .. text
+    if not leave(p, name.ws .. text, field, reason, name.now) then
+        local stopReason = redis.call('HGET', p, 'stopped')
+        if field == 'delivered' then
+            delivered_after(p, dl, text, name.now)
+        elseif stopReason and redis.call('EXISTS', dl) == 1 then
+            give_up(dl, channel, stopReason, true, name.now)
+        end
+        return
+    end
+    if kept == '1' then give_up(dl, channel, reason, false, name.now) end
+    if field == 'expired' then note_expired(dl, 1, name.now) end
+    if kept == '2' then redis.call('HINCRBY', p, 'stale_tokens', 1) end
+end
+
+-- The push is tried again.
+local function try_again(name, channel, queue, push, due, attempts, reason, duplicates)
+    redis.call('HSET', name.h, channel, with_header(queue, tonumber(attempts), registrations_of(queue)))
+    redis.call('ZADD', name.r, due, channel)
+    local p = name.ps .. id_text(push)
+    if redis.call('EXISTS', p) == 1 then
+        redis.call('HINCRBY', p, 'retries', 1)
+        redis.call('HINCRBY', p, 'e:' .. reason, 1)
+        if duplicates ~= '0' then redis.call('HINCRBY', p, 'duplicates', duplicates) end
+    end
+end
+
+-- The token is dead, or took its `end`. A waiting token becomes a pending removal, which is counted when it is
+-- confirmed. A final push has counted the token already, so the removal of one that took its `end` belongs to no push.
+-- reason: nil for an `end`
+local function settle_removal(name, channel, push, token, value, reason)
+    local text = id_text(push)
+    local w, isOpen = name.ws .. text, is_open(name.ps .. text)
+    if isOpen then
+        redis.call('HINCRBY', w, 'wait', -1)
+        if reason then redis.call('HINCRBY', name.ps .. text, 'e:' .. reason, 1) end
+        if owe(name, channel, push, token, value) then redis.call('HINCRBY', w, 'owed', 1) end
+    elseif not reason and owe(name, channel, string.rep('\0', ID_BYTES), token, value) then
+        delivered_after(name.ps .. text, name.dls .. text, text, name.now)
+    end
+end

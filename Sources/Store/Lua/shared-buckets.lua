@@ -1,0 +1,12 @@
+-- Fragment for scripts that change a name's buckets.
+
+-- Renews a bucket's life (ms). The root holds the count, so it must not expire before any bucket. A longer life of the
+-- root stays, because another bucket may hold an activity that starts in days. Five minutes of slack save a busy bucket
+-- most renewals.
+local function renew(root, bucket, life)
+    life = tonumber(life)
+    if redis.call('PTTL', bucket) < life - 300000 then
+        redis.call('PEXPIRE', bucket, string.format('%.0f', life))
+        if redis.call('PTTL', root) < life then redis.call('PEXPIRE', root, string.format('%.0f', life)) end
+    end
+end

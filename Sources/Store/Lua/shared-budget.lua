@@ -1,0 +1,19 @@
+-- Fragment for push-begin: the budget of updates at priority 10.
+
+-- Counts an update. Returns whom it goes to at priority 5: 'all', 'slow' (devices without frequent updates), or nil.
+-- n: name meta. Its `budget` says when the hour began with its first update at priority 10 (ms), and how many of them
+-- went out since. isSoft: the update may go out at priority 5. most, mostSlow: 0 = any number
+local function spend(n, isSoft, most, mostSlow, now)
+    local at, count = string.match(redis.call('HGET', n, 'budget') or '', '^(%d+) (%d+)$')
+    if not at or now - at >= BUDGET_WINDOW then at, count = string.format('%.0f', now), '0' end
+    count = tonumber(count)
+    local demote
+    if isSoft and most > 0 and count >= most then
+        demote = 'all'
+    elseif isSoft and mostSlow > 0 and count >= mostSlow then
+        demote = 'slow'
+    end
+    if demote ~= 'all' then count = count + 1 end
+    redis.call('HSET', n, 'budget', string.format('%s %d', at, count))
+    return demote
+end

@@ -1,0 +1,35 @@
+-- Fragment for scripts that write a push's dead letter, so that an operator can decide about what the push gave up.
+-- dl: hash. It counts tokens by reason (`r:`) and says why the push was stopped (`stop`). dl:c holds its first channels,
+-- and `over` counts the others.
+
+-- Keeps a channel that a push gave up. isCounted: `r:` counts this token already
+local function give_up(dl, channel, reason, isCounted, now)
+    if not isCounted then redis.call('HINCRBY', dl, 'r:' .. reason, 1) end
+    redis.call('HSET', dl, 'at', now)
+    redis.call('PEXPIRE', dl, DEAD_LETTER_LIFE)
+    if redis.call('HLEN', dl .. ':c') < DEAD_LETTER_CHANNELS then
+        redis.call('HSET', dl .. ':c', channel, reason)
+        redis.call('PEXPIRE', dl .. ':c', DEAD_LETTER_LIFE)
+    else
+        redis.call('HINCRBY', dl, 'over', 1)
+    end
+end
+
+-- Tells an operator how many tokens of a push expired unsent. Their channels are not kept, because nothing of the push
+-- may be sent any more.
+local function note_expired(dl, tokens, now)
+    redis.call('HINCRBY', dl, 'r:Expired', tokens)
+    redis.call('HSET', dl, 'at', now)
+    redis.call('PEXPIRE', dl, DEAD_LETTER_LIFE)
+end
+
+-- Stops a push early, for a reason. Its record says why, and its dead letter counts its entries in retry queues. Their
+-- channels are kept later, when a worker comes to each entry.
+local function stop_early(p, w, dl, reason, now)
+    redis.call('HSET', dl, 'stop', reason, 'at', now)
+    local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
+    if waiting > 0 then redis.call('HINCRBY', dl, 'r:' .. reason, waiting) end
+    redis.call('PEXPIRE', dl, DEAD_LETTER_LIFE)
+    stop(p, w, 'failed', now)
+    redis.call('HSET', p, 'stopped', reason)
+end

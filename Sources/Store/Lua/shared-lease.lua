@@ -1,0 +1,40 @@
+-- Fragment for scripts that claim, check or renew a lease. A lease is an epoch (`e`), an owner (`o`) and a deadline
+-- (`d`, ms on Redis's own clock) in a hash. `part` stands before these fields: '0/1:', 'c:', 'r:', 'b:' or ''. Only the
+-- latest epoch can settle. `c` counts lapses: owners in a row that crashed or stalled without progress.
+
+-- Reads a lease, and other fields of its hash in the same call: {epoch, owner, deadline, lapses, others …}.
+local function lease_of(key, part, ...)
+    return redis.call('HMGET', key, part .. 'e', part .. 'o', part .. 'd', part .. 'c', ...)
+end
+
+local function has_lease(lease, epoch, owner) return lease[1] == epoch and lease[2] == owner end
+
+-- For how long an owner has the lease, ms. Nil if it is free.
+local function lease_left(lease, now)
+    local left = tonumber(lease[3] or 0) - now
+    return left > 0 and left or nil
+end
+
+-- The lapses once the lease has another owner. A lease that was given back has no owner, so this is no lapse.
+local function lapses_of(lease)
+    local lapses = tonumber(lease[4] or 0)
+    return lease[2] and lease[2] ~= '' and lapses + 1 or lapses
+end
+
+-- Claims a free lease and returns its epoch. lapses: nil if this lease does not count them
+local function claim_lease(key, part, lease, owner, deadline, lapses)
+    local epoch = tonumber(lease[1] or 0) + 1
+    local fields = {part .. 'e', epoch, part .. 'o', owner, part .. 'd', string.format('%.0f', deadline)}
+    if lapses then fields[7], fields[8] = part .. 'c', lapses end
+    redis.call('HSET', key, unpack(fields))
+    return epoch
+end
+
+local function renew_lease(key, part, deadline)
+    redis.call('HSET', key, part .. 'd', string.format('%.0f', deadline))
+end
+
+-- A lease that was given back has no owner, so that a late renewal cannot revive it.
+local function give_back_lease(key, part, now)
+    redis.call('HSET', key, part .. 'o', '', part .. 'd', string.format('%.0f', now))
+end

@@ -1,0 +1,55 @@
+-- Fragment for registry-set: a channel that begins to follow a name, or follows it with another token.
+
+-- Notes a new follower: its card began after an `end` was accepted, so older ends are not for it.
+-- y: new followers, zset by time (ms). life: of a bucket, ms
+local function note_new_follower(y, channel, life)
+    local now = redis_now()
+    redis.call('ZADD', y, string.format('%.0f', now), channel)
+    redis.call('PEXPIRE', y, life)
+    -- A card lives no longer than its bucket. Channels from before that time leave here, 16 at a time.
+    local before = string.format('%.0f', now - life)
+    for _, other in ipairs(redis.call('ZRANGEBYSCORE', y, '-inf', before, 'LIMIT', 0, 16)) do
+        redis.call('ZREM', y, other)
+    end
+end
+
+-- Whether the caller must wake a worker for late joiners. The call that noted the first late joiner woke one for all of
+-- them. The wake-up is repeated after a while, in case it was lost.
+-- f: late joiners. n: name meta. last: its `late`, the last wake-up
+local function needs_wake(f, n, last)
+    local now = redis_now()
+    if redis.call('HLEN', f) ~= 1 and now - (tonumber(last or '') or 0) < WAKE_AGAIN then return false end
+    redis.call('HSET', n, 'late', string.format('%.0f', now))
+    return true
+end
+
+-- Notes a late joiner with the last sequence number that it missed. Returns whether it is one: a name without states has
+-- nothing for it, and a running sweep for everyone catches up with it.
+-- v: newest states. begun: sequence number of the last begun push, or false. isSwept: the name's active push has a
+-- catch-up. start: sequence number of the start that created the card, or nil
+local function note_late_joiner(v, f, channel, begun, isSwept, start)
+    local forAll = redis.call('HGET', v, '*')
+    local isRunning = forAll and isSwept and string.match(forAll, '^%d+') == begun
+    if isRunning or not (forAll or redis.call('EXISTS', v) == 1) then return false end
+    -- The catch-up of the active push covers the channel if it is in the audience.
+    local upTo = tonumber(begun or '0') - (isSwept and 1 or 0)
+    redis.call('HSET', f, channel, string.format('%.0f %s', upTo, start or '0'))
+    redis.call('PEXPIRE', f, LATE_LIFE)
+    return true
+end
+
+-- Counts a registration in the channel's retry queue, and notes the channel for the catch-up of the active push (`catch`,
+-- 16 bytes or false) unless that push is already in the queue. The count tells an attempt in flight that the channel has
+-- another token by now.
+local function note_token(h, k, n, channel, catch, life)
+    local queue = redis.call('HGET', h, channel)
+    -- If the queue has ended, the token before took an `end`, but this one did not.
+    local waits = has_pushes(queue) and not has_ended(queue)
+    if waits then
+        redis.call('HSET', h, channel, with_header(queue, (read_header(queue)), registrations_of(queue) + 1))
+    end
+    if catch and not (waits and last_of(queue) == catch) then
+        redis.call('ZADD', k, redis.call('HINCRBY', n, 'arrivals', 1), channel)
+        redis.call('PEXPIRE', k, life)
+    end
+end

@@ -1,0 +1,21 @@
+-- Fragment for broadcast-take: which pushes of the broadcast queue are superseded.
+
+-- Returns the position of the first push that none behind it supersedes.
+-- pushes: {id, standing} of each, oldest first
+local function first_that_stays(pushes)
+    -- A push is superseded if the one behind it that is tried longest may supersede it. Pushes behind a stateless push
+    -- supersede nothing before it, because the cards keep the state from before the stateless push.
+    local gives, longest = {}, nil
+    for i = #pushes, 1, -1 do
+        local push = pushes[i][2]
+        gives[i] = longest and takes_place(longest, push)
+        if push[3] == '1' then
+            longest = nil
+        elseif not longest or lives_until(push) > lives_until(longest) then
+            longest = push
+        end
+    end
+    local first = 1
+    while gives[first] do first = first + 1 end
+    return first
+end

@@ -1,0 +1,79 @@
+-- Fragment for scripts that read or write a name's records and tombstones. Store/RegistryRecord.swift has the layout and
+-- the flags. Positions here count from 1:
+--   1 flags, 2-6 time of the action, 7 age, 8-10 hash of the activity's id. Then a record has: with NOTED 11-13 hash of
+--   another activity's id and 14-18 time of its removal, with AHEAD 2 bytes until its start, the token.
+--   A tombstone has the floor in 11-15. With PRUNED it has the token's hash in 8-10 and the id's in 16-18.
+local NO_ID = '\0\0\0'
+
+local function has_flag(value, flag) return bit.band(string.byte(value) or 0, flag) ~= 0 end
+
+-- Reads five bytes as a number. A comparison of strings would follow the server's locale.
+local function time_at(value, at)
+    local a, b, c, d, e = string.byte(value, at, at + 4)
+    return (((a * 256 + b) * 256 + c) * 256 + d) * 256 + e
+end
+local function action_time(value) return time_at(value, 2) end
+local function action_bytes(value) return string.sub(value, 2, 6) end
+local function with_action(value, at) return string.sub(value, 1, 1) .. at .. string.sub(value, 7) end
+local function time_bytes(t)
+    local low = t % 4294967296
+    return string.char(math.floor(t / 4294967296) % 256, math.floor(low / 16777216), math.floor(low / 65536) % 256,
+        math.floor(low / 256) % 256, low % 256)
+end
+local function id_hash(value) return string.sub(value, 8, 10) end
+
+local function token_at(value)
+    return 11 + (has_flag(value, NOTED) and 8 or 0) + (has_flag(value, AHEAD) and 2 or 0)
+end
+local function token_of(value) return string.sub(value, token_at(value)) end
+local function token_hash(token)
+    local digest = redis.sha1hex(token)
+    return string.char(tonumber(digest:sub(1, 2), 16), tonumber(digest:sub(3, 4), 16), tonumber(digest:sub(5, 6), 16))
+end
+
+-- False if another program wrote something that is too short, too.
+local function is_registration(value)
+    return value and not has_flag(value, TOMBSTONE) and #value >= token_at(value)
+end
+local function is_tombstone(value) return value and has_flag(value, TOMBSTONE) and #value >= 15 end
+
+-- When a record's activity started or will start, on the clock of the record (ms since 2020).
+local function start_of(value)
+    if not has_flag(value, AHEAD) then return action_time(value) - string.byte(value, 7) * AGE_UNIT end
+    local high, low = string.byte(value, token_at(value) - 2, token_at(value) - 1)
+    return action_time(value) + ((high or 0) * 256 + (low or 0)) * AGE_UNIT
+end
+
+-- The removal of another activity that a record notes.
+local function noted_id(value) return string.sub(value, 11, 13) end
+local function noted_time(value) return time_at(value, 14) end
+local function noted_bytes(value) return string.sub(value, 14, 18) end
+local function with_note(value, id, at)
+    local flags = string.char(bit.bor(string.byte(value), NOTED))
+    return flags .. string.sub(value, 2, 10) .. id .. at .. string.sub(value, has_flag(value, NOTED) and 19 or 11)
+end
+
+local function floor_time(stone) return time_at(stone, 11) end
+local function floor_bytes(stone) return string.sub(stone, 11, 15) end
+-- Registrations from before the floor are refused for every activity.
+local function with_floor(stone, floor) return string.sub(stone, 1, 10) .. floor .. string.sub(stone, 16) end
+
+-- The hash of the activity's id in a tombstone, zeros if it had none.
+local function activity_of(stone)
+    if not has_flag(stone, PRUNED) then return id_hash(stone) end
+    return #stone >= 18 and string.sub(stone, 16, 18) or NO_ID
+end
+
+local function tombstone(at, id, floor) return string.char(TOMBSTONE) .. at .. '\0' .. id .. floor end
+local function tombstone_of_prune(at, token, floor, id)
+    return string.char(TOMBSTONE + PRUNED) .. at .. '\0' .. token .. floor .. id
+end
+
+-- Whether the root of a name has tokens. A name with several buckets counts as having some.
+-- root: fields and values
+local function has_tokens(root)
+    for i = 1, #root, 2 do
+        if root[i] == 'n' or (string.byte(root[i + 1]) or TOMBSTONE) % 2 == 0 then return true end
+    end
+    return false
+end

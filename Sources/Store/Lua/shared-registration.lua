@@ -1,0 +1,50 @@
+-- Fragment for registry-set: a registration is compared with the record or tombstone that stands in its bucket.
+
+-- The registration is of another card, if both sides have activity ids.
+local function differ(one, other) return one ~= other and one ~= NO_ID and other ~= NO_ID end
+
+-- Returns a verdict: {record: stored instead of the registration's own; isNew: another token; isNewCard: another card,
+-- because the channel did not follow or this is another activity; isUnknown: nothing here is of this card, so the card is
+-- new, and its own clock, which may be slow, is not asked}. A verdict with isStale stores nothing of the registration;
+-- its record, if any, replaces the old one.
+-- isOld: the device's time is too old to be believed, so the record has the time of arrival.
+local function over_record(old, record, isOld)
+    local new, id, before = action_time(record), id_hash(record), id_hash(old)
+    if new < action_time(old) then return {isStale = true} end
+    local isNewCard = differ(before, id) or start_of(old) + ACTIVITY_LIFE < new
+    if isOld and (before ~= id or id == NO_ID) then return {isStale = true} end
+    if has_flag(old, NOTED) and noted_time(old) > new then
+        if noted_id(old) == id then
+            -- The removal of this activity came before its registration.
+            return {isStale = true, record = tombstone(noted_bytes(old), id, action_bytes(record))}
+        end
+        record = with_note(record, noted_id(old), noted_bytes(old))
+    end
+    return {record = record, isNew = token_of(old) ~= token_of(record), isNewCard = isNewCard, isUnknown = isNewCard}
+end
+
+-- A tombstone shows that the card is new only if it and the registration have activity ids that differ.
+local function over_tombstone(old, record, isOld)
+    if isOld then return {isStale = true} end
+    local new, dead, floor, id = action_time(record), action_time(old), floor_time(old), id_hash(record)
+    local isPruned = has_flag(old, PRUNED)
+    local isUnknown = differ(activity_of(old), id)
+    if new < dead or (isPruned and new == dead) then
+        -- The hash of the token for a prune, else of the id.
+        local held, same = id_hash(old), nil
+        if isPruned then same = token_hash(token_of(record)) == held else same = not differ(id, held) end
+        if same or new < floor then
+            return {isStale = true, record = new > floor and with_floor(old, action_bytes(record)) or nil}
+        end
+        -- Another activity was removed later. The record notes that, because that activity's registration may still
+        -- arrive.
+        if not isPruned then record = with_note(record, held, action_bytes(old)) end
+    end
+    return {record = record, isNew = true, isNewCard = true, isUnknown = isUnknown}
+end
+
+local function over(old, record, isOld)
+    if is_registration(old) then return over_record(old, record, isOld) end
+    if is_tombstone(old) then return over_tombstone(old, record, isOld) end
+    return {record = record, isNew = true, isNewCard = true, isUnknown = true}
+end

@@ -1,0 +1,47 @@
+-- Fragment for push-begin: the newest states of a name, by audience. v: hash, `*` for everyone or the SHA-1 of another
+-- audience → `<sequence> <event> <push id>`
+-- v holds the states that late joiners get. A push for everyone replaces all of them, another one only that of its
+-- audience. An `end` for an audience has a field of its own (`!` and the SHA-1) until an `end` for everyone, because the
+-- token of a card that was started before it may come later. Besides `*`, the 16 newest are kept.
+local mostStates = 16
+
+local function is_end_for_some(field) return string.sub(field, 1, 1) == '!' end
+
+local function keep_state(v, push, id)
+    local isForAll, isEnd = push.aud == '*', push.event == 'end'
+    local field = isForAll and '*' or (isEnd and '!' or '') .. redis.sha1hex(push.aud)
+    local states = redis.call('HGETALL', v)
+    local oldest, least, count = nil, math.huge, 0
+    for i = 1, #states, 2 do
+        if isForAll and (isEnd or not is_end_for_some(states[i])) then
+            redis.call('HDEL', v, states[i])
+        elseif states[i] ~= '*' and states[i] ~= field then
+            local seq = tonumber(string.match(states[i + 1], '^%d+'))
+            count = count + 1
+            if seq < least then oldest, least = states[i], seq end
+        end
+    end
+    if not isForAll and count >= mostStates then redis.call('HDEL', v, oldest) end
+    redis.call('HSET', v, field, string.format('%s %s %s', push.seq, push.event, id))
+    redis.call('PEXPIRE', v, LATE_LIFE)
+end
+
+-- The state that an automatic end shows: that of the last update for everyone, as push id and payload. Nil if a start or
+-- an update for another audience began since, because some cards show another state then.
+-- n: name meta. prefix: of the p keys
+local function shown_state(v, n, prefix)
+    local states = redis.call('HGETALL', v)
+    local forAll = ''
+    for i = 1, #states, 2 do
+        if states[i] == '*' then
+            forAll = states[i + 1]
+        elseif not is_end_for_some(states[i]) then
+            return nil
+        end
+    end
+    local seq, event, id = string.match(forAll, '^(%d+) (%a+) (.+)$')
+    if event ~= 'update' or tonumber(redis.call('HGET', n, 'started') or 0) >= tonumber(seq) then return nil end
+    local push = redis.pcall('HMGET', prefix .. id, 'payload', 'state')
+    if push.err or not push[1] or (push[2] ~= 'sending' and push[2] ~= 'done') then return nil end
+    return id, push[1]
+end

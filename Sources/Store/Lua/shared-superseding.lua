@@ -1,0 +1,41 @@
+-- Fragment for push-accept: the waiting pushes that a new push supersedes.
+
+-- Looks at the waiting pushes. Returns the ids of those that `push` supersedes, whether some other one cannot be
+-- superseded, and whether none of them can be.
+-- A record or its tasks may be on another node because the slot moves. The read fails then, and the push stays.
+-- push: its `standing`. audience: of the push. waiting: push ids, oldest first. active: the active push, which is not
+-- superseded. isForTokens: false if the push supersedes nothing because it is for the broadcast channel alone
+local function superseded_by(push, audience, waiting, active, isForTokens, ps, ws)
+    local found, someFirm, allFirm = {}, false, true
+    for _, id in ipairs(waiting) do
+        if id ~= active then
+            local other = redis.pcall('HMGET', ps .. id, unpack(standing))
+            if other.err or other[1] == '1' then allFirm = false end
+            -- Pushes before a stateless one keep their place, because its cards show their state.
+            if not other.err and other[3] == '1' then found = {} end
+            if not other.err and takes_place(push, other) and (audience == '*' or other[7] == audience)
+                and isForTokens then
+                found[#found + 1] = id
+            elseif other.err or other[1] ~= '1' then
+                someFirm = true
+            end
+        end
+    end
+    for at = #found, 1, -1 do
+        local tasks = redis.pcall('EXISTS', ws .. found[at])
+        if type(tasks) == 'table' then
+            table.remove(found, at)
+            someFirm = true
+        end
+    end
+    return found, someFirm, allFirm
+end
+
+-- p, w: of the superseded push. q: the name's unswept pushes. by: the new push
+local function supersede(p, w, q, id, by, now)
+    redis.call('HSET', p, 'superseded_by', by, 'expanded', 1)
+    -- A push that an operator retried may have entries in retry queues.
+    stop(p, w, 'superseded', now)
+    redis.call('ZREM', q, id)
+    finish(p, w, now)
+end

@@ -1,0 +1,29 @@
+-- Fragment for push-begin and task-settle: the shards of a sweep, and its end.
+
+-- Fixes the number of shards: a power of two, so that each has at least `least` buckets.
+local function plan_shards(w, buckets, least, most, life)
+    local shards = 1
+    while shards < most and shards * 2 * least <= buckets do shards = shards * 2 end
+    redis.call('HSET', w, 'shards', shards, 'left', shards)
+    redis.call('PEXPIRE', w, life)
+    return shards
+end
+
+-- Finishes a shard.
+local function finish_shard(w, shard)
+    redis.call('HSET', w, shard .. ':f', 1)
+    redis.call('HINCRBY', w, 'left', -1)
+end
+
+-- Ends the sweep once all shards are finished and no channel is left to catch up with. A stopped push catches up with
+-- nothing. Returns 'ended', 'tail' if the catch-up waits, or nil if shards are left or the sweep has ended before.
+-- n name meta, q unswept pushes, k catch-up, p and w of the push
+local function end_sweep(n, q, k, p, w, id, isStopped)
+    if redis.call('HGET', w, 'left') ~= '0' or redis.call('HGET', p, 'expanded') == '1' then return nil end
+    if not isStopped and redis.call('EXISTS', k) == 1 then return 'tail' end
+    redis.call('HSET', p, 'expanded', 1)
+    redis.call('UNLINK', k)
+    redis.call('ZREM', q, id)
+    if redis.call('HGET', n, 'active') == id then redis.call('HDEL', n, 'active', 'catch') end
+    return 'ended'
+end

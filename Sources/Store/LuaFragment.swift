@@ -1,0 +1,98 @@
+import LiveActivity
+
+/// Lua that is put before each script that uses it, because Redis has no function libraries before version 7. A fragment
+/// may use those before it.
+enum LuaFragment: CaseIterable {
+    case constants, time, record, buckets, queue, lease, late, ended, endings, dead, replacing, broadcast, joining,
+        waiting, checkpoint, sweep, attempts, superseding, waking, pacing, states, budget, registration, newcomers,
+        resuming, order, tags
+
+    var source: String {
+        switch self {
+        case .constants: Self.numbers
+        case .time: Self.text(PackageResources.shared_time_lua)
+        case .record: Self.text(PackageResources.shared_record_lua)
+        case .buckets: Self.text(PackageResources.shared_buckets_lua)
+        case .queue: Self.text(PackageResources.shared_queue_lua)
+        case .lease: Self.text(PackageResources.shared_lease_lua)
+        case .late: Self.text(PackageResources.shared_late_lua)
+        case .ended: Self.text(PackageResources.shared_ended_lua)
+        case .endings: Self.text(PackageResources.shared_endings_lua)
+        case .dead: Self.text(PackageResources.shared_dead_lua)
+        case .replacing: Self.text(PackageResources.shared_replacing_lua)
+        case .broadcast: Self.text(PackageResources.shared_broadcast_lua)
+        case .joining: Self.text(PackageResources.shared_joining_lua)
+        case .waiting: Self.text(PackageResources.shared_waiting_lua)
+        case .checkpoint: Self.text(PackageResources.shared_checkpoint_lua)
+        case .sweep: Self.text(PackageResources.shared_sweep_lua)
+        case .attempts: Self.text(PackageResources.shared_attempts_lua)
+        case .superseding: Self.text(PackageResources.shared_superseding_lua)
+        case .waking: Self.text(PackageResources.shared_waking_lua)
+        case .pacing: Self.text(PackageResources.shared_pacing_lua)
+        case .states: Self.text(PackageResources.shared_states_lua)
+        case .budget: Self.text(PackageResources.shared_budget_lua)
+        case .registration: Self.text(PackageResources.shared_registration_lua)
+        case .newcomers: Self.text(PackageResources.shared_newcomers_lua)
+        case .resuming: Self.text(PackageResources.shared_resuming_lua)
+        case .order: Self.text(PackageResources.shared_order_lua)
+        case .tags: Self.text(PackageResources.shared_tags_lua)
+        }
+    }
+
+    /// The fragments that this one uses itself.
+    private var needs: [LuaFragment] {
+        switch self {
+        case .constants, .time, .buckets, .lease, .late, .ended, .checkpoint, .sweep, .pacing, .resuming,
+            .tags:
+            []
+        case .record, .queue, .replacing, .waking, .states, .budget: [.constants]
+        case .endings: [.ended]
+        case .dead: [.constants, .endings]
+        case .broadcast: [.endings]
+        case .joining: [.queue, .endings, .replacing]
+        case .waiting: [.joining, .dead]
+        case .attempts: [.queue, .dead]
+        case .superseding: [.endings, .replacing]
+        case .registration: [.record]
+        case .newcomers: [.constants, .time, .queue]
+        case .order: [.replacing]
+        }
+    }
+
+    /// The fragments and all that they need, in the order in which they stand before a script.
+    static func all(_ fragments: [LuaFragment]) -> [LuaFragment] {
+        var found = Set(fragments)
+        for fragment in allCases.reversed() where found.contains(fragment) { found.formUnion(fragment.needs) }
+        return allCases.filter(found.contains)
+    }
+
+    private static func text(_ source: [UInt8]) -> String { String(decoding: source, as: UTF8.self) }
+
+    /// The numbers that Swift and scripts share. A number that only one script needs is a local there. Times are in
+    /// milliseconds.
+    private static let numbers = """
+        -- A push without a deadline of its own is tried for so long.
+        local PUSH_LIFE = \(ActivityEvent.update.life.milliseconds)
+        -- The states for late joiners are kept for so long, and the notes of who is one.
+        local LATE_LIFE = \(LateFollowers.life.milliseconds)
+        -- An activity is over so long after its start.
+        local ACTIVITY_LIFE = \(RegistryRecord.Span.activity.life)
+        -- Unit of an activity's age in a record.
+        local AGE_UNIT = \(RegistryRecord.ageUnit)
+        local DEAD_LETTER_LIFE = \(DeadLetters.life.milliseconds)
+        local DEAD_LETTER_CHANNELS = \(DeadLetters.mostChannels)
+        -- Most pushes in a channel's retry queue.
+        local QUEUE_MOST = \(WaitingChannel.mostPushes)
+        -- The number of a retry queue's header, see WaitingChannel.
+        local QUEUE_ONE_LATE, QUEUE_MORE_LATE = \(WaitingChannel.oneLate), \(WaitingChannel.moreLate)
+        local QUEUE_LATE_UNIT = \(WaitingChannel.lateUnit)
+        -- Flags of a record or tombstone. PRUNED is for tombstones, AHEAD for records.
+        local TOMBSTONE, PRUNED = \(RegistryRecord.tombstone), \(RegistryRecord.pruned)
+        local AHEAD, NOTED = \(RegistryRecord.ahead), \(RegistryRecord.noted)
+        -- The budget of priority 10 is for so long.
+        local BUDGET_WINDOW = \(HighBudget.window)
+        -- A wake-up may be lost, so it is repeated after this time.
+        local WAKE_AGAIN = \(WorkQueue.wakeAgain.milliseconds)
+
+        """
+}
