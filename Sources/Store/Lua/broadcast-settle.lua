@@ -14,6 +14,7 @@
 -- ARGV[10] common prefix of the p keys
 -- ARGV[11] common prefix of the w keys
 -- Returns 1, or 0 if another worker has the lease. Nothing was written then.
+-- Keys found in data: docs/keyspace.md.
 -- Atomic.
 if not has_lease(lease_of(KEYS[3], 'b:'), ARGV[1], ARGV[2]) then return 0 end
 local now = string.format('%.0f', redis_now())

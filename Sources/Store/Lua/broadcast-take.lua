@@ -17,6 +17,7 @@
 --   'held', ms left: another owner has a live lease.
 --   'wait', ms left: until the channel is made, a backoff is over or the interval is over. 0: call again at once.
 --   'send', epoch, push id, broadcast channel id, storage, attempts so far, record.
+-- Keys found in data: docs/keyspace.md.
 -- Atomic. bc's `walk` says how far the queue was looked at while the channel is wanted, and the first deadline found on
 -- the way.
 local most = tonumber(ARGV[7])

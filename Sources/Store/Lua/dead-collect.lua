@@ -8,6 +8,7 @@
 -- ARGV[1] push id, 16 bytes
 -- ARGV[2 ...] channels whose retry queues hold the push
 -- Returns how many entries were removed.
+-- Keys found in data: docs/keyspace.md.
 -- Atomic. Repeating it changes nothing.
 local p, r, h, dl = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local push = redis.call('HMGET', p, 'state', 'stopped')

@@ -23,6 +23,7 @@
 --   after 'look': {'takes'}, or {'resumes'} if the push was stopped. Call dead-collect then, and 'resume' after it.
 --   after 'resume': {'resumed'}: the sweep goes on where it stopped. Add an entry for the push to the stream.
 --   after 'take': {'taken', how many, next cursor, how many are left}. With none left the dead letter is removed.
+-- Keys found in data: docs/keyspace.md.
 -- Atomic. No push is behind this one in a retry queue, because no newer push has begun.
 local id, raw, step = ARGV[1], ARGV[2], ARGV[5]
 local n, q, p, w, r, h, dl, dlc = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]

@@ -11,6 +11,7 @@
 --   number
 -- Returns {'again'}: another push has begun since. Nothing was done. Read the states again.
 --   {'ok', late joiners left, late joiners queued}
+-- Keys found in data: docs/keyspace.md.
 -- Atomic. A late joiner is handled only while f holds the value that was read, so a repetition does nothing.
 -- No sweep delivers the push to these channels: it began before they came, and no push that began since is for them. So
 -- their queues hold nothing newer, and later pushes join the queues behind it.

@@ -11,6 +11,7 @@
 -- ARGV[4 ...] threes: field of o, outcome to count for its push, and the mark that quarantines the token; '' = not
 --   quarantined, '-' = quarantined where the token is registered
 -- Returns {due ms of the name's first waiting channel or '', then for each three 1 confirmed or 0 not pending}
+-- Keys found in data: docs/keyspace.md.
 -- Atomic. n's `cut` counts retry queues that were released after an `end`. A sweep may read a page before a removal and
 -- the waiting channels after it. The changed count tells it to read the page again.
 local o, h, r, n, x = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]

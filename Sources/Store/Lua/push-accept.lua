@@ -34,6 +34,7 @@
 --   {'ended'}: the name is closed.
 --   {'full'}: the name has too many unswept pushes.
 --   {'closed'}: ARGV[15] is 1 and the push supersedes none.
+-- Keys found in data: docs/keyspace.md.
 -- Atomic.
 -- A stateless push supersedes nothing. An automatic end is stateless and does not close the name, because it is for some
 -- cards only.

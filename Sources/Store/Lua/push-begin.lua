@@ -35,6 +35,7 @@
 --   {'held', ms left}: another worker has the lease of the only shard, or of the catch-up.
 --   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: the caller has shard
 --     0/1.
+-- Keys found in data: docs/keyspace.md.
 -- Atomic.
 local id = ARGV[1]
 local n, q, p, w = KEYS[1], KEYS[2], KEYS[3], KEYS[4]

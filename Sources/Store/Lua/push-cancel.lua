@@ -5,6 +5,7 @@
 -- ARGV[1] push id
 -- ARGV[2] time of the cancellation, ms; '' = Redis's own time
 -- Returns 0: no such push. 1: the push was final already. 2: cancelled before it began. 3: cancelled during its sweep.
+-- Keys found in data: docs/keyspace.md.
 -- Atomic.
 local state = redis.call('HGET', KEYS[2], 'state')
 if not state then return 0 end

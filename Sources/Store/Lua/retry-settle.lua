@@ -27,6 +27,7 @@
 --     belongs to its card.
 -- Returns {'stale'}: another worker has the lease. Nothing was written.
 --   {'ok', due ms of the name's first waiting channel or '', pending removals}
+-- Keys found in data: docs/keyspace.md.
 -- Atomic.
 local l, r, h = KEYS[1], KEYS[2], KEYS[3]
 if not has_lease(lease_of(l, 'r:'), ARGV[2], ARGV[1]) then return {'stale'} end

@@ -36,6 +36,7 @@
 --   {'gone'}: no such push.
 --   {'ok', state, part finished 0|1, unswept pushes of the name, due ms of its first waiting channel or '', pending
 --     removals of other pushes, catch-up waits 0|1}
+-- Keys found in data: docs/keyspace.md.
 -- Atomic. If the worker dies before this call, the next owner of the shard reads and sends the page again. After this
 -- call it does not. Repeating the call counts nothing twice.
 local id, raw, part = ARGV[1], ARGV[2], ARGV[3] .. ':'
