@@ -82,7 +82,7 @@ public final class APNsSimulator: Service {
                     material: .file(certificates.providerKeyFile), bundleIDs: configuration.bundleIDs)
             ]
         }
-        var readKeys: [ProviderTokens.Key] = []
+        var readKeys: [ProviderTokenCheck.Key] = []
         for key in keys { readKeys.append(try key.read()) }
         let shared = Shared(configuration: configuration, keys: readKeys, logger: logger)
         let tls = try tlsIdentity(certificates)

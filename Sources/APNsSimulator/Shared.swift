@@ -14,7 +14,7 @@ final class Shared: Sendable {
     /// The bodies of responses without a timestamp, made once.
     let bodies: [Reason: [UInt8]]
 
-    init(configuration: SimulatorConfiguration, keys: [ProviderTokens.Key], logger: Logger) {
+    init(configuration: SimulatorConfiguration, keys: [ProviderTokenCheck.Key], logger: Logger) {
         self.configuration = configuration
         self.logger = logger
         judge = Mutex(Judge(configuration: configuration, keys: keys, now: Self.now(offset: configuration.clockOffset)))

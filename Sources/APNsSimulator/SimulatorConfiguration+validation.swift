@@ -104,7 +104,7 @@ extension Faults {
 }
 
 extension ProviderKey {
-    func read() throws(SimulatorError) -> ProviderTokens.Key {
+    func read() throws(SimulatorError) -> ProviderTokenCheck.Key {
         let text: String
         let field: String
         switch material {
@@ -116,6 +116,6 @@ extension ProviderKey {
         guard let publicKey = try? P256PublicKey(pem: Array(text.utf8)) else {
             throw .configuration(field: field, "not a P-256 key in PEM form; give Apple's .p8 file or its public key")
         }
-        return ProviderTokens.Key(keyID: keyID, teamID: teamID, publicKey: publicKey, bundleIDs: Set(bundleIDs))
+        return ProviderTokenCheck.Key(keyID: keyID, teamID: teamID, publicKey: publicKey, bundleIDs: Set(bundleIDs))
     }
 }

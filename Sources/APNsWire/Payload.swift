@@ -98,7 +98,7 @@ public struct Payload: Sendable, Hashable {
 
     /// The same start, with an activity that takes its updates from a broadcast channel.
     /// - Returns: nil if it would be too large; the start that asks for a token is used then
-    public static func start(_ payload: [UInt8], onChannel channel: BroadcastChannelID) -> [UInt8]? {
+    public static func start(_ payload: [UInt8], onBroadcastChannel channel: BroadcastChannelID) -> [UInt8]? {
         guard payload.suffix(inputToken.count) == inputToken[...] else { return nil }
         // Base64 needs no escapes.
         let bytes = payload.dropLast(inputToken.count) + Array(#","input-push-channel":"\#(channel)"}}"#.utf8)

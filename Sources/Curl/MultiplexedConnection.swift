@@ -2,7 +2,7 @@ internal import CCurl
 internal import Glibc
 
 /// Where a connection goes, and the settings that its requests share.
-public struct Endpoint: Sendable, Hashable {
+public struct ServerAddress: Sendable, Hashable {
     /// `https://host[:port]`
     public var origin: String
     /// PEM file of the root certificates; nil: the system's.
@@ -24,7 +24,7 @@ public struct Endpoint: Sendable, Hashable {
 /// It belongs to the thread that made it, and only that thread may call it. Order of destruction: transfers out of the
 /// multi, their easy handles, the multi (which closes the sockets through `closeSocket`), then this object.
 public final class MultiplexedConnection {
-    public let endpoint: Endpoint
+    public let endpoint: ServerAddress
     private let multi: UnsafeMutableRawPointer
     private let thread = pthread_self()
     private var transfers: [PreparedTransfer] = []
@@ -50,7 +50,7 @@ public final class MultiplexedConnection {
     /// Memory that `poll` uses again and again.
     private var waits: [curl_waitfd] = []
 
-    public init(_ endpoint: Endpoint) throws(CurlError) {
+    public init(_ endpoint: ServerAddress) throws(CurlError) {
         try CurlLibrary.prepare()
         guard let multi = curl_multi_init() else { throw .unavailable(operation: "curl_multi_init") }
         self.multi = multi

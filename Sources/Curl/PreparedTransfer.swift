@@ -87,7 +87,7 @@ public final class PreparedTransfer {
         answer.deallocate()
     }
 
-    private func setOnce(_ endpoint: Endpoint) throws(CurlError) {
+    private func setOnce(_ endpoint: ServerAddress) throws(CurlError) {
         guard curl_url_set(url, CURLUPART_URL, endpoint.origin, 0) == CURLUE_OK else {
             throw .refused(operation: "curl_url_set", code: 3, words: "\(endpoint.origin) is not a URL")
         }

@@ -40,19 +40,19 @@ public struct Worker: Service {
         }
         let sweeper = Sweeper(
             store: store, apps: Dictionary(uniqueKeysWithValues: gated), options: options, owner: consumer,
-            gates: gates, leases: leases, drain: drain, meters: WorkerMeters(keys), answers: AnswerLog(),
-            bell: AlarmBell(), logger: logger)
+            gates: gates, leases: leases, drain: drain, meters: WorkerMeters(keys), answers: VerdictLog(),
+            bell: AlarmThrottle(), logger: logger)
         let pools = WorkStream.allCases.map { stream in
             Pool(
                 stream, keys, reader: store.reader(), sweeper: sweeper,
-                places: Places(Self.places(stream, options.concurrency), keys))
+                places: FairSemaphore(Self.places(stream, options.concurrency), keys))
         }
         await withTaskCancellationOrGracefulShutdownHandler {
             guard await prepare(keys, drain) else { return }
             await inheritHalts(keys, gates)
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
-                let channels = ChannelKeeper(
+                let channels = BroadcastChannelKeeper(
                     store: store, apps: Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) }), owner: consumer,
                     logger: logger)
                 let ends = EndTimer(store: store, apps: apps, drain: drain, logger: logger)
@@ -115,7 +115,7 @@ public struct Worker: Service {
             } catch {
                 if attempt == 0 { logger.error("waiting for Redis: \(error)") }
                 attempt += 1
-                let delay = Backoff.reading.delay(afterAttempts: attempt, fraction: .random(in: 0.5..<1))
+                let delay = RetryBackoff.reading.delay(afterAttempts: attempt, fraction: .random(in: 0.5..<1))
                 try? await cancelWhenGracefulShutdown { try await Task.sleep(for: delay) }
             }
         }

@@ -10,10 +10,10 @@ public struct Store: Sendable {
     public let schedules: Schedules
     public let schemas: Schemas
     public let queue: WorkQueue
-    public let sweeps: Sweeps
-    public let lateFollowers: LateFollowers
+    public let sweeps: SweepStore
+    public let lateFollowers: LateJoiners
     public let alarms: Alarms
-    public let answers: Answers
+    public let answers: TokenVerdicts
     public let quarantine: Quarantine
     public let otherEnvironment: OtherEnvironment
     public let deadLetters: DeadLetters
@@ -56,10 +56,10 @@ public struct Store: Sendable {
         schemas = Schemas(redis: redis, keys: keys)
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys)
-        sweeps = Sweeps(redis: redis, keys: keys)
-        lateFollowers = LateFollowers(redis: redis, keys: keys)
+        sweeps = SweepStore(redis: redis, keys: keys)
+        lateFollowers = LateJoiners(redis: redis, keys: keys)
         alarms = Alarms(redis: redis, keys: keys, clock: clock)
-        answers = Answers(redis: redis, keys: keys)
+        answers = TokenVerdicts(redis: redis, keys: keys)
         otherEnvironment = OtherEnvironment(redis: redis, keys: keys)
         quarantine = Quarantine(redis: redis, keys: keys, registry: registry, alarms: alarms, clock: clock)
         deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)

@@ -10,7 +10,7 @@ extension TransportTests {
         struct Broadcasting {
             let it: Simulation
             let sender: BroadcastSender
-            let channels: ChannelManager
+            let channels: BroadcastChannelManager
 
             func broadcast(
                 _ channel: BroadcastChannelID, _ storage: BroadcastStorage = .none, goals: Int = 1, bytes: Int? = nil,
@@ -44,7 +44,7 @@ extension TransportTests {
                 let sender = try BroadcastSender(configuration: it.client, logger: it.logger)
                 var management = it.client
                 management.origin = try #require(it.simulator.manageURL)
-                let channels = try ChannelManager(configuration: management, bundleID: Simulation.bundleID)
+                let channels = try BroadcastChannelManager(configuration: management, bundleID: Simulation.bundleID)
                 try await body(Broadcasting(it: it, sender: sender, channels: channels))
                 await sender.close()
             }
@@ -71,7 +71,7 @@ extension TransportTests {
 
                 try await it.channels.delete(channel)
                 #expect(try await it.channels.list() == [other])
-                let gone = await #expect(throws: ChannelError.self) { try await it.channels.delete(channel) }
+                let gone = await #expect(throws: BroadcastChannelError.self) { try await it.channels.delete(channel) }
                 #expect(gone?.reason == .channelNotRegistered && gone?.isRetriable == false)
                 #expect(
                     gone?.description == "APNs does not delete the channel: 400 ChannelNotRegistered; "
@@ -134,8 +134,8 @@ extension TransportTests {
             try await run { it in
                 var elsewhere = it.it.client
                 elsewhere.origin = nobody.origin
-                let channels = try ChannelManager(configuration: elsewhere, bundleID: Simulation.bundleID)
-                let error = await #expect(throws: ChannelError.self) { try await channels.create(.none) }
+                let channels = try BroadcastChannelManager(configuration: elsewhere, bundleID: Simulation.bundleID)
+                let error = await #expect(throws: BroadcastChannelError.self) { try await channels.create(.none) }
                 guard case .unanswered(.create(.none), _, mayHaveHappened: false) = error else {
                     Issue.record("\(String(describing: error))")
                     return
@@ -155,7 +155,7 @@ extension TransportTests {
         @Test func anOrphan() async throws {
             try await run { it in
                 try it.set { $0.manageLoseNext = 1 }
-                let error = await #expect(throws: ChannelError.self) { try await it.channels.create(.none) }
+                let error = await #expect(throws: BroadcastChannelError.self) { try await it.channels.create(.none) }
                 guard case .unanswered(_, _, mayHaveHappened: true) = error else {
                     Issue.record("\(String(describing: error))")
                     return
@@ -167,14 +167,14 @@ extension TransportTests {
         @Test func whatTheManagementRefuses() async throws {
             try await run(server: { $0.channelLimit = 1 }) { it in
                 try it.set { $0.manageRejections = ["FeatureNotEnabled": 1] }
-                let off = await #expect(throws: ChannelError.self) { try await it.channels.create(.none) }
+                let off = await #expect(throws: BroadcastChannelError.self) { try await it.channels.create(.none) }
                 #expect(off?.description.contains("FeatureNotEnabled; switch on Broadcast Capability") == true)
                 try it.set { $0.manageRejections = ["ServiceUnavailable": 1] }
-                let busy = await #expect(throws: ChannelError.self) { try await it.channels.list() }
+                let busy = await #expect(throws: BroadcastChannelError.self) { try await it.channels.list() }
                 #expect(busy?.isRetriable == true)
                 try it.set { _ in }
                 _ = try await it.channels.create(.none)
-                let full = await #expect(throws: ChannelError.self) { try await it.channels.create(.none) }
+                let full = await #expect(throws: BroadcastChannelError.self) { try await it.channels.create(.none) }
                 #expect(full?.reason == .cannotCreateChannelConfig && full?.isRetriable == false)
             }
         }

@@ -7,7 +7,7 @@ import Testing
     ///
     /// A first request leaves before the server's SETTINGS are there, so it ends.
     /// - Returns: the turns, and how the requests ended that did
-    private static func turns(_ endpoint: Endpoint) throws -> (turns: Int, ends: [TransferFault?]) {
+    private static func turns(_ endpoint: ServerAddress) throws -> (turns: Int, ends: [TransferFault?]) {
         let connection = try MultiplexedConnection(endpoint)
         let headers = try HeaderList([(name: "apns-topic", value: "x")])
         let body = SharedBody([UInt8](repeating: 0x20, count: 400))
@@ -33,7 +33,7 @@ import Testing
     /// The server sets INITIAL_WINDOW_SIZE to 0. A slow machine only turns less often.
     @Test func `a server that takes no bodies costs a turn now and then`() async throws {
         let server = try await FrameServer.start(FrameServer.Script(settings: { [(4, 0)] }))
-        let endpoint = Endpoint(
+        let endpoint = ServerAddress(
             origin: "https://127.0.0.1:\(server.port)", caFile: server.caFile, requestTimeoutMilliseconds: 120_000)
         let (turns, ends) = try await withCheckedThrowingContinuation { continuation in
             let isStarted = NamedThread.start("turns") {

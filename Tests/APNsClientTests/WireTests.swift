@@ -99,7 +99,7 @@ extension TransportTests {
             try await Simulation.run { it in
                 var management = it.client
                 management.origin = try #require(it.simulator.manageURL)
-                let channels = try ChannelManager(configuration: management, bundleID: Self.bundleID)
+                let channels = try BroadcastChannelManager(configuration: management, bundleID: Self.bundleID)
                 let port = try #require(management.origin.split(separator: ":").last)
                 func newest() throws -> (fields: [String], body: String) {
                     let request = try #require(it.simulator.newest(.management))

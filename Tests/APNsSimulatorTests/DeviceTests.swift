@@ -144,8 +144,8 @@ struct DeviceTests {
                 #expect(try await fixture.push(token, payload: asking, headers: headers).status == 200)
             }
             #expect(fixture.simulator.token(token)?.cards == 2)
-            let onChannel = start(#""input-push-channel":"eA==""#)
-            #expect(try await fixture.push(token, payload: onChannel).status == 200)
+            let onBroadcastChannel = start(#""input-push-channel":"eA==""#)
+            #expect(try await fixture.push(token, payload: onBroadcastChannel).status == 200)
             let report = try #require(fixture.simulator.token(token))
             #expect(report.cards == 3 && report.event == "start")
             #expect(report.history.map(\.collapseID) == ["a", "a", "b", nil])

@@ -6,12 +6,12 @@ import OpenSSL
 struct P256KeyPair {
     static let issuedAt = 1_763_700_000
 
-    let provider: ProviderTokens.Key
+    let provider: ProviderTokenCheck.Key
     let token: String
 
     init() throws {
         let key = try SimulatorFixture.newKey()
-        provider = ProviderTokens.Key(
+        provider = ProviderTokenCheck.Key(
             keyID: SimulatorFixture.keyID, teamID: SimulatorFixture.teamID, publicKey: try key.publicKey(),
             bundleIDs: [])
         let signed =

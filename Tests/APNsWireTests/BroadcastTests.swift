@@ -55,11 +55,11 @@ import Testing
     @Test func theLimits() {
         #expect(Payload.maximumBytes == 4_096)
         #expect(Payload.maximumBroadcastBytes == 5_120)
-        #expect(ChannelRequest.maximumChannels == 10_000)
+        #expect(BroadcastChannelRequest.maximumChannels == 10_000)
     }
 
     @Test func theManagementsRequestsAreGolden() {
-        func text(_ request: ChannelRequest) -> [String] {
+        func text(_ request: BroadcastChannelRequest) -> [String] {
             ["\(request.method) \(request.path(bundleID: "com.example.scores"))"] + lines(request.fields)
                 + (request.body.map { [String(decoding: $0, as: UTF8.self)] } ?? []) + ["\(request.status)"]
         }

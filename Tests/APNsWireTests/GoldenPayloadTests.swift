@@ -97,10 +97,10 @@ import Testing
     @Test func aStartOnAChannelIsExactly() throws {
         let channel = try BroadcastChannelID("dHN0LXNyY2gtY2hubA==")
         let (publish, golden) = Self.starts[0]
-        let onChannel = Payload.start(Payload(publish, timestamp: 1_795_284_000).bytes, onChannel: channel)
+        let onBroadcastChannel = Payload.start(Payload(publish, timestamp: 1_795_284_000).bytes, onBroadcastChannel: channel)
         let expected = golden.replacing(
             #""input-push-token":1"#, with: #""input-push-channel":"dHN0LXNyY2gtY2hubA==""#)
-        #expect(onChannel.map { String(decoding: $0, as: UTF8.self) } == expected)
+        #expect(onBroadcastChannel.map { String(decoding: $0, as: UTF8.self) } == expected)
     }
 
     @Test func onAChannelItMustNotBeTooLarge() throws {
@@ -115,9 +115,9 @@ import Testing
             start(0).count + #""input-push-channel":"dHN0LXNyY2gtY2hubA==""#.utf8.count
             - #""input-push-token":1"#.utf8.count
         let room = Payload.maximumBytes - fixed
-        #expect(Payload.start(start(room), onChannel: channel)?.count == Payload.maximumBytes)
-        #expect(Payload.start(start(room + 1), onChannel: channel) == nil)
-        #expect(Payload.start(Payload(Self.ends[0].0, timestamp: 1_795_284_000).bytes, onChannel: channel) == nil)
+        #expect(Payload.start(start(room), onBroadcastChannel: channel)?.count == Payload.maximumBytes)
+        #expect(Payload.start(start(room + 1), onBroadcastChannel: channel) == nil)
+        #expect(Payload.start(Payload(Self.ends[0].0, timestamp: 1_795_284_000).bytes, onBroadcastChannel: channel) == nil)
     }
 
     /// An automatic end is the last update as it was sent, but with its own time and without the alert.

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct ProviderTokenTests {
     private let push = PreparedPush(
-        headers: PushHeaders(bundleID: Stage.bundleID, priority: .high),
+        headers: PushHeaders(bundleID: BroadcastFixture.bundleID, priority: .high),
         payload: Array(#"{"aps":{"timestamp":1790000000,"event":"update","content-state":{}}}"#.utf8))
 
     private var page: TokenPage {
@@ -24,7 +24,7 @@ struct ProviderTokenTests {
 
     private func broadcast(_ channel: BroadcastChannelID, goals: Int) -> PreparedBroadcast {
         PreparedBroadcast(
-            bundleID: Stage.bundleID,
+            bundleID: BroadcastFixture.bundleID,
             headers: BroadcastHeaders(channel: channel, storage: .none, priority: .high, expiration: 0),
             payload: Array(
                 #"{"aps":{"timestamp":\#(1_790_000_000 + goals),"event":"update","content-state":{}}}"#.utf8))
@@ -33,7 +33,7 @@ struct ProviderTokenTests {
     /// A worker's lanes and its broadcast service, as the worker makes them. Each has its own source of tokens.
     @Test func oneTokenForTokensBroadcastsAndChannels() async throws {
         // Allow one renewal in twenty minutes for all connections together.
-        try await Stage.run(server: { $0.providerTokenScope = .key }) { it in
+        try await BroadcastFixture.run(server: { $0.providerTokenScope = .key }) { it in
             let lanes = try CurlTransport(configuration: it.apns, logger: it.logger)
             let channel = try await it.manager.create(.none)
             #expect(await it.sender.send(broadcast(channel, goals: 1)) == .accepted)
@@ -55,7 +55,7 @@ struct ProviderTokenTests {
 
     /// As above, but the fault comes to the lanes first, and another worker starts later.
     @Test func aWorkerThatComesLateTakesTheRenewedOne() async throws {
-        try await Stage.run(server: { $0.providerTokenScope = .key }) { it in
+        try await BroadcastFixture.run(server: { $0.providerTokenScope = .key }) { it in
             let lanes = try CurlTransport(configuration: it.apns, logger: it.logger)
             try it.set { $0.expireNext = 1 }
             #expect(await lanes.send(page, push) == PageOutcome(accepted: 20))

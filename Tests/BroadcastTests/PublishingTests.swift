@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct PublishingTests {
     private func publish(
-        _ it: Stage, goals: Int, event: ActivityEvent = .update, audience: Audience = .all, isFirm: Bool = false,
+        _ it: BroadcastFixture, goals: Int, event: ActivityEvent = .update, audience: Audience = .all, isFirm: Bool = false,
         expiry: Int? = nil, size: Int? = nil
     ) async throws -> PushID {
         var state = #"{"goals":\#(goals)}"#
@@ -32,7 +32,7 @@ struct PublishingTests {
 
     /// Waits until `isReady` and returns the ledger.
     private func ledger(
-        _ it: Stage, _ id: PushID, until isReady: (Ledger) -> Bool = { $0.state.isFinal }
+        _ it: BroadcastFixture, _ id: PushID, until isReady: (Ledger) -> Bool = { $0.state.isFinal }
     ) async throws -> Ledger {
         var last: Ledger?
         for _ in 0..<2_400 {
@@ -45,19 +45,19 @@ struct PublishingTests {
 
     /// Waits until `isReady` and returns the app's counts. A broadcast is counted when it was settled.
     private func counts(
-        _ it: Stage, until isReady: ([BroadcastEvent: Int]) -> Bool
+        _ it: BroadcastFixture, until isReady: ([BroadcastEvent: Int]) -> Bool
     ) async throws -> [BroadcastEvent: Int] {
         try await eventually("the broadcasts are counted") { isReady(try await it.store.broadcasts.counts(it.app)) }
         return try await it.store.broadcasts.counts(it.app)
     }
 
-    private func liveChannel(_ it: Stage, _ storage: BroadcastStorage = .none) async throws -> BroadcastChannelID {
+    private func liveChannel(_ it: BroadcastFixture, _ storage: BroadcastStorage = .none) async throws -> BroadcastChannelID {
         try await it.want(try it.name(), storage)
         await it.keeper().tick(it.app)
         return try #require(try await it.channel(try it.name())?.id)
     }
 
-    private func follow(_ it: Stage, _ count: Int) async throws {
+    private func follow(_ it: BroadcastFixture, _ count: Int) async throws {
         let registrations = try (0..<count).map { number in
             Registration(
                 channel: try ChannelID("device-\(number)"),
@@ -67,7 +67,7 @@ struct PublishingTests {
     }
 
     @Test func onceToTheChannelAndOnceToEachToken() async throws {
-        try await Stage.run { it in
+        try await BroadcastFixture.run { it in
             let channel = try await liveChannel(it)
             try await follow(it, 3)
             try await it.working {
@@ -88,7 +88,7 @@ struct PublishingTests {
     }
 
     @Test func aNameMayHaveNothingButAChannel() async throws {
-        try await Stage.run { it in
+        try await BroadcastFixture.run { it in
             let channel = try await liveChannel(it, .newest)
             try await it.working {
                 let update = try await ledger(it, try await publish(it, goals: 1))
@@ -111,7 +111,7 @@ struct PublishingTests {
 
     /// Only the channel may get this payload. The tokens fail, but none is pruned.
     @Test func aPayloadTooLargeForTokens() async throws {
-        try await Stage.run { it in
+        try await BroadcastFixture.run { it in
             _ = try await liveChannel(it)
             try await follow(it, 2)
             try await it.working {
@@ -126,7 +126,7 @@ struct PublishingTests {
     /// While APNs refuses, newer updates supersede older ones. Then the newest one is sent, and a push that may not be
     /// superseded keeps its place in the order.
     @Test func updatesGiveWayToNewerOnesInOrder() async throws {
-        try await Stage.run { it in
+        try await BroadcastFixture.run { it in
             let channel = try await liveChannel(it)
             try await it.working {
                 try it.set { $0.broadcastRejections = ["TooManyRequests": 1] }
@@ -158,7 +158,7 @@ struct PublishingTests {
 
     /// The channel was deleted without us. The broadcast waits for the new channel and goes to that.
     @Test func aLostChannelIsMadeAnewAndGetsTheBroadcast() async throws {
-        try await Stage.run { it in
+        try await BroadcastFixture.run { it in
             let lost = try await liveChannel(it)
             #expect(it.simulator.deleteChannel(lost.rawValue))
             try await it.working {
@@ -173,7 +173,7 @@ struct PublishingTests {
     }
 
     @Test func whatIsNotForEveryoneIsNotBroadcast() async throws {
-        try await Stage.run { it in
+        try await BroadcastFixture.run { it in
             _ = try await liveChannel(it)
             try await follow(it, 1)
             try await it.working {
@@ -187,7 +187,7 @@ struct PublishingTests {
 
     /// All subscribers get the same priority. Only the budget for all devices lowers it, and an alert keeps 10.
     @Test func pastTheBudgetAnUpdateIsBroadcastAtFive() async throws {
-        try await Stage.run { it in
+        try await BroadcastFixture.run { it in
             _ = try await liveChannel(it)
             func priority(_ goals: Int, isFirm: Bool = false) async throws -> String? {
                 let done = try await ledger(it, try await publish(it, goals: goals, isFirm: isFirm))
@@ -205,7 +205,7 @@ struct PublishingTests {
     }
 
     @Test func failuresAreShownAndEndThePush() async throws {
-        try await Stage.run { it in
+        try await BroadcastFixture.run { it in
             let channel = try await liveChannel(it)
             try await follow(it, 1)
             try await it.working {
@@ -237,7 +237,7 @@ struct PublishingTests {
     /// Uses the broadcast queue without a worker. There is one sender at a time, and a sender without its
     /// lease changes nothing.
     @Test func oneSenderAtATime() async throws {
-        try await Stage.run { it in
+        try await BroadcastFixture.run { it in
             _ = try await liveChannel(it)
             let id = try await publish(it, goals: 1)
             _ = try await it.store.sweeps.begin(

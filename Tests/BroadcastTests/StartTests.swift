@@ -8,7 +8,7 @@ import Testing
 
 /// Tests a start for a name with a broadcast channel. Devices with iOS 18 subscribe to it, and others report a token.
 @Suite struct StartTests {
-    private func start(_ stage: Stage, _ name: ActivityName) async throws -> PushID {
+    private func start(_ stage: BroadcastFixture, _ name: ActivityName) async throws -> PushID {
         let publish = Publish(
             name: name, event: .start, audience: .all, contentState: RawJSON(checked: #"{"home":0}"#),
             alert: RawJSON(checked: #"{"title":"Kick-off"}"#), attributesType: "Match",
@@ -22,7 +22,7 @@ import Testing
 
     private struct Unexpected: Error { var text: String }
 
-    private func finished(_ stage: Stage, _ id: PushID) async throws -> Ledger {
+    private func finished(_ stage: BroadcastFixture, _ id: PushID) async throws -> Ledger {
         for _ in 0..<6_000 {
             if let ledger = try await stage.store.pushes.ledger(stage.app, id), ledger.state.isFinal { return ledger }
             try await Task.sleep(for: .milliseconds(20))
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// Publishes a start and returns how many devices it reached.
-    private func delivered(_ stage: Stage, _ name: ActivityName) async throws -> Int {
+    private func delivered(_ stage: BroadcastFixture, _ name: ActivityName) async throws -> Int {
         try await finished(stage, try await start(stage, name)).delivered
     }
 
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func devicesThatCanTakeTheirUpdatesFromTheChannel() async throws {
-        try await Stage.run { stage in
+        try await BroadcastFixture.run { stage in
             let name = try stage.name()
             let channels = (0..<4).map { _ in ChannelID.random() }
             for (number, channel) in channels.enumerated() {
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func withoutALiveChannelEachDeviceIsAskedForAToken() async throws {
-        try await Stage.run { stage in
+        try await BroadcastFixture.run { stage in
             let name = try stage.name()
             let channel = ChannelID.random()
             try await stage.store.channels.register(

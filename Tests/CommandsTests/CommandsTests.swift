@@ -32,7 +32,7 @@ struct PrintingTests {
     func forgery(format: LogFormat) {
         let line = LogLine(
             time: time, level: .info, label: "x", message: "a\nb\u{1B}[31m", metadata: [("k\n", "v\r\u{85}w")])
-        #expect(!line.rendered(format).unicodeScalars.contains(where: JSONText.isControl))
+        #expect(!line.rendered(format).unicodeScalars.contains(where: CommandJSON.isControl))
     }
 
     @Test("Numbers are grouped", arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567")])
@@ -110,18 +110,18 @@ struct ReadingTests {
             ("channel:x", #"{"ios_channel":"x"}"#), ("user:jo\"", #"{"named_user":"jo\""}"#),
             (#"{"not":{"tag":"a"}}"#, #"{"not":{"tag":"a"}}"#),
         ])
-    func audience(text: String, json: String) throws { #expect(try PublishBody.audience(text) == json) }
+    func audience(text: String, json: String) throws { #expect(try PublishRequest.audience(text) == json) }
 
     @Test(
         "Times from now and epoch seconds",
         arguments: [("+90", "1090"), ("+2m", "1120"), ("+1h", "4600"), ("77", "77"), ("now", "1000")])
     func times(text: String, seconds: String) throws {
-        #expect(try PublishBody.time(text, "--stale-date", now: 1_000) == seconds)
+        #expect(try PublishRequest.time(text, "--stale-date", now: 1_000) == seconds)
     }
 
     @Test("What is no time is refused", arguments: ["", "soon", "+", "+m", "-5", "+1w", "1.5"])
     func noTimes(text: String) {
-        #expect(throws: (any Error).self) { try PublishBody.time(text, "--stale-date", now: 1_000) }
+        #expect(throws: (any Error).self) { try PublishRequest.time(text, "--stale-date", now: 1_000) }
     }
 
     @Test(

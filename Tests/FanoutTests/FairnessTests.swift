@@ -69,7 +69,7 @@ import Testing
 
     @Test func eachAppIsSureOfItsShareAndMayTakeWhatIsLeft() async throws {
         let apps = try ["a", "b", "c"].map { try AppKey($0) }
-        let places = Places(12, apps)
+        let places = FairSemaphore(12, apps)
         var taken = 0
         while places.takeIfOpen(apps[0]) { taken += 1 }
         #expect(taken == 8, "two for each of the others are left")
@@ -78,13 +78,13 @@ import Testing
         #expect(places.takeIfOpen(apps[2]))
         places.give(apps[0])
         #expect(places.open(for: apps[0]) == 1 && places.open(for: apps[1]) == 1 && places.open(for: apps[2]) == 2)
-        #expect(Places(1, apps).open(for: apps[2]) == 1, "at least a place for each")
-        #expect(Places(5, [apps[0]]).open(for: apps[0]) == 5)
+        #expect(FairSemaphore(1, apps).open(for: apps[2]) == 1, "at least a place for each")
+        #expect(FairSemaphore(5, [apps[0]]).open(for: apps[0]) == 5)
     }
 
     @Test(.timeLimit(.minutes(5))) func whoWaitsIsServedInTheOrderOfItsApp() async throws {
         let apps = try ["a", "b"].map { try AppKey($0) }
-        let places = Places(2, apps)
+        let places = FairSemaphore(2, apps)
         #expect(places.takeIfOpen(apps[0]) && places.takeIfOpen(apps[1]) && !places.takeIfOpen(apps[0]))
         let (events, order) = AsyncStream.makeStream(of: String.self)
         await withDiscardingTaskGroup { group in

@@ -8,67 +8,67 @@ import Testing
 @Suite struct PruneGuardTests {
     private let judge = PruneGuard()
 
-    private func verdict(push: AnswerCounts = AnswerCounts(), app: AnswerCounts = AnswerCounts()) -> PruneGuard.Verdict
+    private func verdict(push: TokenVerdictCounts = TokenVerdictCounts(), app: TokenVerdictCounts = TokenVerdictCounts()) -> PruneGuard.Verdict
     {
         judge.verdict(push: push, app: app)
     }
 
     @Test func fewAnswersProveNothing() {
-        #expect(verdict(push: AnswerCounts(answers: 199, dead: 199)) == PruneGuard.Verdict())
-        #expect(verdict(push: AnswerCounts(answers: 200, dead: 200)).quarantine != nil)
+        #expect(verdict(push: TokenVerdictCounts(answers: 199, dead: 199)) == PruneGuard.Verdict())
+        #expect(verdict(push: TokenVerdictCounts(answers: 200, dead: 200)).quarantine != nil)
     }
 
     @Test(arguments: [(99, false), (100, true), (200, true)])
     func halfOfThemIsTooMany(dead: Int, isQuarantined: Bool) {
-        #expect((verdict(push: AnswerCounts(answers: 200, dead: dead)).quarantine != nil) == isQuarantined)
+        #expect((verdict(push: TokenVerdictCounts(answers: 200, dead: dead)).quarantine != nil) == isQuarantined)
     }
 
     @Test func anAppsSmallPushesAddUp() {
-        let small = AnswerCounts(answers: 3, dead: 3)
-        #expect(verdict(push: small, app: AnswerCounts(answers: 400, dead: 180)) == PruneGuard.Verdict())
-        let tripped = verdict(push: small, app: AnswerCounts(answers: 400, dead: 210))
+        let small = TokenVerdictCounts(answers: 3, dead: 3)
+        #expect(verdict(push: small, app: TokenVerdictCounts(answers: 400, dead: 180)) == PruneGuard.Verdict())
+        let tripped = verdict(push: small, app: TokenVerdictCounts(answers: 400, dead: 210))
         #expect(tripped.quarantine?.contains("210 of 400 answers of this app in 10 min") == true)
     }
 
     @Test func `an app's last answers count where its minutes hold too few`() {
-        let few = AnswerCounts(answers: 190, dead: 190)
-        #expect(judge.verdict(push: AnswerCounts(), app: few) == PruneGuard.Verdict())
-        let slow = judge.verdict(push: AnswerCounts(), app: few, lately: AnswerCounts(answers: 380, dead: 300))
+        let few = TokenVerdictCounts(answers: 190, dead: 190)
+        #expect(judge.verdict(push: TokenVerdictCounts(), app: few) == PruneGuard.Verdict())
+        let slow = judge.verdict(push: TokenVerdictCounts(), app: few, lately: TokenVerdictCounts(answers: 380, dead: 300))
         #expect(slow.quarantine?.contains("300 of 380 answers of this app lately") == true)
     }
 
     @Test func aPushIsJudgedByItselfHoweverWellTheOthersDo() {
         let tripped = verdict(
-            push: AnswerCounts(answers: 300, dead: 300), app: AnswerCounts(answers: 1_000_000, dead: 300))
+            push: TokenVerdictCounts(answers: 300, dead: 300), app: TokenVerdictCounts(answers: 1_000_000, dead: 300))
         #expect(tripped.quarantine?.contains("300 of 300 answers of a push") == true)
     }
 
     @Test func many410sAreOnlySaid() {
-        let gone = verdict(push: AnswerCounts(answers: 10_000, dead: 0, gone: 10_000))
+        let gone = verdict(push: TokenVerdictCounts(answers: 10_000, dead: 0, gone: 10_000))
         #expect(gone.quarantine == nil && gone.manyUnregistered != nil)
-        let both = verdict(push: AnswerCounts(answers: 400, dead: 200, gone: 200))
+        let both = verdict(push: TokenVerdictCounts(answers: 400, dead: 200, gone: 200))
         #expect(both.quarantine != nil && both.manyUnregistered != nil)
     }
 
     @Test func thresholdsAreTheOperators() {
         let strict = PruneGuard(share: 0.1, answers: 10, window: 1)
-        #expect(strict.verdict(push: AnswerCounts(answers: 10, dead: 1), app: AnswerCounts()).quarantine != nil)
-        #expect(strict.verdict(push: AnswerCounts(answers: 9, dead: 9), app: AnswerCounts()).quarantine == nil)
+        #expect(strict.verdict(push: TokenVerdictCounts(answers: 10, dead: 1), app: TokenVerdictCounts()).quarantine != nil)
+        #expect(strict.verdict(push: TokenVerdictCounts(answers: 9, dead: 9), app: TokenVerdictCounts()).quarantine == nil)
         let lax = PruneGuard(share: 1, answers: 10, window: 1)
-        #expect(lax.verdict(push: AnswerCounts(answers: 1_000, dead: 999), app: AnswerCounts()).quarantine == nil)
+        #expect(lax.verdict(push: TokenVerdictCounts(answers: 1_000, dead: 999), app: TokenVerdictCounts()).quarantine == nil)
     }
 
     @Test func answersAreKeptByTheMinuteUntilTheyAreTaken() throws {
-        let log = AnswerLog()
+        let log = VerdictLog()
         let app = try AppKey("shop")
         let now: Int64 = 600_000_000
-        log.note(app, AnswerCounts(answers: 5), now: now - 11 * 60_000)
-        log.note(app, AnswerCounts(answers: 7), now: now - 2 * 60_000)
-        log.note(app, AnswerCounts(answers: 1), now: now)
-        log.note(app, AnswerCounts(answers: 2, dead: 2), now: now)
+        log.note(app, TokenVerdictCounts(answers: 5), now: now - 11 * 60_000)
+        log.note(app, TokenVerdictCounts(answers: 7), now: now - 2 * 60_000)
+        log.note(app, TokenVerdictCounts(answers: 1), now: now)
+        log.note(app, TokenVerdictCounts(answers: 2, dead: 2), now: now)
         let taken = log.take(app, now: now, window: 10)
         #expect(taken.map(\.age) == [0, 2])
-        #expect(taken.map(\.counts) == [AnswerCounts(answers: 3, dead: 2), AnswerCounts(answers: 7)])
+        #expect(taken.map(\.counts) == [TokenVerdictCounts(answers: 3, dead: 2), TokenVerdictCounts(answers: 7)])
         #expect(log.take(app, now: now, window: 10).isEmpty)
         log.putBack(app, taken, now: now)
         #expect(log.take(app, now: now + 60_000, window: 10).map(\.age) == [1, 3])

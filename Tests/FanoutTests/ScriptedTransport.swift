@@ -30,8 +30,8 @@ final class ScriptedTransport: PushTransport {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
     private let state = Mutex(State())
-    private let arrivals = Milestone("requests were answered")
-    private let holders = Milestone("pages are held back")
+    private let arrivals = Signal("requests were answered")
+    private let holders = Signal("pages are held back")
     private let answer: Answer
     private let answerByLabel: AnswerByLabel?
     private let pause: Duration

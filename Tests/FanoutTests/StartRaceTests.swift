@@ -136,8 +136,8 @@ import Testing
 /// One page waits for streams until something has happened. Then it may not be sent any more.
 private final class WaitingTransport: PushTransport {
     let inner: ScriptedTransport
-    let waits = Milestone("a page waits for streams")
-    let ended = Milestone("the name has ended")
+    let waits = Signal("a page waits for streams")
+    let ended = Signal("the name has ended")
     private let waitsWithPage: Int
     private let pages = Atomic(0)
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct BackoffTests {
     @Test func theFirstAttemptIsDueAtOnceAndLaterOnesWithinTwoSeconds() {
-        var backoff = Backoff()
+        var backoff = ReconnectBackoff()
         let now = ContinuousClock.now
         #expect(backoff.remaining(at: now) == nil)
         var ceilings: [Duration] = []
@@ -28,7 +28,7 @@ import Testing
         let now = ContinuousClock.now
         var waits: [Duration] = []
         for _ in 0..<1_000 {
-            var backoff = Backoff()
+            var backoff = ReconnectBackoff()
             for _ in 0..<10 { backoff.failed(at: now) }
             waits.append(backoff.remaining(at: now) ?? .zero)
         }

@@ -131,8 +131,8 @@ struct PushFixture {
     }
 
     /// The pending removals of the name.
-    func owed(_ name: String) async throws -> [OwedPrune] {
-        let found = Mutex<[OwedPrune]>([])
+    func owed(_ name: String) async throws -> [PendingRemoval] {
+        let found = Mutex<[PendingRemoval]>([])
         try await store.sweeps.eachOwed(app, try ActivityName(name)) { part throws(StoreError) in
             found.withLock { $0 += part }
         }

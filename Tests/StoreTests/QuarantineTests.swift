@@ -157,41 +157,41 @@ import Testing
     @Test func answersOfTheLastMinutesAreCountedByTheWholeFleet() async throws {
         let fixture = try await Fixture()
         let answers = fixture.store.answers
-        let span = AnswerSpan(window: 10, memory: 10, least: 20)
+        let span = TokenVerdictSpan(window: 10, memory: 10, least: 20)
         _ = try await answers.add(
             fixture.app,
             [
-                (age: 0, counts: AnswerCounts(answers: 10, dead: 4, gone: 1)),
-                (age: 3, counts: AnswerCounts(answers: 100, dead: 0, gone: 2)),
-                (age: 30, counts: AnswerCounts(answers: 1_000, dead: 1_000)),
+                (age: 0, counts: TokenVerdictCounts(answers: 10, dead: 4, gone: 1)),
+                (age: 3, counts: TokenVerdictCounts(answers: 100, dead: 0, gone: 2)),
+                (age: 30, counts: TokenVerdictCounts(answers: 1_000, dead: 1_000)),
             ], over: span)
-        let sum = try await answers.add(fixture.app, [(age: 0, counts: AnswerCounts(answers: 5, dead: 5))], over: span)
-        #expect(sum.app == AnswerCounts(answers: 115, dead: 9, gone: 3) && sum.lately == sum.app)
+        let sum = try await answers.add(fixture.app, [(age: 0, counts: TokenVerdictCounts(answers: 5, dead: 5))], over: span)
+        #expect(sum.app == TokenVerdictCounts(answers: 115, dead: 9, gone: 3) && sum.lately == sum.app)
         let key = RedisArgument.string(fixture.store.keys.answers(fixture.app))
         let fields = try await fixture.store.redis.send(RedisCommand("HLEN", [key])).integer()
         #expect(fields <= 8, "minutes that do not count are forgotten: \(fields)")
         #expect(try await fixture.store.redis.send(RedisCommand("PTTL", [key])).integer() <= 1_200_000)
         let other = try await answers.add(try AppKey("other"), [], over: span)
-        #expect(other == AnswerSums())
+        #expect(other == TokenVerdictSums())
     }
 
     /// The app gets only a few answers a minute, so no window of minutes holds enough of them.
     @Test func `the last answers count, however slowly they come`() async throws {
         let fixture = try await Fixture()
         let answers = fixture.store.answers
-        let span = AnswerSpan(window: 10, memory: 1_440, least: 200)
+        let span = TokenVerdictSpan(window: 10, memory: 1_440, least: 200)
         // Report them as a worker does, minute by minute, the latest last.
-        var sums = AnswerSums()
+        var sums = TokenVerdictSums()
         for age in (0..<40).reversed() {
             sums = try await answers.add(
-                fixture.app, [(age: age, counts: AnswerCounts(answers: 19, dead: age < 30 ? 19 : 0))], over: span)
+                fixture.app, [(age: age, counts: TokenVerdictCounts(answers: 19, dead: age < 30 ? 19 : 0))], over: span)
         }
         #expect(sums.app.answers <= 190 && sums.app.dead == sums.app.answers)
         #expect((200...400).contains(sums.lately.answers) && sums.lately.dead == sums.lately.answers)
-        let longest = AnswerSpan(window: 10, memory: 1_440, least: 10_000)
+        let longest = TokenVerdictSpan(window: 10, memory: 1_440, least: 10_000)
         sums = try await answers.add(fixture.app, [], over: longest)
-        #expect(sums.lately == AnswerCounts(answers: 760, dead: 570), "each is counted once")
-        _ = try await answers.add(fixture.app, [(age: 1_500, counts: AnswerCounts(answers: 5))], over: longest)
+        #expect(sums.lately == TokenVerdictCounts(answers: 760, dead: 570), "each is counted once")
+        _ = try await answers.add(fixture.app, [(age: 1_500, counts: TokenVerdictCounts(answers: 5))], over: longest)
         let key = RedisArgument.string(fixture.store.keys.answers(fixture.app))
         let fields = try await fixture.store.redis.send(RedisCommand("HLEN", [key])).integer()
         #expect(fields <= 2 * (10 + 5), "older minutes are ten in one: \(fields)")

@@ -119,7 +119,7 @@ import Testing
         try await fixture.store.redis.send(
             RedisCommand("HSET", ["ll:f:{shop:match-1}", .bytes(Self.channel), "2 0"]))
         let states = try await fixture.store.lateFollowers.states(fixture.app, name)
-        let follower = try #require(LateFollower(channel: Self.channel, value: Array("2 0".utf8)))
+        let follower = try #require(LateJoiner(channel: Self.channel, value: Array("2 0".utf8)))
         _ = try await fixture.store.lateFollowers.settle(
             fixture.app, name, states, [(follower, .put(alert, sequence: 2))])
         let lease = try await fixture.claimRetries("match-1")

@@ -7,8 +7,8 @@ import Testing
     @Test func aTimestampOfZeroStaysATimestampAfterADeath() throws {
         for since: Int64? in [nil, 0, -5, 1, 1_795_000_000_000] {
             let prune = Prune(channel: [1, 2], token: [3], deadSince: since, reason: "Unregistered")
-            let owed = OwedPrune(push: .random(), prune: prune)
-            let read = try #require(OwedPrune(field: owed.field[...], value: prune.storedValue[...]))
+            let owed = PendingRemoval(push: .random(), prune: prune)
+            let read = try #require(PendingRemoval(field: owed.field[...], value: prune.storedValue[...]))
             #expect((read.prune.deadSince == nil) == (since == nil))
             #expect(read.prune.deadSince ?? 0 == max(since ?? 0, since == nil ? 0 : 1))
         }
@@ -137,7 +137,7 @@ import Testing
         }
         #expect(try await fixture.ledger(id).pending == 1)
         let owed = try await fixture.owed("match-1")
-        #expect(owed == [OwedPrune(push: id, prune: prune)])
+        #expect(owed == [PendingRemoval(push: id, prune: prune)])
         for struck in [1, nil] as [Int?] {
             let (counted, _) = try await fixture.store.sweeps.strike(
                 fixture.app, claim.lease.name, owed.map { (owed: $0, as: .pruned) })

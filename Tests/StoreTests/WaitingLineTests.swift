@@ -191,7 +191,7 @@ import Testing
         let prune = Prune(
             channel: channel.stored, token: try #require(waiting.token), deadSince: nil, reason: "BadDeviceToken")
         for _ in 0..<2 { try await fixture.settle(lease) { $0.owe(waiting, prune) } }
-        #expect(try await fixture.owed("match-1") == [OwedPrune(push: first, prune: prune)])
+        #expect(try await fixture.owed("match-1") == [PendingRemoval(push: first, prune: prune)])
         #expect(try await fixture.due(lease).first?.push == second)
         let ledger = try await fixture.ledger(first)
         #expect(ledger.pending == 1 && ledger.errors == ["BadDeviceToken": 1])

@@ -3,7 +3,7 @@ public import Logging
 /// APNs's two services for one app's broadcast channels, with one provider token for both.
 public struct BroadcastClient: Sendable {
     public let sender: BroadcastSender
-    public let channels: ChannelManager
+    public let channels: BroadcastChannelManager
 
     /// Two management requests, one after the other, must fit into the lease under which a worker makes channels.
     static let longestManagementRequest: Duration = .seconds(15)
@@ -20,6 +20,6 @@ public struct BroadcastClient: Sendable {
         management.requestTimeout = min(management.requestTimeout, Self.longestManagementRequest)
         _ = try management.check()
         sender = try BroadcastSender(settings)
-        channels = ChannelManager(management, bundleID: bundleID, tokens: settings.tokens)
+        channels = BroadcastChannelManager(management, bundleID: bundleID, tokens: settings.tokens)
     }
 }

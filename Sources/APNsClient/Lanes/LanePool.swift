@@ -4,10 +4,10 @@ internal import LiveActivity
 internal import OpenSSL
 internal import Synchronization
 
-/// The lanes of one transport, each a thread, and the page queue that they share (`PageBoard`). When the pool is
+/// The lanes of one transport, each a thread, and the page queue that they share (`PageQueue`). When the pool is
 /// released, each lane ends once its requests in flight have ended.
 final class LanePool: Sendable {
-    private let board: PageBoard
+    private let board: PageQueue
     /// Tokens that wait or are in flight.
     private let tokens = Atomic(0)
 
@@ -15,12 +15,12 @@ final class LanePool: Sendable {
     ///   - name: how the threads' names begin
     ///   - body: makes the function that a lane's thread runs until the transport is closing
     init(
-        _ count: Int, name: String = "apns-lane", _ body: (LaneSeat) throws(APNsClientError) -> @Sendable () -> Void
+        _ count: Int, name: String = "apns-lane", _ body: (LaneHandle) throws(APNsClientError) -> @Sendable () -> Void
     ) throws(APNsClientError) {
-        guard let board = PageBoard(lanes: count) else { throw .system("no descriptors for \(count) lanes") }
+        guard let board = PageQueue(lanes: count) else { throw .system("no descriptors for \(count) lanes") }
         do throws(APNsClientError) {
             for number in 0..<count {
-                let run = try body(LaneSeat(board: board, number: number))
+                let run = try body(LaneHandle(board: board, number: number))
                 guard NamedThread.start("\(name)-\(number)", run) else {
                     throw APNsClientError.system("no thread for lane \(number) of \(count)")
                 }

@@ -49,7 +49,7 @@ struct PagePart: Sendable {
     let shared: SharedPage
     var range: Range<Int>
 
-    var isSmall: Bool { shared.page.count <= PageBoard.small }
+    var isSmall: Bool { shared.page.count <= PageQueue.small }
 
     /// Settles all entries with the same outcome, other than `.accepted`.
     func settle(_ outcome: PushOutcome) {

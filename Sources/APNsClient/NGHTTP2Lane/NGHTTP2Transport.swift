@@ -18,7 +18,7 @@ public final class NGHTTP2Transport: PushTransport {
             guard let poll = EventPoll(), poll.add(seat.descriptor, .read) else {
                 throw .system("no descriptor for a lane's epoll")
             }
-            return { HTTP2Lane(settings, seat, poll).run() }
+            return { NGHTTP2Lane(settings, seat, poll).run() }
         }
     }
 

@@ -82,7 +82,7 @@ final class ControlHandler: ChannelInboundHandler {
         case (.GET, "/simulator/channels"):
             send(.ok, shared.judge.withLock { $0.channelReports }.flatMap { $0.json + [UInt8(ascii: "\n")] }, context)
         case (_, _) where path.hasPrefix("/simulator/channels/"):
-            answerChannel(head.method, PercentEncoding.decode(path.dropFirst("/simulator/channels/".count)), context)
+            answerChannel(head.method, PercentDecoding.decode(path.dropFirst("/simulator/channels/".count)), context)
         default:
             fail(
                 .notFound,

@@ -28,7 +28,7 @@ extension Judge {
     ) -> ChannelAnswer {
         newest.keep(head, body, .broadcast)
         let requestID = requestID(of: head)
-        var channel: ChannelBook.Channel?
+        var channel: BroadcastChannelBook.Channel?
         var verdict = checkBroadcast(head, body: body, connection: &connection, channel: &channel, now: now)
         guard let channel else {
             if stallsHere { verdict = .stalled }
@@ -52,7 +52,7 @@ extension Judge {
         _ head: RequestHead,
         body: ByteBuffer,
         connection: inout ConnectionFacts,
-        channel: inout ChannelBook.Channel?,
+        channel: inout BroadcastChannelBook.Channel?,
         now: Int
     ) -> Judgement {
         func rejected(_ reason: Reason) -> Judgement { .rejected(reason, timestamp: nil) }
@@ -94,7 +94,7 @@ extension Judge {
 
     static func checkChannelID(_ head: RequestHead) -> Reason? {
         guard let id = head.channelID, !id.isEmpty else { return .missingChannelId }
-        return id.utf8.count <= maximumChannelID && Base64.isEncoded(id) ? nil : .badChannelId
+        return id.utf8.count <= maximumChannelID && Base64Decoding.isEncoded(id) ? nil : .badChannelId
     }
 
     static func isBundleID(_ text: String) -> Bool {

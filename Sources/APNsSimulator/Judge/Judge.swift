@@ -29,7 +29,7 @@ struct Orders: Sendable, Equatable {
 }
 
 /// Instructions for a connection when its TLS handshake is complete.
-enum Greeting: Sendable, Equatable {
+enum Preface: Sendable, Equatable {
     case serve, silence, close
     case goaway(reason: String)
 }
@@ -50,7 +50,7 @@ struct ConnectionFacts: Sendable {
     var key: Int?
     var presented = PresentedTokens()
     /// Provider token and topic of the last good request. The next request nearly always has the same ones.
-    var lastToken: ProviderTokens.Token?
+    var lastToken: ProviderTokenCheck.Token?
     var lastAuthorization: String?
     var lastTopic: String?
 }
@@ -59,10 +59,10 @@ struct ConnectionFacts: Sendable {
 /// guards it, and each request takes that once.
 struct Judge: Sendable {
     let configuration: SimulatorConfiguration
-    var tokens: ProviderTokens
+    var tokens: ProviderTokenCheck
     var record: Recorder
     var faults: Faults
-    var channels = ChannelBook()
+    var channels = BroadcastChannelBook()
     var newest = NewestRequests()
     /// `faults.rejections` ordered by name, so that a drawn number always means the same reason.
     private var rejections: [(reason: Reason, share: Double)] = []
@@ -77,9 +77,9 @@ struct Judge: Sendable {
     private var seenTokens: Set<String> = []
     var messageNumber: UInt64 = 0
 
-    init(configuration: SimulatorConfiguration, keys: [ProviderTokens.Key], now: Int) {
+    init(configuration: SimulatorConfiguration, keys: [ProviderTokenCheck.Key], now: Int) {
         self.configuration = configuration
-        tokens = ProviderTokens(keys: keys)
+        tokens = ProviderTokenCheck(keys: keys)
         record = Recorder(history: configuration.history, orderMember: configuration.orderMember)
         faults = configuration.faults
         scenario = configuration.scenario
@@ -148,7 +148,7 @@ struct Judge: Sendable {
     }
 
     /// Decides what to do after the TLS handshake.
-    func greet() -> Greeting {
+    func greet() -> Preface {
         if faults.closeAfter == 0 { return .close }
         if faults.goawayAfter == 0 { return .goaway(reason: faults.goawayReason) }
         return faults.silence == .beforeHTTP2 ? .silence : .serve
@@ -294,7 +294,7 @@ struct Judge: Sendable {
     mutating func authenticate(_ header: String?, connection: inout ConnectionFacts, now: Int) -> Reason? {
         guard let header else { return .missingProviderToken }
         let isLast = connection.lastAuthorization == header
-        let token: ProviderTokens.Token
+        let token: ProviderTokenCheck.Token
         if isLast, let last = connection.lastToken {
             token = last
         } else {

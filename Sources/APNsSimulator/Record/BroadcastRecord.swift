@@ -79,7 +79,7 @@ extension Recorder {
     }
 
     mutating func receiveBroadcast(
-        _ channels: inout ChannelBook,
+        _ channels: inout BroadcastChannelBook,
         channel: String,
         payload: ByteBuffer,
         verdict: Judgement,

@@ -48,10 +48,10 @@ struct DoctorCommand: AsyncParsableCommand {
     private func print(_ findings: [Finding]) {
         if global.json {
             let checks = findings.map { finding in
-                JSONText.object([
-                    ("check", JSONText.quoted(finding.subject)),
-                    ("result", JSONText.quoted(["✓": "ok", "!": "warning"][finding.mark.rawValue] ?? "error")),
-                    ("text", JSONText.quoted(finding.text)), ("remedy", finding.remedy.map(JSONText.quoted)),
+                CommandJSON.object([
+                    ("check", CommandJSON.quoted(finding.subject)),
+                    ("result", CommandJSON.quoted(["✓": "ok", "!": "warning"][finding.mark.rawValue] ?? "error")),
+                    ("text", CommandJSON.quoted(finding.text)), ("remedy", finding.remedy.map(CommandJSON.quoted)),
                 ])
             }
             let isFine = !findings.contains { $0.mark == .bad }

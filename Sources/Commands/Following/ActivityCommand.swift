@@ -34,7 +34,7 @@ struct ActivityCommand: AsyncParsableCommand {
         let client = try gateway.client(global)
         if let attributesType {
             guard let name else { throw ValidationError("--attributes-type needs a name") }
-            let body = JSONText.object([("attributes_type", JSONText.quoted(attributesType))])
+            let body = CommandJSON.object([("attributes_type", CommandJSON.quoted(attributesType))])
             let answer = try await client.send(
                 "PUT", "/api/activities/\(GatewayClient.segment(name))", body: .bytes(Array(body.utf8)))
             if global.json { Terminal.print(json: answer) }

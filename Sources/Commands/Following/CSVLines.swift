@@ -60,11 +60,11 @@ struct CSVLines {
             return reject("\(fields.count) fields where the header has \(header.count)")
         }
         let cells = zip(header, fields).filter { !$1.isEmpty }.map { column, field in
-            let value = Self.texts.contains(column) ? JSONText.quoted(field) : Self.literal(field)
+            let value = Self.texts.contains(column) ? CommandJSON.quoted(field) : Self.literal(field)
             return column == Self.catchUp
-                ? ("options", Optional(JSONText.object([("catch_up", value)]))) : (column, Optional(value))
+                ? ("options", Optional(CommandJSON.object([("catch_up", value)]))) : (column, Optional(value))
         }
-        out += Array(JSONText.object(cells).utf8)
+        out += Array(CommandJSON.object(cells).utf8)
         out.append(UInt8(ascii: "\n"))
     }
 
@@ -87,7 +87,7 @@ struct CSVLines {
 
     /// Numbers and flags stay as they are. Everything else is quoted, so that the gateway can name the problem.
     private static func literal(_ field: String) -> String {
-        Int(field) != nil || field == "true" || field == "false" ? field : JSONText.quoted(field)
+        Int(field) != nil || field == "true" || field == "false" ? field : CommandJSON.quoted(field)
     }
 
     /// The fields of a line. Nil if a quote is not closed.

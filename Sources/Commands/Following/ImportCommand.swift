@@ -72,7 +72,7 @@ struct ImportCommand: AsyncParsableCommand {
             .sorted { $0.line < $1.line }
         source.finish()
         if global.json {
-            let lines = rejected.map { #"{"line":\#($0.line),"error":\#(JSONText.quoted($0.error))}"# }
+            let lines = rejected.map { #"{"line":\#($0.line),"error":\#(CommandJSON.quoted($0.error))}"# }
             Terminal.print(
                 #"{"ok":\#(rejected.isEmpty),"accepted":\#(result.accepted),"rejected":[\#(lines.joined(separator: ","))]}"#
             )

@@ -34,8 +34,8 @@ struct TrackCommand: AsyncParsableCommand {
 
     func run() async throws {
         let client = try gateway.client(global)
-        let body = JSONText.object([
-            ("token", JSONText.quoted(token)), ("registered_at_ms", registeredAt.map(String.init)),
+        let body = CommandJSON.object([
+            ("token", CommandJSON.quoted(token)), ("registered_at_ms", registeredAt.map(String.init)),
             ("frequent_pushes_enabled", frequentPushes.map { "\($0)" }),
             ("options", catchUp.map { #"{"catch_up":\#($0)}"# }),
         ])

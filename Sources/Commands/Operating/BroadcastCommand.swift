@@ -47,7 +47,7 @@ struct BroadcastCommand: ParsableCommand {
         }
 
         func run() async throws {
-            let body = JSONText.object([("storage", JSONText.quoted(storage))])
+            let body = CommandJSON.object([("storage", CommandJSON.quoted(storage))])
             let answer = try await gateway.client(global).send(
                 "PUT", Self.path(name) + "?wait=\(wait.seconds)", body: .bytes(Array(body.utf8)),
                 timeout: .seconds(wait.seconds + 30))
@@ -80,8 +80,8 @@ struct BroadcastCommand: ParsableCommand {
             let app = try settings.app(named: gateway.app)
             let answer = try await gateway.client(settings, app).send("GET", Self.path(name))
             let result = try GatewayClient.decode(Answer.self, answer)
-            var found: ChannelAtAPNs?
-            if apns, let channel = result.broadcast.channel { found = try await ChannelAtAPNs(channel, app, settings) }
+            var found: BroadcastChannelAtAPNs?
+            if apns, let channel = result.broadcast.channel { found = try await BroadcastChannelAtAPNs(channel, app, settings) }
             if global.json {
                 guard let found, let end = answer.lastIndex(of: UInt8(ascii: "}")) else {
                     return Terminal.print(json: answer)
@@ -166,7 +166,7 @@ struct BroadcastCommand: ParsableCommand {
             let answer = try await gateway.client(global).send(
                 "DELETE", Self.path(name) + "?wait=\(wait.seconds)", timeout: .seconds(wait.seconds + 30))
             if global.json {
-                let done = JSONText.object([("ok", "true"), ("name", JSONText.quoted(name)), ("deleted", "true")])
+                let done = CommandJSON.object([("ok", "true"), ("name", CommandJSON.quoted(name)), ("deleted", "true")])
                 return Terminal.print(json: answer.isEmpty ? Array(done.utf8) : answer)
             }
             Terminal.print(

@@ -141,8 +141,8 @@ struct QuarantineCommand: ParsableCommand {
         }
 
         func send(_ verb: String, _ client: GatewayClient) async throws -> [UInt8] {
-            let body = JSONText.object([
-                ("name", name.map(JSONText.quoted)), ("attributes_type", attributesType.map(JSONText.quoted)),
+            let body = CommandJSON.object([
+                ("name", name.map(CommandJSON.quoted)), ("attributes_type", attributesType.map(CommandJSON.quoted)),
             ])
             return try await client.send(
                 "POST", "/api/quarantine/\(verb)", body: .bytes(Array(body.utf8)), timeout: .seconds(600))

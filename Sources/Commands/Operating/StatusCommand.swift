@@ -92,8 +92,8 @@ struct StatusCommand: AsyncParsableCommand {
         _ kept: [AppKey: Kept], _ workers: [(name: String, idle: Int, pending: Int)]
     ) -> String {
         let apps = depths.map { depth in
-            JSONText.object([
-                ("key", JSONText.quoted(depth.app.rawValue)), ("pushes_high", "\(depth.pushesHigh)"),
+            CommandJSON.object([
+                ("key", CommandJSON.quoted(depth.app.rawValue)), ("pushes_high", "\(depth.pushesHigh)"),
                 ("pushes_low", "\(depth.pushesLow)"), ("shard_tasks", "\(depth.shardTasks)"),
                 ("retries_due", "\(depth.retriesDue)"),
                 ("dead_letters", "\(kept[depth.app]?.deadLetters ?? 0)"),
@@ -101,23 +101,23 @@ struct StatusCommand: AsyncParsableCommand {
             ])
         }
         let consumers = workers.map { worker in
-            JSONText.object([
-                ("name", JSONText.quoted(worker.name)), ("idle_ms", "\(worker.idle)"), ("pending", "\(worker.pending)"),
+            CommandJSON.object([
+                ("name", CommandJSON.quoted(worker.name)), ("idle_ms", "\(worker.idle)"), ("pending", "\(worker.pending)"),
             ])
         }
         let raised = alarms.map { alarm in
-            JSONText.object([
-                ("app", JSONText.quoted(alarm.app.rawValue)), ("kind", JSONText.quoted(alarm.kind.rawValue)),
-                ("reason", JSONText.quoted(alarm.reason)), ("since", "\(alarm.since)"),
+            CommandJSON.object([
+                ("app", CommandJSON.quoted(alarm.app.rawValue)), ("kind", CommandJSON.quoted(alarm.kind.rawValue)),
+                ("reason", CommandJSON.quoted(alarm.reason)), ("since", "\(alarm.since)"),
             ])
         }
-        let server = JSONText.object([
-            ("url", JSONText.quoted(settings.redisURL.description)),
-            ("version", JSONText.quoted(findings.first?.info["redis_version"] ?? "")),
+        let server = CommandJSON.object([
+            ("url", CommandJSON.quoted(settings.redisURL.description)),
+            ("version", CommandJSON.quoted(findings.first?.info["redis_version"] ?? "")),
             ("used_memory", findings.usedMemory.map(String.init)),
-            ("warnings", "[" + findings.merged(\.losses).map { JSONText.quoted($0.text) }.joined(separator: ",") + "]"),
+            ("warnings", "[" + findings.merged(\.losses).map { CommandJSON.quoted($0.text) }.joined(separator: ",") + "]"),
         ])
-        return JSONText.object([
+        return CommandJSON.object([
             ("redis", server), ("apps", "[\(apps.joined(separator: ","))]"),
             ("alarms", "[\(raised.joined(separator: ","))]"), ("workers", "[\(consumers.joined(separator: ","))]"),
         ])

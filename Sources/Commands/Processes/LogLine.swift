@@ -39,28 +39,28 @@ struct LogLine {
             }
         case .json:
             metadata.reduce(
-                #"{"time":"\#(time.text)","level":"\#(level.rawValue)","logger":\#(JSONText.quoted(label))"#
-                    + #","message":\#(JSONText.quoted(message))"#
+                #"{"time":"\#(time.text)","level":"\#(level.rawValue)","logger":\#(CommandJSON.quoted(label))"#
+                    + #","message":\#(CommandJSON.quoted(message))"#
             ) { line, entry in
                 // A metadata key must not replace one of the line's own keys, so it gets a prefix.
                 let isReserved = ["time", "level", "logger", "message"].contains(entry.key)
-                return "\(line),\(JSONText.quoted(isReserved ? "_" + entry.key : entry.key)):\(Self.json(entry.value))"
+                return "\(line),\(CommandJSON.quoted(isReserved ? "_" + entry.key : entry.key)):\(Self.json(entry.value))"
             } + "}"
         }
     }
 
     private static func json(_ value: Logger.MetadataValue) -> String {
         switch value {
-        case .string(let text): JSONText.quoted(text)
+        case .string(let text): CommandJSON.quoted(text)
         case .stringConvertible(let number as any BinaryInteger): "\(number)"
         case .stringConvertible(let flag as Bool): "\(flag)"
-        case .stringConvertible(let other): JSONText.quoted(other.description)
+        case .stringConvertible(let other): CommandJSON.quoted(other.description)
         case .array(let values): "[" + values.map(json).joined(separator: ",") + "]"
         case .dictionary(let values):
             "{"
-                + values.sorted { $0.key < $1.key }.map { "\(JSONText.quoted($0.key)):\(json($0.value))" }
+                + values.sorted { $0.key < $1.key }.map { "\(CommandJSON.quoted($0.key)):\(json($0.value))" }
                 .joined(separator: ",") + "}"
-        @unknown default: JSONText.quoted("\(value)")
+        @unknown default: CommandJSON.quoted("\(value)")
         }
     }
 
@@ -68,11 +68,11 @@ struct LogLine {
     private static func logfmt(_ value: Logger.MetadataValue) -> String {
         let text = value.description
         let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x3D && $0 != 0x7F }
-        return isPlain ? escaped(text) : JSONText.quoted(text)
+        return isPlain ? escaped(text) : CommandJSON.quoted(text)
     }
 
     private static func escaped(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: JSONText.isControl) else { return text }
-        return String(JSONText.quoted(text).dropFirst().dropLast())
+        guard text.unicodeScalars.contains(where: CommandJSON.isControl) else { return text }
+        return String(CommandJSON.quoted(text).dropFirst().dropLast())
     }
 }

@@ -49,12 +49,12 @@ struct SimulateCommand: AsyncParsableCommand {
         let caFile = Self.whole(simulator.caFile)
         if global.json {
             return Terminal.print(
-                JSONText.object([
-                    ("url", JSONText.quoted(url)), ("manage_url", manage.map(JSONText.quoted)),
-                    ("control_url", control.map(JSONText.quoted)),
-                    ("ca_file", JSONText.quoted(caFile)), ("key_file", keyFile.map(JSONText.quoted)),
-                    ("key_id", key.map { JSONText.quoted($0.keyID) }),
-                    ("team_id", key.map { JSONText.quoted($0.teamID) }),
+                CommandJSON.object([
+                    ("url", CommandJSON.quoted(url)), ("manage_url", manage.map(CommandJSON.quoted)),
+                    ("control_url", control.map(CommandJSON.quoted)),
+                    ("ca_file", CommandJSON.quoted(caFile)), ("key_file", keyFile.map(CommandJSON.quoted)),
+                    ("key_id", key.map { CommandJSON.quoted($0.keyID) }),
+                    ("team_id", key.map { CommandJSON.quoted($0.teamID) }),
                 ]))
         }
         Terminal.print("APNs simulator at \(url); a worker needs")

@@ -107,9 +107,9 @@ struct WorkCommand: AsyncParsableCommand {
             logger: logger)
         return BroadcastService(
             send: { await client.sender.send($0) },
-            create: { (storage) async throws(ChannelError) in try await client.channels.create(storage) },
-            delete: { (channel) async throws(ChannelError) in try await client.channels.delete(channel) },
-            list: { () async throws(ChannelError) in try await client.channels.list() },
+            create: { (storage) async throws(BroadcastChannelError) in try await client.channels.create(storage) },
+            delete: { (channel) async throws(BroadcastChannelError) in try await client.channels.delete(channel) },
+            list: { () async throws(BroadcastChannelError) in try await client.channels.list() },
             close: { await client.sender.close() })
     }
 

@@ -131,7 +131,7 @@ struct PublishCommand: AsyncParsableCommand {
         let client = try gateway.client(global)
         let now = Int(Date().timeIntervalSince1970)
         if let at { return try await schedule(at, now: now, client) }
-        let body = try PublishBody(self).json(now: now)
+        let body = try PublishRequest(self).json(now: now)
         let expected =
             wait && audience == "all" && event != "start" && Terminal.standardErrorIsTerminal
             ? await followers(client) : nil
@@ -152,9 +152,9 @@ struct PublishCommand: AsyncParsableCommand {
     private func schedule(_ text: String, now: Int, _ client: GatewayClient) async throws {
         let time: ScheduleTime
         do { time = try ScheduleTime.parse(text, now: now) } catch { throw ValidationError("--at \(error)") }
-        let body = JSONText.object([
-            ("schedule", JSONText.object([("scheduled_time", JSONText.quoted(time.text))])),
-            ("push", try PublishBody(self).json(now: time.seconds)),
+        let body = CommandJSON.object([
+            ("schedule", CommandJSON.object([("scheduled_time", CommandJSON.quoted(time.text))])),
+            ("push", try PublishRequest(self).json(now: time.seconds)),
         ])
         let headers = idempotencyKey.map { [("Idempotency-Key", $0)] } ?? []
         let place = replace.map { "/" + GatewayClient.segment($0) } ?? ""

@@ -19,7 +19,7 @@ struct ScheduleTime: Equatable {
     /// - Throws: also for a local time that clocks skip or show twice when they change.
     static func parse(_ text: String, now: Int, zone: TimeZone = .current) throws(ScheduleTimeError) -> ScheduleTime {
         if text.hasPrefix("+") || Int(text) != nil {
-            guard let time = try? PublishBody.time(text, "", now: now), let seconds = Int(time) else {
+            guard let time = try? PublishRequest.time(text, "", now: now), let seconds = Int(time) else {
                 throw .unreadable
             }
             return ScheduleTime(seconds: seconds)

@@ -53,10 +53,10 @@ extension Sweeper {
 
     /// Decides about late joiners, except those for whom an unswept push may be: that push may still be cancelled.
     private func decide(
-        _ followers: [LateFollower], _ states: CurrentStates, _ item: WorkItem
-    ) async throws(StoreError) -> [(LateFollower, LateDecision)] {
+        _ followers: [LateJoiner], _ states: CurrentStates, _ item: WorkItem
+    ) async throws(StoreError) -> [(LateJoiner, LateDecision)] {
         var open = Dictionary(followers.map { ($0.channel, $0) }) { _, last in last }
-        var decisions: [(LateFollower, LateDecision)] = []
+        var decisions: [(LateJoiner, LateDecision)] = []
         var (page, _) = try await store.registry.lookup(item.app, item.name, Array(open.keys))
         let now = store.time.now()
         // An `end` after the start of a card is for that card, whatever was published under the name since.
@@ -106,10 +106,10 @@ extension Sweeper {
     ///   devices register no token
     /// - Returns: the notes of earlier starts, by the page's index; nil if the lease expired meanwhile
     func expectTokens(
-        _ page: TokenPage, _ app: AppKey, _ record: PushRecord, _ name: ActivityName, besides onChannel: Set<Int>,
+        _ page: TokenPage, _ app: AppKey, _ record: PushRecord, _ name: ActivityName, besides onBroadcastChannel: Set<Int>,
         while held: HeldLease
     ) async -> [Int: [UInt8]]? {
-        let indices = page.entries.indices.filter { !onChannel.contains($0) }
+        let indices = page.entries.indices.filter { !onBroadcastChannel.contains($0) }
         let before = await held.whileLive(logger) { () async throws(StoreError) in
             try await store.lateFollowers.expect(
                 app, name, indices.map { Array(page.channel($0)) }, startedBy: record.sequence, now: store.time.now())
@@ -142,12 +142,12 @@ extension PageReport {
     init(lost page: TokenPage) {
         let cancelled = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
         self.init(
-            page, PageOutcome(all: page, cancelled), now: 0, deadline: .max, triesOnce: false, backoff: Backoff(),
+            page, PageOutcome(all: page, cancelled), now: 0, deadline: .max, triesOnce: false, backoff: RetryBackoff(),
             rest: { _ in .zero }, random: { 0 })
     }
 }
 
-extension LateFollower {
+extension LateJoiner {
     /// Decides about this late joiner.
     /// - Parameter record: the newest push for this channel that has begun
     /// - Returns: `drop` if that push's own sweep had the channel, or if the push is over
@@ -158,7 +158,7 @@ extension LateFollower {
         // An `end` from before the channel began to follow is not for it, except if the channel was started before that
         // `end`.
         if record.event == .end, !wasStarted { return .drop }
-        return now < min(record.deadline, record.createdAt + LateFollowers.life.milliseconds)
+        return now < min(record.deadline, record.createdAt + LateJoiners.life.milliseconds)
             ? .put(record.id, sequence: record.sequence) : .drop
     }
 }

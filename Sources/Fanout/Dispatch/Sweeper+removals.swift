@@ -13,19 +13,19 @@ extension Sweeper {
 
     /// Applies pending removals. It may be repeated, because the registry knows which tokens it removed, and the one
     /// call that confirms a removal counts it.
-    func apply(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+    func apply(_ owed: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         for start in stride(from: 0, to: owed.count, by: 1_000) {
             let part = owed[start..<min(start + 1_000, owed.count)]
             let distrusted = try await distrusted(part, app, name)
-            func isHeldBack(_ one: OwedPrune) -> Bool { one.prune.isDisputable && distrusted.contains(one.push) }
+            func isHeldBack(_ one: PendingRemoval) -> Bool { one.prune.isDisputable && distrusted.contains(one.push) }
             try await remove(part.filter { !isHeldBack($0) }, app, name)
             try await quarantine(part.filter(isHeldBack), app, name)
         }
     }
 
-    private func remove(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+    private func remove(_ owed: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         if owed.isEmpty { return }
-        var struck: [(owed: OwedPrune, as: SettledField)] = []
+        var struck: [(owed: PendingRemoval, as: SettledField)] = []
         // Start tokens are registered under their attributes type, so a dead one does not remove an activity's token.
         for (type, part) in Dictionary(grouping: owed, by: \.prune.attributesType) {
             let place = type.map { ActivityName(startTokensOf: $0) } ?? name
@@ -43,7 +43,7 @@ extension Sweeper {
     /// Quarantines tokens instead of removing them. The name is listed before its tokens are marked, so a death in
     /// between leaves no unlisted marks. It is listed again afterwards, because an operator may have released the name
     /// in between. Start tokens are listed and marked under their attributes type.
-    private func quarantine(_ owed: [OwedPrune], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+    private func quarantine(_ owed: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         let now = store.time.now()
         for (type, part) in Dictionary(grouping: owed, by: \.prune.attributesType) {
             let starts = type.map { ActivityName(startTokensOf: $0) }
@@ -61,14 +61,14 @@ extension Sweeper {
 
     /// The pushes whose 400s are not believed. This also adds the worker's counts to the fleet's and raises alarms.
     private func distrusted(
-        _ owed: ArraySlice<OwedPrune>, _ app: AppKey, _ name: ActivityName
+        _ owed: ArraySlice<PendingRemoval>, _ app: AppKey, _ name: ActivityName
     ) async throws(StoreError) -> Set<PushID> {
         let dead = owed.filter { !$0.prune.hasEnded }
         if dead.isEmpty { return [] }
         let pushes = Array(Set(dead.map(\.push)))
         let now = store.time.now()
         let seen = answers.take(app, now: now, window: options.pruneGuard.window)
-        let counts: AnswerSums
+        let counts: TokenVerdictSums
         do throws(StoreError) {
             counts = try await store.answers.add(
                 app, seen, over: options.pruneGuard.span, pushes: pushes, of: name)
@@ -79,7 +79,7 @@ extension Sweeper {
         var distrusted: Set<PushID> = []
         for push in pushes {
             let verdict = options.pruneGuard.verdict(
-                push: counts.pushes[push] ?? AnswerCounts(), app: counts.app, lately: counts.lately)
+                push: counts.pushes[push] ?? TokenVerdictCounts(), app: counts.app, lately: counts.lately)
             if let reason = verdict.quarantine, dead.contains(where: { $0.push == push && $0.prune.isDisputable }) {
                 distrusted.insert(push)
                 await ring(app, .pruneGuard, reason)

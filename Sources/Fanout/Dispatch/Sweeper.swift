@@ -16,8 +16,8 @@ struct Sweeper: Sendable {
     let leases: LeaseKeeper
     let drain: Drain
     let meters: WorkerMeters
-    let answers: AnswerLog
-    let bell: AlarmBell
+    let answers: VerdictLog
+    let bell: AlarmThrottle
     let logger: Logger
 
     /// How the worker leaves the stream entry.

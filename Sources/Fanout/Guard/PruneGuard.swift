@@ -20,7 +20,7 @@ public struct PruneGuard: Sendable, Hashable {
         self.memory = memory
     }
 
-    var span: AnswerSpan { AnswerSpan(window: window, memory: memory, least: answers) }
+    var span: TokenVerdictSpan { TokenVerdictSpan(window: window, memory: memory, least: answers) }
 
     /// The source of the counts, in the words of an alarm.
     public enum Scope: Sendable, Hashable {
@@ -56,7 +56,7 @@ public struct PruneGuard: Sendable, Hashable {
     ///   - app: the answers to its app over the window
     ///   - lately: the last answers to its app, over `memory`
     public func verdict(
-        push: AnswerCounts, app: AnswerCounts, lately: AnswerCounts = AnswerCounts()
+        push: TokenVerdictCounts, app: TokenVerdictCounts, lately: TokenVerdictCounts = TokenVerdictCounts()
     ) -> Verdict {
         var verdict = Verdict()
         for (scope, counts) in [(Scope.push, push), (.app, app), (.lately, lately)] where counts.answers >= answers {

@@ -11,12 +11,12 @@ struct Pool: Sendable {
     private let apps: [AppKey]
     private let reader: WorkReader
     private let sweeper: Sweeper
-    private let places: Places
+    private let places: FairSemaphore
 
     /// How long a read waits that leaves out apps without a free place. They may have one again soon.
     private static let shortRead = Duration.milliseconds(5)
 
-    init(_ stream: WorkStream, _ apps: [AppKey], reader: WorkReader, sweeper: Sweeper, places: Places) {
+    init(_ stream: WorkStream, _ apps: [AppKey], reader: WorkReader, sweeper: Sweeper, places: FairSemaphore) {
         self.stream = stream
         self.apps = apps
         self.reader = reader
@@ -52,7 +52,7 @@ struct Pool: Sendable {
                         sweeper.logger.error("no work can be read: \(error)", metadata: ["stream": "\(stream)"])
                     }
                     if error.isMissingGroup { try? await sweeper.store.queue.prepare(apps) }
-                    let delay = Backoff.reading.delay(afterAttempts: failures, fraction: .random(in: 0.5..<1))
+                    let delay = RetryBackoff.reading.delay(afterAttempts: failures, fraction: .random(in: 0.5..<1))
                     try? await cancelWhenGracefulShutdown { try await Task.sleep(for: delay) }
                 }
             }
@@ -119,10 +119,10 @@ struct Pool: Sendable {
     func close() { reader.close() }
 }
 
-extension Backoff {
+extension RetryBackoff {
     /// The pause between reads while Redis does not answer.
-    static let reading: Backoff = {
-        var backoff = Backoff()
+    static let reading: RetryBackoff = {
+        var backoff = RetryBackoff()
         backoff.base = .milliseconds(100)
         backoff.cap = .seconds(2)
         return backoff

@@ -38,7 +38,7 @@ struct PageReport {
     /// The reason to halt the app: APNs refuses its credentials, or its server cannot be reached.
     private(set) var halt: Halt?
     /// Counts of the answers for the prune guard.
-    private(set) var answers = AnswerCounts()
+    private(set) var answers = TokenVerdictCounts()
     /// The reason for which the app's other environment refuses pushes. The app goes on in the first environment.
     private(set) var otherRefusal: String?
     /// True if no request of the page left this machine, or if APNs refused the credentials of all requests. Then there
@@ -55,7 +55,7 @@ struct PageReport {
     ///   - rest: gives the time for which the app rests after a halting answer
     ///   - random: gives random numbers in 0 ..< 1 for the backoff
     init(
-        _ page: TokenPage, _ outcome: PageOutcome, now: Int64, deadline: Int64, triesOnce: Bool, backoff: Backoff,
+        _ page: TokenPage, _ outcome: PageOutcome, now: Int64, deadline: Int64, triesOnce: Bool, backoff: RetryBackoff,
         elsewhere: Set<Int> = [], attributesType: String? = nil, rest: (Halt) -> Duration, random: () -> Double
     ) {
         delivered = outcome.accepted
@@ -69,10 +69,10 @@ struct PageReport {
             func again(attempts: Int, after delay: Duration, retryAfter: Int? = nil) -> Decision {
                 let isSpent = attempts > Int(entry.attempt)
                 if isSpent, triesOnce || backoff.attempts.map({ attempts >= $0 }) ?? false { return .failed }
-                guard let due = Backoff.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline) else {
+                guard let due = RetryBackoff.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline) else {
                     return .expired
                 }
-                return .retry(due: due, attempts: min(attempts, Backoff.mostCounted))
+                return .retry(due: due, attempts: min(attempts, RetryBackoff.mostCounted))
             }
             let decision: Decision
             var reason = ""
@@ -141,14 +141,14 @@ struct PageReport {
             if case .retry = decision { retries += 1 }
             if mayBeDuplicate { duplicatesPossible += 1 }
             if case .dead(let prune) = decision {
-                answers += prune.isDisputable ? AnswerCounts(answers: 1, dead: 1) : AnswerCounts(answers: 1, gone: 1)
+                answers += prune.isDisputable ? TokenVerdictCounts(answers: 1, dead: 1) : TokenVerdictCounts(answers: 1, gone: 1)
             }
             exceptions.append(
                 Exception(
                     index: exception.index, decision: decision, reason: reason, mayBeDuplicate: mayBeDuplicate,
                     isGivenUp: decision == .failed && !triesOnce))
         }
-        answers += AnswerCounts(answers: delivered)
+        answers += TokenVerdictCounts(answers: delivered)
         isUnsent = unsent > 0 && unsent == page.count
         // APNs answered other requests, so only one connection of several failed. Its tokens wait, and the app goes on.
         if isAnswered, halt?.cause == .unreachable { halt = nil }

@@ -48,7 +48,7 @@ struct RetryRun: Sendable {
         while found, mayGoOn {
             found = false
             let due: Result<Void, StoreError> = await withTaskGroup { group in
-                let open = Slots(sweeper.options.openPages)
+                let open = AsyncSemaphore(sweeper.options.openPages)
                 do throws(StoreError) {
                     while mayGoOn {
                         let pages = try await pages()
@@ -141,7 +141,7 @@ struct RetryRun: Sendable {
         let page = TokenPage(waiting)
         let push = record.prepared(bundleID: app.bundleID, lease.name, isLate: waiting[0].isLate)
         var apart: (PreparedPush, Set<Int>)?
-        if let channelPush = record.onChannel(push) {
+        if let channelPush = record.onBroadcastChannel(push) {
             let capable = await held.whileLive(log) { () async throws(StoreError) in
                 try await sweeper.store.channels.withIOS18(lease.app, page)
             }

@@ -10,7 +10,7 @@ extension Sweep {
         while mayGoOn {
             let before = number
             await withDiscardingTaskGroup { group in
-                let open = Slots(sweeper.options.openPages)
+                let open = AsyncSemaphore(sweeper.options.openPages)
                 var order: Int64 = 0
                 while mayGoOn {
                     guard let (page, last) = await arrivals(after: order) else { return lose() }

@@ -18,7 +18,7 @@ extension Sweep {
         let audience = try await sweeper.store.channels.filter(lease.app, tokens, claim.record.audience)
         if audience.isEmpty { return (Page(), next) }
         // Only two marks apply to start tokens: the quarantine and the other environment.
-        let marks = try await sweeper.store.registry.marks(lease.app, starts, audience, signs, for: .start) ?? Marks()
+        let marks = try await sweeper.store.registry.marks(lease.app, starts, audience, signs, for: .start) ?? SendBlocks()
         try await sweeper.store.quarantine.forget(lease.app, starts, marks.outdated)
         let sendUntil = sweeper.startsSentUntil
         let standing = try await sweeper.store.sweeps.standing(
@@ -40,7 +40,7 @@ extension Sweep {
                 page.quarantined += 1
             } else {
                 if marks[index].contains(.elsewhere) { page.elsewhere.insert(sent.count) }
-                if capable.contains(index) { page.onChannel.insert(sent.count) }
+                if capable.contains(index) { page.onBroadcastChannel.insert(sent.count) }
                 sent.append(index)
             }
         }

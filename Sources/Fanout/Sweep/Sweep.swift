@@ -31,7 +31,7 @@ struct Sweep: Sendable {
         /// Indices of the `tokens` that live in the app's other APNs environment.
         var elsewhere: Set<Int> = []
         /// For a start: indices of the tokens whose activities are to take updates from the name's broadcast channel.
-        var onChannel: Set<Int> = []
+        var onBroadcastChannel: Set<Int> = []
         /// For a start: the page may be sent until this time on the boot clock.
         var sendUntil: Int64?
         /// For a catch-up: the arrivals that this page processes.
@@ -47,7 +47,7 @@ struct Sweep: Sendable {
     let log: Logger
     private let app: WorkerApp
     private let push: PreparedPush
-    /// For a start: the variant for the tokens in `Page.onChannel`.
+    /// For a start: the variant for the tokens in `Page.onBroadcastChannel`.
     private let channelPush: PreparedPush?
     private let deadline: Int64
     private let state = Progress()
@@ -68,7 +68,7 @@ struct Sweep: Sendable {
         self.held = held
         self.log = log
         push = claim.record.prepared(bundleID: app.bundleID, claim.lease.name)
-        channelPush = claim.record.onChannel(push)
+        channelPush = claim.record.onBroadcastChannel(push)
         deadline = claim.record.deadline
     }
 
@@ -119,7 +119,7 @@ struct Sweep: Sendable {
         // A page without channels in the audience is settled together with the next page that has some.
         var unsettled = position
         await withDiscardingTaskGroup { group in
-            let open = Slots(sweeper.options.openPages)
+            let open = AsyncSemaphore(sweeper.options.openPages)
             while position < end, mayGoOn {
                 if let done = ahead.first, done.lowerBound <= position {
                     position = max(position, done.upperBound)
@@ -167,7 +167,7 @@ struct Sweep: Sendable {
     /// - Parameter setAside: channels with this mark are left out
     /// - Returns: nil if the page has to be read again
     func sorted(
-        _ tokens: TokenPage, _ signs: MarkSigns, setAside: Marks.Mark?
+        _ tokens: TokenPage, _ signs: BlockHints, setAside: SendBlocks.Mark?
     ) async throws(StoreError) -> Page? {
         let cards = claim.record.targets(of: tokens)
         let audience = try await sweeper.store.channels.filter(lease.app, cards, claim.record.audience)
@@ -217,7 +217,7 @@ struct Sweep: Sendable {
                 guard held.isLive else { return lose() }
                 let report = await sweeper.deliver(
                     page.tokens, push, app, claim.record, lease.name, elsewhere: page.elsewhere,
-                    apart: channelPush.map { ($0, page.onChannel) }, deadline: deadline, while: held,
+                    apart: channelPush.map { ($0, page.onBroadcastChannel) }, deadline: deadline, while: held,
                     until: page.sendUntil)
                 if let rest = await sweeper.rest(lease.app, report, log) { state.values.withLock { $0.rest = rest } }
                 if report.isUnsent {
@@ -271,7 +271,7 @@ struct Sweep: Sendable {
                     try await sweeper.scheduleRetries(lease.app, lease.name, claim.record.priority, first)
                 }
                 try await sweeper.apply(
-                    settlement.owed.map { OwedPrune(push: lease.push, prune: $0) }, lease.app, lease.name)
+                    settlement.owed.map { PendingRemoval(push: lease.push, prune: $0) }, lease.app, lease.name)
             }
             // Without that the entry stays pending, and the worker that claims it finds the remaining work.
             if seenTo == nil { lose() }
@@ -329,8 +329,8 @@ extension PushRecord {
 
     /// The variant of a start for devices that can take updates from the name's broadcast channel; nil if there is
     /// none.
-    func onChannel(_ push: PreparedPush) -> PreparedPush? {
-        guard event == .start, let inputChannel, let payload = Payload.start(payload, onChannel: inputChannel) else {
+    func onBroadcastChannel(_ push: PreparedPush) -> PreparedPush? {
+        guard event == .start, let inputChannel, let payload = Payload.start(payload, onBroadcastChannel: inputChannel) else {
             return nil
         }
         return PreparedPush(headers: push.headers, payload: payload)

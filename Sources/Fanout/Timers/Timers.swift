@@ -13,9 +13,9 @@ struct Timers: Sendable {
     let pools: [Pool]
     let leases: LeaseKeeper
     let drain: Drain
-    let channels: ChannelKeeper
+    let channels: BroadcastChannelKeeper
     let ends: EndTimer
-    let answers: AnswerLog
+    let answers: VerdictLog
     let logger: Logger
 
     /// Renews the worker's leases and entries until cancelled. It runs longer than all else, because pages in flight

@@ -37,7 +37,7 @@ struct ConnectionThread: ~Copyable {
     /// Oldest first, beginning at `head`.
     private var inFlight: [InFlight] = []
     private var head = 0
-    private var backoff = Backoff()
+    private var backoff = ReconnectBackoff()
     /// The time of the server's last reply, or the time at which the current reply became due.
     private var lastProgress: ContinuousClock.Instant
 

@@ -15,7 +15,7 @@ public struct EndRule: Sendable, Hashable {
     var age: Int64 { after.milliseconds - slack }
 
     /// After this time (epoch seconds) iOS has ended each card itself, and cards accept no push any more.
-    static func expiry(cutoff: Int64) -> Int { Int((cutoff + LateFollowers.life.milliseconds) / 1_000) }
+    static func expiry(cutoff: Int64) -> Int { Int((cutoff + LateJoiners.life.milliseconds) / 1_000) }
 }
 
 /// The number of a name's cards, as one look counts them.

@@ -3,7 +3,7 @@ import OpenSSL
 import Redis
 
 /// For apps with both APNs environments: which tokens are of the second one. A page asks for it with the other marks of
-/// its channels (`Marks`). If an entry is lost, a worker finds it out again.
+/// its channels (`SendBlocks`). If an entry is lost, a worker finds it out again.
 public struct OtherEnvironment: Sendable {
     let redis: RedisClient
     let keys: Keyspace

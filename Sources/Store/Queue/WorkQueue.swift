@@ -51,7 +51,7 @@ public struct WorkQueue: Sendable {
     let redis: RedisClient
     let keys: Keyspace
     /// Rings when this process sets a timer.
-    public let bell = TimerBell()
+    public let bell = TimerWakeup()
 
     static func add(_ keys: Keyspace, _ item: WorkItem) -> RedisCommand {
         RedisCommand("XADD", [.string(keys.stream(item.app, item.stream)), "*"] + item.entry)

@@ -76,10 +76,10 @@ extension Registry {
     /// The tracked ones among these channels, with their present tokens. One round trip.
     public func lookup(
         _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]]
-    ) async throws(StoreError) -> (page: TokenPage, signs: MarkSigns) {
+    ) async throws(StoreError) -> (page: TokenPage, signs: BlockHints) {
         let place = place(app, name)
-        let (entries, replies) = try await lookup(place, channels, and: MarkSigns.commands(keys, place.tag))
-        var signs = MarkSigns()
+        let (entries, replies) = try await lookup(place, channels, and: BlockHints.commands(keys, place.tag))
+        var signs = BlockHints()
         try signs.add(replies[...], isFirst: true)
         var page = TokenPage(reservingEntries: channels.count, bytes: channels.count * 100)
         for (channel, entry) in zip(channels, entries) {

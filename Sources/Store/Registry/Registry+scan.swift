@@ -67,10 +67,10 @@ extension Registry {
     /// The same, with signs of reasons not to send to some of the channels. They are read in the same round trip.
     public func markedPage(
         _ app: AppKey, _ name: ActivityName, from position: ScanPosition, to end: ScanPosition, limit: Int
-    ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition, signs: MarkSigns) {
+    ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition, signs: BlockHints) {
         let place = place(app, name)
         let now = clock()
-        var signs = MarkSigns()
+        var signs = BlockHints()
         let first = position.rawValue
         let limit = max(limit, 1)
         let end = min(end, .end).rawValue
@@ -91,9 +91,9 @@ extension Registry {
 
     private func read(
         _ place: RegistryPlace, from position: UInt64, end: UInt64, tokens: Int, density: Double, now: Int64,
-        into page: inout TokenPage, signs: inout MarkSigns, isFirst: Bool
+        into page: inout TokenPage, signs: inout BlockHints, isFirst: Bool
     ) async throws(StoreError) -> ScanStep {
-        let marks = MarkSigns.commands(keys, place.tag)
+        let marks = BlockHints.commands(keys, place.tag)
         let root = RedisArgument.string(keys.root(place.tag))
         for _ in 0..<Self.countAttempts {
             let known = memory.count(place.key)

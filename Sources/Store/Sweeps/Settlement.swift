@@ -108,7 +108,7 @@ public struct RetrySettlement: Sendable {
     public private(set) var finished: [SettledField: Int] = [:]
     public private(set) var retries = 0
     public private(set) var duplicatesPossible = 0
-    public private(set) var owed: [OwedPrune] = []
+    public private(set) var owed: [PendingRemoval] = []
     /// Pushes of which something is noted for an operator. The caller lists them before it settles.
     public private(set) var givenUp: Set<PushID> = []
     /// How many channels expired unsent, by push.
@@ -159,7 +159,7 @@ public struct RetrySettlement: Sendable {
 
     /// The token is dead or got its `end`.
     public mutating func owe(_ waiting: WaitingChannel, _ prune: Prune) {
-        owed.append(OwedPrune(push: waiting.push, prune: prune))
+        owed.append(PendingRemoval(push: waiting.push, prune: prune))
         arguments += first(prune.hasEnded ? "end" : "owe", waiting) + [.bytes(prune.token), .bytes(prune.storedValue)]
         if !prune.hasEnded { arguments.append(.string(prune.reason)) }
     }

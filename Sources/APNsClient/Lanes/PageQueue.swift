@@ -1,0 +1,319 @@
+internal import APNsWire
+internal import Curl
+internal import LiveActivity
+internal import Synchronization
+
+/// The page queue of a transport: the pages that wait, for all of its lanes. A lane takes as many entries as its
+/// connection has free streams. So work goes to the lanes that can send it, and a slow connection delays none of it.
+///
+/// Any thread posts pages. A lane's thread takes parts of them, and sleeps when there is nothing for it. The lock is
+/// taken once for each part of a page. An eventfd is written only for a lane that sleeps.
+final class PageQueue: Sendable {
+    /// The capacity that a lane reports when it takes a part or goes to sleep.
+    struct Standing {
+        /// How many requests the lane could begin now: one if it has to connect first, none while it may not connect.
+        var room = 0
+        /// How many of these places large pages leave to small ones. Otherwise a small page would wait for an answer,
+        /// in the worst case for a whole round trip.
+        var reserve = 0
+        /// How many of these places large pages take a little later (`Pacing`). A lane that goes to sleep with some of
+        /// them has a timer.
+        var held = 0
+        /// At least one answer has come on its connection.
+        var isConnected = false
+        /// Milliseconds that its requests take, smoothed.
+        var pace: Int64 = 0
+
+        /// How many requests of large pages it could begin now.
+        var roomForLarge: Int { max(0, room - max(reserve, held)) }
+    }
+
+    private struct Lane {
+        var standing = Standing()
+        /// The lane sleeps, and looks at the queue only when it is woken.
+        var isResting = false
+        /// The lane's event has been signalled and not cleared since.
+        var isSignalled = false
+        /// Another thread called the lane. It must look at its work before it goes to sleep.
+        var isCalled = false
+    }
+
+    /// The most entries of a small page. Small pages go before larger ones, so that one device does not wait for a
+    /// thousand others.
+    static let small = 32
+    /// A connection keeps one of so many places for small pages.
+    static let placesToReserve = 32
+    /// How many small pages in a row may go before a larger one. Then a part of the larger page has its turn, even if
+    /// small pages never end.
+    static let overtakings = 8
+
+    private struct State {
+        var queue: [PagePart] = []
+        /// Entries of small pages in `queue`.
+        var waitingSmall = 0
+        /// Small pages that went before a larger one since a larger one had its turn.
+        var overtaken = 0
+        /// Entries in `queue`.
+        var waiting = 0
+        var lanes: [Lane]
+        var isClosing = false
+        /// Lanes that have not ended.
+        var running: Int
+        var closers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state: Mutex<State>
+    /// By lane.
+    private let events: [WakeEvent]
+
+    /// Nil when the process is out of descriptors.
+    init?(lanes: Int) {
+        var events: [WakeEvent] = []
+        for _ in 0..<lanes {
+            guard let event = WakeEvent() else { return nil }
+            events.append(event)
+        }
+        self.events = events
+        state = Mutex(State(lanes: Array(repeating: Lane(), count: lanes), running: lanes))
+    }
+
+    // MARK: Senders
+
+    /// Adds a page to the queue.
+    /// - Returns: false when the transport is closing; the caller settles the page then
+    func post(_ page: SharedPage) -> Bool {
+        state.withLock { state in
+            guard !state.isClosing else { return false }
+            let part = PagePart(shared: page, range: page.page.entries.indices)
+            state.queue.append(part)
+            count(part, +1, &state)
+            wakeForWork(&state)
+            return true
+        }
+    }
+
+    /// Accepts no more pages. Each lane ends when its requests in flight have ended. Parts that no lane has taken are
+    /// settled here, as cancelled.
+    func beginClosing() {
+        let parts = state.withLock { state in
+            state.isClosing = true
+            for lane in state.lanes.indices { call(lane, &state) }
+            return withdraw(&state) { _ in true }
+        }
+        for part in parts { part.settleUnsent(.cancelled) }
+    }
+
+    /// Returns when all lanes have ended.
+    func waitForEnd() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = state.withLock { state in
+                if state.running > 0 { state.closers.append(continuation) }
+                return state.running == 0
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+
+    // MARK: Lanes
+
+    /// Readable when the lane should look at the queue.
+    func descriptor(_ lane: Int) -> Int32 { events[lane].descriptor }
+
+    /// Makes a lane look at its work, because something that it waits for elsewhere has happened.
+    func call(_ lane: Int) { state.withLock { call(lane, &$0) } }
+
+    /// Notes that a lane is awake after a sleep.
+    /// - Returns: true when the transport is closing
+    func awake(_ lane: Int) -> Bool {
+        state.withLock { state in
+            if state.lanes[lane].isSignalled { events[lane].clear() }
+            state.lanes[lane].isResting = false
+            state.lanes[lane].isSignalled = false
+            state.lanes[lane].isCalled = false
+            return state.isClosing
+        }
+    }
+
+    /// True if no part waits. Another thread may change that before the caller looks.
+    var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
+
+    /// Takes the next entries, at most `count`, all of one page. Small pages go first. Larger ones take turns, part by
+    /// part.
+    /// - Returns: nil if there is nothing that the lane has room for
+    func take(_ count: Int, _ lane: Int, _ standing: Standing) -> PagePart? {
+        state.withLock { state in
+            state.lanes[lane].standing = standing
+            guard count > 0, let index = next(&state, standing) else { return nil }
+            var part = state.queue.remove(at: index)
+            let count = part.isSmall ? count : min(count, standing.roomForLarge)
+            if part.range.count > count {
+                let rest = PagePart(shared: part.shared, range: part.range.lowerBound + count..<part.range.upperBound)
+                state.queue.append(rest)
+                part.range = part.range.lowerBound..<rest.range.lowerBound
+            }
+            self.count(part, -1, &state)
+            state.lanes[lane].standing.room -= part.range.count
+            return part
+        }
+    }
+
+    /// Lets a lane sleep until its event, a socket or a timer.
+    /// - Returns: false if there is work that the lane has room for, or if the lane was called meanwhile. Work that it
+    ///   has no room for may be another lane's.
+    func rest(_ lane: Int, _ standing: Standing) -> Bool {
+        state.withLock { state in
+            var work = Work(state)
+            for other in state.lanes.indices where other != lane && state.lanes[other].standing.held > 0 {
+                work.leave(to: state.lanes[other].standing)
+            }
+            guard !state.lanes[lane].isCalled, !work.isFor(standing) else { return false }
+            state.lanes[lane].standing = standing
+            state.lanes[lane].isResting = true
+            wakeForWork(&state)
+            return true
+        }
+    }
+
+    /// Removes the waiting parts of a page from the queue.
+    func withdraw(_ page: SharedPage) -> [PagePart] {
+        state.withLock { state in withdraw(&state) { $0.shared === page } }
+    }
+
+    func withdrawAll() -> [PagePart] {
+        state.withLock { state in withdraw(&state) { _ in true } }
+    }
+
+    /// Notes that a lane could not connect, and takes back its parts. They wait for other lanes if one of those has a
+    /// working connection.
+    /// - Returns: the parts to give up: none if another connection works; otherwise these parts and all that wait
+    func connectionFailed(_ lane: Int, returning parts: [PagePart]) -> [PagePart] {
+        state.withLock { state in
+            state.lanes[lane].standing = Standing()
+            guard !state.isClosing, state.lanes.contains(where: \.standing.isConnected) else {
+                return parts + withdraw(&state) { _ in true }
+            }
+            state.queue.insert(contentsOf: parts, at: 0)
+            for part in parts { count(part, +1, &state) }
+            wakeForWork(&state)
+            return []
+        }
+    }
+
+    /// Notes that a lane has ended. It is the lane's last call.
+    func end(_ lane: Int) {
+        let closers: [CheckedContinuation<Void, Never>] = state.withLock { state in
+            state.lanes[lane].standing = Standing()
+            state.running -= 1
+            return state.running == 0 ? state.closers : []
+        }
+        closers.forEach { $0.resume() }
+    }
+
+    // MARK: Under the lock
+
+    /// The index of the part whose turn it is, among those that a lane of this capacity may take.
+    private func next(_ state: inout State, _ standing: Standing) -> Int? {
+        guard let first = state.queue.first else { return nil }
+        if first.isSmall { return 0 }
+        let mayBeLarge = standing.roomForLarge > 0
+        if state.waitingSmall > 0, state.overtaken < Self.overtakings || !mayBeLarge {
+            state.overtaken += 1
+            return state.queue.firstIndex(where: \.isSmall)
+        }
+        state.overtaken = 0
+        return mayBeLarge ? 0 : nil
+    }
+
+    private func withdraw(_ state: inout State, _ isMeant: (PagePart) -> Bool) -> [PagePart] {
+        let parts = state.queue.filter(isMeant)
+        state.queue.removeAll(where: isMeant)
+        for part in parts { count(part, -1, &state) }
+        return parts
+    }
+
+    private func count(_ part: PagePart, _ sign: Int, _ state: inout State) {
+        state.waiting += sign * part.range.count
+        if part.isSmall { state.waitingSmall += sign * part.range.count }
+    }
+
+    /// Entries for which no lane has been found yet.
+    private struct Work {
+        var small: Int
+        var large: Int
+
+        init(_ state: State) { (small, large) = (state.waitingSmall, state.waiting - state.waitingSmall) }
+
+        /// Subtracts the entries that a lane of this capacity has room for.
+        /// - Returns: false if there are none
+        mutating func give(to standing: Standing) -> Bool {
+            let ofLarge = min(large, standing.roomForLarge)
+            let ofSmall = min(small, max(0, standing.room - ofLarge))
+            large -= ofLarge
+            small -= ofSmall
+            return ofLarge + ofSmall > 0
+        }
+
+        /// Subtracts the entries that a lane of this capacity will take later by itself.
+        mutating func leave(to standing: Standing) {
+            large -= min(large, max(0, standing.room - standing.reserve) - standing.roomForLarge)
+        }
+
+        func isFor(_ standing: Standing) -> Bool {
+            var copy = self
+            return copy.give(to: standing)
+        }
+    }
+
+    /// Wakes as many sleeping lanes as there is work for. Lanes with free streams come first, the quickest of them
+    /// before the others. Lanes that have to connect come last. So connections are made as work needs them, and more of
+    /// them while windows are small.
+    private func wakeForWork(_ state: inout State) {
+        var left = Work(state)
+        for lane in state.lanes where lane.standing.isConnected {
+            if !lane.isResting { _ = left.give(to: lane.standing) }
+            left.leave(to: lane.standing)
+        }
+        while true {
+            let sleepers = state.lanes.indices.filter {
+                state.lanes[$0].isResting && left.isFor(state.lanes[$0].standing)
+            }
+            guard let next = sleepers.min(by: { precedes(state.lanes[$0].standing, state.lanes[$1].standing) }) else {
+                return
+            }
+            _ = left.give(to: state.lanes[next].standing)
+            wake(next, &state)
+        }
+    }
+
+    private func precedes(_ one: Standing, _ other: Standing) -> Bool {
+        one.isConnected != other.isConnected ? one.isConnected : one.pace < other.pace
+    }
+
+    private func call(_ lane: Int, _ state: inout State) {
+        state.lanes[lane].isCalled = true
+        if state.lanes[lane].isResting { wake(lane, &state) }
+    }
+
+    private func wake(_ lane: Int, _ state: inout State) {
+        state.lanes[lane].isResting = false
+        guard !state.lanes[lane].isSignalled else { return }
+        state.lanes[lane].isSignalled = true
+        events[lane].signal()
+    }
+}
+
+/// A lane's access to the page queue. The queue lives as long as the lane.
+struct LaneHandle: Sendable {
+    let board: PageQueue
+    let number: Int
+
+    var descriptor: Int32 { board.descriptor(number) }
+    func call() { board.call(number) }
+    func awake() -> Bool { board.awake(number) }
+    func take(_ count: Int, _ standing: PageQueue.Standing) -> PagePart? { board.take(count, number, standing) }
+    func rest(_ standing: PageQueue.Standing) -> Bool { board.rest(number, standing) }
+    func connectionFailed(returning parts: [PagePart]) -> [PagePart] {
+        board.connectionFailed(number, returning: parts)
+    }
+    func end() { board.end(number) }
+}

@@ -1,0 +1,235 @@
+internal import APNsWire
+internal import LiveActivity
+internal import NGHTTP2
+internal import OpenSSL
+
+typealias HTTP2Request = LaneRequest<RequestTemplate>
+
+/// One connection of an `NGHTTP2Lane`: TLS, HTTP/2 and the requests of its streams. It belongs to the lane's thread.
+final class NGHTTP2Connection {
+    /// Bytes for one read, and reads before requests have their turn.
+    private static let readBytes = 16 << 10
+    private static let readsPerTurn = 64
+    /// The most bytes of a TLS record.
+    private static let record = 16 << 10
+
+    let session: ClientSession
+    private let wire: TLSWire
+    private let poll: EventPoll
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: NGHTTP2Connection.readBytes, alignment: 16)
+    /// Requests by slot; nil when the slot is free. It is memory of its own, because an array would check for exclusive
+    /// access with each request and answer.
+    private let requests: UnsafeMutableBufferPointer<HTTP2Request?>
+    /// Milliseconds that a request may take.
+    private let timeout: Int64
+
+    private(set) var allowance: StreamAllowance
+    private(set) var pacing = Pacing()
+    var liveness: Liveness
+    /// How many answers have come, and when the last one came.
+    private(set) var answers = 0
+    private(set) var lastAnswer: Int64
+    /// Milliseconds that a request takes, smoothed over some eight answers.
+    private(set) var pace: Int64 = 0
+    /// Monotonic milliseconds of the last request.
+    var lastUse: Int64
+    /// No request in flight has an earlier deadline than this; nil when none is in flight.
+    private(set) var nextDeadline: Int64?
+    /// There may be bytes to read without waiting for the socket.
+    var isReadable = true
+    /// Since when the socket accepts none of the waiting output; nil while it does.
+    private(set) var blockedSince: Int64?
+    /// The log already has a line about the closed window of this connection.
+    var hasToldOfWindow = false
+    /// The socket holds output back, so that it leaves in few large segments.
+    private var isCorked = false
+
+    /// - Parameter wire: its descriptor is already in `poll`, for reading
+    init(_ wire: TLSWire, _ poll: EventPoll, maximumStreams: Int, timeout: Int64, now: Int64) throws(NGHTTP2Error) {
+        session = try ClientSession(capacity: maximumStreams)
+        self.wire = wire
+        self.poll = poll
+        self.timeout = timeout
+        requests = .allocate(capacity: maximumStreams)
+        requests.initialize(repeating: nil)
+        allowance = StreamAllowance(maximum: maximumStreams)
+        liveness = Liveness(timeout: timeout, now: now)
+        lastAnswer = now
+        lastUse = now
+    }
+
+    deinit {
+        poll.remove(wire.socket.descriptor)
+        buffer.deallocate()
+        requests.deinitialize()
+        requests.deallocate()
+    }
+
+    var descriptor: Int32 { wire.socket.descriptor }
+    var inFlight: Int { session.inFlight }
+    /// How many requests may begin now.
+    var room: Int { max(0, places - session.inFlight) }
+    /// How many requests may be in flight.
+    var places: Int { allowance.size(serverLimit: session.serverLimit) }
+    var isBlocked: Bool { blockedSince != nil }
+
+    /// The capacity of this connection, as `PageQueue` needs it.
+    /// - Parameter begun: requests of this turn, which pacing does not know yet
+    func standing(begun: Int, now: Int64) -> PageQueue.Standing {
+        let (places, inFlight) = (places, session.inFlight)
+        let room = max(0, places - inFlight)
+        return PageQueue.Standing(
+            room: room, reserve: places / PageQueue.placesToReserve,
+            held: min(room, pacing.heldBack(of: room + begun, now: now)), isConnected: answers > 0, pace: pace)
+    }
+
+    func answered(_ request: HTTP2Request, isAuthenticated: Bool, isLate: Bool, now: Int64) {
+        let serverLimit = session.serverLimit
+        if isLate || !allowance.isFull(serverLimit: serverLimit) {
+            allowance.answered(isAuthenticated: isAuthenticated, isLate: isLate, serverLimit: serverLimit)
+        }
+        answers += 1
+        lastAnswer = now
+        let took = now - request.handedAt
+        pace = answers == 1 ? took : (7 * pace + took) / 8
+    }
+
+    /// Notes that the server refused a stream.
+    /// - Returns: false if the connection is of no use
+    func refused() -> Bool { allowance.refused(serverLimit: session.serverLimit) }
+
+    // MARK: Requests
+
+    /// Begins a turn, before requests are handed over.
+    /// - Parameter isRested: the connection was idle for long, so it begins with one request
+    func beginTurn(now: Int64, isRested: Bool) {
+        if isRested { allowance.rested() }
+        pacing.turn(now: now, places: places, pace: pace)
+    }
+
+    /// Ends a turn.
+    /// - Parameter count: how many requests were handed over in it
+    func endTurn(_ count: Int) { pacing.began(count) }
+
+    /// Hands over a request.
+    /// - Returns: false when the connection accepts none now
+    /// - Throws: an error that ends the connection
+    func hand(_ request: HTTP2Request, _ path: DevicePath, now: Int64) throws(NGHTTP2Error) -> Bool {
+        if session.inFlight == 0 { liveness.began(now: now) }
+        guard let slot = try submit(request, path, now) else { return false }
+        requests[slot] = request
+        if nextDeadline == nil { nextDeadline = now + timeout }
+        return true
+    }
+
+    private func submit(_ request: HTTP2Request, _ path: DevicePath, _ now: Int64) throws(NGHTTP2Error) -> Int? {
+        switch request.job.push {
+        case .devices:
+            try path.withBytes(request.job.page, request.index) { (bytes) throws(NGHTTP2Error) in
+                try session.submit(request.job.form, path: bytes, now: now)
+            }
+        case .broadcast(let broadcast):
+            // Copying these bytes for each request is cheap, because broadcasts are few.
+            try Array(broadcast.path.utf8).withUnsafeBufferPointer { (bytes) throws(NGHTTP2Error) in
+                try session.submit(request.job.form, path: bytes, now: now)
+            }
+        }
+    }
+
+    /// The request of a stream that has ended. It is not in flight any more. The session's `release` frees its slot.
+    func takeRequest(_ slot: Int) -> HTTP2Request? { requests[slot].take() }
+
+    /// Ends requests that have taken too long.
+    func endLate(now: Int64) throws(NGHTTP2Error) {
+        guard let deadline = nextDeadline, now >= deadline else { return }
+        nextDeadline = try session.endLate(startedBy: now - timeout).map { $0 + timeout }
+        // Late requests stay in flight until the socket accepts their resets, so look again soon.
+        if nextDeadline == nil, session.inFlight > 0 { nextDeadline = now + max(1, timeout / 4) }
+    }
+
+    // MARK: Bytes
+
+    /// Reads the bytes that have come.
+    /// - Returns: true when there may be more to read at once
+    func read(now: Int64) throws(ConnectionEnd) -> Bool {
+        for _ in 0..<Self.readsPerTurn {
+            switch try ended({ () throws(TLSError) in try wire.connection.read(into: buffer) }) {
+            case .wantsRead, .wantsWrite: return false
+            case .done(let count):
+                liveness.heard(now: now)
+                let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+                try ended { () throws(NGHTTP2Error) in try session.receive(bytes) }
+                if !wire.connection.hasBuffered { return false }
+            }
+        }
+        return true
+    }
+
+    /// Writes the waiting output, as far as the socket accepts it.
+    /// - Throws: also when both sides have finished the session
+    func flush(now: Int64) throws(ConnectionEnd) {
+        try writeOutput(now: now)
+        if session.isFinished { throw ConnectionEnd(words: "both sides are done") }
+    }
+
+    /// Lets output leave that was held back. The lane calls this at the end of each wake-up.
+    func uncork() {
+        guard isCorked else { return }
+        isCorked = false
+        wire.socket.cork(false)
+    }
+
+    private func writeOutput(now: Int64) throws(ConnectionEnd) {
+        if session.outputBytes > 2 * Self.record, !isCorked {
+            isCorked = true
+            wire.socket.cork(true)
+        }
+        var isBlocked = false
+        var hasWritten = false
+        while session.hasOutput, !isBlocked {
+            try ended { () throws(TLSError) in
+                try session.withOutput { (bytes) throws(TLSError) in
+                    switch try wire.connection.write(bytes) {
+                    case .done(let count):
+                        hasWritten = true
+                        return count
+                    case .wantsRead, .wantsWrite:
+                        isBlocked = true
+                        return 0
+                    }
+                }
+            }
+            // Encode requests that found no room in the output before.
+            try ended { () throws(NGHTTP2Error) in try session.encode() }
+        }
+        if isBlocked != (blockedSince != nil) { poll.change(descriptor, isBlocked ? [.read, .write] : .read) }
+        // A server that accepts a little at a time is slow, not silent.
+        blockedSince = !isBlocked ? nil : hasWritten ? now : blockedSince ?? now
+    }
+
+    /// Sends GOAWAY and close_notify, if the socket accepts them now.
+    func leave(now: Int64) {
+        do {
+            try session.leave()
+            try writeOutput(now: now)
+            wire.connection.close()
+        } catch {
+            // The connection ends anyway.
+        }
+    }
+
+    private func ended<Value, Failure: Error & CustomStringConvertible>(
+        _ body: () throws(Failure) -> Value
+    ) throws(ConnectionEnd) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw ConnectionEnd(words: error.description)
+        }
+    }
+}
+
+/// The connection is over, and its requests in flight are lost.
+struct ConnectionEnd: Error {
+    let words: String
+}

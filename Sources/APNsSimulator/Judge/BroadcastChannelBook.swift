@@ -1,0 +1,63 @@
+/// The broadcast channels of all apps at APNs, each with what was broadcast on it.
+struct BroadcastChannelBook: Sendable {
+    struct Channel: Sendable {
+        let id: String
+        let bundleID: String
+        /// `message-storage-policy` 1 keeps the newest message for up to 8 hours, and 0 keeps none.
+        let storesNewest: Bool
+        /// Milliseconds since 1970.
+        let createdAt: Int
+        /// Nil while the channel exists.
+        var deletedAt: Int?
+        var received = Recorder.TokenRecord()
+    }
+
+    /// Includes deleted channels until `forgetReceived`.
+    private(set) var channels: [String: Channel] = [:]
+    /// Ids in the order of creation, including deleted channels.
+    private(set) var order: [String] = []
+    /// How many channels of each bundle id exist.
+    private(set) var living: [String: Int] = [:]
+
+    static let idBytes = 16
+
+    /// Creates a channel with a random id. All else here is reproducible, but a channel of an earlier
+    /// run must be unknown.
+    mutating func create(bundleID: String, storesNewest: Bool, now: Int) -> Channel {
+        let bytes = (0..<Self.idBytes).map { _ in UInt8.random(in: .min ... .max) }
+        let channel = Channel(
+            id: Base64Decoding.encode(bytes), bundleID: bundleID, storesNewest: storesNewest, createdAt: now)
+        channels[channel.id] = channel
+        order.append(channel.id)
+        living[bundleID, default: 0] += 1
+        return channel
+    }
+
+    /// Nil if the channel is deleted or belongs to another app.
+    func find(_ id: String, bundleID: String) -> Channel? {
+        channels[id].flatMap { $0.bundleID == bundleID && $0.deletedAt == nil ? $0 : nil }
+    }
+
+    /// Ids of the app's existing channels, oldest first.
+    func all(bundleID: String) -> [String] { order.filter { find($0, bundleID: bundleID) != nil } }
+
+    /// False if the channel does not exist or was deleted before.
+    mutating func delete(_ id: String, now: Int) -> Bool {
+        guard let channel = channels[id], channel.deletedAt == nil else { return false }
+        channels[id]?.deletedAt = now
+        living[channel.bundleID, default: 1] -= 1
+        return true
+    }
+
+    /// Lets `body` change the record of what a channel received.
+    mutating func receive<Value>(_ id: String, _ body: (inout Recorder.TokenRecord) -> Value) -> Value? {
+        guard let index = channels.index(forKey: id) else { return nil }
+        return body(&channels.values[index].received)
+    }
+
+    mutating func forgetReceived() {
+        channels = channels.filter { $0.value.deletedAt == nil }
+        order = order.filter { channels[$0] != nil }
+        for id in order { channels[id]?.received = Recorder.TokenRecord() }
+    }
+}

@@ -1,0 +1,115 @@
+internal import OpenSSL
+
+/// The keys whose owners may send, and the provider tokens (JWTs) that were checked against them.
+///
+/// The signature of a token is verified once. The checks that depend on the clock are made for every request.
+struct ProviderTokenCheck: Sendable {
+    struct Key: Sendable {
+        var keyID: String
+        var teamID: String
+        var publicKey: P256PublicKey
+        /// Empty means any.
+        var bundleIDs: Set<String>
+    }
+
+    struct Token: Sendable {
+        var text: String
+        /// An index into `keys`.
+        var key: Int
+        /// Epoch seconds.
+        var issuedAt: Int
+    }
+
+    let keys: [Key]
+    /// Nil marks a text that is no valid token at any time.
+    private var verified: [String: Token?] = [:]
+
+    init(keys: [Key]) { self.keys = keys }
+
+    mutating func verify(_ text: String) -> Token? {
+        if let known = verified[text] { return known }
+        let token = check(text)
+        // Limit the memory, because a sender may sign a new token for every request.
+        if verified.count >= 10_000 { verified.removeAll(keepingCapacity: true) }
+        verified[text] = .some(token)
+        return token
+    }
+
+    /// Checks RFC 7519 and Apple's "Establishing a token-based connection to APNs": ES256, `kid`, `iss`,
+    /// and `iat` as a number.
+    private func check(_ text: String) -> Token? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let headerText = Base64URL.decode(parts[0].utf8),
+            let claimsText = Base64URL.decode(parts[1].utf8), let signature = Base64URL.decode(parts[2].utf8),
+            let header = JSONReader.read(headerText), let claims = JSONReader.read(claimsText)
+        else { return nil }
+        let headerMembers = JSONReader.members(headerText, of: header)
+        let claimMembers = JSONReader.members(claimsText, of: claims)
+        guard Self.string("alg", headerMembers, headerText) == "ES256",
+            let keyID = Self.string("kid", headerMembers, headerText),
+            let teamID = Self.string("iss", claimMembers, claimsText),
+            let issued = claimMembers["iat"], issued.kind == .number,
+            let seconds = Double(String(decoding: claimsText[issued.range], as: UTF8.self)), abs(seconds) < 1e15,
+            let key = keys.firstIndex(where: { $0.keyID == keyID && $0.teamID == teamID }),
+            keys[key].publicKey.isValid(signature, for: Array("\(parts[0]).\(parts[1])".utf8))
+        else { return nil }
+        return Token(text: text, key: key, issuedAt: Int(seconds))
+    }
+
+    private static func string(_ name: String, _ members: [String: JSONReader.Value], _ text: [UInt8]) -> String? {
+        guard let value = members[name], value.kind == .string else { return nil }
+        let characters = text[(value.range.lowerBound + 1)..<(value.range.upperBound - 1)]
+        return characters.contains(UInt8(ascii: "\\")) ? nil : String(decoding: characters, as: UTF8.self)
+    }
+}
+
+/// The provider tokens that APNs has seen on one connection or for one key.
+struct PresentedTokens: Sendable {
+    /// The newest is last. The time is that of the first request with it, in milliseconds. The first
+    /// token is not an update.
+    private var seen: [(text: String, at: Int)] = []
+
+    /// False for one update too many. The refused token is not kept, so the one before it stays valid.
+    mutating func admit(_ text: String, at now: Int, updates: Int, window: Int) -> Bool {
+        if let last = seen.last, last.text == text { return true }
+        if seen.contains(where: { $0.text == text }) { return true }
+        let recent = seen.dropFirst().count(where: { now - $0.at < window * 1_000 })
+        guard seen.isEmpty || recent < updates else { return false }
+        seen.append((text, now))
+        if seen.count > updates + 2 { seen.removeFirst() }
+        return true
+    }
+}
+
+enum Base64URL {
+    static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var bits: UInt32 = 0
+        var count = 0
+        for character in text {
+            let value: UInt8
+            switch character {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = character - UInt8(ascii: "A")
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = character - UInt8(ascii: "a") + 26
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = character - UInt8(ascii: "0") + 52
+            case UInt8(ascii: "-"): value = 62
+            case UInt8(ascii: "_"): value = 63
+            default: return nil
+            }
+            bits = bits << 6 | UInt32(value)
+            count += 1
+            if count == 4 {
+                bytes.append(UInt8(truncatingIfNeeded: bits >> 16))
+                bytes.append(UInt8(truncatingIfNeeded: bits >> 8))
+                bytes.append(UInt8(truncatingIfNeeded: bits))
+                (bits, count) = (0, 0)
+            }
+        }
+        switch count {
+        case 0: return bytes
+        case 2: return bytes + [UInt8(truncatingIfNeeded: bits >> 4)]
+        case 3: return bytes + [UInt8(truncatingIfNeeded: bits >> 10), UInt8(truncatingIfNeeded: bits >> 2)]
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import APNsClient
+import APNsWire
+import Settings
+
+extension DoctorChecks {
+    /// Lists the app's broadcast channels. This checks that the host can be reached, that it accepts the provider
+    /// token, and that there is room for more channels.
+    ///
+    /// A problem is only a warning, because only broadcast channels need that host.
+    func channels(_ app: AppSettings) async -> [Finding] {
+        let subject = "APNs channels \(app.key)"
+        guard let origin = app.manageOrigin, let bundleID = app[.bundleID],
+            var configuration = try? WorkCommand.configuration(app, settings)
+        else { return [] }
+        configuration.origin = origin
+        do {
+            let count = try await BroadcastChannelManager(configuration: configuration, bundleID: bundleID).list().count
+            let limit = BroadcastChannelRequest.maximumChannels
+            guard count >= limit * 9 / 10 else {
+                return [.good(subject, "\(origin) has \(count) of \(Terminal.grouped(limit))")]
+            }
+            return [
+                .warning(
+                    subject, "\(origin) has \(Terminal.grouped(count)) of \(Terminal.grouped(limit))",
+                    "delete those of names that are over: lamplighter broadcast list")
+            ]
+        } catch let error as BroadcastChannelError {
+            if error.reason == .featureNotEnabled {
+                return [.good(subject, "\(origin) answers; Broadcast Capability is off for \(bundleID)")]
+            }
+            return [
+                .warning(
+                    subject, error.description,
+                    "only broadcast channels need it: check apns.manage_url, and that the firewall lets its port out")
+            ]
+        } catch {
+            return [.warning(subject, "\(error)", "check apns.manage_url")]
+        }
+    }
+}

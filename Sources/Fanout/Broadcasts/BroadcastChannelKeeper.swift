@@ -1,0 +1,249 @@
+import APNsWire
+import LiveActivity
+import Logging
+import Store
+
+/// Creates and deletes broadcast channels at APNs as names want them. Every worker does this by the clock, but only the
+/// one with the app's lease may. If that worker is killed, the next holder of the lease finishes or undoes its work. A
+/// channel that was made and noted goes to its name. A channel that only APNs's list shows is deleted.
+struct BroadcastChannelKeeper: Sendable {
+    let store: Store
+    let apps: [AppKey: WorkerApp]
+    let owner: String
+    let logger: Logger
+    /// How far tests are ahead of Redis's time, in milliseconds.
+    var ahead: Int64 = 0
+
+    /// Longer than the two requests between two renewals may take.
+    static let lease: Duration = .seconds(60)
+    /// How many names one turn takes.
+    static let turn = 64
+    private static let backoff = RetryBackoff()
+    /// The pause after a refusal that only an operator can end, such as FeatureNotEnabled.
+    private static let restAfterRefusal: Duration = .seconds(300)
+
+    /// Epoch milliseconds.
+    func clock() -> Int64 { store.time.now() + ahead }
+
+    /// Does the work of an app's names that are due. An error of Redis ends the turn, and the other names stay due.
+    func tick(_ key: AppKey) async {
+        guard let app = apps[key] else { return }
+        do throws(StoreError) {
+            let (names, dropped) = try await store.broadcasts.due(key, now: clock(), limit: Self.turn)
+            if dropped > 0 {
+                logger.error(
+                    "names that no version writes are dropped from the timer of broadcast channels",
+                    metadata: ["app": "\(key)", "names": "\(dropped)"])
+            }
+            if names.isEmpty { return }
+            if let channels = app.broadcasts {
+                try await work(Turn(keeper: self, app: key, channels: channels), names)
+            } else {
+                try await decline(key, names)
+            }
+        } catch {
+            logger.debug("channels: Redis is away: \(error)")
+        }
+    }
+
+    /// Postpones the names for a worker that may have a server for broadcast channels, because this one has none.
+    private func decline(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
+        for name in names {
+            _ = try await store.broadcasts.failed(app, name, "this worker has no server for broadcast channels")
+            try await store.broadcasts.take(app, name, until: clock() + 5_000)
+        }
+    }
+
+    private func work(_ turn: Turn, _ names: [ActivityName]) async throws(StoreError) {
+        guard let lease = try await store.broadcasts.claim(turn.app, owner: owner, for: Self.lease) else { return }
+        if let unfinished = lease.unfinished {
+            if let error = try await turn.finish(unfinished, lease) {
+                logger.warning("a channel's creation cannot be looked into yet: \(error)", metadata: turn.metadata)
+                // Postpone all names of the app: the intent of the next creation would overwrite the unfinished one.
+                for name in names { try await store.broadcasts.take(turn.app, name, until: clock() + 5_000) }
+                _ = try await store.broadcasts.renew(lease, for: .zero)
+                return
+            }
+        }
+        var known: KnownChannels?
+        for name in names {
+            guard try await store.broadcasts.renew(lease, for: Self.lease) else { return }
+            let until = clock() + Self.lease.milliseconds
+            try await store.broadcasts.take(turn.app, name, until: until)
+            let outcome: Turn.Outcome
+            do throws(StoreError) {
+                outcome = try await turn.attend(name, lease, &known)
+            } catch {
+                if error.isPassing { throw error }
+                // Postpone this name, because a record that cannot be read must not delay the names after it.
+                logger.error("a name's broadcast channel: \(error)", metadata: turn.metadata)
+                try await store.broadcasts.take(turn.app, name, until: clock() + Self.restAfterRefusal.milliseconds)
+                continue
+            }
+            switch outcome {
+            case .done: try await store.broadcasts.done(turn.app, name, takenUntil: until)
+            case .later(let at): try await store.broadcasts.take(turn.app, name, until: at)
+            case .failed(let error): try await note(error, turn, name)
+            case .unknown(let error):
+                try await note(error, turn, name)
+                _ = try await store.broadcasts.renew(lease, for: .zero)
+                return
+            case .lost: return
+            }
+        }
+        _ = try await store.broadcasts.renew(lease, for: .zero)
+    }
+
+    private func note(_ error: BroadcastChannelError, _ turn: Turn, _ name: ActivityName) async throws(StoreError) {
+        let attempts = try await store.broadcasts.failed(turn.app, name, error.description)
+        var metadata = turn.metadata
+        metadata["name"] = "\(name)"
+        logger.warning("\(error)", metadata: metadata)
+        var delay = Self.restAfterRefusal
+        if error.isRetriable {
+            delay = Self.backoff.delay(afterAttempts: max(1, attempts), fraction: .random(in: 0.5..<1))
+        } else {
+            let now = clock()
+            try await store.alarms.raise(Alarm(app: turn.app, kind: .broadcast, reason: "\(error)", since: now))
+        }
+        try await store.broadcasts.take(turn.app, name, until: clock() + delay.milliseconds)
+    }
+}
+
+/// How many broadcast channels the app has at APNs: those listed in this turn, and those made since.
+struct KnownChannels: Sendable {
+    var count: Int
+}
+
+/// The work of the worker that holds an app's lease.
+struct Turn: Sendable {
+    enum Outcome: Sendable {
+        case done
+        /// Look again at this time, epoch milliseconds.
+        case later(Int64)
+        case failed(BroadcastChannelError)
+        /// APNs may have made a channel whose id is not known.
+        case unknown(BroadcastChannelError)
+        /// Another worker has the lease.
+        case lost
+    }
+
+    let keeper: BroadcastChannelKeeper
+    let app: AppKey
+    let channels: BroadcastService
+
+    private var store: Broadcasts { keeper.store.broadcasts }
+    private func clock() -> Int64 { keeper.clock() }
+    var metadata: Logger.Metadata { ["app": "\(app)"] }
+
+    func attend(
+        _ name: ActivityName, _ lease: BroadcastLease, _ known: inout KnownChannels?
+    ) async throws(StoreError) -> Outcome {
+        guard let channel = try await store.channel(app, name) else { return .done }
+        switch channel.state {
+        case .wanted: return try await create(name, channel.storage, lease, &known)
+        case .deleting: return try await delete(name, channel.id)
+        case .live:
+            guard let deleteAt = channel.deleteAt else { return .done }
+            switch try await store.discardEnded(app, name, now: clock()) {
+            case .none: return .done
+            case .stays: return deleteAt > clock() ? .later(deleteAt) : .done
+            case .deleting: return try await delete(name, channel.id)
+            }
+        }
+    }
+
+    private func create(
+        _ name: ActivityName, _ storage: BroadcastStorage, _ lease: BroadcastLease, _ known: inout KnownChannels?
+    ) async throws(StoreError) -> Outcome {
+        if known == nil {
+            let all: [BroadcastChannelID]
+            do throws(BroadcastChannelError) { all = try await channels.list() } catch { return .failed(error) }
+            guard try await noteForeign(all, lease) else { return .lost }
+            known = KnownChannels(count: all.count)
+        }
+        guard known?.count ?? 0 < BroadcastChannelRequest.maximumChannels else { return .failed(.full(storage)) }
+        guard try await store.intend(lease, name, for: BroadcastChannelKeeper.lease) else { return .lost }
+        let id: BroadcastChannelID
+        do throws(BroadcastChannelError) {
+            id = try await channels.create(storage)
+        } catch {
+            if error.mayHaveHappened { return .unknown(error) }
+            guard try await store.forget(lease, for: BroadcastChannelKeeper.lease) else { return .lost }
+            return .failed(error)
+        }
+        known?.count += 1
+        guard try await store.made(lease, name, id, for: BroadcastChannelKeeper.lease) else {
+            // Delete the channel, because the worker that has the lease now does not know its id.
+            try? await channels.delete(id)
+            return .lost
+        }
+        if let error = try await give(id, to: name) { return .failed(error) }
+        return try await store.forget(lease, for: BroadcastChannelKeeper.lease) ? .done : .lost
+    }
+
+    private func noteForeign(
+        _ all: [BroadcastChannelID], _ lease: BroadcastLease
+    ) async throws(StoreError) -> Bool {
+        let own = Set(try await store.list(app).map(\.id))
+        return try await store.noteForeign(lease, all.filter { !own.contains($0) })
+    }
+
+    /// Gives a new broadcast channel to its name, or deletes the channel if the name no longer wants it.
+    /// - Returns: the error if that deletion failed
+    private func give(_ id: BroadcastChannelID, to name: ActivityName) async throws(StoreError) -> BroadcastChannelError? {
+        if try await store.live(app, name, id, now: clock()) {
+            keeper.logger.info("broadcast channel made", metadata: metadata.merging(["name": "\(name)"]) { $1 })
+            try await keeper.store.alarms.clear(app, .broadcast)
+            // Wake a worker, because the name's broadcast queue waits for this channel.
+            try await keeper.store.queue.add([.broadcast(app, name, .high)])
+            return nil
+        }
+        return try await remove(id)
+    }
+
+    private func delete(_ name: ActivityName, _ id: BroadcastChannelID?) async throws(StoreError) -> Outcome {
+        guard let id else { return .done }
+        if let error = try await remove(id, strike: false) { return .failed(error) }
+        _ = try await store.gone(app, name, id, now: clock())
+        keeper.logger.info("broadcast channel deleted", metadata: metadata.merging(["name": "\(name)"]) { $1 })
+        return .done
+    }
+
+    private func remove(_ id: BroadcastChannelID, strike: Bool = true) async throws(StoreError) -> BroadcastChannelError? {
+        do throws(BroadcastChannelError) {
+            try await channels.delete(id)
+        } catch {
+            guard error.reason == .channelNotRegistered else { return error }
+        }
+        if strike { try await store.strike(app, id) }
+        return nil
+    }
+
+    /// Finishes or undoes the creation during which the previous holder of the lease died.
+    /// - Returns: an error if APNs did not answer or refused; the intent stays then
+    func finish(
+        _ unfinished: BroadcastLease.Creation, _ lease: BroadcastLease
+    ) async throws(StoreError) -> BroadcastChannelError? {
+        if let id = unfinished.id {
+            if let error = try await give(id, to: unfinished.name) { return error }
+        } else {
+            let all: [BroadcastChannelID]
+            do throws(BroadcastChannelError) { all = try await channels.list() } catch { return error }
+            let own = Set(try await store.list(app).map(\.id))
+            let foreign = try await store.foreign(app)
+            let orphans = all.filter { !own.contains($0) && !foreign.contains($0) }
+            // Several orphans mean that another system makes channels for this app too. They are not ours to delete.
+            if orphans.count == 1 {
+                if let error = try await remove(orphans[0]) { return error }
+                keeper.logger.notice("an orphaned broadcast channel was deleted", metadata: metadata)
+            } else if orphans.count > 1 {
+                keeper.logger.warning(
+                    "a broadcast channel may have been orphaned; others make channels for this app too",
+                    metadata: metadata.merging(["unknown_channels": "\(orphans.count)"]) { $1 })
+            }
+        }
+        _ = try await store.forget(lease, for: BroadcastChannelKeeper.lease)
+        return nil
+    }
+}

@@ -1,0 +1,84 @@
+import LiveActivity
+import Synchronization
+
+/// The places of a pool, a semaphore that apps share so that none of them can take every place. Each app is sure of
+/// half an equal share. It may take more than that while the other apps need less. A caller that finds no place waits,
+/// in order, behind other callers of its app.
+final class FairSemaphore: Sendable {
+    private struct Waiting {
+        /// Nil: waits until there is a place for any app, and takes none.
+        var app: AppKey?
+        var continuation: CheckedContinuation<Void, Never>
+    }
+    private struct State {
+        var free: Int
+        var held: [AppKey: Int]
+        /// How many places each app is sure of.
+        let share: Int
+        var waiting: [Waiting] = []
+
+        /// How many places `app` may take now. Unused places that other apps are sure of are left to them.
+        func open(for app: AppKey) -> Int {
+            let kept = held.reduce(0) { $0 + ($1.key == app ? 0 : max(0, share - $1.value)) }
+            return max(0, free - kept)
+        }
+
+        mutating func take(_ app: AppKey) -> Bool {
+            guard open(for: app) > 0 else { return false }
+            free -= 1
+            held[app, default: 0] += 1
+            return true
+        }
+
+        /// Takes places for the waiting callers that may go on now, in their order.
+        mutating func served() -> [CheckedContinuation<Void, Never>] {
+            var served: [CheckedContinuation<Void, Never>] = []
+            var rest: [Waiting] = []
+            for waiter in waiting {
+                let goesOn = waiter.app.map { take($0) } ?? held.keys.contains { open(for: $0) > 0 }
+                if goesOn { served.append(waiter.continuation) } else { rest.append(waiter) }
+            }
+            waiting = rest
+            return served
+        }
+    }
+    private let state: Mutex<State>
+
+    /// Makes `count` places, but at least one for each app.
+    init(_ count: Int, _ apps: [AppKey]) {
+        let count = max(count, apps.count, 1)
+        state = Mutex(
+            State(
+                free: count, held: Dictionary(uniqueKeysWithValues: apps.map { ($0, 0) }),
+                share: apps.count > 1 ? max(1, count / (2 * apps.count)) : 0))
+    }
+
+    func open(for app: AppKey) -> Int { state.withLock { $0.open(for: app) } }
+
+    func takeIfOpen(_ app: AppKey) -> Bool { state.withLock { $0.take(app) } }
+
+    func take(_ app: AppKey) async { await wait(app) { $0.take(app) } }
+
+    /// Returns when there is a place for some app, without taking it.
+    func untilOpen() async { await wait(nil) { state in state.held.keys.contains { state.open(for: $0) > 0 } } }
+
+    func give(_ app: AppKey) {
+        let served = state.withLock { state in
+            state.free += 1
+            state.held[app, default: 1] -= 1
+            return state.served()
+        }
+        for continuation in served { continuation.resume() }
+    }
+
+    private func wait(_ app: AppKey?, unless isServed: @Sendable (inout State) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let goesOn = state.withLock { state in
+                if isServed(&state) { return true }
+                state.waiting.append(Waiting(app: app, continuation: continuation))
+                return false
+            }
+            if goesOn { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import APNsWire
+import LiveActivity
+
+/// Exponential backoff with full jitter. Before attempt n + 1 it waits a random time from 0 to `base` × 2ⁿ⁻¹, at most
+/// `cap`.
+/// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+public struct RetryBackoff: Sendable, Hashable {
+    public var base: Duration = .seconds(1)
+    public var cap: Duration = .seconds(60)
+    /// The cap after `quickAttempts` attempts. Nil: `cap` stays in force.
+    public var longCap: Duration?
+    /// Attempts for one token, including the first. Nil: the retries go on until the push expires.
+    public var attempts: Int?
+
+    /// Attempts before `longCap` applies. With the default `base` and `cap` they take about four minutes.
+    static let quickAttempts = 10
+    /// A retry queue stores its attempts in two bytes. Numbers from 16,384 on are flags there.
+    static let mostCounted = 10_000
+
+    /// When a push supersedes a waiting one, it inherits at most so many of that push's attempts. At least as many are
+    /// then left for itself.
+    var inherited: Int { min(Self.quickAttempts, attempts ?? .max) / 2 }
+
+    public init() {}
+
+    /// The backoff of tokens and broadcasts, whose retries end with their push. In an outage of hours each token is
+    /// tried every few minutes. If APNs answers a million tokens with 503, that makes some 7,000 requests a second, not
+    /// 30,000.
+    public static let ofPushes: RetryBackoff = {
+        var backoff = RetryBackoff()
+        backoff.longCap = .seconds(300)
+        return backoff
+    }()
+
+    /// The pause before the next attempt.
+    /// - Parameters:
+    ///   - attempts: attempts made so far, at least 1
+    ///   - fraction: a random number in 0 ..< 1
+    ///   - retryAfter: a lower bound in seconds, at most an hour, because no answer may postpone a token for ever
+    public func delay(afterAttempts attempts: Int, fraction: Double, retryAfter: Int? = nil) -> Duration {
+        let cap = attempts > Self.quickAttempts ? longCap ?? cap : cap
+        let ceiling = min(cap, base * (1 << min(max(attempts, 1) - 1, 20)))
+        return Self.lowerBound(retryAfter) + ceiling * fraction
+    }
+
+    /// The pause that `Retry-After` (seconds) asks for.
+    static func lowerBound(_ retryAfter: Int?) -> Duration {
+        .seconds(min(max(retryAfter ?? 0, 0), RetryAfter.longest))
+    }
+
+    /// When to try again. The last attempt comes shortly before the deadline, so that a long delay does not cost the
+    /// device its push. A `Retry-After` beyond the deadline is respected: the entry is given up at the deadline.
+    ///
+    /// - Parameters:
+    ///   - delay: the result of `delay(afterAttempts:fraction:retryAfter:)`
+    ///   - now, deadline: epoch milliseconds
+    /// - Returns: epoch milliseconds; nil when the deadline is too close for another attempt
+    static func due(after delay: Duration, retryAfter: Int? = nil, now: Int64, deadline: Int64) -> Int64? {
+        let due = now + delay.milliseconds
+        if due <= deadline { return due }
+        guard now < deadline else { return nil }
+        let earliest = now + lowerBound(retryAfter).milliseconds
+        if earliest > deadline { return deadline }
+        let margin = min(lastAttempt.milliseconds, (deadline - now) / 8)
+        // No request is answered in less than 20 ms. The limit also ends the attempts, because each one comes closer to
+        // the deadline.
+        guard margin >= 20 else { return nil }
+        return max(earliest, deadline - margin)
+    }
+
+    /// How long before the deadline the last attempt is made.
+    private static let lastAttempt: Duration = .seconds(2)
+}

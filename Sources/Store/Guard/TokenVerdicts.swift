@@ -1,0 +1,99 @@
+public import LiveActivity
+import Redis
+
+/// APNs's verdicts on tokens: alive (200) or dead. Other answers say nothing about a token.
+public struct TokenVerdictCounts: Sendable, Hashable {
+    public var answers: Int
+    /// 400 BadDeviceToken and DeviceTokenNotForTopic.
+    public var dead: Int
+    /// 410 Unregistered and ExpiredToken.
+    public var gone: Int
+
+    public init(answers: Int = 0, dead: Int = 0, gone: Int = 0) {
+        self.answers = answers
+        self.dead = dead
+        self.gone = gone
+    }
+
+    public static func += (sum: inout TokenVerdictCounts, other: TokenVerdictCounts) {
+        sum.answers += other.answers
+        sum.dead += other.dead
+        sum.gone += other.gone
+    }
+}
+
+/// Which of an app's verdicts are counted together.
+public struct TokenVerdictSpan: Sendable, Hashable {
+    /// How many minutes count, up to now.
+    public var window: Int
+    /// If the window holds fewer verdicts than `least`, the last `least` verdicts count. They are at most this many
+    /// minutes old.
+    public var memory: Int
+    public var least: Int
+
+    public init(window: Int, memory: Int, least: Int) {
+        self.window = window
+        self.memory = memory
+        self.least = least
+    }
+}
+
+/// The counts of the whole fleet.
+public struct TokenVerdictSums: Sendable, Hashable {
+    /// The app's verdicts in the window.
+    public var app = TokenVerdictCounts()
+    /// The app's last `TokenVerdictSpan.least` verdicts, or those in the window if they are more.
+    public var lately = TokenVerdictCounts()
+    public var pushes: [PushID: TokenVerdictCounts] = [:]
+}
+
+/// The verdicts on each app's tokens over the last minutes, counted by the whole fleet.
+public struct TokenVerdicts: Sendable {
+    /// The ledger's fields that say whether a token is alive.
+    private static let fields: [RedisArgument] = [
+        "delivered", "e:BadDeviceToken", "e:DeviceTokenNotForTopic", "e:Unregistered", "e:ExpiredToken",
+    ]
+
+    let redis: RedisClient
+    let keys: Keyspace
+
+    /// Adds a worker's counts and returns the sums of the fleet. One round trip. A call that is repeated after a lost
+    /// answer counts twice. The prune guard stops a little earlier then.
+    ///
+    /// - Parameters:
+    ///   - counted: the worker's counts, by age in minutes.
+    ///   - span: the verdicts to sum.
+    ///   - pushes: pushes of `name`, for each of which its verdicts so far are returned too.
+    public func add(
+        _ app: AppKey, _ counted: [(age: Int, counts: TokenVerdictCounts)], over span: TokenVerdictSpan,
+        pushes: [PushID] = [], of name: ActivityName? = nil
+    ) async throws(StoreError) -> TokenVerdictSums {
+        let arguments = counted.flatMap { age, counts -> [RedisArgument] in
+            [.int(age), .int(counts.answers), .int(counts.dead), .int(counts.gone)]
+        }
+        let count = RedisCommand(
+            Lua.guardCount, keys: [.string(keys.answers(app))],
+            arguments: [.int(max(1, span.window)), .int(span.memory), .int(span.least)] + arguments)
+        let ledgers = name.map { name in
+            pushes.map { RedisCommand("HMGET", [.string(keys.push(keys.tag(app, name), $0))] + Self.fields) }
+        }
+        let replies = try await redis.run([count] + (ledgers ?? []))
+        return try redisErrors { () throws(RedisError) in
+            func counts(from index: Int) throws(RedisError) -> TokenVerdictCounts {
+                TokenVerdictCounts(
+                    answers: try replies[0][index].integer(), dead: try replies[0][index + 1].integer(),
+                    gone: try replies[0][index + 2].integer())
+            }
+            var sums = TokenVerdictSums(app: try counts(from: 0), lately: try counts(from: 3))
+            for (push, reply) in zip(pushes, replies.dropFirst()) {
+                let numbers = try reply.array().map { (field) throws(RedisError) in
+                    field.isNil ? 0 : Int(try field.string()) ?? 0
+                }
+                guard numbers.count == Self.fields.count else { throw .unexpectedReply("HMGET of another length") }
+                sums.pushes[push] = TokenVerdictCounts(
+                    answers: numbers.reduce(0, +), dead: numbers[1] + numbers[2], gone: numbers[3] + numbers[4])
+            }
+            return sums
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Synchronization
+
+/// Wakes tasks of this process that sleep until the next timer in Redis, when this process sets an earlier one. Timers
+/// of other processes do not ring, so a sleeper must look for them.
+public final class TimerWakeup: Sendable {
+    private struct Sleeper {
+        /// When the sleeper wakes, epoch milliseconds. While it is awake, the earliest time that was rung.
+        var until = Int64.max
+        var nap: Task<Void, Never>?
+
+        mutating func wake(_ due: Int64) {
+            guard due < until else { return }
+            until = due
+            nap?.cancel()
+        }
+    }
+
+    private let sleepers = Mutex<[Int: Sleeper]>([:])
+
+    /// Rings for all sleepers. Call it after the timer is set, so that a sleeper that wakes finds it.
+    func ring(_ due: Int64) {
+        sleepers.withLock { sleepers in
+            for place in sleepers.keys { sleepers[place]?.wake(due) }
+        }
+    }
+
+    /// Rings for one sleeper, because something of its own has finished.
+    public func ring(_ place: Int, _ due: Int64) { sleepers.withLock { $0[place]?.wake(due) } }
+
+    /// Registers a sleeper until `give`.
+    public func take() -> Int {
+        sleepers.withLock { sleepers in
+            let number = (sleepers.keys.max() ?? 0) + 1
+            sleepers[number] = Sleeper()
+            return number
+        }
+    }
+
+    public func give(_ place: Int) { sleepers.withLock { _ = $0.removeValue(forKey: place) } }
+
+    /// Call this before looking at the timers. A timer that is set from here on shortens the next sleep.
+    public func listen(_ place: Int) { sleepers.withLock { $0[place] = Sleeper() } }
+
+    /// Returns at `time` by `clock`, or earlier if an earlier time is rung or the task is cancelled.
+    public func sleep(_ place: Int, until time: Int64, by clock: () -> Int64) async {
+        let now = clock()
+        let nap: Task<Void, Never>? = sleepers.withLock { sleepers in
+            let end = min(time, sleepers[place]?.until ?? .max)
+            guard end > now else { return nil }
+            let nap = Task { _ = try? await Task.sleep(for: .milliseconds(end - now)) }
+            sleepers[place] = Sleeper(until: end, nap: nap)
+            return nap
+        }
+        guard let nap else { return }
+        await withTaskCancellationHandler {
+            await nap.value
+        } onCancel: {
+            nap.cancel()
+        }
+    }
+}

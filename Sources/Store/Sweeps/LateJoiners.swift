@@ -1,0 +1,171 @@
+public import LiveActivity
+import Redis
+
+/// A late joiner: a channel that began to follow and gets the state that it missed.
+public struct LateJoiner: Sendable, Hashable {
+    public let channel: [UInt8]
+    /// The sweeps of pushes up to this sequence number missed the channel. Later sweeps have it.
+    public let upTo: Int
+    /// Sequence number of the start that created the card. Pushes up to it are not for the channel. 0: the channel
+    /// asked for the state.
+    public let after: Int
+    /// The bytes in Redis. A decision counts only while they are the same.
+    let value: [UInt8]
+
+    public var wasStarted: Bool { after > 0 }
+
+    init?(channel: [UInt8], value: [UInt8]) {
+        let numbers = String(decoding: value, as: UTF8.self).split(separator: " ").compactMap { Int($0) }
+        guard numbers.count == 2 else { return nil }
+        self.channel = channel
+        (upTo, after) = (numbers[0], numbers[1])
+        self.value = value
+    }
+}
+
+/// The facts by which a name's late joiners are judged, read at one moment.
+public struct CurrentStates: Sendable {
+    /// Sequence number of the last push that began, as text.
+    let begun: String
+    /// Pushes that have not begun. Their sweeps find all channels that follow by then.
+    public var waiting: [PushRecord] = []
+    /// The newest begun push for each audience, the newest first.
+    public var kept: [PushRecord] = []
+}
+
+public enum LateDecision: Sendable, Hashable {
+    /// Queue this push, which has that sequence number, for the channel.
+    case put(PushID, sequence: Int)
+    /// The channel gets nothing.
+    case drop
+}
+
+/// The content states for late joiners. `push-begin` keeps the states, `registry-set` notes late joiners, and their
+/// retry queues deliver the states (docs/adr/0008-late-followers.md).
+public struct LateJoiners: Sendable {
+    /// How long a state is kept, because an activity lives no longer.
+    public static let life: Duration = .seconds(8 * 3_600)
+    /// At most this many waiting pushes are read, the newest.
+    private static let mostWaiting = 64
+
+    let redis: RedisClient
+    let keys: Keyspace
+
+    public func states(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> CurrentStates {
+        let tag = keys.tag(app, name)
+        let replies: [RedisReply]
+        do throws(RedisError) {
+            replies = try await redis.transaction([
+                RedisCommand("HMGET", [.string(keys.name(tag)), "begun", "active"]),
+                RedisCommand("HVALS", [.string(keys.states(tag))]),
+                RedisCommand("ZREVRANGE", [.string(keys.unswept(tag)), "0", .int(Self.mostWaiting - 1)]),
+            ])
+        } catch {
+            throw .redis(error)
+        }
+        let (begun, active, kept, unswept) = try redisErrors { () throws(RedisError) in
+            for reply in replies { if let error = reply.error { throw error } }
+            let meta = replies[0]
+            return (
+                meta[0].isNil ? "" : try meta[0].string(), meta[1].isNil ? nil : PushID(try meta[1].string()),
+                try replies[1].array().map { reply throws(RedisError) in try reply.string() },
+                try replies[2].array().map { reply throws(RedisError) in try reply.string() }
+            )
+        }
+        // `<sequence> <event> <push>`
+        let ids = kept.compactMap { text in text.split(separator: " ").last.flatMap { PushID(String($0)) } }
+        let queued = unswept.compactMap { PushID($0) }.filter { $0 != active }
+        let records = try await SweepStore(redis: redis, keys: keys).records(app, name, Set(ids + queued))
+        func newestFirst(_ ids: [PushID]) -> [PushRecord] {
+            ids.compactMap { records[$0] }.sorted { $0.sequence > $1.sequence }
+        }
+        return CurrentStates(
+            begun: begun, waiting: newestFirst(queued), kept: newestFirst(ids))
+    }
+
+    /// Gives the name's late joiners to `body`, a part at a time. `body` decides about them.
+    public func each(
+        _ app: AppKey, _ name: ActivityName, _ body: ([LateJoiner]) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        let key = RedisArgument.string(keys.late(keys.tag(app, name)))
+        try await redis.eachPart(
+            ofHash: key, count: 500,
+            read: { LateJoiner(channel: Array($0), value: Array($1)) }, body)
+    }
+
+    /// Carries out decisions about late joiners in one script.
+    ///
+    /// - Returns: how many late joiners are left, and how many were queued. If any were, the caller must wake a worker
+    ///   for the name's retries. Nil if a push began since `states` were read. Nothing was done then.
+    public func settle(
+        _ app: AppKey, _ name: ActivityName, _ states: CurrentStates, _ decisions: [(LateJoiner, LateDecision)]
+    ) async throws(StoreError) -> (left: Int, put: Int)? {
+        let tag = keys.tag(app, name)
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.latePut,
+                keys: [
+                    .string(keys.name(tag)), .string(keys.late(tag)), .string(keys.waiting(tag)),
+                    .string(keys.retries(tag)),
+                ],
+                arguments: [
+                    .string(states.begun), .int(Pushes.retention.milliseconds), .string(keys.pushPrefix(tag)),
+                    .string(keys.tasksPrefix(tag)),
+                ]
+                    + decisions.flatMap { follower, decision -> [RedisArgument] in
+                        let (push, sequence): (RedisArgument, Int) =
+                            if case .put(let id, let sequence) = decision {
+                                (.bytes(id.uuid.bytes), sequence)
+                            } else {
+                                ("", 0)
+                            }
+                        return [.bytes(follower.channel), .bytes(follower.value), push, .int(sequence)]
+                    })
+        ])[0]
+        return try redisErrors { () throws(RedisError) in
+            switch try reply[0].string() {
+            case "again": nil
+            case "ok": (try reply[1].integer(), try reply[2].integer())
+            case let word: throw .unexpectedReply("late-put answered \(word)")
+            }
+        }
+    }
+
+    /// Notes channels before a page of a `start` is sent to them, so that no device is quicker. A channel that
+    /// registers a token within `life` gets the pushes since the start. The call may be repeated.
+    ///
+    /// - Returns: the notes of earlier starts that it replaced.
+    @discardableResult
+    public func expect(
+        _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]], startedBy sequence: Int, now: Int64
+    ) async throws(StoreError) -> [[UInt8]?] {
+        if channels.isEmpty { return [] }
+        let key = RedisArgument.string(keys.awaited(keys.tag(app, name)))
+        let value = RedisArgument.string("\(sequence) \(now)")
+        let replies = try await redis.run([
+            RedisCommand("HMGET", [key] + channels.map { .bytes($0) }),
+            RedisCommand("HSET", [key] + channels.flatMap { [.bytes($0), value] }),
+            RedisCommand("PEXPIRE", [key, .int(Self.life.milliseconds)]),
+        ])
+        return try redisErrors { () throws(RedisError) in
+            var notes: [[UInt8]?] = []
+            for reply in try replies[0].array() { notes.append(reply.isNil ? nil : Array(try reply.bytes())) }
+            return notes
+        }
+    }
+
+    /// Undoes `expect` for channels that got no card by that start. The notes of earlier starts are restored.
+    public func expectNothing(
+        _ app: AppKey, _ name: ActivityName, _ channels: [(channel: [UInt8], before: [UInt8]?)]
+    ) async throws(StoreError) {
+        let key = RedisArgument.string(keys.awaited(keys.tag(app, name)))
+        let gone = channels.filter { $0.before == nil }.map { RedisArgument.bytes($0.channel) }
+        let back = channels.flatMap { channel, before in
+            before.map { [RedisArgument.bytes(channel), .bytes($0)] } ?? []
+        }
+        let commands =
+            (gone.isEmpty ? [] : [RedisCommand("HDEL", [key] + gone)])
+            + (back.isEmpty ? [] : [RedisCommand("HSET", [key] + back)])
+        if !commands.isEmpty { _ = try await redis.run(commands) }
+    }
+}

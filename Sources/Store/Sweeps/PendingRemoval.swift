@@ -1,0 +1,128 @@
+public import LiveActivity
+import Redis
+
+/// A pending removal: decided for a push, and not yet applied to the registry and confirmed.
+public struct PendingRemoval: Sendable, Hashable {
+    public var push: PushID
+    public var prune: Prune
+
+    public init(push: PushID, prune: Prune) {
+        self.push = push
+        self.prune = prune
+    }
+
+    /// push 16 ‖ channel's length 2 ‖ channel ‖ token
+    var field: [UInt8] { push.uuid.bytes + prune.storedField }
+
+    init?(field: ArraySlice<UInt8>, value: ArraySlice<UInt8>) {
+        var rest = field.dropFirst(16)
+        guard let id = UUIDBytes(bytes: field.prefix(16)), let length = rest.takeBigEndian(UInt16.self),
+            length > 0, rest.count > Int(length)
+        else { return nil }
+        var tail = value
+        guard let kind = tail.popFirst(), let since = tail.takeBigEndian(UInt64.self) else { return nil }
+        push = PushID(id)
+        prune = Prune(
+            channel: Array(rest.prefix(Int(length))), token: Array(rest.dropFirst(Int(length))),
+            deadSince: since == 0 ? nil : Int64(bitPattern: since), reason: String(decoding: tail, as: UTF8.self))
+        switch kind {
+        case UInt8(ascii: "d"): break
+        case UInt8(ascii: "e"): prune.hasEnded = true
+        case UInt8(ascii: "s"):
+            guard let length = tail.popFirst(), tail.count >= Int(length) else { return nil }
+            prune.attributesType = String(decoding: tail.prefix(Int(length)), as: UTF8.self)
+            prune.reason = String(decoding: tail.dropFirst(Int(length)), as: UTF8.self)
+        default: return nil
+        }
+    }
+}
+
+extension Prune {
+    /// channel's length 2, big-endian ‖ channel ‖ token
+    var storedField: [UInt8] { bigEndian(UInt16(clamping: channel.count)) + channel + token }
+    /// `d` dead, `e` ended or `s` a dead start token ‖ its time, epoch ms, 8 bytes big-endian, 0 for none ‖ for `s` the
+    /// length of the attributes type, 1, and the type ‖ APNs's reason.
+    ///
+    /// A 410 with time 0 is stored as time 1. Without a time it would count as a 400, which prunes newer registrations
+    /// too.
+    var storedValue: [UInt8] {
+        let kind = attributesType != nil ? UInt8(ascii: "s") : UInt8(ascii: hasEnded ? "e" : "d")
+        let type = attributesType.map { Array($0.utf8.prefix(255)) }
+        return [kind] + bigEndian(UInt64(bitPattern: deadSince.map { max($0, 1) } ?? 0))
+            + (type.map { [UInt8($0.count)] + $0 } ?? []) + Array(reason.utf8)
+    }
+}
+
+extension SweepStore {
+    /// Gives the name's pending removals to `body`, a part at a time. `body` confirms them.
+    public func eachOwed(
+        _ app: AppKey, _ name: ActivityName, _ body: ([PendingRemoval]) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        let key = RedisArgument.string(keys.owed(keys.tag(app, name)))
+        try await redis.eachPart(ofHash: key, count: 1_000, read: { PendingRemoval(field: $0, value: $1) }, body)
+    }
+
+    /// Confirms removals and counts each under its outcome. A removal that was confirmed before counts nothing. A
+    /// confirmed `end` releases the channel for the pushes in its retry queue.
+    ///
+    /// - Parameters:
+    ///   - struck: the removals, each with the outcome to count.
+    ///   - marks: empty, or one for each removal. A removal with a mark was not applied, because its token is
+    ///     quarantined. The mark of a start token is stored where the token is registered.
+    /// - Returns: the counts of this call, and the due time of the name's first waiting channel (epoch ms).
+    public func strike(
+        _ app: AppKey, _ name: ActivityName, _ struck: [(owed: PendingRemoval, as: SettledField)],
+        marks: [QuarantineMark?] = []
+    ) async throws(StoreError) -> (counted: [SettledField: Int], firstRetry: Int64?) {
+        let tag = keys.tag(app, name)
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.owedStrike,
+                keys: [
+                    .string(keys.owed(tag)), .string(keys.waiting(tag)), .string(keys.retries(tag)),
+                    .string(keys.name(tag)), .string(keys.quarantine(tag)),
+                ],
+                arguments: [
+                    .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
+                    .int(Quarantine.life(name).milliseconds),
+                ]
+                    + struck.enumerated().flatMap { index, one -> [RedisArgument] in
+                        let mark = marks.isEmpty ? nil : marks[index]
+                        return [
+                            .bytes(one.owed.field), .string(one.as.rawValue),
+                            mark.map { one.owed.prune.attributesType == nil ? .bytes($0.storedValue) : "-" } ?? "",
+                        ]
+                    })
+        ])[0]
+        return try redisErrors { () throws(RedisError) in
+            let answers = try reply.array()
+            guard answers.count == struck.count + 1 else { throw .unexpectedReply("owed-strike of another length") }
+            var counted: [SettledField: Int] = [:]
+            for (one, answer) in zip(struck, answers.dropFirst()) where try answer.integer() == 1 {
+                counted[one.as, default: 0] += 1
+            }
+            return (counted, try answers[0].optionalTime())
+        }
+    }
+}
+
+func bigEndian(_ number: some FixedWidthInteger & UnsignedInteger) -> [UInt8] {
+    stride(from: number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
+}
+
+extension ArraySlice<UInt8> {
+    /// Removes a big-endian number from the front. Nil if there are too few bytes. Nothing is removed then.
+    mutating func takeBigEndian<T: FixedWidthInteger & UnsignedInteger>(_: T.Type) -> T? {
+        let size = T.bitWidth / 8
+        guard count >= size else { return nil }
+        defer { removeFirst(size) }
+        return prefix(size).reduce(0) { $0 << 8 | T($1) }
+    }
+}
+
+extension RedisReply {
+    /// Reads a score as epoch ms, '' as nil. A score that is no time becomes a time that never comes.
+    func optionalTime() throws(RedisError) -> Int64? {
+        Double(try string()).map { Int64(exactly: $0.rounded()) ?? .max }
+    }
+}

@@ -1,0 +1,136 @@
+public import LiveActivity
+import Redis
+
+/// Reasons not to send to channels of a page now. All reasons are read together. A reason is a key on the name's slot,
+/// usually absent, with the channels as its fields or members.
+public struct SendBlocks: Sendable {
+    public enum Mark: Sendable, Hashable, CaseIterable {
+        /// The channel waits for an older push, so this push joins its retry queue.
+        case waiting
+        /// The channel registered during the sweep, so the catch-up covers it.
+        case catchingUp
+        /// The token of this entry is quarantined, so nothing is sent to it.
+        case quarantined
+        /// The token of this entry is of the app's other APNs environment.
+        case elsewhere
+        /// The card began after an `end` of the name was accepted, so an older end is not for it.
+        case newFollower
+    }
+
+    private var marks: [Int: Set<Mark>] = [:]
+    /// When the card of an entry began (epoch ms), for new followers.
+    private var began: [Int: Int64] = [:]
+    /// Quarantine marks of tokens that the channels do not have any more. The caller removes them.
+    public fileprivate(set) var outdated: [(channel: [UInt8], mark: QuarantineMark)] = []
+
+    public init() {}
+
+    /// The marks of a page's entry.
+    public subscript(index: Int) -> Set<Mark> { marks[index] ?? [] }
+    public var isEmpty: Bool { marks.isEmpty && began.isEmpty }
+
+    /// Whether the entry's card began after an end that was accepted at `time` (epoch ms).
+    public func began(_ index: Int, after time: Int64) -> Bool { began[index].map { $0 >= time } ?? false }
+
+    mutating func insert(_ mark: Mark, _ index: Int) { marks[index, default: []].insert(mark) }
+
+    /// Notes what one channel has under a mark's key. A mark about a token holds only for that token.
+    fileprivate mutating func take(
+        _ mark: Mark, _ index: Int, _ channel: ArraySlice<UInt8>, _ token: ArraySlice<UInt8>, _ value: RedisReply
+    ) throws(RedisError) {
+        switch mark {
+        case .waiting, .catchingUp: insert(mark, index)
+        case .quarantined:
+            guard let found = QuarantineMark(storedValue: try value.bytes()) else { return }
+            if found.token[...] == token { insert(mark, index) } else { outdated.append((Array(channel), found)) }
+        case .newFollower: began[index] = try value.optionalTime()
+        case .elsewhere:
+            if try value.bytes() == OtherEnvironment.hash(token)[...] { insert(mark, index) }
+        }
+    }
+}
+
+extension SendBlocks.Mark {
+    func key(_ keys: Keyspace, _ tag: String) -> RedisArgument {
+        switch self {
+        case .waiting: .string(keys.waiting(tag))
+        case .catchingUp: .string(keys.catchUp(tag))
+        case .quarantined: .string(keys.quarantine(tag))
+        case .elsewhere: .string(keys.otherEnvironment(tag))
+        case .newFollower: .string(keys.newFollowers(tag))
+        }
+    }
+
+    /// Asks for all channels at once. A nil in the reply means that the channel has no such mark.
+    func command(_ keys: Keyspace, _ tag: String, _ channels: PackedArguments) -> RedisCommand {
+        switch self {
+        case .waiting, .quarantined, .elsewhere: RedisCommand("HMGET", [key(keys, tag)], channels)
+        case .catchingUp, .newFollower: RedisCommand("ZMSCORE", [key(keys, tag)], channels)
+        }
+    }
+}
+
+/// Which marks existed under a name when a page was read.
+public struct BlockHints: Sendable {
+    var present: Set<SendBlocks.Mark> = []
+    /// A count of channels that were released after their `end`. If it has changed, the page may hold an untracked
+    /// channel.
+    var cut: ArraySlice<UInt8>?
+
+    static func commands(_ keys: Keyspace, _ tag: String) -> [RedisCommand] {
+        SendBlocks.Mark.allCases.map { RedisCommand("EXISTS", [$0.key(keys, tag)]) } + [cutCommand(keys, tag)]
+    }
+
+    static func cutCommand(_ keys: Keyspace, _ tag: String) -> RedisCommand {
+        RedisCommand("HGET", [.string(keys.name(tag)), "cut"])
+    }
+
+    /// Adds the replies of one of several reads: marks that any of them found, and the count of the first.
+    mutating func add(_ replies: ArraySlice<RedisReply>, isFirst: Bool) throws(StoreError) {
+        try redisErrors { () throws(RedisError) in
+            for (mark, reply) in zip(SendBlocks.Mark.allCases, replies) where try reply.integer() == 1 {
+                present.insert(mark)
+            }
+            if isFirst, let last = replies.last { cut = try last.optionalBytes() }
+        }
+    }
+}
+
+extension Registry {
+    /// Reads the marks of a page's channels that matter to a push of this event. One round trip, or none if there are
+    /// no signs of marks.
+    ///
+    /// - Returns: nil if a channel was released after its `end` since the page was read. The page may contain it, so
+    ///   read the page again.
+    public func marks(
+        _ app: AppKey, _ name: ActivityName, _ page: TokenPage, _ signs: BlockHints, for event: ActivityEvent
+    ) async throws(StoreError) -> SendBlocks? {
+        var marks = SendBlocks()
+        let asked = SendBlocks.Mark.allCases.filter {
+            signs.present.contains($0) && ($0 != .newFollower || event == .end)
+        }
+        if asked.isEmpty || page.isEmpty { return marks }
+        let tag = keys.tag(app, name)
+        let channels = page.packedChannels
+        let commands = asked.map { $0.command(keys, tag, channels) } + [BlockHints.cutCommand(keys, tag)]
+        let replies: [RedisReply]
+        do throws(RedisError) { replies = try await redis.transaction(commands) } catch { throw .redis(error) }
+        return try redisErrors { () throws(RedisError) in
+            for reply in replies { if let error = reply.error { throw error } }
+            guard replies.count == commands.count, try replies[asked.count].optionalBytes() == signs.cut else {
+                return nil
+            }
+            for (mark, reply) in zip(asked, replies) {
+                guard reply.count == page.count else { throw .unexpectedReply("marks of another length") }
+                for index in 0..<page.count where !reply[index].isNil {
+                    try marks.take(mark, index, page.channel(index), page.token(index), reply[index])
+                }
+            }
+            return marks
+        }
+    }
+}
+
+extension RedisReply {
+    fileprivate func optionalBytes() throws(RedisError) -> ArraySlice<UInt8>? { isNil ? nil : try bytes() }
+}

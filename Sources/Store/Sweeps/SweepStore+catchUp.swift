@@ -1,0 +1,35 @@
+public import LiveActivity
+import Redis
+
+/// A channel that registered a token during a sweep. If it registers again, it moves to the end.
+public struct CatchUpArrival: Sendable, Hashable {
+    public var channel: [UInt8]
+    /// Rises in the order of arrival.
+    public var order: Int64
+
+    public init(channel: [UInt8], order: Int64) {
+        self.channel = channel
+        self.order = order
+    }
+}
+
+extension SweepStore {
+    /// Channels for the catch-up of the active push, in the order of arrival, after `order`. They stay until their page
+    /// is settled.
+    public func arrivals(
+        _ app: AppKey, _ name: ActivityName, after order: Int64, limit: Int
+    ) async throws(StoreError) -> [CatchUpArrival] {
+        let key = RedisArgument.string(keys.catchUp(keys.tag(app, name)))
+        let reply = try await redis.run([
+            RedisCommand(
+                "ZRANGEBYSCORE", [key, .string("(\(order)"), "+inf", "WITHSCORES", "LIMIT", "0", .int(limit)])
+        ])[0]
+        return try redisErrors { () throws(RedisError) in
+            let items = try reply.array()
+            return try stride(from: 0, to: items.count - 1, by: 2).map { index throws(RedisError) in
+                CatchUpArrival(
+                    channel: Array(try items[index].bytes()), order: try items[index + 1].optionalTime() ?? .max)
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+public import LiveActivity
+import Redis
+
+/// A waiting channel, with the first push of its retry queue and the token that this push would go to now.
+public struct WaitingChannel: Sendable, Hashable {
+    public var channel: [UInt8]
+    public var push: PushID
+    /// Attempts of that push for this channel so far.
+    public var attempts: Int
+    /// Nil: the channel does not follow the name any more.
+    public var token: [UInt8]?
+    /// Start of its activity, epoch ms.
+    public var startedAt: Int64?
+    /// Epoch ms.
+    public var registeredAt: Int64
+    /// This token is quarantined.
+    public var isQuarantined = false
+    /// This token is of the app's other APNs environment.
+    public var livesElsewhere = false
+    /// Frequent pushes are switched off on the device.
+    public var isInfrequent = false
+    /// The channel follows the name: `token` was that of its activity before `starts` replaced it by its start token.
+    public var follows = false
+    /// When its card began (epoch ms), if that was after an `end` of the name was accepted.
+    public var followsSince: Int64?
+    /// The card began after the push's sweep, so the push goes without its alert.
+    public var isLate = false
+    /// The retry queue's header when the token was looked up. Settling compares it.
+    let seen: [UInt8]
+
+    /// Most pushes in a channel's retry queue.
+    static let mostPushes = 64
+    /// The header's number is at least this if its first push is late.
+    static let oneLate: UInt16 = 16_384
+    /// The header's number is at least this if two or more pushes are late. It has one unit more for each of them.
+    static let moreLate: UInt16 = 32_768
+    static let lateUnit: UInt16 = 512
+
+    /// A retry queue, as `shared-queue.lua` describes it: a header of 3 bytes, push ids 16 each.
+    init?(channel: [UInt8], line: ArraySlice<UInt8>, token: [UInt8]?, registeredAt: Int64) {
+        var rest = line
+        guard line.count >= 19, (line.count - 3).isMultiple(of: 16), let number = rest.takeBigEndian(UInt16.self),
+            let id = UUIDBytes(bytes: line.dropFirst(3).prefix(16))
+        else { return nil }
+        self.channel = channel
+        push = PushID(id)
+        attempts = Int(number % (number < Self.moreLate ? Self.oneLate : Self.lateUnit))
+        isLate = number >= Self.oneLate
+        self.token = token
+        self.registeredAt = registeredAt
+        seen = Array(line.prefix(3))
+    }
+}
+
+public enum RetryClaim: Sendable {
+    /// No channel waits and no removal is pending.
+    case idle
+    case held(Duration)
+    /// `isPoison`: too many owners in a row crashed or stalled, so due pushes are not sent again.
+    case claimed(Lease, owesRemovals: Bool, isPoison: Bool)
+}
+
+public enum RetrySettled: Sendable {
+    /// Another worker has the lease. Nothing was written. Begin nothing more.
+    case stale
+    case ok
+}
+
+extension SweepStore {
+    /// Claims a name's waiting channels. One worker at a time sends to them.
+    public func claimRetries(
+        _ app: AppKey, _ name: ActivityName, owner: String, lease: Duration, mostLapses: Int = SweepStore.mostLapses
+    ) async throws(StoreError) -> RetryClaim {
+        let tag = keys.tag(app, name)
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.retryClaim,
+                keys: [.string(keys.retryLease(tag)), .string(keys.retries(tag)), .string(keys.owed(tag))],
+                arguments: [
+                    .string(owner), .int(lease.milliseconds), .int(Pushes.retention.milliseconds), .int(mostLapses),
+                ])
+        ])[0]
+        return try redisErrors { () throws(RedisError) in
+            switch try reply[0].string() {
+            case "idle": return .idle
+            case "held": return .held(.milliseconds(try reply[1].integer()))
+            case "claimed":
+                return .claimed(
+                    Lease(
+                        app: app, name: name, push: .none, part: .retries, owner: owner,
+                        epoch: try reply[1].integer()),
+                    owesRemovals: try reply[2].integer() > 0, isPoison: try reply[3].integer() == 1)
+            case let word: throw .unexpectedReply("retry-claim answered \(word)")
+            }
+        }
+    }
+
+    /// At most `limit` channels whose attempt is due. They stay in their retry queues until they are settled. Retry
+    /// queues that cannot be read are removed, because they would come before the others for ever.
+    ///
+    /// - Parameter registry: where the tokens are looked up, at the same moment as the retry queues are read.
+    public func dueChannels(
+        _ lease: Lease, _ registry: Registry, now: Int64, limit: Int
+    ) async throws(StoreError) -> [WaitingChannel] {
+        let tag = keys.tag(lease.app, lease.name)
+        let reply = try await redis.run([
+            RedisCommand(
+                "ZRANGEBYSCORE", [.string(keys.retries(tag)), "-inf", .int(now), "LIMIT", "0", .int(limit)])
+        ])[0]
+        let channels = try redisErrors { () throws(RedisError) in
+            try reply.array().map { item throws(RedisError) in Array(try item.bytes()) }
+        }
+        if channels.isEmpty { return [] }
+        let fields = channels.map { RedisArgument.bytes($0) }
+        let asked =
+            [keys.waiting(tag), keys.quarantine(tag), keys.otherEnvironment(tag)]
+            .map { RedisCommand("HMGET", [.string($0)] + fields) }
+            + [RedisCommand("ZMSCORE", [.string(keys.newFollowers(tag))] + fields)]
+        let (entries, replies) = try await registry.lookup(
+            registry.place(lease.app, lease.name), channels, and: asked)
+        var unreadable = RetrySettlement()
+        let due = try redisErrors { () throws(RedisError) in
+            for reply in replies {
+                if let error = reply.error { throw error }
+                guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }
+            }
+            var due: [WaitingChannel] = []
+            for (index, channel) in channels.enumerated() {
+                let line = replies[0][index]
+                let entry = entries[index]
+                if !line.isNil,
+                    var waiting = WaitingChannel(
+                        channel: channel, line: try line.bytes(), token: entry?.token,
+                        registeredAt: entry?.registeredAt ?? 0)
+                {
+                    if !replies[3][index].isNil { waiting.followsSince = try replies[3][index].optionalTime() }
+                    waiting.follows = entry != nil
+                    waiting.startedAt = entry?.startedAt
+                    waiting.isInfrequent = entry?.isInfrequent ?? false
+                    if let token = entry?.token, !replies[1][index].isNil {
+                        waiting.isQuarantined =
+                            QuarantineMark(storedValue: try replies[1][index].bytes())?.token == token
+                    }
+                    if let token = entry?.token, !replies[2][index].isNil {
+                        waiting.livesElsewhere =
+                            try replies[2][index].bytes() == OtherEnvironment.hash(token)[...]
+                    }
+                    due.append(waiting)
+                } else {
+                    unreadable.discard(channel)
+                }
+            }
+            return due
+        }
+        if !unreadable.isEmpty { _ = try await settle(lease, for: .seconds(10), unreadable) }
+        return due
+    }
+
+    public func settle(
+        _ lease: Lease, for duration: Duration, _ settlement: RetrySettlement
+    ) async throws(StoreError) -> RetrySettled {
+        let tag = keys.tag(lease.app, lease.name)
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.retrySettle,
+                keys: [
+                    .string(keys.retryLease(tag)), .string(keys.retries(tag)), .string(keys.waiting(tag)),
+                    .string(keys.owed(tag)),
+                ],
+                arguments: [
+                    .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds),
+                    .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
+                    .int(Pushes.retention.milliseconds), .string(keys.deadLetterPrefix(tag)),
+                ] + settlement.arguments)
+        ])[0]
+        return try redisErrors { () throws(RedisError) in
+            switch try reply[0].string() {
+            case "stale": .stale
+            case "ok": .ok
+            case let word: throw .unexpectedReply("retry-settle answered \(word)")
+            }
+        }
+    }
+
+    /// The records of pushes. Expired records are left out.
+    public func records(
+        _ app: AppKey, _ name: ActivityName, _ pushes: Set<PushID>
+    ) async throws(StoreError) -> [PushID: PushRecord] {
+        let tag = keys.tag(app, name)
+        let ids = Array(pushes)
+        let replies = try await redis.run(ids.map { RedisCommand("HGETALL", [.string(keys.push(tag, $0))]) })
+        var records: [PushID: PushRecord] = [:]
+        for (id, reply) in zip(ids, replies) {
+            let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+            if !fields.isEmpty { records[id] = try? PushRecord(id: id, fields) }
+        }
+        return records
+    }
+}

@@ -1,0 +1,78 @@
+public import LiveActivity
+import Redis
+
+/// Facts on the name's slot that decide whether a start is sent to the channels of a page of start tokens.
+public struct StartStanding: Sendable {
+    /// By index in the page: the channel follows the name with the token of an activity that is not over.
+    public var follows: [Bool] = []
+    /// By index in the page: the channel waits for an older push of the name.
+    public var waits: [Bool] = []
+    /// An `end` for everyone was accepted after the start.
+    public var isOver = false
+}
+
+extension SweepStore {
+    /// Reads the facts at one moment, in one round trip.
+    public func standing(
+        _ app: AppKey, _ name: ActivityName, _ registry: Registry, _ page: TokenPage, of start: PushRecord
+    ) async throws(StoreError) -> StartStanding {
+        let tag = keys.tag(app, name)
+        let channels = (0..<page.count).map { Array(page.channel($0)) }
+        let (entries, replies) = try await registry.lookup(
+            registry.place(app, name), channels,
+            and: [
+                RedisCommand("HMGET", [.string(keys.waiting(tag))] + channels.map { .bytes($0) }),
+                RedisCommand("HGET", [.string(keys.name(tag)), "over"]),
+            ])
+        return try redisErrors { () throws(RedisError) in
+            for reply in replies { if let error = reply.error { throw error } }
+            guard replies[0].count == page.count else { throw .unexpectedReply("HMGET of another length") }
+            let over = replies[1].isNil ? 0 : Int(try replies[1].string()) ?? 0
+            return StartStanding(
+                follows: entries.map { $0 != nil }, waits: (0..<page.count).map { !replies[0][$0].isNil },
+                isOver: over > start.sequence)
+        }
+    }
+
+    /// Gives waiting channels whose next push is a start their start tokens, in place of the tokens of activities.
+    ///
+    /// - Returns: the channels, and whether an `end` for everyone was accepted after the start.
+    public func starts(
+        _ lease: Lease, _ registry: Registry, _ waiting: [WaitingChannel], of start: PushRecord
+    ) async throws(StoreError) -> (channels: [WaitingChannel], isOver: Bool) {
+        guard let starts = start.startTokens else { return (waiting, false) }
+        let place = registry.place(lease.app, starts)
+        let channels = waiting.map(\.channel)
+        let fields = channels.map { RedisArgument.bytes($0) }
+        let (entries, marks) = try await registry.lookup(
+            place, channels,
+            and: [keys.quarantine(place.tag), keys.otherEnvironment(place.tag)].map {
+                RedisCommand("HMGET", [.string($0)] + fields)
+            })
+        let meta = RedisArgument.string(keys.name(keys.tag(lease.app, lease.name)))
+        let over = try await redis.run([RedisCommand("HGET", [meta, "over"])])[0]
+        return try redisErrors { () throws(RedisError) in
+            for reply in marks {
+                if let error = reply.error { throw error }
+                guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }
+            }
+            var found = waiting
+            for (index, entry) in entries.enumerated() {
+                found[index].token = entry?.token
+                found[index].registeredAt = entry?.registeredAt ?? 0
+                found[index].isInfrequent = false
+                found[index].isQuarantined = false
+                found[index].livesElsewhere = false
+                guard let token = entry?.token else { continue }
+                if !marks[0][index].isNil {
+                    let mark = QuarantineMark(storedValue: try marks[0][index].bytes())
+                    found[index].isQuarantined = mark?.token == token
+                }
+                if !marks[1][index].isNil {
+                    found[index].livesElsewhere = try marks[1][index].bytes() == OtherEnvironment.hash(token)[...]
+                }
+            }
+            return (found, (over.isNil ? 0 : Int(try over.string()) ?? 0) > start.sequence)
+        }
+    }
+}

@@ -1,0 +1,322 @@
+public import LiveActivity
+import Redis
+
+/// A worker's exclusive right to one part of a push, or to a name's waiting channels or broadcasts. Only the latest
+/// epoch can settle.
+public struct Lease: Sendable, Hashable {
+    public let app: AppKey
+    public let name: ActivityName
+    public let push: PushID
+    public let part: WorkItem.Part
+    public let owner: String
+    let epoch: Int
+
+    /// The positions that the shard covers; empty if the part is no shard.
+    public var bounds: Range<ScanPosition> {
+        guard case .shard(let index, let count) = part else { return .start ..< .start }
+        let width = ScanPosition.end.rawValue / UInt64(count)
+        return ScanPosition(UInt64(index) * width)..<ScanPosition(UInt64(index + 1) * width)
+    }
+}
+
+/// A claimed shard: the push, and how far the shard is settled.
+public struct Claim: Sendable {
+    public var lease: Lease
+    public var record: PushRecord
+    /// Everything before this is settled.
+    public var position: ScanPosition
+    /// Ranges after `position` that are settled too, ascending.
+    public var ahead: [Range<ScanPosition>]
+    /// Removals may be pending that must be applied before a page is read. They may be of older pushes, so that nothing
+    /// is sent to a token whose `end` was delivered, or of an earlier owner.
+    public var owesRemovals: Bool
+    /// Too many owners in a row crashed or stalled, so the part is not tried again.
+    public var isPoison: Bool
+}
+
+public enum Begun: Sendable {
+    /// No push waits under this name.
+    case idle
+    /// Its shards are in the stream already.
+    case planned
+    /// Its shards are finished. The catch-up is to be claimed.
+    case catchUp
+    /// Put these shards into the stream, then call `markPlanned`.
+    case plan(PushRecord, shards: Int)
+    /// Another worker has the lease.
+    case held
+    /// The update waits this long for the end of the name's interval. It may be superseded until then.
+    case paced(Duration)
+    case claimed(Claim)
+
+    public var isClaimed: Bool { if case .claimed = self { true } else { false } }
+}
+
+public enum ClaimResult: Sendable {
+    case gone
+    case held(Duration)
+    /// The part is finished. An earlier worker may have left this work.
+    case done(Leftovers)
+    case claimed(Claim)
+}
+
+/// Work that may be left after a page is settled. Doing it twice is harmless.
+public struct Leftovers: Sendable, Hashable {
+    /// Other pushes of the name wait to begin.
+    public var nameWaits: Bool
+    /// When the name's first waiting channel is due, epoch ms.
+    public var firstRetry: Int64?
+    /// Removals are pending that the caller does not know of.
+    public var owesRemovals: Bool
+    /// The shards of the push are finished, but its catch-up is not.
+    public var catchUpWaits = false
+}
+
+public enum Settled: Sendable {
+    /// Another worker has the lease. Nothing was written. Begin nothing more.
+    case stale
+    case gone
+    case ok(state: PushState, isFinished: Bool, Leftovers)
+}
+
+/// The sweeps of pushes over their names, and their retries: begin, claim, settle. Each call is one script on the
+/// name's slot.
+public struct SweepStore: Sendable {
+    /// Least buckets (about 90 tokens each) of a shard. A push over less than twice that is one shard.
+    static let bucketsPerShard = 16
+    static let mostShards = 64
+    /// How many owners of a part may crash or stall in a row.
+    public static let mostLapses = 8
+
+    let redis: RedisClient
+    let keys: Keyspace
+
+    /// Begins the name's oldest unswept push.
+    ///
+    /// - Parameters:
+    ///   - hint: the push that the stream entry names. It is usually the right one.
+    ///   - minInterval: least time between two supersedable updates; 0 = no pacing.
+    public func begin(
+        _ app: AppKey, _ name: ActivityName, hint: PushID, owner: String, lease: Duration,
+        minInterval: Duration = .zero, mostLapses: Int = SweepStore.mostLapses, budget: HighBudget = HighBudget()
+    ) async throws(StoreError) -> (begun: Begun, push: PushID) {
+        let tag = keys.tag(app, name)
+        var push = hint
+        // For a start: the number of buckets of its start tokens.
+        var starts: RedisArgument = ""
+        // Each turn asks about the push that the script called first. This changes only when other workers finish
+        // pushes.
+        for _ in 0..<16 {
+            let reply = try await redis.run([
+                RedisCommand(
+                    Lua.pushBegin,
+                    keys: [
+                        .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, push)),
+                        .string(keys.tasks(tag, push)), .string(keys.root(tag)), .string(keys.catchUp(tag)),
+                        .string(keys.owed(tag)), .string(keys.broadcast(tag)), .string(keys.broadcastLine(tag)),
+                        .string(keys.states(tag)),
+                    ],
+                    arguments: [
+                        .string(push.description), .string(owner), .int(lease.milliseconds), .int(Self.bucketsPerShard),
+                        .int(Self.mostShards), .int(Pushes.retention.milliseconds), .int(minInterval.milliseconds),
+                        .string(keys.pushPrefix(tag)),
+                        .bytes(push.uuid.bytes), .int(mostLapses), .int(budget.perHour), .int(budget.perHourInfrequent),
+                        starts,
+                    ])
+            ])[0]
+            let word = try redisErrors { () throws(RedisError) in try reply[0].string() }
+            switch word {
+            case "idle": return (.idle, push)
+            case "held": return (.held, push)
+            case "planned": return (.planned, push)
+            case "paced":
+                let left = try redisErrors { () throws(RedisError) in try reply[1].integer() }
+                return (.paced(.milliseconds(left)), push)
+            case "tail": return (.catchUp, push)
+            case "gone": continue
+            case "other":
+                guard let other = PushID(try redisErrors { () throws(RedisError) in try reply[1].string() }) else {
+                    throw .corrupt("active push")
+                }
+                (push, starts) = (other, "")
+            case "starts":
+                starts = try await startBuckets(app, try redisErrors { () throws(RedisError) in try reply[1].string() })
+            case "plan":
+                let shards = try redisErrors { () throws(RedisError) in try reply[1].integer() }
+                return (.plan(try record(push, reply[2]), shards: shards), push)
+            case "claimed":
+                let part = WorkItem.Part.shard(index: 0, count: 1)
+                return (.claimed(try claim(app, name, push, part, owner, reply)), push)
+            default: throw .redis(.unexpectedReply("push-begin answered \(word)"))
+            }
+        }
+        return (.held, push)
+    }
+
+    /// The count of buckets in the root of a type's start tokens.
+    private func startBuckets(_ app: AppKey, _ type: String) async throws(StoreError) -> RedisArgument {
+        let root = keys.root(keys.tag(app, ActivityName(startTokensOf: type)))
+        let reply = try await redis.run([RedisCommand("HGET", [.string(root), "n"])])[0]
+        return try redisErrors { () throws(RedisError) in reply.isNil ? "1" : .bytes(Array(try reply.bytes())) }
+    }
+
+    /// Notes that all shards of a push are in the stream.
+    public func markPlanned(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) {
+        let tasks = keys.tasks(keys.tag(app, name), push)
+        _ = try await redis.run([RedisCommand(Lua.taskPlanned, keys: [.string(tasks)])])
+    }
+
+    /// Claims a shard, or the catch-up behind the shards.
+    public func claim(
+        _ item: WorkItem, owner: String, lease: Duration, mostLapses: Int = SweepStore.mostLapses
+    ) async throws(StoreError) -> ClaimResult {
+        let tag = keys.tag(item.app, item.name)
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.taskClaim,
+                keys: [
+                    .string(keys.push(tag, item.push)), .string(keys.tasks(tag, item.push)),
+                    .string(keys.retries(tag)), .string(keys.owed(tag)), .string(keys.unswept(tag)),
+                ],
+                arguments: [
+                    .string(item.part.text), .string(owner), .int(lease.milliseconds), .int(mostLapses),
+                ])
+        ])[0]
+        let word = try redisErrors { () throws(RedisError) in try reply[0].string() }
+        switch word {
+        case "gone": return .gone
+        case "held": return .held(.milliseconds(try redisErrors { () throws(RedisError) in try reply[1].integer() }))
+        case "done":
+            return .done(
+                try redisErrors { () throws(RedisError) in
+                    Leftovers(
+                        nameWaits: try reply[1].integer() > 0, firstRetry: try reply[2].optionalTime(),
+                        owesRemovals: try reply[3].integer() > 0, catchUpWaits: try reply[4].integer() == 1)
+                })
+        case "claimed":
+            return .claimed(try claim(item.app, item.name, item.push, item.part, owner, reply))
+        default: throw .redis(.unexpectedReply("task-claim answered \(word)"))
+        }
+    }
+
+    /// Prolongs a lease. A duration of zero gives it back, and it cannot be prolonged any more.
+    ///
+    /// - Returns: false if another worker has the lease by now.
+    public func renew(_ lease: Lease, for duration: Duration) async throws(StoreError) -> Bool {
+        let tag = keys.tag(lease.app, lease.name)
+        let isOfName = lease.part == .retries || lease.part == .broadcast
+        let key = isOfName ? keys.retryLease(tag) : keys.tasks(tag, lease.push)
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.taskRenew, keys: [.string(key)],
+                arguments: [
+                    .string(lease.part.text), .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds),
+                ])
+        ])[0]
+        return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+    }
+
+    /// Settles a page of a shard, or of the catch-up.
+    public func settle(
+        _ lease: Lease, for duration: Duration, _ settlement: Settlement
+    ) async throws(StoreError) -> Settled {
+        let tag = keys.tag(lease.app, lease.name)
+        let (push, bounds, range) = (lease.push, lease.bounds, settlement.range)
+        let header: [RedisArgument] = [
+            .string(push.description), .bytes(push.uuid.bytes), .string(lease.part.text), .string(lease.owner),
+            .int(lease.epoch), .int(duration.milliseconds), .int(range.lowerBound.rawValue),
+            .int(range.upperBound.rawValue), .int(bounds.lowerBound.rawValue), .int(bounds.upperBound.rawValue),
+            .string(settlement.stop ?? ""), .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
+            .int(Pushes.retention.milliseconds), .string(keys.deadLetterPrefix(tag)),
+            settlement.abandonsRest ? "1" : "0",
+        ]
+        let reply = try await redis.run([
+            RedisCommand(
+                Lua.taskSettle,
+                keys: [
+                    .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, push)),
+                    .string(keys.tasks(tag, push)), .string(keys.retries(tag)), .string(keys.waiting(tag)),
+                    .string(keys.catchUp(tag)), .string(keys.owed(tag)),
+                ],
+                arguments: header + settlement.arguments)
+        ])[0]
+        return try redisErrors { () throws(RedisError) in
+            switch try reply[0].string() {
+            case "stale": return .stale
+            case "gone": return .gone
+            case "ok":
+                guard let state = PushState(rawValue: try reply[1].string()) else {
+                    throw .unexpectedReply("task-settle answered an unknown state")
+                }
+                return .ok(
+                    state: state, isFinished: try reply[2].integer() == 1,
+                    Leftovers(
+                        nameWaits: try reply[3].integer() > 0, firstRetry: try reply[4].optionalTime(),
+                        owesRemovals: try reply[5].integer() > 0, catchUpWaits: try reply[6].integer() == 1))
+            case let word: throw .unexpectedReply("task-settle answered \(word)")
+            }
+        }
+    }
+
+    /// Work that a name may still need. For an entry that was claimed from a worker that died.
+    public func leftovers(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Leftovers {
+        let tag = keys.tag(app, name)
+        let replies = try await redis.run([
+            RedisCommand("ZCARD", [.string(keys.unswept(tag))]),
+            RedisCommand("ZRANGE", [.string(keys.retries(tag)), "0", "0", "WITHSCORES"]),
+            RedisCommand("HLEN", [.string(keys.owed(tag))]),
+        ])
+        return try redisErrors { () throws(RedisError) in
+            Leftovers(
+                nameWaits: try replies[0].integer() > 0,
+                firstRetry: replies[1].count == 2 ? try replies[1][1].optionalTime() : nil,
+                owesRemovals: try replies[2].integer() > 0)
+        }
+    }
+
+    /// Shards of a planned push that are not finished and have no live lease.
+    public func unfinishedShards(
+        _ app: AppKey, _ name: ActivityName, _ push: PushID
+    ) async throws(StoreError) -> [WorkItem.Part] {
+        let tasks = keys.tasks(keys.tag(app, name), push)
+        let replies = try await redis.run([
+            RedisCommand("HGETALL", [.string(tasks)]), RedisCommand("TIME", near: tasks),
+        ])
+        return try redisErrors { () throws(RedisError) in
+            let fields = try StoredHash(replies[0])
+            guard let count = fields.number("shards"), (2...1 << 16).contains(count),
+                let now = Int(try replies[1][0].string())
+            else { return [] }
+            return (0..<count).map { WorkItem.Part.shard(index: $0, count: count) }.filter { part in
+                fields.text("\(part.text):f") == nil && (fields.number("\(part.text):d") ?? 0) < now * 1_000
+            }
+        }
+    }
+
+    private func record(_ push: PushID, _ reply: RedisReply) throws(StoreError) -> PushRecord {
+        let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+        return try PushRecord(id: push, fields)
+    }
+
+    /// Reads `{'claimed', epoch, position, ahead, record, pending removals of other pushes, poison}`.
+    private func claim(
+        _ app: AppKey, _ name: ActivityName, _ push: PushID, _ part: WorkItem.Part, _ owner: String, _ reply: RedisReply
+    ) throws(StoreError) -> Claim {
+        let (epoch, position, ahead) = try redisErrors { () throws(RedisError) in
+            (try reply[1].integer(), UInt64(try reply[2].string()) ?? 0, try reply[3].string())
+        }
+        let (othersOwe, isPoison) = try redisErrors { () throws(RedisError) in
+            (try reply[5].integer() > 0, try reply[6].integer() == 1)
+        }
+        let lease = Lease(app: app, name: name, push: push, part: part, owner: owner, epoch: epoch)
+        let ranges = ahead.split(separator: ",").compactMap { text -> Range<ScanPosition>? in
+            let ends = text.split(separator: "-").compactMap { UInt64($0) }
+            guard ends.count == 2, ends[0] < ends[1] else { return nil }
+            return ScanPosition(ends[0])..<ScanPosition(ends[1])
+        }
+        return Claim(
+            lease: lease, record: try record(push, reply[4]),
+            position: max(ScanPosition(position), lease.bounds.lowerBound),
+            ahead: ranges, owesRemovals: othersOwe || epoch > 1, isPoison: isPoison)
+    }
+}

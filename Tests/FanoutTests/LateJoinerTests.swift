@@ -1,0 +1,503 @@
+import APNsWire
+import LiveActivity
+import Redis
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Fanout
+@testable import Store
+
+/// Tests late joiners that want the current state.
+@Suite struct LateJoinerTests {
+    @Test func whoAsksGetsTheNewestStateOnceAndWhoDoesNotNothing() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let (asking, silent) = (ChannelID.random(), ChannelID.random())
+        let ledgers = try await fixture.withWorker(transport) {
+            try await fixture.swept(["old", "new"])
+            let new = try #require(try await fixture.last())
+            try await fixture.follow(silent, 2, wants: false)
+            try await fixture.follow(asking, 1)
+            await transport.answered(1)
+            _ = try await fixture.finished(new)
+            // The same token again, or a rotation, does not begin anything.
+            try await fixture.follow(asking, 1)
+            try await fixture.follow(asking, 101)
+            try await fixture.nobodyIsLate()
+            let next = try await fixture.finished(try await fixture.publish(alert: false, label: "next"))
+            return [try await fixture.finished(new), next]
+        }
+        #expect(transport.taken == [1: ["new"], 101: ["next"], 2: ["next"]])
+        #expect(ledgers[0].late == 1 && ledgers[0].targets == 1 && ledgers[0].delivered == 1)
+        #expect(ledgers[1].late == 0 && ledgers[1].targets == 2)
+    }
+
+    @Test func anotherActivityOfTheChannelIsANewCard() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let channel = ChannelID.random()
+        try await fixture.withWorker(transport) {
+            try await fixture.swept(["state"])
+            try await fixture.follow(channel, 1, activity: "first")
+            await transport.answered(1)
+            // Wait for the settlement, because a rotation before it would be sent the state too.
+            _ = try await fixture.finished(try #require(try await fixture.last()))
+            try await fixture.follow(channel, 2, activity: "first")
+            try await fixture.nobodyIsLate()
+            try await fixture.follow(channel, 3, activity: "second")
+            await transport.answered(2)
+            let state = try #require(try await fixture.last())
+            #expect(try await fixture.finished(state).late == 2)
+        }
+        #expect(transport.taken == [1: ["state"], 3: ["state"]])
+    }
+
+    @Test func everybodyGetsTheNewestOfThoseThatAreForThem() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let channels = (0..<3).map { _ in ChannelID.random() }
+        var vip = TagChange()
+        vip.add = ["device": ["vip"]]
+        try await fixture.store.channels.tag(fixture.app, [channels[0]], vip)
+        try await fixture.withWorker(transport) {
+            try await fixture.swept(["for others"], .channel(.random()))
+            try await fixture.follow(channels[1], 10)
+            try await fixture.swept(["all"])
+            try await fixture.swept(["vip"], .tag("vip", group: "device"))
+            for number in 0..<20 { try await fixture.swept(["other \(number)"], .channel(.random())) }
+            try await fixture.swept(["vip, newer"], .tag("vip", group: "device"))
+            try await fixture.follow(channels[0], 0)
+            try await fixture.follow(channels[2], 2)
+            await transport.answered(3)
+        }
+        #expect(transport.taken == [0: ["vip, newer"], 2: ["all"], 10: ["all"]], "10 got it by the sweep")
+    }
+
+    @Test func nothingGoesOutAfterAnEnd() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let channels = (0..<3).map { _ in ChannelID.random() }
+        try await fixture.withWorker(transport) {
+            try await fixture.swept(["state"])
+            // An end for some channels ends the name for these, whether they follow yet or not.
+            _ = try await fixture.finished(
+                try await fixture.publish(.channel(channels[0]), event: .end, label: "end of one"))
+            try await fixture.follow(channels[0], 0)
+            try await fixture.follow(channels[1], 1)
+            await transport.answered(1)
+            _ = try await fixture.finished(try await fixture.publish(event: .end, label: "end"))
+            try await fixture.follow(channels[2], 2)
+            try await fixture.nobodyIsLate()
+            _ = try await fixture.finished(try await fixture.publish(alert: false, label: "again"))
+        }
+        #expect(transport.taken == [0: ["end"], 1: ["state", "end"], 2: ["again"]])
+    }
+
+    @Test func whoComesInTheMiddleOfASweepGetsOneState() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let holder = try await fixture.track(0..<1)
+        let (first, second) = (ChannelID.random(), ChannelID.random())
+        try await fixture.withWorker(transport) {
+            try await fixture.swept(["state"])
+            transport.hold()
+            let all = try await fixture.publish(alert: false, label: "for all")
+            await transport.holding(pages: 1)
+            try await fixture.follow(first, 1)
+            try await fixture.nobodyIsLate()
+            transport.letGo()
+            _ = try await fixture.finished(all)
+            // A push that is not for them is being swept. They need not wait for its end.
+            transport.hold { $0 == [0, 0, 0, 0] }
+            let one = try await fixture.publish(.channel(holder[0]), label: "for one")
+            await transport.holding(pages: 1)
+            try await fixture.follow(second, 2)
+            await transport.answered(4)
+            transport.letGo()
+            _ = try await fixture.finished(one)
+        }
+        #expect(transport.taken == [0: ["state", "for all", "for one"], 1: ["for all"], 2: ["for all"]])
+    }
+
+    @Test(arguments: [false, true]) func whatWaitsToBeSweptIsAwaited(isCancelled: Bool) async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) { try await fixture.swept(["state"]) }
+        let waiting = try await fixture.publish(alert: false, label: "newer")
+        let channel = ChannelID.random()
+        try await fixture.follow(channel, 1)
+        if isCancelled { _ = try await fixture.store.pushes.cancel(fixture.app, waiting) }
+        try await fixture.withWorker(transport) {
+            await transport.answered(1)
+            try await fixture.nobodyIsLate()
+            _ = try await fixture.finished(try await fixture.publish(alert: false, label: "last"))
+        }
+        #expect(transport.taken == [1: [isCancelled ? "state" : "newer", "last"]])
+    }
+
+    @Test func whatIsCancelledBeforeItsSweepLeavesTheStateBeforeIt() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let holder = try await fixture.track(0..<1)
+        try await fixture.withWorker(transport) {
+            try await fixture.swept(["state"])
+            transport.hold { $0 == [0, 0, 0, 0] }
+            let one = try await fixture.publish(.channel(holder[0]), label: "for one")
+            await transport.holding(pages: 1)
+            let waiting = try await fixture.publish(alert: false, label: "cancelled")
+            try await fixture.follow(.random(), 1)
+            // Wait until a worker has looked at the name and will look again.
+            try await eventually("the name waits for its time") {
+                try await fixture.store.queue.depth([fixture.app])[0].retriesDue > 0
+            }
+            let left = try await fixture.lateFollowers().count
+            try #require(left == 1)
+            _ = try await fixture.store.pushes.cancel(fixture.app, waiting)
+            await transport.answered(2)
+            transport.letGo()
+            _ = try await fixture.finished(one)
+        }
+        #expect(transport.taken == [0: ["state", "for one"], 1: ["state"]])
+    }
+
+    @Test func theAlertIsNotRepeatedAndTheOthersKeepIt() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport { _, attempt in attempt == 1 ? WaitingTests.busy() : .accepted }
+        try await fixture.track(0..<1)
+        let publish = Publish(
+            name: fixture.name, event: .update, audience: .all,
+            contentState: RawJSON(checked: #"{"label":"goal","alert":{"title":"\",\"alert\":{"}}"#),
+            relevanceScore: RawJSON(checked: "7"), alert: RawJSON(checked: #"{"title":"Goal","body":"2:1"}"#))
+        let payload = Payload(publish, timestamp: 1_795_000_000).bytes
+        let id = PushID.random()
+        let ledger = try await fixture.withWorker(transport) {
+            _ = try await fixture.store.pushes.accept(
+                fixture.app, publish, id: id, payload: payload, timestampOffset: Payload.timestampOffset,
+                now: nowMilliseconds())
+            _ = try await fixture.finished(id)
+            try await fixture.follow(.random(), 1)
+            await transport.answered(4)
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.targets == 2 && ledger.delivered == 2 && ledger.late == 1)
+        let alert = #","alert":{"title":"Goal","body":"2:1"}"#
+        for (number, rings) in [(0, true), (1, false)] {
+            let token = try #require(WorkerFixture.token(number)).bytes
+            let sent = transport.pushes(to: token).map { String(decoding: $0.payload, as: UTF8.self) }
+            #expect(sent.count == 2 && sent[0] == sent[1])
+            #expect(sent.allSatisfy { $0.contains(alert) == rings && $0.contains(#""relevance-score":7"#) }, "\(sent)")
+            #expect(sent.allSatisfy { $0.contains(#""alert":{"title":"\",\"alert\":{"}}"#) && $0.hasSuffix("}}") })
+        }
+    }
+
+    /// A start without an alert is refused by APNs.
+    @Test func `a start keeps its alert, also in a late follower's line`() async throws {
+        let fixture = try await WorkerFixture.start()
+        for event in [ActivityEvent.start, .update] {
+            let publish = Publish(
+                name: fixture.name, event: event, audience: .all, contentState: RawJSON(checked: "{}"),
+                alert: RawJSON(checked: #"{"title":"Goal"}"#), attributesType: "Match",
+                attributes: RawJSON(checked: "{}"))
+            let id = PushID.random()
+            _ = try await fixture.store.pushes.accept(
+                fixture.app, publish, id: id, payload: Payload(publish, timestamp: 1_795_000_000).bytes,
+                timestampOffset: Payload.timestampOffset, now: nowMilliseconds())
+            let record = try #require(try await fixture.store.sweeps.records(fixture.app, fixture.name, [id])[id])
+            let push = record.prepared(bundleID: "com.example.shop", fixture.name, isLate: true)
+            #expect(String(decoding: push.payload, as: UTF8.self).contains("Goal") == (event == .start))
+        }
+    }
+
+    @Test func whoWasStartedGetsWhatWasPublishedSinceWithoutAsking() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let channels = (0..<4).map { _ in ChannelID.random() }
+        try await fixture.withWorker(transport) {
+            try await fixture.swept(["before"])
+            let start = try #require(try await fixture.store.pushes.ledger(fixture.app, fixture.last()!))
+            // This takes the place of a `start`, which has its own sequence number. No older state is shown over it.
+            let sequence = try await fixture.sequence(start.id)
+            try await fixture.expect([channels[0], channels[1]], startedBy: sequence)
+            try await fixture.follow(channels[0], 0, wants: false)
+            try await fixture.nobodyIsLate()
+            try await fixture.swept(["since"])
+            try await fixture.follow(channels[1], 1, wants: false)
+            try await fixture.follow(channels[2], 2, wants: false)
+            await transport.answered(2)
+            // The activity begins later by itself under the same name. Its channel was awaited only once.
+            try await fixture.untrack(channels[1])
+            try await fixture.follow(channels[1], 11, wants: false)
+            try await fixture.nobodyIsLate()
+            // A channel whose start was too long ago is not awaited any more.
+            try await fixture.expect([channels[3]], startedBy: sequence, hoursAgo: 9)
+            try await fixture.follow(channels[3], 3, wants: false)
+            try await fixture.nobodyIsLate()
+        }
+        #expect(transport.taken == [0: ["since"], 1: ["since"]])
+    }
+
+    @Test func whoseTokenComesAfterTheEndIsEnded() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let channels = (0..<2).map { _ in ChannelID.random() }
+        let end = try await fixture.withWorker(transport) {
+            try await fixture.swept(["before"])
+            try await fixture.expect([channels[0]], startedBy: 1)
+            let end = try await fixture.finished(try await fixture.publish(event: .end, label: "end"))
+            try await fixture.isLater(than: end.createdAt + 1)
+            try await fixture.follow(channels[0], 0, wants: false)
+            await transport.answered(1)
+            let ended = try await fixture.finished(end.id)
+            let info = try await fixture.store.registry.info(fixture.app, fixture.name)
+            #expect(info?.tokens == 0 && info?.ended == true)
+            try await fixture.follow(channels[1], 1)
+            try await fixture.nobodyIsLate()
+            return ended
+        }
+        #expect(transport.taken == [0: ["end"]])
+        #expect(end.late == 1 && end.delivered == 1)
+    }
+
+    /// The device got no answer, or its token rotated, before the end reached it.
+    @Test func aCardOfBeforeTheEndOpensNothingByRegisteringOnceMore() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channels = (0..<3).map { _ in ChannelID.random() }
+        for (number, channel) in channels[0...1].enumerated() {
+            try await fixture.expect([channel], startedBy: 0)
+            if number == 0 { try await fixture.follow(channel, 0, wants: false, activity: "first") }
+        }
+        let end = try await fixture.publish(event: .end, label: "end")
+        let ledger = try #require(try await fixture.store.pushes.ledger(fixture.app, end))
+        try await fixture.isLater(than: ledger.createdAt + 1)
+        try await fixture.follow(channels[0], 100, wants: false, activity: "first")
+        for number in [1, 1, 101] { try await fixture.follow(channels[1], number, wants: false, activity: "second") }
+        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.ended == true)
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) { _ = try await fixture.finished(end) }
+        #expect(transport.taken == [100: ["end"], 101: ["end"]])
+        // A card of its own opens the name, even if its device does not know yet that the previous card is over.
+        try await fixture.follow(channels[2], 2, wants: false, activity: "third")
+        #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.ended == false)
+    }
+
+    @Test func anEndForSomeIsForTheirStartedCardsThoughTheNameWentOn() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let channels = (0..<4).map { _ in ChannelID.random() }
+        let vips = Audience.tag("vip", group: "device")
+        var vip = TagChange()
+        vip.add = ["device": ["vip"]]
+        try await fixture.store.channels.tag(fixture.app, Array(channels[0...2]), vip)
+        try await fixture.withWorker(transport) {
+            try await fixture.swept(["before"])
+            try await fixture.expect([channels[0], channels[3]], startedBy: 1)
+            let end = try await fixture.finished(try await fixture.publish(vips, event: .end, label: "end"))
+            try await fixture.swept(["vips"], vips)
+            try await fixture.swept(["all"])
+            // One channel was started again since, and one began by itself.
+            try await fixture.expect([channels[1]], startedBy: 3)
+            try await fixture.follow(channels[2], 2)
+            for number in [0, 1, 3] { try await fixture.follow(channels[number], number, wants: false) }
+            await transport.answered(4)
+            try await fixture.nobodyIsLate()
+            let ended = try await fixture.finished(end.id)
+            #expect(ended.late == 1 && ended.delivered == 1)
+            _ = try await fixture.finished(try await fixture.publish(event: .end, label: "end of all"))
+            let states = try await fixture.store.lateFollowers.states(fixture.app, fixture.name)
+            #expect(states.kept.map(\.audience) == [.all])
+        }
+        #expect(
+            transport.taken
+                == [0: ["end"], 1: ["all", "end of all"], 2: ["all", "end of all"], 3: ["all", "end of all"]])
+    }
+
+    @Test func aGatewayThatDiesBeforeItWakesAWorkerLeavesATimerForTheEnd() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        let channel = ChannelID.random()
+        let end = try await fixture.withWorker(transport) {
+            try await fixture.expect([channel], startedBy: 0)
+            let end = try await fixture.finished(try await fixture.publish(event: .end, label: "end"))
+            try await fixture.isLater(than: end.createdAt + 1)
+            return end.id
+        }
+        try await fixture.follow(channel, 0, wants: false)
+        try await fixture.nobodyIsLate()
+        try await fixture.loseTheWakeUp()
+        try await fixture.withWorker(transport) {
+            let ended = try await fixture.finished(end)
+            #expect(ended.late == 1 && ended.delivered == 1)
+        }
+        #expect(transport.taken == [0: ["end"]])
+    }
+
+    @Test(arguments: [false, true]) func aDeviceThatGotNoAnswerRepeatsItsCallAndWakesAWorker(wants: Bool) async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) { try await fixture.swept(["before", "since"]) }
+        let channel = ChannelID.random()
+        if !wants { try await fixture.expect([channel], startedBy: 1) }
+        try await fixture.follow(channel, 0, wants: wants)
+        try await fixture.loseTheWakeUp()
+        try await fixture.follow(channel, 0, wants: wants)
+        try await fixture.withWorker(transport) { await transport.answered(1) }
+        #expect(transport.taken == [0: ["since"]])
+    }
+
+    @Test func whoDiesBetweenTheStepsLeavesNobodyOut() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport()
+        try await fixture.withWorker(transport) { try await fixture.swept(["state"]) }
+        let push = try #require(try await fixture.last())
+        let channels = (0..<2).map { _ in ChannelID.random() }
+        try await fixture.follow(channels[0], 0)
+        // Act as a worker that dies after it queued the push for the channel, and before it woke a worker.
+        let late = fixture.store.lateFollowers
+        let states = try await late.states(fixture.app, fixture.name)
+        let decisions = try await fixture.lateFollowers().map { ($0, LateDecision.put(push, sequence: 1)) }
+        for put in [1, 0] {
+            let settled = try await late.settle(fixture.app, fixture.name, states, decisions)
+            #expect(settled?.put == put && settled?.left == 0, "repeated it does nothing")
+        }
+        #expect(try await fixture.store.pushes.ledger(fixture.app, push)?.pending == 1)
+        try await fixture.withWorker(transport) {
+            await transport.answered(1)
+            _ = try await fixture.finished(push)
+        }
+        // The decision was made before another push began, so it has no effect.
+        try await fixture.follow(channels[1], 1)
+        let outdated = try await late.states(fixture.app, fixture.name)
+        let followers = try await fixture.lateFollowers()
+        _ = try await fixture.publish(alert: false, label: "newer")
+        _ = try await fixture.store.sweeps.begin(
+            fixture.app, fixture.name, hint: push, owner: "dead", lease: .zero)
+        let settled = try await late.settle(
+            fixture.app, fixture.name, outdated, followers.map { ($0, .put(push, sequence: 1)) })
+        #expect(settled == nil)
+        try await fixture.withWorker(transport) {
+            await transport.answered(3)
+            try await fixture.nobodyIsLate()
+        }
+        #expect(transport.taken == [0: ["state", "newer"], 1: ["newer"]])
+    }
+
+    /// Late joiners beside pushes for all and for some, with two workers and answers that ask to retry later. Each
+    /// channel gets every push at most once and in order, and has the last state at the end.
+    @Test(.timeLimit(.minutes(5))) func newcomersBesidePushesTakeEachOnceAndInOrder() async throws {
+        let fixture = try await WorkerFixture.start()
+        let transport = ScriptedTransport(pause: .milliseconds(4)) { token, _, attempt in
+            (WorkerFixture.number(token) &+ attempt) % 5 == 0 ? WaitingTests.busy() : .accepted
+        }
+        let channels = (0..<150).map { _ in ChannelID.random() }
+        var vip = TagChange()
+        vip.add = ["device": ["vip"]]
+        let vips = channels.indices.filter { $0.isMultiple(of: 3) }
+        try await fixture.store.channels.tag(fixture.app, vips.map { channels[$0] }, vip)
+        let ledgers = try await fixture.withWorker(transport) {
+            try await fixture.withWorker(transport) {
+                try await fixture.swept(["0"])
+                async let followed: Void = {
+                    for (number, channel) in channels.enumerated() { try await fixture.follow(channel, number) }
+                }()
+                var ids: [PushID] = []
+                for number in 1..<40 {
+                    let audience: Audience = number.isMultiple(of: 2) ? .tag("vip", group: "device") : .all
+                    let id = try await fixture.publish(
+                        audience, alert: number.isMultiple(of: 5), label: String(number))
+                    ids.append(id)
+                    if number.isMultiple(of: 4) { try await fixture.swept(id) }
+                }
+                try await followed
+                try await fixture.nobodyIsLate()
+                ids.append(try await fixture.publish(label: "40"))
+                var ledgers: [Ledger] = []
+                for id in ids { ledgers.append(try await fixture.finished(id)) }
+                return ledgers
+            }
+        }
+        #expect(ledgers.allSatisfy { $0.pending == 0 }, "\(ledgers.filter { $0.pending != 0 })")
+        let taken = transport.taken.mapValues { $0.compactMap { Int($0) } }
+        for number in channels.indices {
+            let pushes = taken[number] ?? []
+            #expect(pushes.last == 40 && pushes == Set(pushes).sorted(), "\(number): \(pushes)")
+            if !vips.contains(number) { #expect(!pushes.dropFirst().dropLast().contains { $0.isMultiple(of: 2) }) }
+        }
+    }
+
+    @Test func whatIsOverIsNotBrought() async throws {
+        let fixture = try await WorkerFixture.start()
+        let id = try await fixture.publish(alert: false)
+        _ = try await fixture.claimed(id)
+        var record = try #require(try await fixture.store.sweeps.records(fixture.app, fixture.name, [id])[id])
+        func decided(upTo: Int = 1, after: Int = 0, hours: Int = 0) -> LateDecision? {
+            LateJoiner(channel: [1], value: Array("\(upTo) \(after)".utf8))?.decision(
+                on: record, now: record.createdAt + Int64(hours) * 3_600_000)
+        }
+        let put = LateDecision.put(id, sequence: 1)
+        #expect(decided() == put && decided(hours: 7) == put)
+        #expect(decided(hours: 8) == .drop)
+        #expect(decided(upTo: 0) == .drop, "its own sweep has it")
+        #expect(decided(after: 1) == .drop, "the start was newer")
+        record.deadline = record.createdAt + 1_800_000
+        #expect(decided() == put && decided(hours: 1) == .drop)
+        record.deadline = record.createdAt + 86_400_000
+        #expect(decided(hours: 7) == put && decided(hours: 8) == .drop, "no card lives longer")
+        record.event = .end
+        #expect(decided() == .drop && decided(upTo: 2, after: 0) == .drop)
+        record.sequence = 2
+        #expect(decided(upTo: 2, after: 1) == .put(id, sequence: 2), "it was started before")
+        record.payload += Array(repeating: 0x20, count: 4_096)
+        #expect(decided(upTo: 2, after: 1) == .drop)
+    }
+}
+
+extension WorkerFixture {
+    /// A channel that begins to follow now, or registers once more.
+    fileprivate func follow(
+        _ channel: ChannelID, _ number: Int, wants: Bool = true, activity: String? = nil
+    ) async throws {
+        let registration = Registration(
+            channel: channel, token: try #require(Self.token(number)), registeredAt: nowMilliseconds(),
+            activityID: activity, wantsState: wants)
+        #expect(try await store.registry.track(app, name, [registration]) == [.stored])
+    }
+
+    /// Publishes updates, and sweeps each before the next.
+    fileprivate func swept(_ labels: [String], _ audience: Audience = .all) async throws {
+        for label in labels { _ = try await finished(try await publish(audience, alert: false, label: label)) }
+    }
+
+    fileprivate func last() async throws -> PushID? { try await store.registry.info(app, name)?.lastPushID }
+
+    fileprivate func sequence(_ id: PushID) async throws -> Int {
+        try #require(try await store.sweeps.records(app, name, [id])[id]).sequence
+    }
+
+    fileprivate func expect(_ channels: [ChannelID], startedBy sequence: Int, hoursAgo: Int64 = 0) async throws {
+        try await store.lateFollowers.expect(
+            app, name, channels.map(\.stored), startedBy: sequence, now: nowMilliseconds() - hoursAgo * 3_600_000)
+    }
+
+    fileprivate func lateFollowers() async throws -> [LateJoiner] {
+        let found = Mutex<[LateJoiner]>([])
+        try await store.lateFollowers.each(app, name) { part throws(StoreError) in found.withLock { $0 += part } }
+        return found.withLock { $0 }
+    }
+
+    /// Loses the wake-up, like a gateway that dies after a registration. Long after its last push the reconciler does
+    /// not look at the name any more.
+    fileprivate func loseTheWakeUp() async throws {
+        let keys = store.registry.keys
+        let lost = try await store.redis.pipeline([
+            RedisCommand("XTRIM", [.string(keys.stream(app, .namesHigh)), "MAXLEN", "0"]),
+            RedisCommand("DEL", [.string(keys.open(app))]),
+        ])
+        #expect(try lost[0].integer() >= 1)
+    }
+
+    /// Returns when a worker has decided about every late joiner.
+    fileprivate func nobodyIsLate() async throws {
+        try await eventually("nobody waits for a state") { try await lateFollowers().isEmpty }
+    }
+}

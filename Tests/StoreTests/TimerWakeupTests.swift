@@ -1,0 +1,68 @@
+import LiveActivity
+import Redis
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// Tests that a process wakes in time for work that it scheduled itself.
+@Suite struct TimerWakeupTests {
+    private let hour: Int64 = 3_600_000
+
+    @Test(.timeLimit(.minutes(5))) func whatIsPutInEarlierEndsTheSleepOfAll() async throws {
+        let fixture = try await PushFixture.start()
+        let bell = fixture.store.queue.bell
+        let places = [bell.take(), bell.take()]
+        for place in places { bell.listen(place) }
+        let now = fixture.store.time.now()
+        await withDiscardingTaskGroup { group in
+            for place in places {
+                group.addTask { [hour] in await bell.sleep(place, until: now + hour, by: fixture.store.time.now) }
+            }
+            // This works whether the schedule comes before or after they fall asleep.
+            try? await fixture.store.queue.schedule(
+                .retries(fixture.app, try! ActivityName("match-1"), .high), due: now)
+        }
+        for place in places { bell.give(place) }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func whatIsPutInWhileAwakeShortensTheNextSleepOnly() async throws {
+        let bell = TimerWakeup()
+        let place = bell.take()
+        defer { bell.give(place) }
+        bell.listen(place)
+        bell.ring(5)
+        await bell.sleep(place, until: hour) { 5 }
+        // Now the timer has read Redis again and knows the time.
+        bell.listen(place)
+        bell.ring(2 * hour)
+        let nap = Task { [hour] in await bell.sleep(place, until: hour) { 5 } }
+        bell.ring(place, 6)
+        await nap.value
+    }
+
+    @Test func theFirstTimerOfEachKindIsKnown() async throws {
+        let fixture = try await PushFixture.start()
+        let store = fixture.store
+        #expect(try await store.queue.nextDue([fixture.app]) == NextDue())
+        try await store.queue.schedule(.late(fixture.app, try ActivityName("match-2")), due: 9_000)
+        try await store.queue.schedule(.retries(fixture.app, try ActivityName("match-1"), .high), due: 7_000)
+        try await store.broadcasts.take(fixture.app, try ActivityName("match-3"), until: 8_000)
+        #expect(try await store.queue.nextDue([fixture.app]) == NextDue(task: 7_000, channels: [fixture.app: 8_000]))
+        let other = try AppKey("other")
+        #expect(try await store.queue.nextDue([other]) == NextDue(), "another app's worker sees to it")
+        #expect(try await store.queue.nextDue([other, fixture.app]).task == 7_000)
+    }
+
+    @Test func namesWhoseCardsEndByThemselvesAreOneKind() async throws {
+        let fixture = try await PushFixture.start()
+        let store = fixture.store
+        let (waits, inHand) = (store.keys.ends(fixture.app), store.keys.endsInHand(fixture.app))
+        _ = try await store.redis.send(RedisCommand("ZADD", [.string(waits), "6000", "match-1"]))
+        #expect(try await store.queue.nextDue([fixture.app]) == NextDue(), "no worker's cards end by themselves")
+        #expect(try await store.queue.nextDue([fixture.app], ending: [fixture.app]) == NextDue(end: 6_000))
+        // The owner of a claimed automatic end may have died.
+        _ = try await store.redis.send(RedisCommand("ZADD", [.string(inHand), "5000", "1 match-2"]))
+        #expect(try await store.queue.nextDue([fixture.app], ending: [fixture.app]) == NextDue(end: 5_000))
+    }
+}
