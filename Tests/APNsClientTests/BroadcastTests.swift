@@ -54,7 +54,7 @@ extension TransportTests {
             .rejected(Rejection(status: status, reason: .known(reason)))
         }
 
-        @Test func theLifeOfAChannel() async throws {
+        @Test func `the life of a channel`() async throws {
             try await run { it in
                 let channel = try await it.channels.create(.newest)
                 let other = try await it.channels.create(.none)
@@ -79,7 +79,7 @@ extension TransportTests {
             }
         }
 
-        @Test func eachVerdictOfABroadcast() async throws {
+        @Test func `each verdict of a broadcast`() async throws {
             try await run { it in
                 let channel = try await it.channels.create(.none)
                 let unknown = try BroadcastChannelID("c29tZUNoYW5uZWw=")
@@ -106,7 +106,7 @@ extension TransportTests {
             }
         }
 
-        @Test func anExpiredProviderTokenIsRenewedOnBothWays() async throws {
+        @Test func `an expired provider token is renewed on both ways`() async throws {
             try await run { it in
                 try it.set { $0.expireNext = 1 }
                 let channel = try await it.channels.create(.none)
@@ -118,7 +118,7 @@ extension TransportTests {
             }
         }
 
-        @Test func aBroadcastHasItsDeadlineAndANewConnection() async throws {
+        @Test func `a broadcast has its deadline and a new connection`() async throws {
             try await run(server: { _ in }, client: { $0.requestTimeout = .seconds(2) }) { it in
                 let channel = try await it.channels.create(.none)
                 try it.set { $0.stallAfter = 0 }
@@ -129,7 +129,7 @@ extension TransportTests {
             }
         }
 
-        @Test func aServerThatIsNotThere() async throws {
+        @Test func `a server that is not there`() async throws {
             let nobody = try LoopbackPort(isListening: false)
             try await run { it in
                 var elsewhere = it.it.client
@@ -152,7 +152,7 @@ extension TransportTests {
         }
 
         /// The channel was created but the response was lost. Only the list of channels shows it.
-        @Test func anOrphan() async throws {
+        @Test func `an orphan`() async throws {
             try await run { it in
                 try it.set { $0.manageLoseNext = 1 }
                 let error = await #expect(throws: BroadcastChannelError.self) { try await it.channels.create(.none) }
@@ -164,7 +164,7 @@ extension TransportTests {
             }
         }
 
-        @Test func whatTheManagementRefuses() async throws {
+        @Test func `what the management refuses`() async throws {
             try await run(server: { $0.channelLimit = 1 }) { it in
                 try it.set { $0.manageRejections = ["FeatureNotEnabled": 1] }
                 let off = await #expect(throws: BroadcastChannelError.self) { try await it.channels.create(.none) }

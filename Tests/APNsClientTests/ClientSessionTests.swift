@@ -72,7 +72,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test func oneStreamUntilTheServerSaysMore() throws {
+    @Test func `one stream until the server says more`() throws {
         #expect(session.serverLimit == 1)
         #expect(try submit() != nil)
         #expect(try submit() == nil)
@@ -84,13 +84,13 @@ import Testing
         #expect(session.inFlight == 3)
     }
 
-    @Test func aServerThatNamesNoLimitHasNoneButOurCapacity() throws {
+    @Test func `a server that names no limit has none but our capacity`() throws {
         try receive(Self.frame(4, []))
         for _ in 0..<8 { #expect(try submit() != nil) }
         #expect(try submit() == nil)
     }
 
-    @Test func aSlotIsTakenUntilItIsReleased() throws {
+    @Test func `a slot is taken until it is released`() throws {
         try receive(Self.frame(4, []))
         for _ in 0..<8 { _ = try submit() }
         try receive(Self.ok(1))
@@ -101,7 +101,7 @@ import Testing
         #expect(try submit() == first.slot)
     }
 
-    @Test func aServerThatDoesNotReadStopsRequestsNotMemory() throws {
+    @Test func `a server that does not read stops requests not memory`() throws {
         let session = try ClientSession(capacity: 1_000)
         let large = try #require(
             RequestTemplate(authority: "a", fields: [], body: [UInt8](repeating: 0x20, count: 4_096)))
@@ -116,7 +116,7 @@ import Testing
 
     // MARK: Ends
 
-    @Test func theRequestIsWrittenWholeAndTheTokenOnlyInItsPath() throws {
+    @Test func `the request is written whole and the token only in its path`() throws {
         _ = try submit("/3/device/abcdef")
         let bytes = takeOutput()
         #expect(bytes.starts(with: Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)))
@@ -124,7 +124,7 @@ import Testing
         #expect(bytes.suffix(19).starts(with: [0, 0, 10, 0, 1, 0, 0, 0, 1]))
     }
 
-    @Test func refusedAndAboveAGoawayAreUnprocessedOthersAreNot() throws {
+    @Test func `refused and above a GOAWAY are unprocessed others are not`() throws {
         try receive(Self.settings(streams: 8))
         for _ in 0..<4 { _ = try submit() }
         try receive(Self.reset(1, 7), Self.reset(3, 2))
@@ -141,7 +141,7 @@ import Testing
         #expect(ended().map(\.status) == [200])
     }
 
-    @Test func whatNeverLeftIsUnprocessedWhenTheConnectionEnds() throws {
+    @Test func `what never left is unprocessed when the connection ends`() throws {
         try receive(Self.settings(streams: 8))
         _ = try submit()
         let first = takeOutput().count
@@ -156,7 +156,7 @@ import Testing
         #expect(try submit() == nil)
     }
 
-    @Test func anAnswerThatWasReadCountsThoughItsEndIsMissing() throws {
+    @Test func `an answer that was read counts though its end is missing`() throws {
         _ = try submit()
         _ = takeOutput()
         try receive(Self.settings(streams: 8), Self.head(1, "200", [], ends: false))
@@ -165,7 +165,7 @@ import Testing
         #expect(RequestFate(end) == .answered(status: 200))
     }
 
-    @Test func anErrorsBodyIdAndRetryAfterAreKept() throws {
+    @Test func `an error's body id and retry after are kept`() throws {
         _ = try submit()
         let id = "0123abcd-0000-4000-8000-0123456789ab"
         try receive(
@@ -179,7 +179,7 @@ import Testing
         #expect(session.withAnswer(end.slot, AnswerBody.init).reason == "TooManyRequests")
     }
 
-    @Test func anAnswersBodyIsReadButKeptInPart() throws {
+    @Test func `an answers body is read but kept in part`() throws {
         _ = try submit()
         try receive(Self.settings(streams: 8), Self.head(1, "500", [], ends: false))
         for last in [false, false, true] {
@@ -194,7 +194,7 @@ import Testing
         #expect(session.withAnswer(try #require(ended().first).slot) { $0.count } == 0)
     }
 
-    @Test func anAnswerWithEndlessFieldsIsReset() throws {
+    @Test func `an answer with endless fields is reset`() throws {
         _ = try submit()
         try receive(Self.settings(streams: 8))
         let fields = [(String, String)](repeating: ("x", String(repeating: "y", count: 100)), count: 130)
@@ -246,7 +246,7 @@ import Testing
         #expect(ended().map(RequestFate.init) == [isAcknowledged ? .unknown(.connectionLost) : .answered(status: 200)])
     }
 
-    @Test func aLateStreamIsResetAndToldFromOneThatIsNot() throws {
+    @Test func `a late stream is reset and told from one that is not`() throws {
         try receive(Self.settings(streams: 8))
         _ = try submit(at: 1_000)
         _ = try submit(at: 2_000)
@@ -259,7 +259,7 @@ import Testing
         #expect(ended().map(\.end) == [.late])
     }
 
-    @Test func aPingIsAnsweredAndOursIsCounted() throws {
+    @Test func `a PING is answered and ours is counted`() throws {
         _ = takeOutput()
         try receive(Self.settings(streams: 8), Self.frame(6, [1, 2, 3, 4, 5, 6, 7, 8]))
         #expect(takeOutput().suffix(17).elementsEqual(Self.frame(6, flags: 1, [1, 2, 3, 4, 5, 6, 7, 8])))
@@ -270,7 +270,7 @@ import Testing
         #expect(session.pongs == 1)
     }
 
-    @Test func aServerThatBreaksTheRulesIsLeft() throws {
+    @Test func `a server that breaks the rules is left`() throws {
         _ = try submit()
         // DATA comes before any SETTINGS, on a stream that does not exist.
         try receive(Self.frame(0, stream: 99, [1, 2, 3]))
@@ -278,7 +278,7 @@ import Testing
         #expect(session.isFinished)
     }
 
-    @Test func fieldsThatHTTP2CannotHoldAreRefused() {
+    @Test func `fields that HTTP/2 cannot hold are refused`() {
         #expect(RequestTemplate.isSafe(name: "apns-topic", value: "com.example"))
         for (name, value) in [
             ("Apns-Topic", "x"), ("a b", "x"), ("", "x"), ("a", "x\r\ny"), ("a", " x"), ("a", "x\u{0}"), (":path", "x"),

@@ -8,7 +8,7 @@ extension TransportTests {
         private static let cancelled = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
 
         @Test(arguments: TransportKind.allCases)
-        func closingWaitsForWhatIsInFlightAndCancelsTheRest(_ kind: TransportKind) async throws {
+        func `closing waits for what is in flight and cancels the rest`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.streams = 50
                 // Twenty rounds of it: on a busy machine too, the page is not over when the transport is closed.
@@ -27,7 +27,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func closingDoesNotOutlastTheDeadlineOfAServerThatIsSilent(_ kind: TransportKind) async throws {
+        func `closing does not outlast the deadline of a server that is silent`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.stallAfter = 0
             } client: { client in
@@ -44,7 +44,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aPageAfterTheCloseIsCancelled(_ kind: TransportKind) async throws {
+        func `a page after the close is cancelled`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { it in
                 #expect(await it.send(0..<10) == PageOutcome(accepted: 10))
                 await it.transport.close()
@@ -54,7 +54,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func manyTransportsComeAndGoWithoutLeavingThreadsOrDescriptors(_ kind: TransportKind) async throws {
+        func `many transports come and go without leaving threads or descriptors`(_ kind: TransportKind) async throws {
             // Use a separate process, because other tests open and close thousands of descriptors in this one.
             await #expect(processExitsWith: .success) { [kind] in
                 try await Simulation.run(kind) { it in

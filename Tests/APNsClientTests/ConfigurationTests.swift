@@ -26,17 +26,17 @@ import Testing
         "https://host:x",
         "api.push.apple.com", "https://ho st", "https://host\r\n", "https://[::1", "https://a:b:1",
     ])
-    func anOriginThatIsNoneIsRefused(_ origin: String) throws {
+    func `an origin that is none is refused`(_ origin: String) throws {
         #expect(try failure { $0.origin = origin }.hasPrefix("apns url"))
     }
 
     @Test(arguments: ["https://api.push.apple.com", "https://127.0.0.1:8443", "https://[::1]:8443", "https://[::1]"])
-    func originsAreAccepted(_ origin: String) throws {
+    func `origins are accepted`(_ origin: String) throws {
         #expect(try failure { $0.origin = origin } == "accepted")
     }
 
     @Test(arguments: TransportKind.allCases)
-    func badIdentifiersKeysFilesAndLimitsAreNamed(_ kind: TransportKind) throws {
+    func `bad identifiers keys files and limits are named`(_ kind: TransportKind) throws {
         #expect(try failure(kind) { $0.teamID = "" }.hasPrefix("apns team_id"))
         #expect(try failure(kind) { $0.keyID = #"K","x":"y"# }.hasPrefix("apns key_id"))
         #expect(
@@ -52,7 +52,7 @@ import Testing
 }
 
 @Suite struct ProbeTests {
-    @Test func anEndpointThatAnswersInHTTP2IsReachable() async throws {
+    @Test func `an endpoint that answers in HTTP/2 is reachable`() async throws {
         try await Simulation.run { it in
             let finding = await APNsProbe.check(origin: it.simulator.url, caFile: it.simulator.caFile)
             #expect(finding.isReachable, "\(finding)")
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func whatIsWrongIsTold() async throws {
+    @Test func `what is wrong is told`() async throws {
         try await Simulation.run { it in
             let untrusted = await APNsProbe.check(origin: it.simulator.url)
             guard case .untrusted = untrusted else {
@@ -89,7 +89,7 @@ import Testing
 }
 
 @Suite struct HTTPClientTests {
-    @Test func readsStatusHeadersAndBodyAndBoundsIt() async throws {
+    @Test func `reads status headers and body and bounds it`() async throws {
         try await Simulation.run { it in
             let url = try #require(it.simulator.controlURL) + "/simulator/record"
             let response = try await HTTPClient().send(HTTPRequest("GET", url))
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func aServerWithoutHTTP2IsToldApart() async throws {
+    @Test func `a server without HTTP/2 is told apart`() async throws {
         try await Simulation.run { it in
             var request = HTTPRequest("GET", try #require(it.simulator.controlURL) + "/simulator/record")
             request.requiresHTTP2 = true
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func aCancelledTaskEndsItsExchange() async throws {
+    @Test func `a cancelled task ends its exchange`() async throws {
         let silent = try LoopbackPort(isListening: true)
         let task = Task { () -> HTTPFailure.Kind? in
             do {
@@ -129,7 +129,7 @@ import Testing
         #expect(await task.value == .cancelled)
     }
 
-    @Test func aHeaderCannotCarryAnotherOne() async throws {
+    @Test func `a header cannot carry another one`() async throws {
         await #expect(throws: HTTPFailure.self) {
             try await HTTPClient().send(
                 HTTPRequest("GET", "http://127.0.0.1:1/", headers: [("x", "a\r\nauthorization: b")]))

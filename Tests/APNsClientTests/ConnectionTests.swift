@@ -12,7 +12,7 @@ extension TransportTests {
         // MARK: The server's stream limit
 
         @Test(arguments: TransportKind.allCases)
-        func aLowLimitIsFilledAndNotExceeded(_ kind: TransportKind) async throws {
+        func `a low limit is filled and not exceeded`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.streams = 20
                 server.faults.latency = 1
@@ -27,7 +27,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aLimitThatFallsToOneAndRisesAgainLosesNothing(_ kind: TransportKind) async throws {
+        func `a limit that falls to one and rises again loses nothing`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.settings = [
                     SettingsChange(afterRequests: 300, streams: 1), SettingsChange(afterRequests: 400, streams: 200),
@@ -42,7 +42,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aLimitThatFallsWithEachRejectionLosesNothing(_ kind: TransportKind) async throws {
+        func `a limit that falls with each rejection loses nothing`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.deadShare = 0.05
                 server.faults.settingsDropOnRejection = true
@@ -60,7 +60,7 @@ extension TransportTests {
         // MARK: Connections that end
 
         @Test(arguments: TransportKind.allCases)
-        func aGracefulGoawayLosesNothingAndSendsNothingTwice(_ kind: TransportKind) async throws {
+        func `a graceful GOAWAY loses nothing and sends nothing twice`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.goawayAfter = 150
             } _: { it in
@@ -73,7 +73,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func anAbruptGoawayAccountsForEachTokenOnce(_ kind: TransportKind) async throws {
+        func `an abrupt GOAWAY accounts for each token once`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.goawayAfter = 200
                 server.faults.goawayMode = .abrupt
@@ -91,7 +91,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aConnectionThatClosesLeavesWhatWasInFlightUnknown(_ kind: TransportKind) async throws {
+        func `a connection that closes leaves what was in flight unknown`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.closeAfter = 300
                 server.faults.latency = 5
@@ -106,7 +106,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aResetStreamIsOfUnknownFate(_ kind: TransportKind) async throws {
+        func `a reset stream is of unknown fate`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.resetShare = 0.1
                 server.faults.resetDelivers = true
@@ -123,7 +123,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aRefusedStreamIsSentAgainAtOnce(_ kind: TransportKind) async throws {
+        func `a refused stream is sent again at once`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.resetShare = 0.02
                 server.faults.resetCode = .refusedStream
@@ -141,7 +141,9 @@ extension TransportTests {
         // MARK: Silence
 
         @Test(arguments: TransportKind.allCases)
-        func aRequestWithoutAnAnswerTimesOutAndTheNextPageHasAnotherConnection(_ kind: TransportKind) async throws {
+        func `a request without an answer times out and the next page has another connection`(_ kind: TransportKind)
+            async throws
+        {
             try await Simulation.run(kind) { server in
                 server.faults.stallAfter = 100
             } client: { client in
@@ -157,7 +159,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aFrozenConnectionIsLeftAfterOneDeadline(_ kind: TransportKind) async throws {
+        func `a frozen connection is left after one deadline`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.freezeAfter = 50
             } client: { client in
@@ -172,7 +174,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aServerThatNeverAnswersIsATimeoutWithNothingSent(_ kind: TransportKind) async throws {
+        func `a server that never answers is a timeout with nothing sent`(_ kind: TransportKind) async throws {
             let port = try LoopbackPort(isListening: true)
             try await expectAll(
                 kind, NoAnswer(.timeout, mayHaveBeenDelivered: false), of: 10, origin: port.origin,
@@ -182,21 +184,21 @@ extension TransportTests {
         // MARK: Connections that cannot be made
 
         @Test(arguments: TransportKind.allCases)
-        func aRefusedPortFailsThePageAtOnce(_ kind: TransportKind) async throws {
+        func `a refused port fails the page at once`(_ kind: TransportKind) async throws {
             let port = try LoopbackPort(isListening: false)
             try await expectAll(
                 kind, NoAnswer(.connectionFailed, mayHaveBeenDelivered: false), of: 1_000, origin: port.origin)
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aNameWithoutAnAddressFailsThePage(_ kind: TransportKind) async throws {
+        func `a name without an address fails the page`(_ kind: TransportKind) async throws {
             try await expectAll(
                 kind, NoAnswer(.connectionFailed, mayHaveBeenDelivered: false), of: 3,
                 origin: "https://apns.invalid")
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aNameIsLookedUp(_ kind: TransportKind) async throws {
+        func `a name is looked up`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { _ in
             } client: { client in
                 client.origin = client.origin.replacing("127.0.0.1", with: "localhost")
@@ -206,7 +208,8 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aCertificateThatIsNotTrustedFailsThePageAndNoTokenIsSent(_ kind: TransportKind) async throws {
+        func `a certificate that is not trusted fails the page and no token is sent`(_ kind: TransportKind) async throws
+        {
             try await Simulation.run(kind) { client in
                 client.faults = Faults()
             } client: { client in
@@ -219,7 +222,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aServerThatComesBackIsUsedAgain(_ kind: TransportKind) async throws {
+        func `a server that comes back is used again`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.refuseConnections = true
             } _: { it in

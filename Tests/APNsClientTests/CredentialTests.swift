@@ -7,7 +7,7 @@ import Testing
 extension TransportTests {
     @Suite struct CredentialTests {
         @Test(arguments: TransportKind.allCases)
-        func anExpiredTokenIsRenewedOnceAndTheRequestRepeated(_ kind: TransportKind) async throws {
+        func `an expired token is renewed once and the request repeated`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.expireNext = 1
             } _: { it in
@@ -19,7 +19,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func manyAnswersToOneExpiredTokenRenewItOnce(_ kind: TransportKind) async throws {
+        func `many answers to one expired token renew it once`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { it in
                 #expect(await it.send(0..<500) == PageOutcome(accepted: 500))
                 var faults = Faults()
@@ -34,7 +34,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aTokenThatStaysExpiredIsReportedAfterOneRepetition(_ kind: TransportKind) async throws {
+        func `a token that stays expired is reported after one repetition`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.expireIssuedBefore = 4_000_000_000
             } _: { it in
@@ -46,7 +46,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aKeyThatApnsDoesNotKnowIsReportedAfterOneRequest(_ kind: TransportKind) async throws {
+        func `a key that APNs does not know is reported after one request`(_ kind: TransportKind) async throws {
             let other = try P256SigningKey.generatePEM()
             try await Simulation.run(kind) { _ in
             } client: { client in
@@ -68,7 +68,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aShutdownRetiresTheConnection(_ kind: TransportKind) async throws {
+        func `a shutdown retires the connection`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.rejectAll = "Shutdown"
             } _: { it in

@@ -7,7 +7,7 @@ import Testing
 extension TransportTests {
     @Suite struct DeliveryTests {
         @Test(arguments: TransportKind.allCases)
-        func aPageOfAThousandReachesEachTokenOnce(_ kind: TransportKind) async throws {
+        func `a page of a thousand reaches each token once`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.latency = 5
             } _: { it in
@@ -30,7 +30,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func anEmptyPageIsAnsweredWithoutAConnection(_ kind: TransportKind) async throws {
+        func `an empty page is answered without a connection`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { it in
                 #expect(await it.transport.send(TokenPage(), Simulation.push()) == PageOutcome())
                 #expect(it.simulator.snapshot().connections == 0)
@@ -38,7 +38,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func theConnectionIsKeptAndPushesOfDifferentHeadersShareIt(_ kind: TransportKind) async throws {
+        func `the connection is kept and pushes of different headers share it`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { it in
                 for number in 0..<5 {
                     let push = Simulation.push(
@@ -53,7 +53,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func deadTokensComeBackWithIndexReasonAndMilliseconds(_ kind: TransportKind) async throws {
+        func `dead tokens come back with index reason and milliseconds`(_ kind: TransportKind) async throws {
             let dead: [(Int, RejectionReason.Known, Int, Int?)] = [
                 (3, .unregistered, 410, 1_719_244_800_123), (500, .expiredToken, 410, 1_719_244_800_456),
                 (501, .badDeviceToken, 400, nil), (999, .deviceTokenNotForTopic, 400, nil),
@@ -78,7 +78,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func tokensOfAnyLengthAreSentWhole(_ kind: TransportKind) async throws {
+        func `tokens of any length are sent whole`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { it in
                 var page = TokenPage()
                 for length in [32, 33, 100, 511, 512] {
@@ -91,7 +91,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aRetryAfterIsReported(_ kind: TransportKind) async throws {
+        func `a retry after is reported`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.rejectAll = "TooManyRequests"
             } _: { it in
@@ -110,7 +110,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases, [7, 4_000, 3_000_000_000])
-        func aRetryAfterOfAnySizeIsAnHourAtMost(_ kind: TransportKind, seconds: Int) async throws {
+        func `a retry after of any size is an hour at most`(_ kind: TransportKind, seconds: Int) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.rejectAll = "ServiceUnavailable"
                 server.faults.retryAfter = seconds
@@ -128,7 +128,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func anAnswerThatConcernsTheWholePushEndsItsPage(_ kind: TransportKind) async throws {
+        func `an answer that concerns the whole push ends its page`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.rejectAll = "BadTopic"
             } _: { it in
@@ -141,7 +141,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func severalPagesAtOnceSpreadOverTheLanes(_ kind: TransportKind) async throws {
+        func `several pages at once spread over the lanes`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.latency = 5
             } client: { client in
@@ -161,7 +161,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aSmallPageDoesNotWaitForTheLargeOnesBeforeIt(_ kind: TransportKind) async throws {
+        func `a small page does not wait for the large ones before it`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.streams = 50
                 server.faults.latency = 2

@@ -7,7 +7,7 @@ import Testing
 extension TransportTests {
     /// Tests fates of requests that libcurl can only guess but nghttp2 knows from the frames.
     @Suite struct ExactFateTests {
-        @Test func anAbruptGoawayLosesNothing() async throws {
+        @Test func `an abrupt GOAWAY loses nothing`() async throws {
             try await Simulation.run(.nghttp2) { server in
                 server.faults.goawayAfter = 200
                 server.faults.goawayMode = .abrupt
@@ -21,7 +21,7 @@ extension TransportTests {
             }
         }
 
-        @Test func aSilentStreamTimesOutAloneAndTheConnectionStays() async throws {
+        @Test func `a silent stream times out alone and the connection stays`() async throws {
             try await Simulation.run(.nghttp2) { _ in
             } client: { client in
                 client.requestTimeout = .seconds(5)

@@ -14,7 +14,7 @@ import Testing
 
     private let liveness = Subject()
 
-    @Test func aQuietConnectionIsAskedNowAndThen() {
+    @Test func `a quiet connection is asked now and then`() {
         let due = 1_000 + Liveness.quietMilliseconds
         #expect(liveness.next(isWaiting: false) == due)
         #expect(liveness.action(now: due - 1, isWaiting: false) == nil)
@@ -24,28 +24,28 @@ import Testing
         #expect(liveness.next(isWaiting: false) == due + 40 + Liveness.quietMilliseconds)
     }
 
-    @Test func aQuietConnectionThatDoesNotAnswerIsGivenUp() {
+    @Test func `a quiet connection that does not answer is given up`() {
         let due = 1_000 + Liveness.quietMilliseconds
         #expect(liveness.action(now: due, isWaiting: false) == .ping)
         #expect(liveness.action(now: due + 9_999, isWaiting: false) == nil)
         #expect(liveness.action(now: due + 10_000, isWaiting: false) == .retire)
     }
 
-    @Test func silenceWhileRequestsWaitIsLookedIntoLongBeforeTheirDeadline() {
+    @Test func `silence while requests wait is looked into long before their deadline`() {
         #expect(liveness.action(now: 3_499, isWaiting: true) == nil)
         #expect(liveness.action(now: 3_500, isWaiting: true) == .ping)
         #expect(liveness.action(now: 5_999, isWaiting: true) == nil)
         #expect(liveness.action(now: 6_000, isWaiting: true) == .retire)
     }
 
-    @Test func anythingHeardMeansThatItLives() {
+    @Test func `anything heard means that it lives`() {
         #expect(liveness.action(now: 3_500, isWaiting: true) == .ping)
         liveness.heard(now: 3_600)
         #expect(liveness.action(now: 6_000, isWaiting: true) == nil)
         #expect(liveness.action(now: 6_100, isWaiting: true) == .ping)
     }
 
-    @Test func silenceBeforeTheFirstRequestIsNotHeldAgainstTheConnection() {
+    @Test func `silence before the first request is not held against the connection`() {
         liveness.began(now: 200_000)
         #expect(liveness.action(now: 200_000, isWaiting: true) == nil)
         #expect(liveness.next(isWaiting: true) == 202_500)
@@ -62,7 +62,7 @@ import Testing
         #expect(turns == 3, "the PING, the end of its patience, the end of the requests")
     }
 
-    @Test func aRequestDoesNotExcuseAPingWithoutAnAnswer() {
+    @Test func `a request does not excuse a PING without an answer`() {
         let due = 1_000 + Liveness.quietMilliseconds
         #expect(liveness.action(now: due, isWaiting: false) == .ping)
         liveness.began(now: due + 5_000)

@@ -34,7 +34,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aConnectionThatGoesSilentIsReplacedAfterOneDeadline(_ kind: TransportKind) async throws {
+        func `a connection that goes silent is replaced after one deadline`(_ kind: TransportKind) async throws {
             try await withProxy(kind) { _ in
             } client: { client in
                 // Use a long time: a lane would leave a healthy connection if a busy machine were
@@ -54,7 +54,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aCutWithThousandsInFlightAccountsForEachOnce(_ kind: TransportKind) async throws {
+        func `a cut with thousands in flight accounts for each once`(_ kind: TransportKind) async throws {
             try await withProxy(kind) { server in
                 server.faults.latency = 60_000
                 server.faults.settings = [SettingsChange(afterRequests: 1, streams: 1_000)]
@@ -105,7 +105,7 @@ extension TransportTests {
 
         // One at a time: the resolver has one address for the whole process.
         @Test(.serialized, arguments: TransportKind.allCases)
-        func aReplacedConnectionGoesWhereTheNameLeadsNow(_ kind: TransportKind) async throws {
+        func `a replaced connection goes where the name leads now`(_ kind: TransportKind) async throws {
             Resolver.address.withLock { $0 = "127.0.0.2" }
             defer { Resolver.address.withLock { $0 = "127.0.0.1" } }
             try await Simulation.run(kind) { server in

@@ -10,7 +10,7 @@ import Testing
         ("https://127.0.0.1:8443", "127.0.0.1", 8443, "127.0.0.1:8443"),
         ("https://[::1]:8443", "::1", 8443, "[::1]:8443"), ("https://[::1]", "::1", 443, "[::1]"),
     ])
-    func anOriginIsTakenApart(_ text: String, _ host: String, _ port: Int, _ authority: String) {
+    func `an origin is taken apart`(_ text: String, _ host: String, _ port: Int, _ authority: String) {
         #expect(APNsConfiguration.isOrigin(text))
         let origin = Origin(text)
         #expect(origin.host == host)
@@ -18,7 +18,7 @@ import Testing
         #expect(origin.authority == authority)
     }
 
-    @Test func eachAddressHasItsShareOfTheTime() {
+    @Test func `each address has its share of the time`() {
         #expect(ConnectionAttempt.share(of: 10_000, among: 4) == 2_500)
         #expect(ConnectionAttempt.share(of: 10_000, among: 1) == 10_000)
         #expect(ConnectionAttempt.share(of: 0, among: 3) == 1)

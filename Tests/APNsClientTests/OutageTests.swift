@@ -11,7 +11,7 @@ extension TransportTests {
         // MARK: Connections that end before they begin
 
         @Test(arguments: TransportKind.allCases)
-        func goawayWithNothingProcessedLosesNothing(_ kind: TransportKind) async throws {
+        func `GOAWAY with nothing processed loses nothing`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.goawayAfter = 1
                 server.faults.goawayMode = .abrupt
@@ -36,7 +36,9 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func connectionsThatEndAsSoonAsTheyStandAreMadeMoreAndMoreRarely(_ kind: TransportKind) async throws {
+        func `connections that end as soon as they stand are made more and more rarely`(_ kind: TransportKind)
+            async throws
+        {
             try await Simulation.run(kind) { server in
                 server.faults.closeAfter = 0
             } client: { client in
@@ -55,7 +57,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases, [Silence.beforeTLS, .beforeHTTP2])
-        func aServerThatTakesConnectionsAndSaysNothingIsATimeout(
+        func `a server that takes connections and says nothing is a timeout`(
             _ kind: TransportKind, _ silence: Silence
         ) async throws {
             try await Simulation.run(kind) { server in
@@ -81,7 +83,7 @@ extension TransportTests {
         // MARK: TLS
 
         @Test(arguments: TransportKind.allCases)
-        func aCertificateThatHasExpiredIsNotTrusted(_ kind: TransportKind) async throws {
+        func `a certificate that has expired is not trusted`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.certificateLife = -3_600
             } _: { it in
@@ -92,7 +94,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aCertificateOfAnotherHostIsNotTrusted(_ kind: TransportKind) async throws {
+        func `a certificate of another host is not trusted`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.host = "0.0.0.0"
             } _: { it in
@@ -109,7 +111,7 @@ extension TransportTests {
         // MARK: Others go on
 
         @Test(arguments: TransportKind.allCases)
-        func oneSilentTokenHoldsUpNoOther(_ kind: TransportKind) async throws {
+        func `one silent token holds up no other`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.stallTokens = [Hex.encode(Simulation.token(7))]
             } client: { client in
@@ -137,7 +139,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func aSlowConnectionTakesNoWorkFromTheOthers(_ kind: TransportKind) async throws {
+        func `a slow connection takes no work from the others`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 // The first of three connections is slow. It answers after six seconds, and the others at once.
                 server.faults.slowEvery = 3

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests that large pages are spread over the round trip.
 @Suite struct PacingTests {
-    @Test func aConnectionThatIsFreeAtOnceIsNotFilledAtOnce() {
+    @Test func `a connection that is free at once is not filled at once`() {
         var pacing = Pacing()
         pacing.turn(now: 0, places: 1_000, pace: 50)
         #expect(pacing.left == 45, "an eighth more than what answers free in two milliseconds")
@@ -19,7 +19,7 @@ import Testing
     }
 
     /// If responses come evenly, a portion is always available.
-    @Test func whatIsSpreadIsNotHeldBack() {
+    @Test func `what is spread is not held back`() {
         var pacing = Pacing()
         for now in 0..<Int64(100) {
             pacing.turn(now: now, places: 1_000, pace: 50)
@@ -29,7 +29,7 @@ import Testing
     }
 
     /// All streams are used within one round trip, however slow it is and however few they are.
-    @Test func itIsNoBound() {
+    @Test func `it is no bound`() {
         for (places, pace) in [(1_000, Int64(5)), (1_000, 30), (1_000, 500), (100, 50), (9, 200)] {
             var pacing = Pacing()
             var begun = 0
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func quickAnswersAndUnknownOnesHoldNothingBack() {
+    @Test func `quick answers and unknown ones hold nothing back`() {
         for pace in [Int64(0), 1, 4, 16] {
             var pacing = Pacing()
             pacing.turn(now: 0, places: 1_000, pace: pace)

@@ -46,7 +46,7 @@ import Testing
 
     private func finish(_ page: SharedPage, _ count: Int) { page.settle(PageOutcome(accepted: count)) }
 
-    @Test func aPageIsTakenInPartsAndPagesTakeTurns() async throws {
+    @Test func `a page is taken in parts and pages take turns`() async throws {
         let first = await post(100)
         let second = await post(40)
         var taken: [Range<Int>] = []
@@ -59,7 +59,7 @@ import Testing
         #expect(await second.outcome.value.accepted == 40)
     }
 
-    @Test func smallPagesGoBeforeLargeOnesButNotForEver() async throws {
+    @Test func `small pages go before large ones but not for ever`() async throws {
         let large = await post(100)
         #expect(try #require(board.take(5, 0, connected(room: 5))).range == 0..<5)
         var small: [SharedPage] = []
@@ -73,7 +73,7 @@ import Testing
         finish(large.page, 100)
     }
 
-    @Test func largePagesLeavePlacesToSmallOnes() async throws {
+    @Test func `large pages leave places to small ones`() async throws {
         let large = await post(1_000)
         let standing = PageQueue.Standing(room: 33, reserve: 3, isConnected: true)
         #expect(try #require(board.take(32, 0, standing)).range == 0..<30)
@@ -90,7 +90,7 @@ import Testing
         finish(large.page, 1_000)
     }
 
-    @Test func aLaneThatSpreadsALargePageIsTheOneThatGoesOnWithIt() async throws {
+    @Test func `a lane that spreads a large page is the one that goes on with it`() async throws {
         let large = await post(500)
         let paced = PageQueue.Standing(room: 1_000, reserve: 31, held: 990, isConnected: true)
         #expect(try #require(board.take(32, 0, paced)).range == 0..<10)
@@ -106,7 +106,7 @@ import Testing
         for (page, count) in [(large, 500), (small, 1), (second, 1_000)] { finish(page.page, count) }
     }
 
-    @Test func aSmallPageWakesTheQuickestOfThoseThatAreConnected() async {
+    @Test func `a small page wakes the quickest of those that are connected`() async {
         #expect(board.rest(0, unconnected))
         #expect(board.rest(1, connected(room: 10, pace: 500)))
         #expect(board.rest(2, connected(room: 10, pace: 5)))
@@ -115,7 +115,7 @@ import Testing
         finish(page.page, 1)
     }
 
-    @Test func moreWorkThanRoomWakesMoreAndLastThoseThatHaveToConnect() async {
+    @Test func `more work than room wakes more and last those that have to connect`() async {
         for lane in 0..<3 { _ = board.rest(lane, lane == 1 ? connected(room: 10) : unconnected) }
         let page = await post(10)
         #expect(awakened == [1])
@@ -125,7 +125,7 @@ import Testing
         finish(more.page, 1)
     }
 
-    @Test func workThatALaneHasNoRoomForIsForAnother() async {
+    @Test func `work that a lane has no room for is for another`() async {
         #expect(board.rest(1, unconnected))
         #expect(!board.awake(0))
         _ = board.take(1, 0, connected(room: 1_000))
@@ -138,7 +138,7 @@ import Testing
         finish(page.page, 100)
     }
 
-    @Test func newsThatComesBeforeTheSleepIsNotSleptOver() {
+    @Test func `news that comes before the sleep is not slept over`() {
         board.call(0)
         #expect(!board.rest(0, unconnected))
         #expect(!board.awake(0))
@@ -147,7 +147,7 @@ import Testing
         #expect(awakened == [0])
     }
 
-    @Test func aLaneThatCannotConnectLeavesItsWorkToThoseThatCan() async throws {
+    @Test func `a lane that cannot connect leaves its work to those that can`() async throws {
         _ = board.take(1, 1, connected(room: 0))
         let page = await post(20)
         let part = try #require(board.take(5, 0, unconnected))
@@ -157,7 +157,7 @@ import Testing
         finish(page.page, 20)
     }
 
-    @Test func whereNoLaneIsConnectedAllThatWaitsIsGivenUp() async throws {
+    @Test func `where no lane is connected all that waits is given up`() async throws {
         let page = await post(20)
         let part = try #require(board.take(1, 0, unconnected))
         let given = board.connectionFailed(0, returning: [part])
@@ -167,7 +167,7 @@ import Testing
         #expect(outcome.exceptions.map(\.index) == Array(0..<20))
     }
 
-    @Test func closingAnswersWhatNobodyHasTaken() async throws {
+    @Test func `closing answers what nobody has taken`() async throws {
         let page = await post(20)
         let part = try #require(board.take(8, 0, connected(room: 8)))
         board.beginClosing()

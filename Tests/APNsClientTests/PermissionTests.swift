@@ -14,7 +14,7 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func whatHasNotLeftWhenThePermissionEndsComesBackUnsent(_ kind: TransportKind) async throws {
+        func `what has not left when the permission ends comes back unsent`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { it in
                 let outcome = await it.transport.send(
                     Simulation.page(0..<50), Simulation.push(), while: CountedPermission(10))

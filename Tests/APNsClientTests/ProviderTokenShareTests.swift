@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func theTokenOfTheOthersIsUsed() async throws {
+    @Test func `the token of the others is used`() async throws {
         let theirs = ProviderToken(jwt: "theirs", issuedAt: 999_000)
         let share = ScriptedShare { _, _ in .use(theirs) }
         let source = source(share)
@@ -31,20 +31,20 @@ import Testing
         #expect(identity.hasPrefix("TEAM123456.ABC1234567.") && identity.count == 22 + 16)
     }
 
-    @Test func keysAreToldApartByTheirPublicHalf() throws {
+    @Test func `keys are told apart by their public half`() throws {
         let other = try P256SigningKey(pem: P256SigningKey.generatePEM())
         #expect(try key.fingerprint() == key.fingerprint())
         #expect(try key.fingerprint() != other.fingerprint())
     }
 
     @Test(arguments: [1_000_000 - 50 * 60, 1_000_000 + 61])
-    func aTokenThatIsNotGoodByThisClockIsNotUsed(issuedAt: Int) async throws {
+    func `a token that is not good by this clock is not used`(issuedAt: Int) async throws {
         let share = ScriptedShare { _, _ in .use(ProviderToken(jwt: "theirs", issuedAt: issuedAt)) }
         let source = source(share)
         #expect(try await onThread { try source.current() }.issuedAt == 1_000_000)
     }
 
-    @Test func whereNobodyCanBeAskedEachSignsForItself() async throws {
+    @Test func `where nobody can be asked each signs for itself`() async throws {
         let source = source(ScriptedShare { _, _ in .unavailable })
         let own = try await onThread { try source.current() }
         #expect(own.issuedAt == 1_000_000)
@@ -52,12 +52,12 @@ import Testing
         #expect(next != nil && next != own)
     }
 
-    @Test func anAnswerThatDoesNotComeIsNotWaitedForForEver() async throws {
+    @Test func `an answer that does not come is not waited for for ever`() async throws {
         let source = source(SilentShare(), patience: .milliseconds(50))
         #expect(try await onThread { try source.current() }.issuedAt == 1_000_000)
     }
 
-    @Test func ofARefusedTokenTheOthersAreToldAndTheirsIsTaken() async throws {
+    @Test func `of a refused token the others are told and theirs is taken`() async throws {
         let theirs = ProviderToken(jwt: "theirs", issuedAt: 1_000_000)
         let share = ScriptedShare { candidate, refused in refused == nil ? .use(candidate!) : .use(theirs) }
         let source = source(share)
@@ -70,7 +70,7 @@ import Testing
         #expect(share.questions.last?.candidate == nil, "no second one within twenty minutes, unless another made it")
     }
 
-    @Test func whenItIsTooEarlyForAnotherThereIsNone() async throws {
+    @Test func `when it is too early for another there is none`() async throws {
         let share = ScriptedShare { candidate, refused in refused == nil ? .use(candidate!) : .none }
         let source = source(share)
         let own = try await onThread { try source.current() }
@@ -80,7 +80,7 @@ import Testing
 
     // MARK: One renewal too many
 
-    @Test func aNewTokenThatIsOneTooManyWaitsForTheOldOnesEnd() throws {
+    @Test func `a new token that is one too many waits for the old ones end`() throws {
         let now = Clock(1_000_000)
         let source = ProviderTokenSource(keyID: "K", teamID: "T", key: key) { now.value }
         let old = try source.current()

@@ -19,7 +19,7 @@ import Testing
         ProviderTokenSource(keyID: "ABC1234567", teamID: "TEAM123456", key: try P256SigningKey(pem: pem)) { clock.now }
     }
 
-    @Test func headerAndClaimsAreExactlyApplesForm() throws {
+    @Test func `header and claims are exactly Apple's form`() throws {
         let token = try ProviderToken(
             keyID: "ABC1234567", teamID: "TEAM123456", issuedAt: 1_790_000_000, key: P256SigningKey(pem: pem))
         let parts = token.jwt.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -30,7 +30,7 @@ import Testing
         #expect(decode(parts[1]) == Data(#"{"iss":"TEAM123456","iat":1790000000}"#.utf8))
     }
 
-    @Test func thePublicKeyVerifiesTheSignature() throws {
+    @Test func `the public key verifies the signature`() throws {
         // Test many signatures, because a leading zero in r or s (1 in 128) changes the length of the DER form.
         let key = try P256SigningKey(pem: pem)
         for issuedAt in 0..<600 {
@@ -41,12 +41,12 @@ import Testing
         }
     }
 
-    @Test func describesItselfWithoutTheCredential() throws {
+    @Test func `describes itself without the credential`() throws {
         let token = try source(Clock(5)).current()
         #expect("\(token)" == "provider token issued at 5")
     }
 
-    @Test func oneTokenServesForFiftyMinutes() throws {
+    @Test func `one token serves for fifty minutes`() throws {
         let clock = Clock(1_000_000)
         let source = try source(clock)
         let first = try source.current()
@@ -57,7 +57,7 @@ import Testing
         #expect(second.issuedAt == 1_000_000 + 50 * 60)
     }
 
-    @Test func anExpiredTokenIsReplacedOnceForAllWhoHeldIt() throws {
+    @Test func `an expired token is replaced once for all who held it`() throws {
         let clock = Clock(1_000_000)
         let source = try source(clock)
         let first = try source.current()
@@ -69,7 +69,7 @@ import Testing
         #expect(try source.current() == second)
     }
 
-    @Test func aReplacementThatIsCalledExpiredTooIsKeptForTwentyMinutes() throws {
+    @Test func `a replacement that is called expired too is kept for twenty minutes`() throws {
         let clock = Clock(1_000_000)
         let source = try source(clock)
         let second = try #require(try source.renew(ifCurrent: source.current()))
@@ -80,7 +80,7 @@ import Testing
         #expect(try source.renew(ifCurrent: second) != nil)
     }
 
-    @Test func aClockSetBackMakesANewToken() throws {
+    @Test func `a clock set back makes a new token`() throws {
         let clock = Clock(1_000_000)
         let source = try source(clock)
         _ = try source.current()
@@ -88,7 +88,7 @@ import Testing
         #expect(try source.current().issuedAt == 1_000_000 - 61)
     }
 
-    @Test func manyThreadsShareOneToken() async throws {
+    @Test func `many threads share one token`() async throws {
         let source = try source(Clock(1_000_000))
         let tokens = try await withThrowingTaskGroup(of: ProviderToken.self) { group in
             for _ in 0..<64 { group.addTask { try source.current() } }
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: ["", "f", "fo", "foo", "foob", "fooba", "foobar", "\u{ff}\u{fe}>>??"])
-    func base64MatchesFoundations(_ text: String) {
+    func `base64 matches Foundation's`(_ text: String) {
         let expected = Data(text.utf8).base64EncodedString()
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
         #expect(Base64.encodeURL(text.utf8) == expected)

@@ -5,7 +5,7 @@ import Testing
 @testable import APNsClient
 
 @Suite struct RequestFateTests {
-    @Test func anAnswerThatWasReadCountsThoughTheTransferFailedAfterwards() {
+    @Test func `an answer that was read counts though the transfer failed afterwards`() {
         let broken = TransferResult(fault: .lost, status: 200)
         #expect(RequestFate(broken, isEstablished: true) == .answered(status: 200))
         #expect(
@@ -13,14 +13,14 @@ import Testing
         #expect(!RequestFate.retiresConnection(broken))
     }
 
-    @Test func whatWasNotSentOnAnEstablishedConnectionIsSafeToSendAgain() {
+    @Test func `what was not sent on an established connection is safe to send again`() {
         for fault in [TransferFault.unconnectable, .timeout, .lost] {
             let result = TransferResult(fault: fault, status: 0, wasSent: false)
             #expect(RequestFate(result, isEstablished: true) == .unprocessed)
         }
     }
 
-    @Test func whatTheServerDeclaredUnprocessedIsSafeToSendAgainElsewhere() {
+    @Test func `what the server declared unprocessed is safe to send again elsewhere`() {
         let refused = TransferResult(fault: .unconnectable, status: 0, wasSent: true, wasDeclaredUnprocessed: true)
         #expect(RequestFate(refused, isEstablished: true) == .unprocessed)
         #expect(RequestFate.retiresConnection(refused))
@@ -30,11 +30,11 @@ import Testing
         (TransferFault.lost, NoAnswer.Cause.connectionLost), (.streamReset, .connectionLost),
         (.unconnectable, .connectionLost), (.tls, .connectionLost), (.timeout, .timeout),
     ])
-    func whatWasSentAndNotAnsweredIsOfUnknownFate(_ fault: TransferFault, _ cause: NoAnswer.Cause) {
+    func `what was sent and not answered is of unknown fate`(_ fault: TransferFault, _ cause: NoAnswer.Cause) {
         #expect(RequestFate(TransferResult(fault: fault, status: 0), isEstablished: true) == .unknown(cause))
     }
 
-    @Test func successWithoutAnAnswersHeadIsALostConnection() {
+    @Test func `success without an answers head is a lost connection`() {
         #expect(RequestFate(TransferResult(fault: nil, status: 0), isEstablished: true) == .unknown(.connectionLost))
     }
 
@@ -42,18 +42,18 @@ import Testing
         (TransferFault.unresolvable, NoAnswer.Cause.connectionFailed), (.unconnectable, .connectionFailed),
         (.tls, .tls), (.timeout, .timeout),
     ])
-    func aConnectionThatCouldNotBeMadeHasSentNothing(_ fault: TransferFault, _ cause: NoAnswer.Cause) {
+    func `a connection that could not be made has sent nothing`(_ fault: TransferFault, _ cause: NoAnswer.Cause) {
         let result = TransferResult(fault: fault, status: 0, wasSent: false)
         #expect(RequestFate(result, isEstablished: false) == .unconnected(cause))
     }
 
-    @Test func anAnswerInAnotherProtocolIsNoAnswer() {
+    @Test func `an answer in another protocol is no answer`() {
         let result = TransferResult(fault: nil, status: 200, isHTTP2: false)
         #expect(RequestFate(result, isEstablished: true) == .unconnected(.connectionFailed))
         #expect(RequestFate.retiresConnection(result))
     }
 
-    @Test func silenceAndBreaksRetireTheConnectionButAResetStreamDoesNot() {
+    @Test func `silence and breaks retire the connection but a reset stream does not`() {
         #expect(RequestFate.retiresConnection(TransferResult(fault: .timeout, status: 0)))
         #expect(RequestFate.retiresConnection(TransferResult(fault: .lost, status: 0)))
         #expect(!RequestFate.retiresConnection(TransferResult(fault: .streamReset, status: 0)))
@@ -64,7 +64,7 @@ import Testing
 @Suite struct AnswerBodyTests {
     private func read(_ text: String) -> AnswerBody { Array(text.utf8).withUnsafeBytes(AnswerBody.init) }
 
-    @Test func readsReasonAndTimestampInAnyOrderAndSpacing() {
+    @Test func `reads reason and timestamp in any order and spacing`() {
         for text in [
             #"{"reason":"Unregistered","timestamp":1719244800123}"#,
             #" { "timestamp" : 1719244800123 , "reason" : "Unregistered" } "#,
@@ -87,12 +87,12 @@ import Testing
         #expect(body.timestamp == nil)
     }
 
-    @Test func aReasonLongerThanAnyOfApplesIsDropped() {
+    @Test func `a reason longer than any of Apple's is dropped`() {
         #expect(read(#"{"reason":"\#(String(repeating: "x", count: 65))"}"#).reason == "")
         #expect(read(#"{"reason":"\#(String(repeating: "x", count: 64))"}"#).reason.count == 64)
     }
 
-    @Test func everyPrefixOfAnAnswerIsReadWithoutTrapping() {
+    @Test func `every prefix of an answer is read without trapping`() {
         let bytes = Array(#"{"a":[{"b":"\u00e4\""}],"reason":"ExpiredToken","timestamp":1719244800123}"#.utf8)
         for count in 0...bytes.count { _ = bytes[..<count].withUnsafeBytes(AnswerBody.init) }
     }

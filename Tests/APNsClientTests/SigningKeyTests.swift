@@ -14,7 +14,7 @@ import Testing
     }
 
     /// The program `openssl` makes a key and checks its signatures. It also reads a key that is made here.
-    @Test func anotherProgramReadsTheKeysAndTheSignatures() async throws {
+    @Test func `another program reads the keys and the signatures`() async throws {
         let directory = try TemporaryDirectory()
         let theirs = try await newKey("P-256")
         try theirs.write(toFile: directory.path("key.p8"), atomically: false, encoding: .utf8)
@@ -34,19 +34,19 @@ import Testing
         #expect(Array(publicHalf.utf8) == (try P256SigningKey(pem: ours).publicKey().pem()))
     }
 
-    @Test func anotherCurveIsNamed() async throws {
+    @Test func `another curve is named`() async throws {
         #expect(failure(try await newKey("P-384")) == .notP256("P-384"))
         #expect(failure(try await newKey("P-521")) == .notP256("P-521"))
     }
 
-    @Test func anotherKindIsNamed() async throws {
+    @Test func `another kind is named`() async throws {
         let rsa = try await openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048")
         #expect(failure(rsa) == .notP256("RSA 2048"))
         let edwards = try await openssl("genpkey", "-algorithm", "ED25519")
         #expect(failure(edwards) == .notP256("ED25519"))
     }
 
-    @Test func anEncryptedKeyIsCalledThatAndNoPassphraseIsAskedFor() async throws {
+    @Test func `an encrypted key is called that and no passphrase is asked for`() async throws {
         let text = try await openssl(
             "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-aes256", "-pass", "pass:secret")
         #expect(failure(text) == .unreadable("it is encrypted with a passphrase"))
@@ -62,18 +62,18 @@ import Testing
         ),
         ("-----BEGIN PRIVATE KEY-----\n", "the PEM block does not hold a valid PKCS#8 key"),
     ])
-    func whatIsNoKeyIsSaidToBeWhatItIs(_ text: String, _ found: String) {
+    func `what is no key is said to be what it is`(_ text: String, _ found: String) {
         #expect(failure(text) == .unreadable(found))
     }
 
-    @Test func theErrorsNeverHoldTheKey() async throws {
+    @Test func `the errors never hold the key`() async throws {
         let pem = try await newKey("P-384")
         let secret = pem.split(separator: "\n")[1]
         #expect(!"\(try #require(failure(pem)))".contains(secret))
         #expect(!"\(try #require(failure(String(pem.prefix(100)))))".contains(secret.prefix(20)))
     }
 
-    @Test func manyThreadsSignWithOneKey() async throws {
+    @Test func `many threads sign with one key`() async throws {
         let key = try P256SigningKey(pem: P256SigningKey.generatePEM())
         let publicKey = try key.publicKey()
         try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func rootsAreCounted() async throws {
+    @Test func `roots are counted`() async throws {
         let directory = try TemporaryDirectory()
         let certificate = try await openssl(
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",

@@ -9,11 +9,11 @@ import Testing
         }
     }
 
-    @Test func beginsWithOneRequestWhateverTheServerAllows() {
+    @Test func `begins with one request whatever the server allows`() {
         #expect(StreamAllowance(maximum: 1_000).size(serverLimit: 1_000) == 1)
     }
 
-    @Test func eachAnswerOpensPlacesUpToTheServersLimit() {
+    @Test func `each answer opens places up to the servers limit`() {
         var allowance = StreamAllowance(maximum: 1_000)
         answer(&allowance, times: 3, serverLimit: 500)
         #expect(allowance.size(serverLimit: 500) == 25)
@@ -21,13 +21,13 @@ import Testing
         #expect(allowance.size(serverLimit: 500) == 500)
     }
 
-    @Test func ourOwnMaximumHoldsToo() {
+    @Test func `our own maximum holds too`() {
         var allowance = StreamAllowance(maximum: 30)
         answer(&allowance, times: 100, serverLimit: 500)
         #expect(allowance.size(serverLimit: 500) == 30)
     }
 
-    @Test func aLimitThatFallsCountsAtOnceAndOneThatRisesAgainToo() {
+    @Test func `a limit that falls counts at once and one that rises again too`() {
         var allowance = StreamAllowance(maximum: 1_000)
         answer(&allowance, times: 1_000, serverLimit: 500)
         #expect(allowance.size(serverLimit: 1) == 1)
@@ -35,13 +35,13 @@ import Testing
         #expect(allowance.size(serverLimit: 500) == 500)
     }
 
-    @Test func anAnswerThatOurCredentialsSpoiltOpensNothing() {
+    @Test func `an answer that our credentials spoilt opens nothing`() {
         var allowance = StreamAllowance(maximum: 1_000)
         allowance.answered(isAuthenticated: false, isLate: false, serverLimit: 1_000)
         #expect(allowance.size(serverLimit: 1_000) == 1)
     }
 
-    @Test func lateAnswersClosePlacesDownToAHundred() {
+    @Test func `late answers close places down to a hundred`() {
         var allowance = StreamAllowance(maximum: 1_000)
         answer(&allowance, times: 1_000, serverLimit: 1_000)
         answer(&allowance, times: 10, isLate: true, serverLimit: 400)
@@ -50,21 +50,21 @@ import Testing
         #expect(allowance.size(serverLimit: 400) == 100)
     }
 
-    @Test func lateAnswersDoNotOpenWhatWasSmaller() {
+    @Test func `late answers do not open what was smaller`() {
         var allowance = StreamAllowance(maximum: 1_000)
         answer(&allowance, times: 3, serverLimit: 1_000)
         answer(&allowance, times: 50, isLate: true, serverLimit: 1_000)
         #expect(allowance.size(serverLimit: 1_000) == 25)
     }
 
-    @Test func aServerThatHasFallenToOneStreamIsNoReasonToForgetWhatItTook() {
+    @Test func `a server that has fallen to one stream is no reason to forget what it took`() {
         var allowance = StreamAllowance(maximum: 1_000)
         answer(&allowance, times: 1_000, serverLimit: 1_000)
         answer(&allowance, times: 10, isLate: true, serverLimit: 1)
         #expect(allowance.size(serverLimit: 1_000) == 990)
     }
 
-    @Test func refusedStreamsClosePlacesUntilTheConnectionIsOfNoUse() {
+    @Test func `refused streams close places until the connection is of no use`() {
         var allowance = StreamAllowance(maximum: 1_000)
         answer(&allowance, times: 1, serverLimit: 3)
         let isOfUse = (0..<3).map { _ in allowance.refused(serverLimit: 1_000) }
@@ -72,7 +72,7 @@ import Testing
         #expect(allowance.size(serverLimit: 1_000) == 1)
     }
 
-    @Test func aRestedConnectionBeginsAnew() {
+    @Test func `a rested connection begins anew`() {
         var allowance = StreamAllowance(maximum: 1_000)
         answer(&allowance, times: 100, serverLimit: 1_000)
         allowance.rested()

@@ -3,7 +3,7 @@ import Testing
 @testable import APNsClient
 
 @Suite struct StreamWindowTests {
-    @Test func beginsWithOneRequestAndIsPastAThousandWithinThreeRoundTrips() {
+    @Test func `begins with one request and is past a thousand within three round trips`() {
         var window = StreamWindow(maximum: 1_000)
         #expect(window.size == 1)
         #expect(window.allows(inFlight: 0) && !window.allows(inFlight: 1))
@@ -13,13 +13,13 @@ import Testing
         }
     }
 
-    @Test func growsToItsMaximumAndNoFurther() {
+    @Test func `grows to its maximum and no further`() {
         var window = StreamWindow(maximum: 5)
         for _ in 0..<100 { window.answered(.accepted) }
         #expect(window.size == 5)
     }
 
-    @Test func answersToBadCredentialsOpenNothing() {
+    @Test func `answers to bad credentials open nothing`() {
         var window = StreamWindow(maximum: 1_000)
         for _ in 0..<50 { window.answered(.unauthenticated) }
         #expect(window.size == 1)
@@ -27,7 +27,7 @@ import Testing
         #expect(window.size == 16, "a dead token's answer proves the credentials")
     }
 
-    @Test func lateAnswersShrinkItAndTimelyOnesOpenItAgain() {
+    @Test func `late answers shrink it and timely ones open it again`() {
         var window = grown(to: 500)
         for _ in 0..<300 { window.answered(.accepted, isLate: true) }
         #expect(window.size == 200)
@@ -42,14 +42,14 @@ import Testing
 
     // MARK: The server's limit
 
-    @Test func settlesAtWhatTheConnectionTook() {
+    @Test func `settles at what the connection took`() {
         var window = grown(to: 136)
         // 100 requests fit, and the other 36 come back together.
         for _ in 0..<36 { window.refused(streams: 100) }
         #expect(window.size == 100)
     }
 
-    @Test func looksForMoreMoreAndMoreRarely() {
+    @Test func `looks for more more and more rarely`() {
         var window = grown(to: 136)
         window.refused(streams: 100)
         var gaps: [Int] = []
@@ -68,7 +68,7 @@ import Testing
         #expect(gaps == [2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000, 1_000, 1_000])
     }
 
-    @Test func aLimitThatRisesIsFoundAndFollowedFast() {
+    @Test func `a limit that rises is found and followed fast`() {
         var window = grown(to: 136)
         window.refused(streams: 100)
         for _ in 0..<2 { window.answered(.accepted) }
@@ -79,7 +79,7 @@ import Testing
         #expect(window.size == 101 + StreamWindow.step)
     }
 
-    @Test func aLimitThatFallsIsFollowedDownAsTheStreamsEnd() {
+    @Test func `a limit that falls is followed down as the streams end`() {
         var window = grown(to: 500)
         var streams = 500
         while streams > 1 {
@@ -95,7 +95,7 @@ import Testing
 
     // MARK: One stream after a rejection
 
-    @Test func aLimitMetRightAfterARejectionLastsUntilTheNextAcceptance() {
+    @Test func `a limit met right after a rejection lasts until the next acceptance`() {
         var window = grown(to: 1_000)
         window.answered(.rejected)
         #expect(window.size == 1_000, "not every server does this")
@@ -107,7 +107,7 @@ import Testing
         #expect(window.size == 1_000)
     }
 
-    @Test func onceSeenItIsExpected() {
+    @Test func `once seen it is expected`() {
         var window = grown(to: 1_000)
         window.answered(.rejected)
         window.refused(streams: 900)
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatStaysFullAfterARejectionIsTakenAtItsWord() {
+    @Test func `a connection that stays full after a rejection is taken at its word`() {
         var window = grown(to: 1_000)
         window.answered(.rejected)
         window.refused(streams: 900)
@@ -129,7 +129,7 @@ import Testing
         #expect(window.size == 899)
     }
 
-    @Test func beginsAnewAfterARest() {
+    @Test func `begins anew after a rest`() {
         var window = grown(to: 1_000)
         window.answered(.rejected)
         window.refused(streams: 400)
@@ -149,7 +149,7 @@ import Testing
 }
 
 @Suite struct ReconnectDelayTests {
-    @Test func failuresInARowWaitLongerUpToTwoSeconds() {
+    @Test func `failures in a row wait longer up to two seconds`() {
         var delay = ReconnectDelay()
         var waits: [Int64] = []
         for _ in 0..<9 {
@@ -159,13 +159,13 @@ import Testing
         #expect(waits == [50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000])
     }
 
-    @Test func jitterHalvesAtMost() {
+    @Test func `jitter halves at most`() {
         var delay = ReconnectDelay()
         delay.failed(now: 0, jitter: 0)
         #expect(delay.notBefore == 25)
     }
 
-    @Test func aConnectionThatWorkedClearsTheRow() {
+    @Test func `a connection that worked clears the row`() {
         var delay = ReconnectDelay()
         for _ in 0..<5 { delay.failed(now: 0, jitter: 1) }
         delay.proved()

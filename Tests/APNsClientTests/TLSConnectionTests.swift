@@ -27,7 +27,7 @@ extension TransportTests {
             return connection.applicationProtocol
         }
 
-        @Test func theCertificateIsGoodForItsNamesAndAddresses() async throws {
+        @Test func `the certificate is good for its names and addresses`() async throws {
             try await Simulation.run { it in
                 for host in ["127.0.0.1", "localhost"] {
                     let found = try handshake(it, host: host, caFile: it.simulator.caFile)
@@ -36,7 +36,7 @@ extension TransportTests {
             }
         }
 
-        @Test func anotherHostsCertificateIsRefused() async throws {
+        @Test func `another hosts certificate is refused`() async throws {
             try await Simulation.run { it in
                 for host in ["apns.example", "127.0.0.2", "host"] {
                     let error = #expect(throws: TLSError.self) {
@@ -51,7 +51,7 @@ extension TransportTests {
             }
         }
 
-        @Test func aRootThatIsNotKnownIsRefused() async throws {
+        @Test func `a root that is not known is refused`() async throws {
             try await Simulation.run { it in
                 let error = #expect(throws: TLSError.self) { try handshake(it, host: "127.0.0.1", caFile: nil) }
                 guard case .certificate(.unknownIssuer, _)? = error else {
@@ -61,7 +61,7 @@ extension TransportTests {
             }
         }
 
-        @Test func aMissingFileOfRootsIsAnErrorOfTheSetUp() async throws {
+        @Test func `a missing file of roots is an error of the set up`() async throws {
             try await Simulation.run { it in
                 let error = #expect(throws: TLSError.self) {
                     try handshake(it, host: "127.0.0.1", caFile: "/nonexistent/ca.pem")

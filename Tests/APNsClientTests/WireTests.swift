@@ -45,7 +45,7 @@ extension TransportTests {
         /// There is no `apns-id`, because it would be the only field that differs from token to token.
         /// APNs makes one itself.
         @Test(arguments: TransportKind.allCases)
-        func aDevicesRequest(_ kind: TransportKind) async throws {
+        func `a device's request`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { it in
                 let payload = #"{"aps":{"timestamp":1795284000,"event":"update","content-state":{"odds":1.50}}}"#
                 for (number, (headers, own)) in Self.pushes.enumerated() {
@@ -65,7 +65,7 @@ extension TransportTests {
         }
 
         /// A channel without storage accepts only the expiration 0. There is no topic, and the id is that of the push.
-        @Test func aBroadcastsRequest() async throws {
+        @Test func `a broadcasts request`() async throws {
             try await Simulation.run { it in
                 let client = try BroadcastClient(
                     configuration: it.client, manageOrigin: try #require(it.simulator.manageURL),
@@ -95,7 +95,7 @@ extension TransportTests {
             }
         }
 
-        @Test func theManagementsRequests() async throws {
+        @Test func `the managements requests`() async throws {
             try await Simulation.run { it in
                 var management = it.client
                 management.origin = try #require(it.simulator.manageURL)

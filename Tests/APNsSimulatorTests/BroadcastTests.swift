@@ -76,7 +76,7 @@ struct BroadcastTests {
         Case("payload of 5121 bytes", 413, "PayloadTooLarge") { $0.payload = ChecksTests.padded(5_121) },
     ]
 
-    @Test func everyRule() async throws {
+    @Test func `every rule`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let channel = try await fixture.createChannel()
             let storing = try await fixture.createChannel(storesNewest: true)
@@ -101,7 +101,7 @@ struct BroadcastTests {
     }
 
     /// Subscribers show the newest state, even after late or repeated messages, and nothing after the end.
-    @Test func theRecordOfAChannel() async throws {
+    @Test func `the record of a channel`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let channel = try await fixture.createChannel(storesNewest: true)
             let headers = SimulatorFixture.broadcastHeaders(channel)
@@ -140,7 +140,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func faults() async throws {
+    @Test func `faults`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let channel = try await fixture.createChannel()
             let headers = SimulatorFixture.broadcastHeaders(channel)

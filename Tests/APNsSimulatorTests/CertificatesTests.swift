@@ -25,7 +25,7 @@ struct CertificatesTests {
     }
 
     /// A client with the same `ca.pem` works again after a restart, under each of the server's names.
-    @Test func theCAOutlivesTheSimulator() async throws {
+    @Test func `the CA outlives the simulator`() async throws {
         try await withDirectory { directory in
             var authorities: [String] = []
             for _ in 0..<2 {
@@ -46,7 +46,7 @@ struct CertificatesTests {
         }
     }
 
-    @Test func anUnreadableCAIsReplaced() async throws {
+    @Test func `an unreadable CA is replaced`() async throws {
         try await withDirectory { directory in
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
             try "not a certificate".write(toFile: "\(directory)/ca.pem", atomically: true, encoding: .utf8)
@@ -57,7 +57,7 @@ struct CertificatesTests {
         }
     }
 
-    @Test func aClientThatDoesNotTrustTheCAIsNotServed() async throws {
+    @Test func `a client that does not trust the CA is not served`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let other = try Certificates.prepare(directory: fixture.directory + "/other", host: "127.0.0.1")
             var request = HTTPRequest("POST", fixture.simulator.url + "/3/device/aa")
@@ -66,7 +66,9 @@ struct CertificatesTests {
         }
     }
 
-    @Test(arguments: ["http/1.1", nil]) func aClientWithoutHTTP2IsNotServed(applicationProtocol: String?) async throws {
+    @Test(arguments: ["http/1.1", nil]) func `a client without HTTP/2 is not served`(applicationProtocol: String?)
+        async throws
+    {
         try await SimulatorFixture.run { fixture async throws in
             // The connection is closed right after the handshake, before or after the client's first bytes.
             let connection = try? await RawConnection.open(fixture.simulator, applicationProtocol: applicationProtocol)
@@ -76,7 +78,7 @@ struct CertificatesTests {
     }
 
     /// Without keys, the simulator makes one with which a sender can sign.
-    @Test func theSimulatorsOwnProviderKey() async throws {
+    @Test func `the simulators own provider key`() async throws {
         try await SimulatorFixture.run({ $0.keys = [] }) { fixture async throws in
             let key = try #require(fixture.simulator.keys.first)
             guard case .file(let path) = key.material else {
@@ -89,7 +91,7 @@ struct CertificatesTests {
         }
     }
 
-    @Test func keysThatAreNone() async throws {
+    @Test func `keys that are none`() async throws {
         try await withDirectory { directory in
             for (material, word) in [
                 (ProviderKey.Material.pem("nonsense"), "P-256"), (.file("/nonexistent/key.p8"), "/nonexistent/key.p8"),
@@ -106,7 +108,7 @@ struct CertificatesTests {
         }
     }
 
-    @Test func aPortInUseIsNamed() async throws {
+    @Test func `a port in use is named`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             var configuration = SimulatorConfiguration(certificateDirectory: fixture.directory)
             configuration.port = fixture.simulator.port
@@ -122,7 +124,7 @@ struct CertificatesTests {
     }
 
     /// A service ends when it is cancelled, and its ports are free then.
-    @Test func runEndsWithItsTask() async throws {
+    @Test func `run ends with its task`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let simulator = fixture.simulator
             let run = Task { try await simulator.run() }

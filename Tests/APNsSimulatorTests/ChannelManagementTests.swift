@@ -16,7 +16,7 @@ struct ChannelManagementTests {
         return try #require(object?["channels"])
     }
 
-    @Test func theLifeOfAChannel() async throws {
+    @Test func `the life of a channel`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             #expect(try await list(fixture) == [])
             let id = "eabeae54-14a8-11e5-b60b-1697f925ec7b"
@@ -47,7 +47,7 @@ struct ChannelManagementTests {
         }
     }
 
-    @Test func everyRefusal() async throws {
+    @Test func `every refusal`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let app = SimulatorFixture.channelsPath
             let cases: [(name: String, reason: String, status: Int, reply: SimulatorFixture.ChannelReply)] = [
@@ -90,7 +90,7 @@ struct ChannelManagementTests {
         }
     }
 
-    @Test func aFullApp() async throws {
+    @Test func `a full app`() async throws {
         try await SimulatorFixture.run({ $0.channelLimit = 2 }) { fixture async throws in
             let first = try await fixture.createChannel()
             _ = try await fixture.createChannel()
@@ -101,7 +101,7 @@ struct ChannelManagementTests {
         }
     }
 
-    @Test func faults() async throws {
+    @Test func `faults`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             var faults = Faults()
             faults.manageRejections = ["FeatureNotEnabled": 1]
@@ -120,7 +120,7 @@ struct ChannelManagementTests {
     }
 
     /// The list is longer than the client's window, so it comes in parts.
-    @Test func aLongList() async throws {
+    @Test func `a long list`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator, port: fixture.simulator.managePort)
             let headers = [("authorization", "bearer \(fixture.providerToken)")]

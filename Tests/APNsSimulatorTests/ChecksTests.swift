@@ -108,7 +108,7 @@ struct ChecksTests {
         return start + String(repeating: "x", count: size - start.utf8.count - 4) + #""}}}"#
     }
 
-    @Test func everyRule() async throws {
+    @Test func `every rule`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             for test in Self.cases {
                 var request = Request(headers: fixture.headers())
@@ -130,7 +130,7 @@ struct ChecksTests {
         }
     }
 
-    @Test func anIDIsEchoedAndOtherwiseMade() async throws {
+    @Test func `an id is echoed and otherwise made`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let id = "eabeae54-14a8-11e5-b60b-1697f925ec7b"
             let given = try await fixture.push(headers: fixture.headers() + [("apns-id", id)])
@@ -142,7 +142,7 @@ struct ChecksTests {
     }
 
     /// A key without bundle ids may use any well-formed topic.
-    @Test func anyBundleID() async throws {
+    @Test func `any bundle id`() async throws {
         try await SimulatorFixture.run({ $0.keys[0].bundleIDs = [] }) { fixture async throws in
             var headers = fixture.headers()
             headers[2].1 = "org.any.push-type.liveactivity"
@@ -152,7 +152,7 @@ struct ChecksTests {
     }
 
     /// The simulator's own key is for one app, so it may not use the topic of another.
-    @Test func bundleIDsOfItsOwnKey() async throws {
+    @Test func `bundle i ds of its own key`() async throws {
         try await SimulatorFixture.run({
             $0.keys = []
             $0.bundleIDs = [SimulatorFixture.bundleID]

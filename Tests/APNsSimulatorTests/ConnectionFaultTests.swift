@@ -8,7 +8,7 @@ import Testing
 /// Tests connections that fail before their first request, and a server that shuts down.
 @Suite(.timeLimit(.minutes(5)))
 struct ConnectionFaultTests {
-    @Test func aConnectionThatClosesAsSoonAsItStands() async throws {
+    @Test func `a connection that closes as soon as it stands`() async throws {
         try await SimulatorFixture.run({ $0.faults.closeAfter = 0 }) { fixture async throws in
             // The connection may end before the client has sent its first frame.
             if let connection = try? await RawConnection.open(fixture.simulator) {
@@ -20,7 +20,7 @@ struct ConnectionFaultTests {
         }
     }
 
-    @Test func goawayBeforeAnythingWasProcessed() async throws {
+    @Test func `GOAWAY before anything was processed`() async throws {
         try await SimulatorFixture.run({ $0.faults.goawayAfter = 0 }) { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)
             let goaway = try await connection.goaway()
@@ -33,7 +33,7 @@ struct ConnectionFaultTests {
         }
     }
 
-    @Test(arguments: [Silence.beforeTLS, .beforeHTTP2]) func silence(_ silence: Silence) async throws {
+    @Test(arguments: [Silence.beforeTLS, .beforeHTTP2]) func `silence`(_ silence: Silence) async throws {
         try await SimulatorFixture.run({ $0.faults.silence = silence }) { fixture async throws in
             await #expect(throws: HTTPFailure.self) { try await fixture.push(timeout: .milliseconds(300)) }
             #expect(fixture.simulator.snapshot().requests == 0)
@@ -42,7 +42,7 @@ struct ConnectionFaultTests {
         }
     }
 
-    @Test func everyNthConnectionIsSlow() async throws {
+    @Test func `every nth connection is slow`() async throws {
         try await SimulatorFixture.run({
             $0.faults.slowEvery = 2
             $0.faults.slowLatency = 300
@@ -55,7 +55,7 @@ struct ConnectionFaultTests {
         }
     }
 
-    @Test func tokensThatNeverGetAnAnswer() async throws {
+    @Test func `tokens that never get an answer`() async throws {
         try await SimulatorFixture.run({ $0.faults.stallTokens = ["0000000000000001"] }) { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)
             for number in [0, 1, 2] {
@@ -67,7 +67,7 @@ struct ConnectionFaultTests {
         }
     }
 
-    @Test func aCertificateThatHasExpired() async throws {
+    @Test func `a certificate that has expired`() async throws {
         try await SimulatorFixture.run({ $0.certificateLife = -3_600 }) { fixture async throws in
             do {
                 _ = try await fixture.push()
@@ -78,7 +78,7 @@ struct ConnectionFaultTests {
         }
     }
 
-    @Test func differentProviderTokensAreCounted() async throws {
+    @Test func `different provider tokens are counted`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let now = Int(Date().timeIntervalSince1970)
             for age in [0, 1, 0, 1] {
@@ -92,7 +92,7 @@ struct ConnectionFaultTests {
 
     // MARK: The server goes
 
-    @Test func leavingTellsEveryConnectionAndAnswersWhatHasArrived() async throws {
+    @Test func `leaving tells every connection and answers what has arrived`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let idle = try await RawConnection.open(fixture.simulator)
             try await idle.push(0, headers: fixture.headers())
@@ -116,7 +116,7 @@ struct ConnectionFaultTests {
         }
     }
 
-    @Test func leavingDoesNotWaitForEver() async throws {
+    @Test func `leaving does not wait for ever`() async throws {
         try await SimulatorFixture.run({ $0.faults.stallAfter = 0 }) { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)
             try await connection.push(0, headers: fixture.headers())

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ControlTests {
-    @Test func theRecordAndTheTokensOverHTTP() async throws {
+    @Test func `the record and the tokens over HTTP`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             for number in 0..<3 {
                 let payload = SimulatorFixture.update(1_763_700_000 + number, state: "{\"n\":\n1.50}")
@@ -47,7 +47,7 @@ struct ControlTests {
     }
 
     /// There are more lines than the simulator writes at a time.
-    @Test func manyTokensAreStreamed() async throws {
+    @Test func `many tokens are streamed`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)
             let headers = fixture.headers()
@@ -64,7 +64,7 @@ struct ControlTests {
         }
     }
 
-    @Test func faultsOverHTTP() async throws {
+    @Test func `faults over HTTP`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let put = try await fixture.control("POST", "/faults", #"{"reject_all":"Shutdown"}"#)
             #expect(put.status == 200)
@@ -91,7 +91,7 @@ struct ControlTests {
         }
     }
 
-    @Test func faultsSurviveTheWayThroughJSON() throws {
+    @Test func `faults survive the way through JSON`() throws {
         var faults = Faults()
         faults.deadShare = 0.05
         faults.deadReasons = ["Unregistered": 9, "BadDeviceToken": 1]
@@ -115,7 +115,7 @@ struct ControlTests {
     }
 
     /// The examples of docs/simulator.md are correct.
-    @Test func theDocumentedExamples() throws {
+    @Test func `the documented examples`() throws {
         let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/simulator.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let examples = text.components(separatedBy: "```json\n").dropFirst()

@@ -7,7 +7,7 @@ import Testing
 struct DeviceTests {
     private let token = SimulatorFixture.token(9)
 
-    @Test func theNewestTimestampIsShown() async throws {
+    @Test func `the newest timestamp is shown`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             for (timestamp, state) in [(100, #"{"n": 1}"#), (300, #"{"n":3.0}"#), (200, #"{"n":2}"#)] {
                 let payload = SimulatorFixture.update(1_763_700_000 + timestamp, state: state)
@@ -30,7 +30,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func nothingAfterTheEnd() async throws {
+    @Test func `nothing after the end`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             for (timestamp, event) in [(1, "update"), (2, "end"), (3, "update"), (4, "end")] {
                 let payload = SimulatorFixture.update(1_763_700_000 + timestamp, event: event)
@@ -57,7 +57,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func theSamePayloadTwiceIsADuplicate() async throws {
+    @Test func `the same payload twice is a duplicate`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             for state in [1, 2, 1, 1] {
                 let payload = SimulatorFixture.update(1_763_700_000, state: #"{"n":\#(state)}"#)
@@ -116,7 +116,7 @@ struct DeviceTests {
     ]
 
     /// APNs answers 200 to all of them.
-    @Test func whatADeviceIgnores() async throws {
+    @Test func `what a device ignores`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             for (index, test) in Self.ignored.enumerated() {
                 let token = SimulatorFixture.token(index)
@@ -133,7 +133,7 @@ struct DeviceTests {
     }
 
     /// Starts with one collapse id make one card. A token that starts activities belongs to no activity.
-    @Test func startsMakeCardsAndTokensAreOfOneKind() async throws {
+    @Test func `starts make cards and tokens are of one kind`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             func start(_ input: String) -> String {
                 #"{"aps":{"timestamp":5,"event":"start","content-state":{},"attributes-type":"A","attributes":{},"alert":{"title":"t"},\#(input)}}"#
@@ -168,7 +168,7 @@ struct DeviceTests {
     }
 
     /// Timestamps are whole seconds, so within a second only the publisher's own counter tells the order.
-    @Test func aCounterTellsTheOrderWithinASecond() async throws {
+    @Test func `a counter tells the order within a second`() async throws {
         try await SimulatorFixture.run({ $0.orderMember = "n" }) { fixture async throws in
             for state in [#"{"n":4,"m":{"n":9}}"#, #"{"n":6}"#, #"{"n":5}"#, #"{"n":6}"#, #"{"n":"7"}"#] {
                 #expect(
@@ -189,7 +189,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func answersThatCallATokenDeadAreCounted() async throws {
+    @Test func `answers that call a token dead are counted`() async throws {
         try await SimulatorFixture.run({ $0.orderMember = "n" }) { fixture async throws in
             var faults = Faults()
             faults.deadTokens = [DeadToken(prefix: token, reason: "BadDeviceToken")]
@@ -207,7 +207,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func theHistoryHasALimitAndFastModeKeepsNone() async throws {
+    @Test func `the history has a limit and fast mode keeps none`() async throws {
         try await SimulatorFixture.run({ $0.history = 2 }) { fixture async throws in
             for number in 0..<4 {
                 _ = try await fixture.push(token, payload: SimulatorFixture.update(1_763_700_000 + number))

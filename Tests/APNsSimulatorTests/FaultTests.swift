@@ -12,7 +12,7 @@ struct FaultTests {
     // MARK: Tokens
 
     /// The same seed kills the same tokens, in about the wanted share. `isDead` tells which tokens these are.
-    @Test func deadTokensAreForetold() async throws {
+    @Test func `dead tokens are foretold`() async throws {
         try await SimulatorFixture.run({
             $0.seed = 42
             $0.faults.deadShare = 0.3
@@ -34,7 +34,7 @@ struct FaultTests {
         }
     }
 
-    @Test func a410HasMillisecondsAndA400HasNone() async throws {
+    @Test func `a 410 has milliseconds and a 400 has none`() async throws {
         try await SimulatorFixture.run({
             $0.faults.deadTokens = [
                 DeadToken(prefix: "0000000000000001", since: 1_763_000_000_123),
@@ -65,7 +65,7 @@ struct FaultTests {
         }
     }
 
-    @Test func whatIsBusySaysWhenToComeBack() async throws {
+    @Test func `what is busy says when to come back`() async throws {
         try await SimulatorFixture.run({ $0.faults.retryAfter = 17 }) { fixture async throws in
             for (reason, seconds) in [
                 ("TooManyRequests", "17"), ("ServiceUnavailable", "17"), ("InternalServerError", nil),
@@ -80,7 +80,7 @@ struct FaultTests {
         }
     }
 
-    @Test func reasonsOfTheDeadByWeight() {
+    @Test func `reasons of the dead by weight`() {
         var faults = Faults()
         faults.deadShare = 1
         faults.deadReasons = ["Unregistered": 3, "BadDeviceToken": 1]
@@ -93,7 +93,7 @@ struct FaultTests {
     // MARK: Requests
 
     /// Rejections are drawn again for each attempt, so that retries succeed. They are the same on every run.
-    @Test func transientRejectionsEndWithRetries() {
+    @Test func `transient rejections end with retries`() {
         var faults = Faults()
         faults.rejections = ["TooManyRequests": 0.2, "InternalServerError": 0.1, "ServiceUnavailable": 0.1]
         var judge = Self.judge(faults)
@@ -118,7 +118,7 @@ struct FaultTests {
         #expect(judgements(faults, tokens: 100) == judgements(faults, tokens: 100))
     }
 
-    @Test func credentialFaults() async throws {
+    @Test func `credential faults`() async throws {
         try await SimulatorFixture.run({ $0.faults.expireNext = 2 }) { fixture async throws in
             #expect(try await fixture.push().reason == "ExpiredProviderToken")
             #expect(try await fixture.push().reason == "ExpiredProviderToken")
@@ -140,7 +140,7 @@ struct FaultTests {
         }
     }
 
-    @Test func latency() async throws {
+    @Test func `latency`() async throws {
         try await SimulatorFixture.run({
             $0.faults.latency = 150
             $0.faults.latencyJitter = 50
@@ -151,7 +151,7 @@ struct FaultTests {
         }
     }
 
-    @Test(arguments: [false, true]) func resets(delivers: Bool) async throws {
+    @Test(arguments: [false, true]) func `resets`(delivers: Bool) async throws {
         try await SimulatorFixture.run({
             $0.faults.resetShare = 1
             $0.faults.resetCode = .refusedStream
@@ -174,7 +174,7 @@ struct FaultTests {
         }
     }
 
-    @Test func stallsByShare() async throws {
+    @Test func `stalls by share`() async throws {
         try await SimulatorFixture.run({ $0.faults.stallShare = 1 }) { fixture async throws in
             await #expect(throws: HTTPFailure.self) { try await fixture.push(timeout: .milliseconds(300)) }
             let record = fixture.simulator.snapshot()
@@ -185,7 +185,7 @@ struct FaultTests {
 
     // MARK: Connections
 
-    @Test func stallsAfterN() async throws {
+    @Test func `stalls after n`() async throws {
         try await SimulatorFixture.run({ $0.faults.stallAfter = 2 }) { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)
             for number in 0..<2 {
@@ -203,7 +203,7 @@ struct FaultTests {
         }
     }
 
-    @Test func aFrozenConnectionSaysNothing() async throws {
+    @Test func `a frozen connection says nothing`() async throws {
         try await SimulatorFixture.run({ $0.faults.freezeAfter = 1 }) { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)
             try await connection.push(0, headers: fixture.headers())
@@ -228,7 +228,7 @@ struct FaultTests {
         }
     }
 
-    @Test func gracefulGoaway() async throws {
+    @Test func `graceful GOAWAY`() async throws {
         try await SimulatorFixture.run({
             $0.faults.goawayAfter = 2
             $0.faults.latency = 100
@@ -254,7 +254,7 @@ struct FaultTests {
         }
     }
 
-    @Test func abruptGoawayLeavesWhatIsInFlight() async throws {
+    @Test func `abrupt GOAWAY leaves what is in flight`() async throws {
         try await SimulatorFixture.run({
             $0.faults.goawayAfter = 4
             $0.faults.goawayMode = .abrupt
@@ -282,7 +282,7 @@ struct FaultTests {
         }
     }
 
-    @Test func theConnectionClosesAtTheNthRequest() async throws {
+    @Test func `the connection closes at the nth request`() async throws {
         try await SimulatorFixture.run({ $0.faults.closeAfter = 2 }) { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)
             try await connection.push(0, headers: fixture.headers())
@@ -294,7 +294,7 @@ struct FaultTests {
         }
     }
 
-    @Test func connectionsAreRefused() async throws {
+    @Test func `connections are refused`() async throws {
         try await SimulatorFixture.run({ $0.faults.refuseConnections = true }) { fixture async throws in
             await #expect(throws: HTTPFailure.self) { try await fixture.push() }
             try fixture.simulator.setFaults(Faults())
@@ -304,7 +304,7 @@ struct FaultTests {
 
     // MARK: Scenario
 
-    @Test func phasesComeByRequestsAndByTime() {
+    @Test func `phases come by requests and by time`() {
         var down = Faults()
         down.rejectAll = "ServiceUnavailable"
         var dead = Faults()

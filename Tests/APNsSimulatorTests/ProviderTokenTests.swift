@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ProviderTokenTests {
-    @Test func whatIsWrongWithAToken() async throws {
+    @Test func `what is wrong with a token`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let now = Int(Date().timeIntervalSince1970)
             let good = try fixture.jwt()
@@ -50,7 +50,7 @@ struct ProviderTokenTests {
         return signed + "." + SimulatorFixture.base64URL(der)
     }
 
-    @Test func aTokenExpiresWithoutBeingSignedAnew() async throws {
+    @Test func `a token expires without being signed anew`() async throws {
         try await SimulatorFixture.run({ $0.clockOffset = 3_700 }) { fixture async throws in
             let answer = try await fixture.push()
             #expect(answer.status == 403)
@@ -60,7 +60,7 @@ struct ProviderTokenTests {
 
     /// The second new token within twenty minutes on one connection is one update too many. The last
     /// good token still works.
-    @Test func tooManyUpdates() async throws {
+    @Test func `too many updates`() async throws {
         try await SimulatorFixture.run { fixture async throws in
             let now = Int(Date().timeIntervalSince1970)
             let tokens = try (0..<3).map { try fixture.jwt(iat: "\(now - $0)") }
@@ -79,7 +79,7 @@ struct ProviderTokenTests {
         }
     }
 
-    @Test func updatesCountedPerKeySpanConnections() async throws {
+    @Test func `updates counted per key span connections`() async throws {
         try await SimulatorFixture.run({ $0.providerTokenScope = .key }) { fixture async throws in
             let now = Int(Date().timeIntervalSince1970)
             var statuses: [Int] = []
@@ -91,7 +91,7 @@ struct ProviderTokenTests {
         }
     }
 
-    @Test func aConnectionBelongsToItsFirstKey() async throws {
+    @Test func `a connection belongs to its first key`() async throws {
         let second = try P256SigningKey.generatePEM()
         let add: (inout SimulatorConfiguration) -> Void = {
             $0.keys.append(

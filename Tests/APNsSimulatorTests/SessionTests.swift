@@ -47,7 +47,7 @@ struct SessionTests {
     }
 
     /// The result is the same however the bytes are cut.
-    @Test(arguments: [1, 2, 7, 64, 1_000]) func bytesInAnyPieces(size: Int) throws {
+    @Test(arguments: [1, 2, 7, 64, 1_000]) func `bytes in any pieces`(size: Int) throws {
         var session = HTTP2Session(initialStreams: 1, allocator: ByteBufferAllocator())
         var bytes = preface
         bytes.writeSettings([(SettingID.initialWindowSize, 70_000)])
@@ -67,7 +67,7 @@ struct SessionTests {
         }
     }
 
-    @Test func whatEndsTheConnection() throws {
+    @Test func `what ends the connection`() throws {
         let broken: [(name: String, bytes: ByteBuffer, code: HTTP2ErrorCode)] = [
             ("PUSH_PROMISE", frame(.pushPromise, stream: 1, [0, 0, 0, 2]), .protocolError),
             ("an even stream", frame(.headers, flags: 4, stream: 2), .protocolError),
@@ -124,7 +124,7 @@ struct SessionTests {
     }
 
     /// libcurl 7.88 resets every stream whose response it has read. This must have no effect.
-    @Test func resetsOfAnsweredStreamsAreIgnored() throws {
+    @Test func `resets of answered streams are ignored`() throws {
         var session = try session()
         for number in 0..<5_000 {
             let id = UInt32(number * 2 + 1)
@@ -141,7 +141,7 @@ struct SessionTests {
         #expect(session.streams.isEmpty)
     }
 
-    @Test func anAnswerWaitsForTheClientsWindow() throws {
+    @Test func `an answer waits for the clients window`() throws {
         var session = HTTP2Session(initialStreams: 1, allocator: ByteBufferAllocator())
         var hello = preface
         hello.writeSettings([(SettingID.initialWindowSize, 10)])
@@ -168,7 +168,7 @@ struct SessionTests {
         #expect(session.streams.isEmpty)
     }
 
-    @Test func aWrongContentLengthResetsTheStream() throws {
+    @Test func `a wrong content length resets the stream`() throws {
         var session = try session()
         session.append(RawConnection.request(0, payload: "{}", headers: [("content-length", "3")]))
         try expectNoEvent(&session)
@@ -178,7 +178,7 @@ struct SessionTests {
         #expect(session.streams.isEmpty)
     }
 
-    @Test func anyAnswerIsValidHPACK() throws {
+    @Test func `any answer is valid HPACK`() throws {
         for status in [200, 400, 403, 404, 405, 410, 413, 429, 500, 503] {
             var bytes = ByteBuffer()
             let id = MessageID(high: 0x0123_4567_89ab_cdef, low: 0xfedc_ba98_7654_3210)

@@ -6,7 +6,7 @@ import Testing
 /// Tests SETTINGS_MAX_CONCURRENT_STREAMS as APNs changes it.
 @Suite(.timeLimit(.minutes(5)))
 struct StreamLimitTests {
-    @Test func oneStreamUntilAProviderTokenHasPassed() async throws {
+    @Test func `one stream until a provider token has passed`() async throws {
         try await SimulatorFixture.run({ $0.streams = 700 }) { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)
             #expect(try await connection.first(\.streams) == 1)
@@ -33,7 +33,7 @@ struct StreamLimitTests {
         }
     }
 
-    @Test func theLimitFallsOnRejectionAndRecovers() async throws {
+    @Test func `the limit falls on rejection and recovers`() async throws {
         try await SimulatorFixture.run({
             $0.streams = 500
             $0.faults.settingsDropOnRejection = true
@@ -54,7 +54,7 @@ struct StreamLimitTests {
         }
     }
 
-    @Test func settingsChangeAtARequest() async throws {
+    @Test func `settings change at a request`() async throws {
         try await SimulatorFixture.run({
             $0.faults.settings = [
                 SettingsChange(afterRequests: 2, streams: 50), SettingsChange(afterRequests: 3, streams: 900),
@@ -88,7 +88,7 @@ struct StreamLimitTests {
         return connection
     }
 
-    @Test func exceedingTheLimitEarnsGoaway() async throws {
+    @Test func `exceeding the limit earns GOAWAY`() async throws {
         try await SimulatorFixture.run({ $0.faults.latency = 200 }) { fixture async throws in
             let connection = try await threeAtOnce(fixture)
             let goaway = try await connection.goaway()
@@ -105,7 +105,7 @@ struct StreamLimitTests {
         }
     }
 
-    @Test func exceedingTheLimitIsRefused() async throws {
+    @Test func `exceeding the limit is refused`() async throws {
         try await SimulatorFixture.run({
             $0.faults.latency = 200
             $0.excessStreams = .refuse
@@ -120,7 +120,7 @@ struct StreamLimitTests {
     }
 
     /// Before the client has acknowledged SETTINGS, it cannot know of any limit (RFC 9113, 6.5.3).
-    @Test func aLimitNotYetAcknowledgedBindsNobody() async throws {
+    @Test func `a limit not yet acknowledged binds nobody`() async throws {
         try await SimulatorFixture.run({ $0.faults.latency = 50 }) { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)
             var bytes = ByteBuffer()

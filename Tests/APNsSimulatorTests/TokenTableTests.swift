@@ -8,7 +8,7 @@ import Testing
         (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 
-    @Test func everyTokenIsThereOnceAndItsRecordChangesInPlace() {
+    @Test func `every token is there once and its record changes in place`() {
         var table = TokenTable()
         #expect(table.isEmpty && table.startIndex == table.endIndex)
         for number in 0..<3_000 { table[Self.token(number % 1_000), default: .init()].requests += 1 }
@@ -19,7 +19,7 @@ import Testing
     }
 
     /// The thread never has to move more than a small part of the table at once.
-    @Test func noPartOfItGrowsLarge() {
+    @Test func `no part of it grows large`() {
         var table = TokenTable()
         for number in 0..<100_000 { table[Self.token(number), default: .init()].requests += 1 }
         #expect(table.largestTable < 200)

@@ -11,7 +11,7 @@ import Testing
         fields.map { "\($0.name): \($0.value)" }
     }
 
-    @Test func aBroadcastIsGolden() throws {
+    @Test func `a broadcast is golden`() throws {
         let headers = BroadcastHeaders(
             channel: channel, storage: .newest, priority: .high, expiration: 1_732_208_400)
         let broadcast = PreparedBroadcast(
@@ -34,7 +34,7 @@ import Testing
 
     /// A device push has a topic and may leave out its expiration. A broadcast has no topic and
     /// must have an expiration.
-    @Test func aDevicesHeadersAreOthers() {
+    @Test func `a device's headers are others`() {
         let device = PushHeaders(bundleID: "com.example.scores", priority: .low)
         #expect(
             lines(device.fields) == [
@@ -46,19 +46,19 @@ import Testing
             broadcast.fields.map(\.name) == ["apns-channel-id", "apns-push-type", "apns-expiration", "apns-priority"])
     }
 
-    @Test func withoutStorageTheExpirationIsZero() {
+    @Test func `without storage the expiration is zero`() {
         let headers = BroadcastHeaders(channel: channel, storage: .none, priority: .high, expiration: 1_732_208_400)
         #expect(headers.expiration == 0)
         #expect(lines(headers.fields).contains("apns-expiration: 0"))
     }
 
-    @Test func theLimits() {
+    @Test func `the limits`() {
         #expect(Payload.maximumBytes == 4_096)
         #expect(Payload.maximumBroadcastBytes == 5_120)
         #expect(BroadcastChannelRequest.maximumChannels == 10_000)
     }
 
-    @Test func theManagementsRequestsAreGolden() {
+    @Test func `the managements requests are golden`() {
         func text(_ request: BroadcastChannelRequest) -> [String] {
             ["\(request.method) \(request.path(bundleID: "com.example.scores"))"] + lines(request.fields)
                 + (request.body.map { [String(decoding: $0, as: UTF8.self)] } ?? []) + ["\(request.status)"]
@@ -80,7 +80,7 @@ import Testing
         #expect(text(.list) == ["GET /1/apps/com.example.scores/all-channels", "200"])
     }
 
-    @Test func channelIDsAreBase64() throws {
+    @Test func `channel i ds are base64`() throws {
         for good in ["YWI=", "YQ==", "YWJj", "+/+/"] { #expect(try BroadcastChannelID(good).rawValue == good) }
         let long = String(repeating: "YWJj", count: 65)
         for bad in ["", "YWI", "YW I", "====", "a-_=", long, "YWI=\r\n"] {

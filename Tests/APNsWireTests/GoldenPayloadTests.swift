@@ -94,16 +94,17 @@ import Testing
     ]
 
     /// The payload for devices that can get the activity's updates from the name's broadcast channel.
-    @Test func aStartOnAChannelIsExactly() throws {
+    @Test func `a start on a channel is exactly`() throws {
         let channel = try BroadcastChannelID("dHN0LXNyY2gtY2hubA==")
         let (publish, golden) = Self.starts[0]
-        let onBroadcastChannel = Payload.start(Payload(publish, timestamp: 1_795_284_000).bytes, onBroadcastChannel: channel)
+        let onBroadcastChannel = Payload.start(
+            Payload(publish, timestamp: 1_795_284_000).bytes, onBroadcastChannel: channel)
         let expected = golden.replacing(
             #""input-push-token":1"#, with: #""input-push-channel":"dHN0LXNyY2gtY2hubA==""#)
         #expect(onBroadcastChannel.map { String(decoding: $0, as: UTF8.self) } == expected)
     }
 
-    @Test func onAChannelItMustNotBeTooLarge() throws {
+    @Test func `on a channel it must not be too large`() throws {
         let channel = try BroadcastChannelID("dHN0LXNyY2gtY2hubA==")
         func start(_ filler: Int) -> [UInt8] {
             let state = RawJSON(checked: #"{"text":"\#(String(repeating: "x", count: filler))"}"#)
@@ -117,12 +118,13 @@ import Testing
         let room = Payload.maximumBytes - fixed
         #expect(Payload.start(start(room), onBroadcastChannel: channel)?.count == Payload.maximumBytes)
         #expect(Payload.start(start(room + 1), onBroadcastChannel: channel) == nil)
-        #expect(Payload.start(Payload(Self.ends[0].0, timestamp: 1_795_284_000).bytes, onBroadcastChannel: channel) == nil)
+        #expect(
+            Payload.start(Payload(Self.ends[0].0, timestamp: 1_795_284_000).bytes, onBroadcastChannel: channel) == nil)
     }
 
     /// An automatic end is the last update as it was sent, but with its own time and without the alert.
     @Test(arguments: updates)
-    func anEndThatShowsAnUpdateIsExactly(update: Publish, golden: String) throws {
+    func `an end that shows an update is exactly`(update: Publish, golden: String) throws {
         let end = Payload(Self.publish(.end), timestamp: 1_795_299_999).bytes
         var expected = golden.replacing("1795284000", with: "1795299999").replacing(
             #""event":"update""#, with: #""event":"end""#)
@@ -132,7 +134,7 @@ import Testing
         #expect(Payload.end(end, showing: nil) == end)
     }
 
-    @Test func anEndThatWouldBeTooLargeOrShowsNoUpdateShowsNothing() {
+    @Test func `an end that would be too large or shows no update shows nothing`() {
         let end = Payload(Self.publish(.end), timestamp: 1_795_299_999).bytes
         func update(_ filler: Int) -> [UInt8] {
             let state = RawJSON(checked: #"{"event":"update","alert":"\#(String(repeating: "x", count: filler))"}"#)
@@ -151,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: updates + ends + starts)
-    func isExactly(publish: Publish, golden: String) {
+    func `is exactly`(publish: Publish, golden: String) {
         #expect(String(decoding: Payload(publish, timestamp: 1_795_284_000).bytes, as: UTF8.self) == golden)
     }
 }

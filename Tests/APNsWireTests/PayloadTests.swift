@@ -10,7 +10,7 @@ import Testing
         String(decoding: Payload(publish, timestamp: timestamp).bytes, as: UTF8.self)
     }
 
-    @Test func anUpdateIsGolden() {
+    @Test func `an update is golden`() {
         let publish = Publish(
             name: name, event: .update, audience: .all,
             contentState: RawJSON(checked: #"{"eta": 12.50, "big":12345678901234567890, "e":1E+2,"ä":"\u00e4"}"#),
@@ -21,7 +21,7 @@ import Testing
                 + #""stale-date":1732208400,"relevance-score":100.0}}"#)
     }
 
-    @Test func anEndMayLeaveOutItsState() {
+    @Test func `an end may leave out its state`() {
         let publish = Publish(name: name, event: .end, audience: .all, dismissalDate: 0)
         #expect(text(publish) == #"{"aps":{"timestamp":1732204800,"event":"end","dismissal-date":0}}"#)
         #expect(
@@ -29,7 +29,7 @@ import Testing
         )
     }
 
-    @Test func theAlertCanBeTakenOut() {
+    @Test func `the alert can be taken out`() {
         let state = RawJSON(checked: #"{"alert":{"title":"\\"},"a":["},","alert\":",{"alert":1}]}"#)
         for (relevance, event) in [(nil, ActivityEvent.update), (RawJSON(checked: "1"), .end)] {
             func publish(_ alert: RawJSON?) -> [UInt8] {
@@ -48,7 +48,7 @@ import Testing
         #expect(Payload.withoutAlert([]) == [])
     }
 
-    @Test func aStartCarriesItsAttributesAndAlert() {
+    @Test func `a start carries its attributes and alert`() {
         let publish = Publish(
             name: name, event: .start, audience: .all, contentState: RawJSON(checked: "{}"),
             alert: RawJSON(checked: #"{"title":{"loc-key":"T"},"body":"B","sound":"s"}"#),
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// The script that commits a push overwrites these ten bytes with the final time.
-    @Test func theTimestampsDigitsLieWhereTheyAreSaidToLie() {
+    @Test func `the timestamps digits lie where they are said to lie`() {
         for event in ActivityEvent.allCases {
             for timestamp in [Payload.timestampRange.lowerBound, 1_732_204_800, Payload.timestampRange.upperBound] {
                 let publish = Publish(name: name, event: event, audience: .all, contentState: RawJSON(checked: "{}"))
@@ -76,7 +76,7 @@ import Testing
 }
 
 @Suite struct PushHeadersTests {
-    @Test func allFieldsInTheirOrder() {
+    @Test func `all fields in their order`() {
         let headers = PushHeaders(
             bundleID: "com.example.app", priority: .high, expiration: 1_732_208_400, collapseID: "order")
         #expect(
@@ -87,7 +87,7 @@ import Testing
             ])
     }
 
-    @Test func whatIsNotSetIsNotSent() {
+    @Test func `what is not set is not sent`() {
         let headers = PushHeaders(bundleID: "com.example.app", priority: .low)
         #expect(headers.fields.map(\.name) == ["apns-push-type", "apns-topic", "apns-priority"])
         #expect(headers.fields.map(\.value) == ["liveactivity", "com.example.app.push-type.liveactivity", "5"])

@@ -41,7 +41,7 @@ import Testing
         (503, .retryOnFreshConnection, "Shutdown"),
     ]
 
-    @Test func everyReasonHasApplesStatusAndItsVerdict() {
+    @Test func `every reason has Apple's status and its verdict`() {
         var listed: Set<RejectionReason.Known> = []
         for row in Self.apple {
             for wire in row.reasons.split(separator: " ") {
@@ -61,7 +61,7 @@ import Testing
         #expect(listed == Set(RejectionReason.Known.allCases))
     }
 
-    @Test func onlyFourReasonsPruneAndEachOnlyWithItsOwnStatus() {
+    @Test func `only four reasons prune and each only with its own status`() {
         let pruning: Set<String> = ["BadDeviceToken", "DeviceTokenNotForTopic", "Unregistered", "ExpiredToken"]
         for known in RejectionReason.Known.allCases {
             for status in 300...599 {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func anUnknownReasonIsKeptAndJudgedByItsStatus() {
+    @Test func `an unknown reason is kept and judged by its status`() {
         let reason = RejectionReason(wire: "SomethingNew", status: 403)
         #expect(reason == .other("SomethingNew"))
         #expect(reason.wire == "SomethingNew")
@@ -92,13 +92,13 @@ import Testing
 
     /// An intermediary may answer like this, for one request of many.
     @Test(arguments: [301, 302, 404, 405, 408, 413, 418, 421, 451, 600, 999])
-    func aStatusWithoutAReasonThatFitsStopsNoPush(status: Int) {
+    func `a status without a reason that fits stops no push`(status: Int) {
         #expect(RejectionReason(wire: "", status: status).verdict(status: status) == .retry)
         #expect(RejectionReason(wire: "SomethingNew", status: status).verdict(status: status) == .retry)
         #expect(RejectionReason(wire: "BadTopic", status: status).verdict(status: status) == .retry)
     }
 
-    @Test func onlyAKnownReasonWithItsOwnStatusStopsAPush() {
+    @Test func `only a known reason with its own status stops a push`() {
         let wrong = RejectionReason.Known.allCases.flatMap { known in
             (300...599).filter { status in
                 let stops = RejectionReason.known(known).verdict(status: status) == .stopPush
@@ -108,13 +108,13 @@ import Testing
         #expect(wrong.isEmpty)
     }
 
-    @Test func anAnswerWithoutAReasonIsNamedByItsStatus() {
+    @Test func `an answer without a reason is named by its status`() {
         #expect(RejectionReason(wire: "", status: 502).wire == "HTTP502")
         #expect(RejectionReason(wire: "", status: 410).verdict(status: 410) == .retry)
         #expect(RejectionReason(wire: "", status: 403).verdict(status: 403) == .haltApp)
     }
 
-    @Test func aReasonThatDoesNotBelongToItsStatusIsNotBelieved() {
+    @Test func `a reason that does not belong to its status is not believed`() {
         #expect(RejectionReason(wire: "Unregistered", status: 503).verdict(status: 503) == .retry)
         #expect(RejectionReason(wire: "BadDeviceToken", status: 403).verdict(status: 403) == .haltApp)
         #expect(RejectionReason(wire: "PayloadTooLarge", status: 429).verdict(status: 429) == .retry)

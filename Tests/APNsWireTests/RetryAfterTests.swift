@@ -12,7 +12,7 @@ import Testing
         ("Sun, 06 Nov 1994 08:49:37 CET", nil), ("Sunday, 06-Nov-94 08:49:37 GMT", nil),
         ("Sun, 06 Nov 1994 25:49:37 GMT", nil), ("Sun, 06 Nvo 1994 08:49:37 GMT", nil),
     ])
-    func secondsOfAnySizeDatesAndNothingElse(text: String, seconds: Int?) {
+    func `seconds of any size dates and nothing else`(text: String, seconds: Int?) {
         // 1994-11-06 08:49:37 UTC
         #expect(RetryAfter.seconds(text.utf8, now: 784_111_777) == seconds)
     }

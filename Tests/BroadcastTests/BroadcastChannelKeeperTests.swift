@@ -11,7 +11,7 @@ import Testing
 /// Tests that names get the broadcast channels they want and lose the others, whatever dies in between.
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct ChannelKeeperTests {
-    @Test func aChannelThatIsMadeWakesItsLine() async throws {
+    @Test func `a channel that is made wakes its line`() async throws {
         try await BroadcastFixture.run { it in
             try await it.want(try it.name())
             #expect(try await it.store.queue.depth([it.app]).map(\.pushesHigh) == [0])
@@ -20,7 +20,7 @@ struct ChannelKeeperTests {
         }
     }
 
-    @Test func aNameGetsItsChannel() async throws {
+    @Test func `a name gets its channel`() async throws {
         try await BroadcastFixture.run { it in
             let name = try it.name()
             let asked = try await it.store.broadcasts.want(it.app, name, .newest, now: it.now)
@@ -53,7 +53,9 @@ struct ChannelKeeperTests {
                 _ = try await it.store.broadcasts.want(other, try it.name("theirs-\(number)"), .none, now: 1)
             }
             let name = try it.name("\u{301}match")
-            let unreadable = (0..<2 * BroadcastChannelKeeper.turn).flatMap { ["1", RedisArgument.bytes([0xFF, UInt8($0)])] }
+            let unreadable = (0..<2 * BroadcastChannelKeeper.turn).flatMap {
+                ["1", RedisArgument.bytes([0xFF, UInt8($0)])]
+            }
             try await it.store.redis.send(RedisCommand("ZADD", ["ll:{q}:app:bc"] + unreadable))
             let broken = try it.name("broken")
             _ = try await it.store.broadcasts.want(it.app, broken, .none, now: 2)
@@ -65,7 +67,7 @@ struct ChannelKeeperTests {
     }
 
     /// Three workers handle the same twenty names at once.
-    @Test func twoWorkersDoNotMakeTwo() async throws {
+    @Test func `two workers do not make two`() async throws {
         try await BroadcastFixture.run { it in
             for number in 0..<20 { try await it.want(try it.name("match-\(number)")) }
             for _ in 0..<50 where it.atAPNs.count < 20 {
@@ -79,7 +81,7 @@ struct ChannelKeeperTests {
         }
     }
 
-    @Test func aChannelThatIsGivenUpIsDeleted() async throws {
+    @Test func `a channel that is given up is deleted`() async throws {
         try await BroadcastFixture.run { it in
             let (name, other) = (try it.name(), try it.name("match-43"))
             try await it.want(name)
@@ -104,7 +106,7 @@ struct ChannelKeeperTests {
 
     /// The response to a creation is lost, or the worker dies before it notes the channel. APNs then has a channel that
     /// no name has. The list of channels reveals it. A channel that others made stays.
-    @Test func anOrphanIsDeletedAndOnlyThat() async throws {
+    @Test func `an orphan is deleted and only that`() async throws {
         try await BroadcastFixture.run { it in
             let foreign = try await it.manager.create(.none)
             let name = try it.name()
@@ -133,12 +135,13 @@ struct ChannelKeeperTests {
             try? it.simulator.setFaults(faults)
             return try await create(storage)
         }
-        let app = WorkerApp(key: it.app, bundleID: BroadcastFixture.bundleID, transport: NoTransport(), broadcasts: service)
+        let app = WorkerApp(
+            key: it.app, bundleID: BroadcastFixture.bundleID, transport: NoTransport(), broadcasts: service)
         await BroadcastChannelKeeper(store: it.store, apps: [it.app: app], owner: "one", logger: it.logger).tick(it.app)
     }
 
     /// The worker was killed after it noted the channel and before it gave the channel to its name.
-    @Test func aChannelThatWasMadeIsGivenToItsName() async throws {
+    @Test func `a channel that was made is given to its name`() async throws {
         try await BroadcastFixture.run { it in
             let name = try it.name()
             try await it.want(name)
@@ -160,7 +163,7 @@ struct ChannelKeeperTests {
     }
 
     /// The same, but the name was given up meanwhile.
-    @Test func aChannelThatNobodyWantsAnyMoreIsDeleted() async throws {
+    @Test func `a channel that nobody wants any more is deleted`() async throws {
         try await BroadcastFixture.run { it in
             let (name, other) = (try it.name(), try it.name("match-43"))
             let lease = try #require(try await it.store.broadcasts.claim(it.app, owner: "dead", for: .zero))
@@ -173,7 +176,7 @@ struct ChannelKeeperTests {
         }
     }
 
-    @Test func oneLeaseAtATime() async throws {
+    @Test func `one lease at a time`() async throws {
         try await BroadcastFixture.run { it in
             let lease = try #require(try await it.store.broadcasts.claim(it.app, owner: "one", for: .seconds(60)))
             #expect(try await it.store.broadcasts.claim(it.app, owner: "two", for: .seconds(60)) == nil)
@@ -185,7 +188,7 @@ struct ChannelKeeperTests {
     }
 
     /// A channel stays for a while after the end. A name that begins again keeps it.
-    @Test func anEndedNamesChannelIsDeletedInTime() async throws {
+    @Test func `an ended name's channel is deleted in time`() async throws {
         try await BroadcastFixture.run { it in
             let name = try it.name()
             try await it.want(name)
@@ -227,7 +230,7 @@ struct ChannelKeeperTests {
     }
 
     /// APNs does not know the channel any more, so the name gets another one.
-    @Test func aLostChannelIsMadeAnew() async throws {
+    @Test func `a lost channel is made anew`() async throws {
         try await BroadcastFixture.run { it in
             let name = try it.name()
             try await it.want(name, .newest)
@@ -244,7 +247,7 @@ struct ChannelKeeperTests {
         }
     }
 
-    @Test func whatApnsRefusesIsShownAndTriedAgain() async throws {
+    @Test func `what APNs refuses is shown and tried again`() async throws {
         try await BroadcastFixture.run(server: { $0.channelLimit = 1 }) { it in
             let name = try it.name()
             try await it.want(name)
@@ -280,7 +283,7 @@ struct ChannelKeeperTests {
     }
 
     /// Channels that others made count too. Above the limit no channel is requested.
-    @Test func theTenThousandthIsTheLast() async throws {
+    @Test func `the ten thousandth is the last`() async throws {
         try await BroadcastFixture.run { it in
             let others = try (10_001...19_999).map { try BroadcastChannelID("000\($0)") }
             var service = it.service

@@ -22,7 +22,7 @@ import Testing
             fraction: 0.5)
     }
 
-    @Test func whatPassesIsTriedAgain() {
+    @Test func `what passes is tried again`() {
         let limited = report(429, .tooManyRequests, retryAfter: 7)
         #expect(limited.settlement.outcome == .again(due: 1_007_500) && limited.settlement.status == 429)
         #expect(report(503, .serviceUnavailable, attempts: 3).settlement.outcome == .again(due: 1_002_000))
@@ -34,7 +34,7 @@ import Testing
         #expect(lost.alarm == nil && !lost.isChannelGone)
     }
 
-    @Test func itIsTriedUntilItExpires() {
+    @Test func `it is tried until it expires`() {
         #expect(report(429, .tooManyRequests, attempts: 900).settlement.outcome == .again(due: 1_150_000))
         let busy = PushOutcome.rejected(Rejection(status: 503, reason: .known(.serviceUnavailable)))
         #expect(report(busy, attempts: 8, deadline: 1_020_000).settlement.outcome == .again(due: 1_018_000))
@@ -42,17 +42,17 @@ import Testing
         #expect(report(429, .tooManyRequests, once: true).settlement.outcome == .failed)
     }
 
-    @Test func aChannelThatIsGoneIsMadeAnew() {
+    @Test func `a channel that is gone is made anew`() {
         let gone = report(400, .channelNotRegistered)
         #expect(gone.isChannelGone && gone.settlement.outcome == .again(due: 1_000_500))
     }
 
-    @Test func credentialsRingAndStay() {
+    @Test func `credentials ring and stay`() {
         let refused = report(403, .topicMismatch, attempts: 30)
         #expect(refused.alarm == "TopicMismatch" && refused.settlement.outcome == .again(due: 1_015_000))
     }
 
-    @Test func mistakesEndIt() {
+    @Test func `mistakes end it`() {
         for reason in [RejectionReason.Known.badExpirationDate, .missingPushType, .badChannelId, .featureNotEnabled] {
             let refused = report(400, reason)
             #expect(refused.settlement.outcome == .failed && refused.settlement.reason == reason.rawValue)

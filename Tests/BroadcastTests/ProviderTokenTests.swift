@@ -31,7 +31,7 @@ struct ProviderTokenTests {
     }
 
     /// A worker's lanes and its broadcast service, as the worker makes them. Each has its own source of tokens.
-    @Test func oneTokenForTokensBroadcastsAndChannels() async throws {
+    @Test func `one token for tokens broadcasts and channels`() async throws {
         // Allow one renewal in twenty minutes for all connections together.
         try await BroadcastFixture.run(server: { $0.providerTokenScope = .key }) { it in
             let lanes = try CurlTransport(configuration: it.apns, logger: it.logger)
@@ -54,7 +54,7 @@ struct ProviderTokenTests {
     }
 
     /// As above, but the fault comes to the lanes first, and another worker starts later.
-    @Test func aWorkerThatComesLateTakesTheRenewedOne() async throws {
+    @Test func `a worker that comes late takes the renewed one`() async throws {
         try await BroadcastFixture.run(server: { $0.providerTokenScope = .key }) { it in
             let lanes = try CurlTransport(configuration: it.apns, logger: it.logger)
             try it.set { $0.expireNext = 1 }

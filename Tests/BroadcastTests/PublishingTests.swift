@@ -11,7 +11,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct PublishingTests {
     private func publish(
-        _ it: BroadcastFixture, goals: Int, event: ActivityEvent = .update, audience: Audience = .all, isFirm: Bool = false,
+        _ it: BroadcastFixture, goals: Int, event: ActivityEvent = .update, audience: Audience = .all,
+        isFirm: Bool = false,
         expiry: Int? = nil, size: Int? = nil
     ) async throws -> PushID {
         var state = #"{"goals":\#(goals)}"#
@@ -51,7 +52,9 @@ struct PublishingTests {
         return try await it.store.broadcasts.counts(it.app)
     }
 
-    private func liveChannel(_ it: BroadcastFixture, _ storage: BroadcastStorage = .none) async throws -> BroadcastChannelID {
+    private func liveChannel(_ it: BroadcastFixture, _ storage: BroadcastStorage = .none) async throws
+        -> BroadcastChannelID
+    {
         try await it.want(try it.name(), storage)
         await it.keeper().tick(it.app)
         return try #require(try await it.channel(try it.name())?.id)
@@ -66,7 +69,7 @@ struct PublishingTests {
         _ = try await it.store.registry.track(it.app, try it.name(), registrations)
     }
 
-    @Test func onceToTheChannelAndOnceToEachToken() async throws {
+    @Test func `once to the channel and once to each token`() async throws {
         try await BroadcastFixture.run { it in
             let channel = try await liveChannel(it)
             try await follow(it, 3)
@@ -87,7 +90,7 @@ struct PublishingTests {
         }
     }
 
-    @Test func aNameMayHaveNothingButAChannel() async throws {
+    @Test func `a name may have nothing but a channel`() async throws {
         try await BroadcastFixture.run { it in
             let channel = try await liveChannel(it, .newest)
             try await it.working {
@@ -110,7 +113,7 @@ struct PublishingTests {
     }
 
     /// Only the channel may get this payload. The tokens fail, but none is pruned.
-    @Test func aPayloadTooLargeForTokens() async throws {
+    @Test func `a payload too large for tokens`() async throws {
         try await BroadcastFixture.run { it in
             _ = try await liveChannel(it)
             try await follow(it, 2)
@@ -125,7 +128,7 @@ struct PublishingTests {
 
     /// While APNs refuses, newer updates supersede older ones. Then the newest one is sent, and a push that may not be
     /// superseded keeps its place in the order.
-    @Test func updatesGiveWayToNewerOnesInOrder() async throws {
+    @Test func `updates give way to newer ones in order`() async throws {
         try await BroadcastFixture.run { it in
             let channel = try await liveChannel(it)
             try await it.working {
@@ -157,7 +160,7 @@ struct PublishingTests {
     }
 
     /// The channel was deleted without us. The broadcast waits for the new channel and goes to that.
-    @Test func aLostChannelIsMadeAnewAndGetsTheBroadcast() async throws {
+    @Test func `a lost channel is made anew and gets the broadcast`() async throws {
         try await BroadcastFixture.run { it in
             let lost = try await liveChannel(it)
             #expect(it.simulator.deleteChannel(lost.rawValue))
@@ -172,7 +175,7 @@ struct PublishingTests {
         }
     }
 
-    @Test func whatIsNotForEveryoneIsNotBroadcast() async throws {
+    @Test func `what is not for everyone is not broadcast`() async throws {
         try await BroadcastFixture.run { it in
             _ = try await liveChannel(it)
             try await follow(it, 1)
@@ -186,7 +189,7 @@ struct PublishingTests {
     }
 
     /// All subscribers get the same priority. Only the budget for all devices lowers it, and an alert keeps 10.
-    @Test func pastTheBudgetAnUpdateIsBroadcastAtFive() async throws {
+    @Test func `past the budget an update is broadcast at five`() async throws {
         try await BroadcastFixture.run { it in
             _ = try await liveChannel(it)
             func priority(_ goals: Int, isFirm: Bool = false) async throws -> String? {
@@ -204,7 +207,7 @@ struct PublishingTests {
         }
     }
 
-    @Test func failuresAreShownAndEndThePush() async throws {
+    @Test func `failures are shown and end the push`() async throws {
         try await BroadcastFixture.run { it in
             let channel = try await liveChannel(it)
             try await follow(it, 1)
@@ -236,7 +239,7 @@ struct PublishingTests {
 
     /// Uses the broadcast queue without a worker. There is one sender at a time, and a sender without its
     /// lease changes nothing.
-    @Test func oneSenderAtATime() async throws {
+    @Test func `one sender at a time`() async throws {
         try await BroadcastFixture.run { it in
             _ = try await liveChannel(it)
             let id = try await publish(it, goals: 1)

@@ -39,7 +39,7 @@ import Testing
         PushToken(bytes: [UInt8](repeating: UInt8(number), count: 64))
     }
 
-    @Test func devicesThatCanTakeTheirUpdatesFromTheChannel() async throws {
+    @Test func `devices that can take their updates from the channel`() async throws {
         try await BroadcastFixture.run { stage in
             let name = try stage.name()
             let channels = (0..<4).map { _ in ChannelID.random() }
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func withoutALiveChannelEachDeviceIsAskedForAToken() async throws {
+    @Test func `without a live channel each device is asked for a token`() async throws {
         try await BroadcastFixture.run { stage in
             let name = try stage.name()
             let channel = ChannelID.random()

@@ -8,8 +8,7 @@ import Testing
 struct PrintingTests {
     private let time = LogLine.Time(seconds: 1_795_276_923, milliseconds: 7)
 
-    @Test("A line of text has its fields in order, quoted where needed")
-    func text() {
+    @Test func `a line of text has its fields in order, quoted where needed`() {
         let line = LogLine(
             time: time, level: .notice, label: "worker", message: "ready",
             metadata: [("apps", "shop"), ("empty", ""), ("words", "a b=c")])
@@ -17,8 +16,7 @@ struct PrintingTests {
             line.rendered(.text) == #"2026-11-21T16:02:03.007Z notice worker: ready apps=shop empty="" words="a b=c""#)
     }
 
-    @Test("A line of JSON keeps its own fields, and numbers as numbers")
-    func json() {
+    @Test func `a line of JSON keeps its own fields, and numbers as numbers`() {
         let line = LogLine(
             time: time, level: .error, label: "worker", message: "say \"no\"",
             metadata: [("count", .stringConvertible(7)), ("level", "forged"), ("list", ["a", ["b": "c"]])])
@@ -28,18 +26,17 @@ struct PrintingTests {
                 + #""count":7,"_level":"forged","list":["a",{"b":"c"}]}"#)
     }
 
-    @Test("What a client sent cannot begin a line of its own, in either form", arguments: [LogFormat.text, .json])
-    func forgery(format: LogFormat) {
+    @Test(arguments: [LogFormat.text, .json])
+    func `what a client sent cannot begin a line of its own, in either form`(format: LogFormat) {
         let line = LogLine(
             time: time, level: .info, label: "x", message: "a\nb\u{1B}[31m", metadata: [("k\n", "v\r\u{85}w")])
         #expect(!line.rendered(format).unicodeScalars.contains(where: CommandJSON.isControl))
     }
 
-    @Test("Numbers are grouped", arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567")])
-    func grouped(number: Int, text: String) { #expect(Terminal.grouped(number) == text) }
+    @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567")])
+    func `numbers are grouped`(number: Int, text: String) { #expect(Terminal.grouped(number) == text) }
 
-    @Test("Columns are aligned")
-    func table() {
+    @Test func `columns are aligned`() {
         var table = Table(.left, .right)
         table.add("targets", "20,000")
         table.add("pruned", "5")
@@ -49,8 +46,7 @@ struct PrintingTests {
 
 @Suite("What is read")
 struct ReadingTests {
-    @Test("CSV becomes NDJSON whatever the pieces, and lines keep their numbers")
-    func csv() throws {
+    @Test func `CSV becomes NDJSON whatever the pieces, and lines keep their numbers`() throws {
         let text = "Channel,token,registered_at_ms\r\n\"a,\"\"b\"\"\",0a,12\r\n\nonly-one\nc,0b,\nd,0c,x"
         for size in [1, 3, 1_000] {
             var lines = CSVLines()
@@ -73,8 +69,7 @@ struct ReadingTests {
         }
     }
 
-    @Test("CSV has the columns that NDJSON has keys")
-    func everyColumn() throws {
+    @Test func `CSV has the columns that NDJSON has keys`() throws {
         var lines = CSVLines()
         let out = try lines.feed(
             Array(
@@ -96,65 +91,59 @@ struct ReadingTests {
         }
     }
 
-    @Test(
-        "A header without what is needed ends the import", arguments: ["a,b\n", "channel\n", "token,channel,colour\n"])
-    func header(text: String) {
+    @Test(arguments: ["a,b\n", "channel\n", "token,channel,colour\n"])
+    func `a header without what is needed ends the import`(text: String) {
         var lines = CSVLines()
         #expect(throws: CommandFailure.self) { try lines.feed(Array(text.utf8)) }
     }
 
-    @Test(
-        "An audience in short",
-        arguments: [
-            ("all", #""all""#), ("tag:vip", #"{"tag":"vip"}"#), ("tag:team/a:b", #"{"tag":"a:b","group":"team"}"#),
-            ("channel:x", #"{"ios_channel":"x"}"#), ("user:jo\"", #"{"named_user":"jo\""}"#),
-            (#"{"not":{"tag":"a"}}"#, #"{"not":{"tag":"a"}}"#),
-        ])
-    func audience(text: String, json: String) throws { #expect(try PublishRequest.audience(text) == json) }
+    @Test(arguments: [
+        ("all", #""all""#), ("tag:vip", #"{"tag":"vip"}"#), ("tag:team/a:b", #"{"tag":"a:b","group":"team"}"#),
+        ("channel:x", #"{"ios_channel":"x"}"#), ("user:jo\"", #"{"named_user":"jo\""}"#),
+        (#"{"not":{"tag":"a"}}"#, #"{"not":{"tag":"a"}}"#),
+    ])
+    func `an audience in short`(text: String, json: String) throws {
+        #expect(try PublishRequest.audience(text) == json)
+    }
 
-    @Test(
-        "Times from now and epoch seconds",
-        arguments: [("+90", "1090"), ("+2m", "1120"), ("+1h", "4600"), ("77", "77"), ("now", "1000")])
-    func times(text: String, seconds: String) throws {
+    @Test(arguments: [("+90", "1090"), ("+2m", "1120"), ("+1h", "4600"), ("77", "77"), ("now", "1000")])
+    func `times from now and epoch seconds`(text: String, seconds: String) throws {
         #expect(try PublishRequest.time(text, "--stale-date", now: 1_000) == seconds)
     }
 
-    @Test("What is no time is refused", arguments: ["", "soon", "+", "+m", "-5", "+1w", "1.5"])
-    func noTimes(text: String) {
+    @Test(arguments: ["", "soon", "+", "+m", "-5", "+1w", "1.5"])
+    func `what is no time is refused`(text: String) {
         #expect(throws: (any Error).self) { try PublishRequest.time(text, "--stale-date", now: 1_000) }
     }
 
-    @Test(
-        "A time to publish at: with a zone, in the machine's own, or from now",
-        arguments: [
-            ("+10m", 1_600), ("1795284000", 1_795_284_000), ("2026-11-21T18:00Z", 1_795_284_000),
-            ("2026-11-21 19:00:00+01:00", 1_795_284_000), ("2026-11-21T10:00-0800", 1_795_284_000),
-            // Berlin is one hour ahead of UTC in winter, and two in summer.
-            ("2026-11-21T19:00", 1_795_284_000), ("2026-07-01T02:00:30", 1_782_864_030),
-        ])
-    func at(text: String, seconds: Int) throws {
+    @Test(arguments: [
+        ("+10m", 1_600), ("1795284000", 1_795_284_000), ("2026-11-21T18:00Z", 1_795_284_000),
+        ("2026-11-21 19:00:00+01:00", 1_795_284_000), ("2026-11-21T10:00-0800", 1_795_284_000),
+        // Berlin is one hour ahead of UTC in winter, and two in summer.
+        ("2026-11-21T19:00", 1_795_284_000), ("2026-07-01T02:00:30", 1_782_864_030),
+    ])
+    func `a time to publish at: with a zone, in the machine's own, or from now`(text: String, seconds: Int) throws {
         let berlin = try #require(TimeZone(identifier: "Europe/Berlin"))
         let time = try ScheduleTime.parse(text, now: 1_000, zone: berlin)
         #expect(time.seconds == seconds)
     }
 
-    @Test(
-        "A time that the clocks skip or show twice is refused, unless its offset is given",
-        arguments: [
-            ("2026-03-29T02:30", "Europe/Berlin", ScheduleTimeError.skipped("Europe/Berlin")),
-            ("2026-10-25T02:30", "Europe/Berlin", .twice("Europe/Berlin")),
-            ("2026-04-05T01:45", "Australia/Lord_Howe", .twice("Australia/Lord_Howe")),
-            ("2026-02-30T12:00", "Europe/Berlin", .unreadable), ("2026-11-21", "Europe/Berlin", .unreadable),
-            ("25:00", "Europe/Berlin", .unreadable), ("", "Europe/Berlin", .unreadable),
-            ("2026-11-21T18:00 CET", "Europe/Berlin", .unreadable),
-        ])
-    func clocks(text: String, zone: String, problem: ScheduleTimeError) throws {
+    @Test(arguments: [
+        ("2026-03-29T02:30", "Europe/Berlin", ScheduleTimeError.skipped("Europe/Berlin")),
+        ("2026-10-25T02:30", "Europe/Berlin", .twice("Europe/Berlin")),
+        ("2026-04-05T01:45", "Australia/Lord_Howe", .twice("Australia/Lord_Howe")),
+        ("2026-02-30T12:00", "Europe/Berlin", .unreadable), ("2026-11-21", "Europe/Berlin", .unreadable),
+        ("25:00", "Europe/Berlin", .unreadable), ("", "Europe/Berlin", .unreadable),
+        ("2026-11-21T18:00 CET", "Europe/Berlin", .unreadable),
+    ])
+    func `a time that the clocks skip or show twice is refused, unless its offset is given`(
+        text: String, zone: String, problem: ScheduleTimeError
+    ) throws {
         let zone = try #require(TimeZone(identifier: zone))
         #expect(throws: problem) { try ScheduleTime.parse(text, now: 0, zone: zone) }
     }
 
-    @Test("With an offset, both of the hours that the clocks show twice can be meant")
-    func twice() throws {
+    @Test func `with an offset, both of the hours that the clocks show twice can be meant`() throws {
         let (summer, winter) = (
             try ScheduleTime.parse("2026-10-25T02:30+02:00", now: 0),
             try ScheduleTime.parse("2026-10-25T02:30+01:00", now: 0)
@@ -163,11 +152,11 @@ struct ReadingTests {
         #expect(summer.text == "2026-10-25T00:30:00Z")
     }
 
-    @Test("A name is one segment of a path, whatever it holds")
-    func segment() { #expect(GatewayClient.segment("a/b ü%.-_~") == "a%2Fb%20%C3%BC%25.-_~") }
+    @Test func `a name is one segment of a path, whatever it holds`() {
+        #expect(GatewayClient.segment("a/b ü%.-_~") == "a%2Fb%20%C3%BC%25.-_~")
+    }
 
-    @Test("A worker's counts are summed over its apps")
-    func totals() {
+    @Test func `a worker's counts are summed over its apps`() {
         let text = """
             # TYPE lamplighter_tokens_total counter
             lamplighter_tokens_total{app="a",outcome="delivered"} 7
@@ -195,43 +184,38 @@ struct RedisFindingsTests {
             configuration: Self.safe.merging(change) { _, own in own })
     }
 
-    @Test("config/redis.conf leaves nothing to say")
-    func safe() {
+    @Test func `config/redis.conf leaves nothing to say`() {
         #expect(findings().all.allSatisfy { $0.mark == .good && $0.remedy == nil })
         #expect(findings().losses.isEmpty)
     }
 
-    @Test(
-        "Each way to lose data is a warning with a remedy",
-        arguments: [
-            ["appendonly": "no"], ["appendfsync": "everysec"], ["appendfsync": "no"],
-            ["maxmemory-policy": "allkeys-lru"],
-        ])
-    func losses(change: [String: String]) {
+    @Test(arguments: [
+        ["appendonly": "no"], ["appendfsync": "everysec"], ["appendfsync": "no"],
+        ["maxmemory-policy": "allkeys-lru"],
+    ])
+    func `each way to lose data is a warning with a remedy`(change: [String: String]) {
         let losses = findings(change).losses
         #expect(losses.count == 1)
         #expect(losses.first?.mark == .warning && losses.first?.remedy?.contains("CONFIG SET") == true)
     }
 
-    @Test("Small listpacks cost memory but lose nothing")
-    func encoding() {
+    @Test func `small listpacks cost memory but lose nothing`() {
         let found = findings(["hash-max-listpack-value": "64"])
         #expect(found.losses.isEmpty && found.encoding?.mark == .warning)
     }
 
-    @Test(
-        "Versions before 6.2, replicas and failing disks are wrong",
-        arguments: [
-            (["redis_version": "6.0.16"], Commands.ExitStatus.configuration), (["role": "slave"], .configuration),
-            (["aof_last_write_status": "err"], .failed),
-        ])
-    func wrong(info: [String: String], status: Commands.ExitStatus) {
+    @Test(arguments: [
+        (["redis_version": "6.0.16"], Commands.ExitStatus.configuration), (["role": "slave"], .configuration),
+        (["aof_last_write_status": "err"], .failed),
+    ])
+    func `versions before 6.2, replicas and failing disks are wrong`(
+        info: [String: String], status: Commands.ExitStatus
+    ) {
         let bad = findings(info: info).all.filter { $0.mark == .bad }
         #expect(bad.map(\.status) == [status] && bad.first?.remedy != nil)
     }
 
-    @Test("Of several servers what they say alike is said once, else with the server's name")
-    func several() {
+    @Test func `of several servers what they say alike is said once, else with the server's name`() {
         var servers = [findings(), findings(["appendfsync": "everysec"]), findings()]
         for (index, name) in ["a:1", "b:2", "c:3"].enumerated() { servers[index].node = name }
         let all = servers.merged(\.all)
@@ -245,8 +229,7 @@ struct RedisFindingsTests {
         #expect([alone].merged(\.all).first { $0.mark == .warning }?.subject == "Redis replicas")
     }
 
-    @Test("A service that hides its configuration is not called safe")
-    func hidden() {
+    @Test func `a service that hides its configuration is not called safe`() {
         let found = RedisFindings(info: ["redis_version": "7.2.0"], configuration: [:])
         #expect(found.losses.count == 1)
     }

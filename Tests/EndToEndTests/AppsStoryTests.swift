@@ -55,8 +55,10 @@ struct AppsStoryTests {
         return record["requests"] as? Int ?? -1
     }
 
-    @Test("Each app's pushes go to its own APNs, under its own key, topic and budget; one that is refused halts alone")
-    func delivery() async throws {
+    @Test
+    func `each app's pushes go to its own APNs, under its own key, topic and budget; one that is refused halts alone`()
+        async throws
+    {
         try await withApps { deployment, control in
             let commanded = try await deployment.run("publish", Self.name, "--content-state", "{}")
             #expect(commanded.code == 64 || commanded.code == 78, "several apps: which one must be said")
@@ -102,8 +104,7 @@ struct AppsStoryTests {
         }
     }
 
-    @Test("What one app has, the other neither sees nor changes")
-    func ownership() async throws {
+    @Test func `what one app has, the other neither sees nor changes`() async throws {
         try await withApps { deployment, _ in
             func call(
                 _ method: String, _ path: String, as app: String, body: String? = nil

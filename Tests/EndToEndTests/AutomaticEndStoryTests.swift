@@ -5,8 +5,9 @@ import Testing
 /// Tests automatic ends, from the registration of the cards to the simulator's record.
 @Suite("The automatic end")
 struct AutomaticEndStoryTests {
-    @Test("An old card is ended with the last state, the young ones go on, and the name is not closed")
-    func wholeStory() async throws {
+    @Test func `an old card is ended with the last state, the young ones go on, and the name is not closed`()
+        async throws
+    {
         let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_APP_DEFAULTS_END_AFTER": "1h"])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }

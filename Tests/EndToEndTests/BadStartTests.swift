@@ -20,62 +20,60 @@ struct BadStartTests {
         var testDescription: String { "\(arguments.joined(separator: " ")) \(environment.keys.sorted()) → \(code)" }
     }
 
-    @Test(
-        "Wrong usage, wrong configuration, nothing reachable",
-        arguments: [
-            Case(arguments: ["--help"], code: 0, words: "lock screen"),
-            Case(arguments: ["dead", "--help"], code: 0, words: "expired"),
-            Case(arguments: ["--version"], code: 0, words: "lamplighter 0."),
-            Case(arguments: ["publsh"], code: 64, words: "publsh"),
-            Case(arguments: ["serve", "--prot", "1"], code: 64, words: "--prot"),
-            Case(arguments: ["publish", "a"], code: 64, words: "--content-state is needed"),
-            Case(arguments: ["publish", "a", "--content-state", "[]"], code: 64, words: "must be a JSON object"),
-            Case(
-                arguments: ["publish", "a", "--content-state", "{}", "--event", "upd"], code: 64,
-                words: "start, update or end"),
-            Case(arguments: ["publish", "a", "--content-state", "{}", "--audience", "vips"], code: 64, words: "tag:T"),
-            Case(arguments: ["dead", "retry"], code: 64, words: "<id>"),
-            Case(arguments: ["quarantine", "discard"], code: 64, words: "give a name, or --all"),
-            Case(arguments: ["quarantine", "release", "a", "--all"], code: 64, words: "give a name, or --all"),
-            Case(arguments: ["serve", "--config", "missing.yaml"], code: 78, words: "missing.yaml: no such file"),
-            Case(arguments: ["serve", "--config", "misspelt.yaml"], code: 78, words: "did you mean 'redis.url'?"),
-            Case(arguments: ["serve", "--port", "eighty"], code: 78, words: "gateway.port (--gateway-port)"),
-            Case(
-                arguments: ["serve"], environment: ["LAMPLIGHTER_APP_KEY": ""], code: 78, words: "LAMPLIGHTER_APP_KEY"),
-            Case(
-                arguments: ["serve"], environment: ["LAMPLIGHTER_APP_SECRET": ""], code: 78,
-                words: "LAMPLIGHTER_APP_SECRET"),
-            Case(arguments: ["work"], code: 78, words: "LAMPLIGHTER_APNS_KEY_FILE is not set"),
-            Case(
-                arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "absent.p8"], code: 78,
-                words: "there is no file absent.p8"),
-            Case(arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "p384.p8"], code: 78, words: "P-384"),
-            Case(
-                arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "text.p8"], code: 78,
-                words: "text.p8 is not usable"),
-            Case(arguments: ["serve"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "p384.p8"], code: 78, words: "P-384"),
-            Case(
-                arguments: ["work"],
-                environment: ["LAMPLIGHTER_APNS_KEY_FILE": "good.p8", "LAMPLIGHTER_APNS_CA_FILE": "text.p8"], code: 78,
-                words: "ca_file"),
-            Case(
-                arguments: ["doctor"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "p384.p8"], code: 78, words: "P-384"),
-            Case(arguments: ["serve"], code: 69, words: "Redis is not reachable"),
-            Case(
-                arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "good.p8"], code: 69,
-                words: "redis.url is unix:///nowhere"),
-            Case(arguments: ["status"], code: 69, words: "Redis is not reachable"),
-            Case(
-                arguments: ["activity", "a"], environment: ["LAMPLIGHTER_GATEWAY_URL": "http://127.0.0.1:9"], code: 69,
-                words: "lamplighter serve"),
-            Case(
-                arguments: ["activity", "a"],
-                environment: ["LAMPLIGHTER_GATEWAY_ULR": "x", "LAMPLIGHTER_GATEWAY_URL": "http://127.0.0.1:9"],
-                code: 69,
-                words: "did you mean LAMPLIGHTER_GATEWAY_URL?"),
-            Case(arguments: ["simulate", "--dead-share", "2"], code: 78, words: "dead"),
-        ])
-    func badStart(_ given: Case) async throws {
+    @Test(arguments: [
+        Case(arguments: ["--help"], code: 0, words: "lock screen"),
+        Case(arguments: ["dead", "--help"], code: 0, words: "expired"),
+        Case(arguments: ["--version"], code: 0, words: "lamplighter 0."),
+        Case(arguments: ["publsh"], code: 64, words: "publsh"),
+        Case(arguments: ["serve", "--prot", "1"], code: 64, words: "--prot"),
+        Case(arguments: ["publish", "a"], code: 64, words: "--content-state is needed"),
+        Case(arguments: ["publish", "a", "--content-state", "[]"], code: 64, words: "must be a JSON object"),
+        Case(
+            arguments: ["publish", "a", "--content-state", "{}", "--event", "upd"], code: 64,
+            words: "start, update or end"),
+        Case(arguments: ["publish", "a", "--content-state", "{}", "--audience", "vips"], code: 64, words: "tag:T"),
+        Case(arguments: ["dead", "retry"], code: 64, words: "<id>"),
+        Case(arguments: ["quarantine", "discard"], code: 64, words: "give a name, or --all"),
+        Case(arguments: ["quarantine", "release", "a", "--all"], code: 64, words: "give a name, or --all"),
+        Case(arguments: ["serve", "--config", "missing.yaml"], code: 78, words: "missing.yaml: no such file"),
+        Case(arguments: ["serve", "--config", "misspelt.yaml"], code: 78, words: "did you mean 'redis.url'?"),
+        Case(arguments: ["serve", "--port", "eighty"], code: 78, words: "gateway.port (--gateway-port)"),
+        Case(
+            arguments: ["serve"], environment: ["LAMPLIGHTER_APP_KEY": ""], code: 78, words: "LAMPLIGHTER_APP_KEY"),
+        Case(
+            arguments: ["serve"], environment: ["LAMPLIGHTER_APP_SECRET": ""], code: 78,
+            words: "LAMPLIGHTER_APP_SECRET"),
+        Case(arguments: ["work"], code: 78, words: "LAMPLIGHTER_APNS_KEY_FILE is not set"),
+        Case(
+            arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "absent.p8"], code: 78,
+            words: "there is no file absent.p8"),
+        Case(arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "p384.p8"], code: 78, words: "P-384"),
+        Case(
+            arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "text.p8"], code: 78,
+            words: "text.p8 is not usable"),
+        Case(arguments: ["serve"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "p384.p8"], code: 78, words: "P-384"),
+        Case(
+            arguments: ["work"],
+            environment: ["LAMPLIGHTER_APNS_KEY_FILE": "good.p8", "LAMPLIGHTER_APNS_CA_FILE": "text.p8"], code: 78,
+            words: "ca_file"),
+        Case(
+            arguments: ["doctor"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "p384.p8"], code: 78, words: "P-384"),
+        Case(arguments: ["serve"], code: 69, words: "Redis is not reachable"),
+        Case(
+            arguments: ["work"], environment: ["LAMPLIGHTER_APNS_KEY_FILE": "good.p8"], code: 69,
+            words: "redis.url is unix:///nowhere"),
+        Case(arguments: ["status"], code: 69, words: "Redis is not reachable"),
+        Case(
+            arguments: ["activity", "a"], environment: ["LAMPLIGHTER_GATEWAY_URL": "http://127.0.0.1:9"], code: 69,
+            words: "lamplighter serve"),
+        Case(
+            arguments: ["activity", "a"],
+            environment: ["LAMPLIGHTER_GATEWAY_ULR": "x", "LAMPLIGHTER_GATEWAY_URL": "http://127.0.0.1:9"],
+            code: 69,
+            words: "did you mean LAMPLIGHTER_GATEWAY_URL?"),
+        Case(arguments: ["simulate", "--dead-share", "2"], code: 78, words: "dead"),
+    ])
+    func `wrong usage, wrong configuration, nothing reachable`(_ given: Case) async throws {
         let directory = try Deployment.temporaryDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let files = [
@@ -94,8 +92,7 @@ struct BadStartTests {
         #expect(!(output.out + output.err).contains("shop-master"))
     }
 
-    @Test("A wrong secret and an unknown app are told so, and nothing more")
-    func wrongSecret() async throws {
+    @Test func `a wrong secret and an unknown app are told so, and nothing more`() async throws {
         let deployment = try await Deployment.start()
         for other in [["LAMPLIGHTER_APP_MASTER_SECRET": "not-this-one"], ["LAMPLIGHTER_APP_KEY": "nobody"]] {
             let output = try await deployment.run("activity", "order", environment: other)
@@ -104,8 +101,7 @@ struct BadStartTests {
         }
     }
 
-    @Test("An address in use is named")
-    func portInUse() async throws {
+    @Test func `an address in use is named`() async throws {
         let deployment = try await Deployment.start()
         let port = try #require(deployment.gatewayURL.split(separator: ":").last)
         let output = try await deployment.run("serve", "--port", String(port))
@@ -113,8 +109,10 @@ struct BadStartTests {
         #expect(output.err.contains("cannot listen on 127.0.0.1:\(port): Address already in use; choose another port"))
     }
 
-    @Test("A certificate of APNs that is not trusted shows in the log, in status and in doctor, and keeps the work")
-    func untrusted() async throws {
+    @Test
+    func `a certificate of APNs that is not trusted shows in the log, in status and in doctor, and keeps the work`()
+        async throws
+    {
         let deployment = try await Deployment.start()
         let unaware = ["LAMPLIGHTER_APNS_CA_FILE": ""]
         let worker = try await deployment.worker("unaware", unaware)

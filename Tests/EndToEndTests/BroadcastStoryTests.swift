@@ -5,8 +5,7 @@ import Testing
 /// Tests a name with a broadcast channel and with tokens, from the command line to the requests that APNs receives.
 @Suite("Broadcast channels")
 struct BroadcastStoryTests {
-    @Test("One publish: once to the channel, once to each token; after the end the channel goes")
-    func wholeLife() async throws {
+    @Test func `one publish: once to the channel, once to each token; after the end the channel goes`() async throws {
         let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_BROADCAST_DELETE_AFTER": "2s"])
         let worker = try await deployment.worker("one")
         let created = try await deployment.run("broadcast", "create", "match-42", "--storage", "none")
@@ -48,8 +47,7 @@ struct BroadcastStoryTests {
         #expect(worker.err.contains("broadcasts since the start delivered=2"), "\(worker.err)")
     }
 
-    @Test("What APNs has is asked there, and a channel that is deleted is gone here and there")
-    func asked() async throws {
+    @Test func `what APNs has is asked there, and a channel that is deleted is gone here and there`() async throws {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }

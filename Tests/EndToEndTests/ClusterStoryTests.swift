@@ -6,9 +6,11 @@ import Testing
 /// a primary that dies.
 @Suite("Redis Cluster")
 struct ClusterStoryTests {
-    @Test(
-        "Names on every node, from the command line to the devices; then the node of the streams is killed in mid-push")
-    func story() async throws {
+    @Test
+    func
+        `names on every node, from the command line to the devices; then the node of the streams is killed in mid-push`()
+        async throws
+    {
         let cluster = try await ClusterServers.start(replicated: true, append: true)
         let deployment = try await Deployment.start(
             simulator: Deployment.slow,

@@ -19,8 +19,8 @@ struct CredentialStoryTests {
         try await deployment.record()[field] as? Int ?? -1
     }
 
-    @Test("Three workers send with one provider token, and renew it once when APNs calls it expired")
-    func oneProviderToken() async throws {
+    @Test func `three workers send with one provider token, and renew it once when APNs calls it expired`() async throws
+    {
         let deployment = try await Deployment.start()
         var workers: [Program] = []
         for name in ["one", "two", "three"] { workers.append(try await deployment.worker(name)) }
@@ -41,8 +41,7 @@ struct CredentialStoryTests {
         }
     }
 
-    @Test("No variable of the environment makes it write the keys of its TLS sessions")
-    func sessionKeys() async throws {
+    @Test func `no variable of the environment makes it write the keys of its TLS sessions`() async throws {
         let deployment = try await Deployment.start()
         let before = try await number(deployment, "connections")
         let file = deployment.directory + "/keys.log"
@@ -51,8 +50,10 @@ struct CredentialStoryTests {
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
-    @Test("Refused credentials halt the app's sends, keep its work, and show everywhere; a probe that passes ends it")
-    func refused() async throws {
+    @Test
+    func `refused credentials halt the app's sends, keep its work, and show everywhere; a probe that passes ends it`()
+        async throws
+    {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }

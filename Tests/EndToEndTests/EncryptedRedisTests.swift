@@ -5,8 +5,9 @@ import Testing
 /// Tests a whole deployment with a Redis that uses TLS and asks for certificates.
 @Suite("Redis through TLS")
 struct EncryptedRedisTests {
-    @Test("A push through a gateway and a worker, a Redis that is killed meanwhile, and what doctor says")
-    func push() async throws {
+    @Test func `a push through a gateway and a worker, a Redis that is killed meanwhile, and what doctor says`()
+        async throws
+    {
         let redis = try await EncryptedRedis.start(asksForCertificate: true, append: true)
         let client = try redis.authority.issue("client")
         let deployment = try await Deployment.start(

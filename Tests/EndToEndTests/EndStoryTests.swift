@@ -18,8 +18,9 @@ struct EndStoryTests {
         }
     }
 
-    @Test("With and without a state, a dismissal date and an alert: each as it was published, and the last")
-    func everyForm() async throws {
+    @Test func `with and without a state, a dismissal date and an alert: each as it was published, and the last`()
+        async throws
+    {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }

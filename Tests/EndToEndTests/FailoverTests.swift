@@ -5,8 +5,9 @@ import Testing
 /// Tests Redis with a replica and a sentinel. When the primary dies, the work goes on at the replica.
 @Suite("Failover of Redis")
 struct FailoverTests {
-    @Test("The primary is killed in mid-push: gateway and worker follow the sentinel, and the ledger adds up")
-    func killedPrimary() async throws {
+    @Test func `the primary is killed in mid-push: gateway and worker follow the sentinel, and the ledger adds up`()
+        async throws
+    {
         let primary = try await RedisServer.start(append: true, tcp: true)
         let replica = try await RedisServer.start(
             append: true, tcp: true, extra: ["--replicaof", "127.0.0.1", "\(primary.port ?? 0)"])

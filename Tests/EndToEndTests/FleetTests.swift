@@ -12,8 +12,7 @@ struct FleetTests {
     private static let slowlyAlive = slowly.merging(["LAMPLIGHTER_WORKER_CLAIM_AFTER": "30s"]) { $1 }
     private static let count = Deployment.count
 
-    @Test("Two workers each settle a part, each token exactly once")
-    func shared() async throws {
+    @Test func `two workers each settle a part, each token exactly once`() async throws {
         let deployment = try await Deployment.start(simulator: Self.slow)
         let workers = [
             try await deployment.worker("one", Self.slowlyAlive), try await deployment.worker("two", Self.slowlyAlive),
@@ -37,8 +36,7 @@ struct FleetTests {
         #expect(total == Self.count)
     }
 
-    @Test("Killed with -9 in mid-push, one worker's part is finished by the other")
-    func killed() async throws {
+    @Test func `killed with -9 in mid-push, one worker's part is finished by the other`() async throws {
         let deployment = try await Deployment.start(simulator: Self.slow)
         let count = 20_000
         let faster = Self.slowly.merging(
@@ -59,8 +57,9 @@ struct FleetTests {
         print("after kill -9: \(twice) of \(count) tokens were sent to twice")
     }
 
-    @Test("Suspended in mid-push, a worker loses its part to the other, and begins nothing of it when it wakes")
-    func suspended() async throws {
+    @Test func `suspended in mid-push, a worker loses its part to the other, and begins nothing of it when it wakes`()
+        async throws
+    {
         let deployment = try await Deployment.start(simulator: Self.slow)
         let sleeper = try await deployment.worker("sleeper", Self.slowly)
         let heir = try await deployment.worker("heir", Self.slowly)
@@ -86,8 +85,7 @@ struct FleetTests {
         #expect(unchanged.fields["delivered"] as? Int == ledger["delivered"] && unchanged.addsUp)
     }
 
-    @Test("SIGTERM in mid-push: pages in flight are settled, exit 0, and nothing is sent twice")
-    func drained() async throws {
+    @Test func `SIGTERM in mid-push: pages in flight are settled, exit 0, and nothing is sent twice`() async throws {
         let deployment = try await Deployment.start(simulator: Self.slow)
         // The heir claims after this time what the leaver hands back. Its own leases are to last, too.
         let steady = Self.slowly.merging(["LAMPLIGHTER_WORKER_CLAIM_AFTER": "10s"]) { $1 }
@@ -107,8 +105,7 @@ struct FleetTests {
         #expect(record["accepted"] as? Int == record["accepted_tokens"] as? Int)
     }
 
-    @Test("A second SIGTERM ends at once and loses nothing")
-    func secondSignal() async throws {
+    @Test func `a second SIGTERM ends at once and loses nothing`() async throws {
         let deployment = try await Deployment.start(simulator: Self.slow)
         let patient = Self.slowly.merging(["LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "60s"]) { $1 }
         let worker = try await deployment.worker("hasty", patient)
@@ -128,8 +125,7 @@ struct FleetTests {
         try await deployment.expectComplete(push)
     }
 
-    @Test("Redis killed with -9 and started again in mid-push: nothing that was accepted is lost")
-    func redisRestart() async throws {
+    @Test func `Redis killed with -9 and started again in mid-push: nothing that was accepted is lost`() async throws {
         let deployment = try await Deployment.start(simulator: Self.slow, append: true)
         let worker = try await deployment.worker("one", Self.slowly)
         defer { worker.kill() }

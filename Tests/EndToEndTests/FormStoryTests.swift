@@ -36,9 +36,9 @@ struct FormStoryTests {
             payload: #","content-state":\#(state),"dismissal-date":\#(hour),"alert":{"title":"Over"}"#, event: "end"),
     ]
 
-    @Test(
-        "State, dates, scores, alerts and expiry: payload and headers as Apple has them", arguments: ["none", "newest"])
-    func everyForm(storage: String) async throws {
+    @Test(arguments: ["none", "newest"])
+    func `state, dates, scores, alerts and expiry: payload and headers as Apple has them`(storage: String) async throws
+    {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }

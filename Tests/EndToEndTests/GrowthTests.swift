@@ -11,8 +11,7 @@ struct GrowthTests {
         "LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "200s",
     ]
 
-    @Test("From 1 to 30,000 tokens during pushes: whoever follows before their end gets each once")
-    func underPushes() async throws {
+    @Test func `from 1 to 30,000 tokens during pushes: whoever follows before their end gets each once`() async throws {
         let deployment = try await Deployment.start(simulator: ["--latency", "20"])
         let worker = try await deployment.worker("one", Self.patient)
         defer { worker.kill() }

@@ -5,8 +5,7 @@ import Testing
 /// Tests devices that begin to follow after a publish, from their request to the simulator's record.
 @Suite("Who comes late")
 struct LateStoryTests {
-    @Test("Who asks is shown the newest state at once, by whatever call it came")
-    func asked() async throws {
+    @Test func `who asks is shown the newest state at once, by whatever call it came`() async throws {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -55,8 +54,9 @@ struct LateStoryTests {
         #expect(accepted == [3, 1, 2, 1], "the silent one has the end alone")
     }
 
-    @Test("What is published between a start and its token is there as soon as the token is, an end too")
-    func started() async throws {
+    @Test func `what is published between a start and its token is there as soon as the token is, an end too`()
+        async throws
+    {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -115,8 +115,7 @@ struct LateStoryTests {
         #expect(ignored?.isEmpty == true)
     }
 
-    @Test("The SDK's devices catch up if the app is configured so; a rotation gets nothing twice")
-    func sdk() async throws {
+    @Test func `the SDK's devices catch up if the app is configured so; a rotation gets nothing twice`() async throws {
         let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_APP_DEFAULTS_CATCH_UP": "true"])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }

@@ -5,8 +5,7 @@ import Testing
 /// Tests everything that a publisher can say about an activity's life, from the command line to the simulator's record.
 @Suite("The life of an activity")
 struct LifeTests {
-    @Test("Update, alert, end: each as Apple has it, and then nothing more")
-    func wholeLife() async throws {
+    @Test func `update, alert, end: each as Apple has it, and then nothing more`() async throws {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -34,8 +33,7 @@ struct LifeTests {
         #expect(try await deployment.received(token)["accepted"] as? Int == 3)
     }
 
-    @Test("A schedule goes out at its time, whoever lives then; a deleted one never")
-    func schedules() async throws {
+    @Test func `a schedule goes out at its time, whoever lives then; a deleted one never`() async throws {
         let deployment = try await Deployment.start()
         let token = Deployment.token(1)
         #expect(try await deployment.run("track", "match-1", Deployment.channel(1), token).code == 0)
@@ -68,8 +66,7 @@ struct LifeTests {
         #expect(skipped.code == 64 && skipped.err.contains("the clocks are put forward"), "\(skipped.err)")
     }
 
-    @Test("What the app could not decode is refused, with the place, and never sent")
-    func shapes() async throws {
+    @Test func `what the app could not decode is refused, with the place, and never sent`() async throws {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -103,8 +100,7 @@ struct LifeTests {
         #expect(try await deployment.run("publish", "order-1", "--content-state", "{}").code == 0)
     }
 
-    @Test("Past the budget an update is demoted, unless its publisher insists")
-    func budget() async throws {
+    @Test func `past the budget an update is demoted, unless its publisher insists`() async throws {
         let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_BUDGET_HIGH_PER_HOUR": "1"])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }

@@ -5,8 +5,9 @@ import Testing
 /// Tests the health and metrics of a worker.
 @Suite("A worker's port")
 struct MonitorTests {
-    @Test("Health, readiness and what was settled, by app; nothing else, and no port unless it was asked for")
-    func metrics() async throws {
+    @Test func `health, readiness and what was settled, by app; nothing else, and no port unless it was asked for`()
+        async throws
+    {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("watched", ["LAMPLIGHTER_WORKER_PORT": "0"])
         defer { worker.kill() }
@@ -36,8 +37,7 @@ struct MonitorTests {
         #expect(try await deployment.call("GET", url + "/healthz", user: nil).status == 200)
     }
 
-    @Test("An address in use ends the worker with its name")
-    func inUse() async throws {
+    @Test func `an address in use ends the worker with its name`() async throws {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one", ["LAMPLIGHTER_WORKER_PORT": "0"])
         defer { worker.kill() }

@@ -27,8 +27,7 @@ struct OperatorStoryTests {
         return (ready.json["alarms"] as? [[String: Any]] ?? []).compactMap { $0["kind"] as? String }
     }
 
-    @Test("A publish that waits says that no worker is there, and ends when one comes")
-    func nobodyWorks() async throws {
+    @Test func `a publish that waits says that no worker is there, and ends when one comes`() async throws {
         let deployment = try await Deployment.start()
         // A follower prevents the warning about a name without followers.
         _ = try await deployment.importChannels(1, name: "order-1")
@@ -44,8 +43,9 @@ struct OperatorStoryTests {
         #expect(output.err.split(separator: "\n").count == 1)
     }
 
-    @Test("Every token is called bad: quarantined, kept, released, delivered; then discarded, pruned")
-    func everythingLooksDead() async throws {
+    @Test func `every token is called bad: quarantined, kept, released, delivered; then discarded, pruned`()
+        async throws
+    {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -80,8 +80,7 @@ struct OperatorStoryTests {
         #expect(try await tokens(deployment, "match") == 0)
     }
 
-    @Test("A wrong topic stops the push at once; corrected, it goes on where it stopped")
-    func wrongTopic() async throws {
+    @Test func `a wrong topic stops the push at once; corrected, it goes on where it stopped`() async throws {
         let directory = try Deployment.temporaryDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         // This key may send only for this one app.
@@ -117,8 +116,7 @@ struct OperatorStoryTests {
         #expect(try await deployment.run("dead", "list").out == "no dead letters\n")
     }
 
-    @Test("An app for both environments finds where each token lives")
-    func bothEnvironments() async throws {
+    @Test func `an app for both environments finds where each token lives`() async throws {
         let deployment = try await Deployment.start()
         let sandbox = try Program(
             [Program.path, "simulate", "--json", "--port", "0", "--directory", deployment.directory + "/apns"],

@@ -32,8 +32,7 @@ struct RedisOutageTests {
         }
     }
 
-    @Test("Suspended for longer than a lease: the push goes on from its last settled page")
-    func suspended() async throws {
+    @Test func `suspended for longer than a lease: the push goes on from its last settled page`() async throws {
         try await disturbed { deployment, _ in
             deployment.redis.signal(SIGSTOP)
             // Each attempt waits for its time limit, and two of them last longer than the lease.
@@ -43,8 +42,7 @@ struct RedisOutageTests {
         }
     }
 
-    @Test("Connections cut and scripts forgotten, again and again: nobody notices")
-    func cutAndFlushed() async throws {
+    @Test func `connections cut and scripts forgotten, again and again: nobody notices`() async throws {
         try await disturbed { deployment, push in
             var cuts = 0
             try await eventually("the push is over", within: .seconds(120)) {
@@ -58,8 +56,7 @@ struct RedisOutageTests {
         }
     }
 
-    @Test("Full: publishes and registrations are refused, and what was accepted is kept")
-    func full() async throws {
+    @Test func `full: publishes and registrations are refused, and what was accepted is kept`() async throws {
         try await disturbed { deployment, _ in
             #expect(try deployment.redis.command("CONFIG SET maxmemory 1") == "+OK")
             try await expectRefusal(deployment)
@@ -73,8 +70,7 @@ struct RedisOutageTests {
         }
     }
 
-    @Test("A primary that becomes a read-only replica, and a primary again")
-    func readOnly() async throws {
+    @Test func `a primary that becomes a read-only replica, and a primary again`() async throws {
         try await disturbed { deployment, _ in
             // Redis becomes the replica of a primary that does not exist. It still serves reads.
             #expect(try deployment.redis.command("REPLICAOF 127.0.0.1 9").hasPrefix("+OK"))

@@ -8,10 +8,8 @@ struct SimulatorTests {
     private static let hasIPv6 =
         (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8))?.contains(" lo") == true
 
-    @Test(
-        "At another address too a worker finds it by what it announces",
-        arguments: ["127.0.0.2"] + (hasIPv6 ? ["::1"] : []))
-    func host(_ host: String) async throws {
+    @Test(arguments: ["127.0.0.2"] + (hasIPv6 ? ["::1"] : []))
+    func `at another address too a worker finds it by what it announces`(_ host: String) async throws {
         let deployment = try await Deployment.start(simulator: ["--host", host])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }

@@ -13,8 +13,9 @@ struct StartStoryTests {
         ]
         + state
 
-    @Test("Start, the device tells its token, update, end; a second start is skipped unless asked for")
-    func wholeLife() async throws {
+    @Test func `start, the device tells its token, update, end; a second start is skipped unless asked for`()
+        async throws
+    {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -50,8 +51,9 @@ struct StartStoryTests {
         #expect(try await publish(deployment, Self.state)["targets"] == 0)
     }
 
-    @Test("What is published between a start and the device's token comes with the token, an end too")
-    func betweenStartAndToken() async throws {
+    @Test func `what is published between a start and the device's token comes with the token, an end too`()
+        async throws
+    {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -77,8 +79,9 @@ struct StartStoryTests {
         #expect(try await deployment.received(first)["accepted"] as? Int == 2)
     }
 
-    @Test("A dead start token is pruned, stale ones are counted, and a start has its time like any push")
-    func prunedStaleScheduled() async throws {
+    @Test func `a dead start token is pruned, stale ones are counted, and a start has its time like any push`()
+        async throws
+    {
         let deployment = try await Deployment.start(simulator: ["--dead-share", "0.3"])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -104,8 +107,7 @@ struct StartStoryTests {
         #expect(counted["tokens"] as? Int == ledger["delivered"] && counted["stale"] as? Int == ledger["stale"])
     }
 
-    @Test("Killed with -9 in a start, one worker's part is finished by the other")
-    func killed() async throws {
+    @Test func `killed with -9 in a start, one worker's part is finished by the other`() async throws {
         let deployment = try await Deployment.start(simulator: Deployment.slow)
         let count = 8_000
         let victim = try await deployment.worker("victim", Deployment.slowly)

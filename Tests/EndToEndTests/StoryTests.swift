@@ -4,8 +4,7 @@ import Testing
 
 @Suite("One publish, from the command line to the devices")
 struct StoryTests {
-    @Test("Track, publish, delivered, accounted for; untrack, and nothing goes out")
-    func story() async throws {
+    @Test func `track, publish, delivered, accounted for; untrack, and nothing goes out`() async throws {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         let (channel, token) = (Deployment.channel(1), Deployment.token(1))
@@ -33,8 +32,7 @@ struct StoryTests {
         #expect(await deployment.gateway.end()?.code == 0)
     }
 
-    @Test("What an app's SDK sends: both types of token, set and removed, late and repeated")
-    func sdkBatch() async throws {
+    @Test func `what an app's SDK sends: both types of token, set and removed, late and repeated`() async throws {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -74,8 +72,7 @@ struct StoryTests {
         #expect(try await tokens() == 0)
     }
 
-    @Test("An import lists the lines it does not take, takes the others, and ends with 1")
-    func rejectedLines() async throws {
+    @Test func `an import lists the lines it does not take, takes the others, and ends with 1`() async throws {
         let deployment = try await Deployment.start()
         let rows = [
             "channel,token", "\(Deployment.channel(1)),\(Deployment.token(1))", "",

@@ -14,8 +14,7 @@ struct TourTests {
     /// Processes that a reader leaves running. The deployment takes their place.
     private static let processes = ["swift build", "export ", "lamplighter serve\n"]
 
-    @Test("Each command answers as it is shown")
-    func tour() async throws {
+    @Test func `each command answers as it is shown`() async throws {
         let blocks = try Self.blocks()
         let simulated = try #require(blocks.first { $0.text.contains("lamplighter simulate --port 8443") })
         #expect(simulated.text.contains("--control-port 8444"))
@@ -50,8 +49,7 @@ struct TourTests {
         for field in ["out_of_order", "after_end", "duplicates"] { #expect(record[field] as? Int == 0) }
     }
 
-    @Test("The simulator announces what the README exports")
-    func announcement() async throws {
+    @Test func `the simulator announces what the README exports`() async throws {
         let directory = try Deployment.temporaryDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let simulator = try Program(

@@ -5,8 +5,9 @@ import Testing
 /// Tests the way from an HTTP request of a publisher or an app to the bytes that APNs receives.
 @Suite("On the wire")
 struct WireStoryTests {
-    @Test("A start, by audience: its payload and headers, its collapse id by name, its input by device")
-    func start() async throws {
+    @Test func `a start, by audience: its payload and headers, its collapse id by name, its input by device`()
+        async throws
+    {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -76,8 +77,7 @@ struct WireStoryTests {
         #expect(ignored?.isEmpty == true)
     }
 
-    @Test("Updates get the app's stale date; a token that is past its eight hours gets nothing")
-    func staleAndOver() async throws {
+    @Test func `updates get the app's stale date; a token that is past its eight hours gets nothing`() async throws {
         let deployment = try await Deployment.start(environment: [
             "LAMPLIGHTER_DEFAULTS_STALE_AFTER": "1h", "LAMPLIGHTER_APP_DEFAULTS_STALE_AFTER": "15m",
         ])
@@ -98,8 +98,9 @@ struct WireStoryTests {
         #expect(try await deployment.record()["requests"] as? Int == 1, "no request for the one that is over")
     }
 
-    @Test("A device without frequent updates has the lower budget; an alert without a title is warned of")
-    func budgetAndWarning() async throws {
+    @Test func `a device without frequent updates has the lower budget; an alert without a title is warned of`()
+        async throws
+    {
         let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_BUDGET_HIGH_PER_HOUR_INFREQUENT": "1"])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -125,8 +126,7 @@ struct WireStoryTests {
         #expect(newest.body.hasSuffix(#","event":"update","content-state":{},"alert":\#(alert)}}"#), "\(newest.body)")
     }
 
-    @Test("A channel that APNs has lost is made anew; its limits and its storage are APNs's")
-    func channelLost() async throws {
+    @Test func `a channel that APNs has lost is made anew; its limits and its storage are APNs's`() async throws {
         let deployment = try await Deployment.start(simulator: ["--channel-limit", "1"])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -172,8 +172,10 @@ struct WireStoryTests {
         }
     }
 
-    @Test("A schedule by HTTP: one push at its time, by whichever worker, though Redis and the workers were restarted")
-    func schedule() async throws {
+    @Test
+    func `a schedule by HTTP: one push at its time, by whichever worker, though Redis and the workers were restarted`()
+        async throws
+    {
         let deployment = try await Deployment.start(append: true)
         let before = try await deployment.worker("before")
         try await deployment.follow(1, "")

@@ -11,7 +11,7 @@ import Testing
     let halt = Halt(cause: .credentials, reason: "InvalidProviderToken")
     let refused = PushOutcome.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken)))
 
-    @Test func anAppRestsLongerEachTimeAndOpensWithTheFirstPageThatPasses() {
+    @Test func `an app rests longer each time and opens with the first page that passes`() {
         let gates = AppGates()
         #expect(gates.rest(of: app, now: 0) == nil)
         #expect(gates.close(app, halt, now: 0))
@@ -25,12 +25,12 @@ import Testing
         #expect(gates.rest(of: app, now: 15_000) == nil)
     }
 
-    @Test func noRestIsForEver() {
+    @Test func `no rest is for ever`() {
         #expect(AppGates.rest(halt, inARow: 1_000) == .seconds(60))
         #expect(AppGates.rest(Halt(cause: .unreachable, reason: "ConnectionFailed"), inARow: 1_000) == .seconds(30))
     }
 
-    @Test func oneEntryAtATimePassesAHalfOpenGate() {
+    @Test func `one entry at a time passes a half open gate`() {
         let gates = AppGates()
         _ = gates.close(app, halt, now: 0)
         #expect(gates.rest(of: app, now: 15_000) == nil)
@@ -40,7 +40,7 @@ import Testing
         #expect(gates.rest(of: app, now: 17_000) == nil)
     }
 
-    @Test func aHaltThatAnotherWorkerLeftBehindBeginsHalfOpen() async {
+    @Test func `a halt that another worker left behind begins half open`() async {
         let gates = AppGates()
         gates.inherit(app, halt)
         #expect(gates.rest(of: app, now: 1) == nil)
@@ -52,7 +52,7 @@ import Testing
         #expect(gates.open(app) == halt, "the alarm is taken back")
     }
 
-    @Test func whileAnAppRestsItsPagesAreAnsweredWithoutBeingSent() async {
+    @Test func `while an app rests its pages are answered without being sent`() async {
         let gates = AppGates()
         _ = gates.close(app, halt, now: 0)
         guard case .refused(let outcome) = await gates.admit(app, now: 1) else {
@@ -75,7 +75,7 @@ import Testing
     private let push = PreparedPush(
         headers: PushHeaders(bundleID: "com.example.shop", priority: .high, expiration: 0), payload: [])
 
-    @Test func wrongCredentialsCostOneRequestHoweverManyPagesWait() async {
+    @Test func `wrong credentials cost one request however many pages wait`() async {
         let gates = AppGates()
         let wire = ScriptedTransport { [refused] _, _ in refused }
         let transport = GatedTransport(transport: wire, app: app, gates: gates)
@@ -91,7 +91,7 @@ import Testing
         #expect(gates.close(app, halt, now: Clocks.sinceBoot()), "the refusal says for how long")
     }
 
-    @Test func aProbeThatWasNotSentLeavesTheProbeToTheNextPage() async {
+    @Test func `a probe that was not sent leaves the probe to the next page`() async {
         let gates = AppGates()
         let wire = ScriptedTransport { [refused] _, _ in refused }
         let transport = GatedTransport(transport: wire, app: app, gates: gates)
@@ -103,7 +103,7 @@ import Testing
         #expect(wire.total == 1, "the next page sends one request too")
     }
 
-    @Test func aPageThatWaitsTakesTheTurnOfAProbeThatWasNotSent() async {
+    @Test func `a page that waits takes the turn of a probe that was not sent`() async {
         let gates = AppGates()
         gates.inherit(app, halt)
         guard case .probe = await gates.admit(app, now: 1) else {
@@ -122,7 +122,7 @@ import Testing
 
     private struct LostLease: SendPermission { var holds: Bool { false } }
 
-    @Test func theFirstAnswerThatIsNoRefusalLetsAllThatWaitsGo() async {
+    @Test func `the first answer that is no refusal lets all that waits go`() async {
         let gates = AppGates()
         let dead = PushOutcome.rejected(Rejection(status: 410, reason: .known(.unregistered), timestamp: 5))
         let wire = ScriptedTransport { token, _ in token == [0, 0] || token == [0, 7] ? dead : .accepted }

@@ -7,7 +7,7 @@ import Testing
 @testable import Fanout
 
 @Suite struct BudgetDeliveryTests {
-    @Test func devicesWithoutFrequentUpdatesGetPriorityFiveFirst() async throws {
+    @Test func `devices without frequent updates get priority five first`() async throws {
         let fixture = try await WorkerFixture.start()
         // Even numbers have frequent updates turned off.
         let registrations = try (0..<6).map { number in

@@ -9,7 +9,7 @@ import Testing
 /// Tests registrations during a sweep. A channel that begins to follow or gets another token has the state
 /// when the push is over.
 @Suite struct CatchUpTests {
-    @Test func whoRegistersDuringASweepGetsThePushOnce() async throws {
+    @Test func `who registers during a sweep gets the push once`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<5_000)
         let transport = ScriptedTransport()
@@ -36,7 +36,7 @@ import Testing
         #expect(ledger.delivered == counts.count && ledger.targets == counts.count && ledger.pending == 0)
     }
 
-    @Test func aLongTailIsCaughtUpWithBeforeTheNextPush() async throws {
+    @Test func `a long tail is caught up with before the next push`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<10)
         let transport = ScriptedTransport()
@@ -53,7 +53,7 @@ import Testing
         for number in [0, 9, 100, 1_234, 2_599] { #expect(transport.taken(number) == ["first", "second"]) }
     }
 
-    @Test func onlyThoseInTheAudienceAreCaughtUpWith() async throws {
+    @Test func `only those in the audience are caught up with`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<10)
         let newcomers = [ChannelID.random(), .random()]
@@ -76,7 +76,7 @@ import Testing
         #expect(Set(transport.counts.keys.map(WorkerFixture.number)) == [50, 100])
     }
 
-    @Test func whoWaitsForAnOlderPushIsNotOvertakenByTheCatchUp() async throws {
+    @Test func `who waits for an older push is not overtaken by the catch up`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<3)
         let isBusy = Atomic(true)
@@ -103,7 +103,7 @@ import Testing
         #expect(transport.taken(100) == ["alert", "update"] && transport.taken(0) == [])
     }
 
-    @Test func aCatchUpWhoseWorkerDiedIsFinishedByAnother() async throws {
+    @Test func `a catch up whose worker died is finished by another`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5)
         let id = try await fixture.publish()
@@ -127,7 +127,7 @@ import Testing
         #expect(ledger.delivered == 15 && ledger.targets == 15 && transport.total == 10)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aStormOfRegistrationsHoldsNobodyUp() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a storm of registrations holds nobody up`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<2_000)
         let transport = ScriptedTransport()

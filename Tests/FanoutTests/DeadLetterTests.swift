@@ -28,7 +28,7 @@ import Testing
         try await fixture.store.deadLetters.list(fixture.app, after: nil, limit: 10)
     }
 
-    @Test func tokensWhoseAttemptsAreUsedUpAreDeliveredAfterARetry() async throws {
+    @Test func `tokens whose attempts are used up are delivered after a retry`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<50)
         let word = Word { $0 < 10 ? Self.rejected(.serviceUnavailable) : .accepted }
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsRetriedThatSomethingNewerFollowed() async throws {
+    @Test func `nothing is retried that something newer followed`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5)
         let word = Word { _ in Self.rejected(.internalServerError) }
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func whatWasToBeTriedOnceIsNotKept() async throws {
+    @Test func `what was to be tried once is not kept`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5)
         let word = Word { _ in Self.rejected(.serviceUnavailable) }
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [50, 6_000])
-    func aStoppedPushGoesOnWhereItStopped(count: Int) async throws {
+    func `a stopped push goes on where it stopped`(count: Int) async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<count)
         let word = Word { _ in .accepted }
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func whatWaitedWhenAPushWasStoppedIsTriedAgainToo() async throws {
+    @Test func `what waited when a push was stopped is tried again too`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<40)
         let word = Word { _ in .accepted }
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func aTaskThatKillsItsOwnersIsKeptAndBlocksNobody() async throws {
+    @Test func `a task that kills its owners is kept and blocks nobody`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<30)
         let id = try await fixture.publish()
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func aListIsReadPageByPageAndForgetsWhatHasNoRecord() async throws {
+    @Test func `a list is read page by page and forgets what has no record`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<2)
         let word = Word { _ in Self.rejected(.internalServerError) }

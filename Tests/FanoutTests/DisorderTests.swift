@@ -12,7 +12,7 @@ import Testing
 /// Tests many faults at once: two workers, workers that read and die, answers of all kinds, cancellations, and a Redis
 /// that forgets its scripts and is killed. At the end every push is final and every token is accounted for.
 @Suite struct DisorderTests {
-    @Test(.timeLimit(.minutes(5))) func everyPushEndsAndEveryTokenIsAccountedFor() async throws {
+    @Test(.timeLimit(.minutes(5))) func `every push ends and every token is accounted for`() async throws {
         let fixture = try await WorkerFixture.start()
         let names = try (0..<6).map { try ActivityName("match-\($0)") }
         for (index, name) in names.enumerated() { try await fixture.follow(name, index == 0 ? 4_000 : 40 * index) }

@@ -9,7 +9,7 @@ import Testing
 
 /// Tests that nothing follows an `end`. A channel whose `end` was delivered is untracked before anything later is sent.
 @Suite struct EndTests {
-    @Test func whoseEndWasDeliveredIsUntracked() async throws {
+    @Test func `whose end was delivered is untracked`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<3)
         let transport = ScriptedTransport()
@@ -57,7 +57,7 @@ import Testing
         #expect(end.state == .cancelled && end.delivered == 1 && end.skipped == 0 && end.pending == 0, "\(end)")
     }
 
-    @Test func whoBeginsToFollowAfterAnEndIsNotEndedByIt() async throws {
+    @Test func `who begins to follow after an end is not ended by it`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<3)
         let isBusy = Atomic(true)
@@ -118,7 +118,7 @@ import Testing
         #expect(ledgers[1].targets == 2 && ledgers[1].delivered == 2)
     }
 
-    @Test func wholeNamesEnd() async throws {
+    @Test func `whole names end`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5_000)
         let transport = ScriptedTransport { token, attempt in
@@ -131,7 +131,7 @@ import Testing
         #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 0)
     }
 
-    @Test func anEndWhoseWorkerDiedBeforeTheRemovalHolds() async throws {
+    @Test func `an end whose worker died before the removal holds`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<3)
         let end = try await fixture.publish(.channel(channels[1]), event: .end, label: "end")
@@ -150,7 +150,7 @@ import Testing
         #expect(ledger.state == .done && ledger.delivered == 1, "counted when it was struck")
     }
 
-    @Test func anEndThatWaitsBehindAnAlertIsTheLast() async throws {
+    @Test func `an end that waits behind an alert is the last`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<2)
         let isBusy = Atomic(true)
@@ -180,7 +180,8 @@ import Testing
 
     /// The retry of an `end` and a newer push's sweep run at the same time. The sweep may have read its
     /// page before the removal.
-    @Test(arguments: 0..<8) func aSweepBesideTheEndsRetryDoesNotOvertakeTheRemoval(round: Int) async throws {
+    @Test(arguments: 0..<8) func `a sweep beside the ends retry does not overtake the removal`(round: Int) async throws
+    {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<300)
         let transport = ScriptedTransport(byLabel: { _, label, attempt in

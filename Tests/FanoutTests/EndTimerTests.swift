@@ -12,7 +12,7 @@ import Testing
 @Suite struct EndTimerTests {
     private static let hour = Duration.seconds(3_600)
 
-    @Test func onlyTheOldCardIsEndedWithTheLastStateAndTheOthersGoOn() async throws {
+    @Test func `only the old card is ended with the last state and the others go on`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         for (number, minutes) in [61, 20, 0].enumerated() { try await fixture.card(number, minutes: minutes) }
@@ -44,7 +44,7 @@ import Testing
         #expect(abs(due - nowMilliseconds() - 40 * 60_000) < 120_000, "the next card's")
     }
 
-    @Test func whatWasAcceptedBeforeIsShownAndWhatCameAfterIsNot() async throws {
+    @Test func `what was accepted before is shown and what came after is not`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         for (number, minutes) in [61, 0].enumerated() { try await fixture.card(number, minutes: minutes) }
@@ -62,7 +62,7 @@ import Testing
         #expect(transport.states(1) == [#"update {"n":1}"#, #"update {"n":2}"#])
     }
 
-    @Test func whereSomeWereToldSomethingElseTheDeviceKeepsWhatItShows() async throws {
+    @Test func `where some were told something else the device keeps what it shows`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         for (number, minutes) in [61, 61, 0].enumerated() { try await fixture.card(number, minutes: minutes) }
@@ -80,7 +80,7 @@ import Testing
         #expect(transport.states(2) == [#"update {"n":1}"#])
     }
 
-    @Test func whoDiesWithTheNameInHandIsFollowedByAnother() async throws {
+    @Test func `who dies with the name in hand is followed by another`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         for (number, minutes) in [61, 62, 0].enumerated() { try await fixture.card(number, minutes: minutes) }
@@ -98,7 +98,7 @@ import Testing
         #expect(transport.states(0) == ["end"] && transport.states(1) == ["end"] && transport.states(2).isEmpty)
     }
 
-    @Test func aCardThatBeganWhileTheEndWaitedIsNotEnded() async throws {
+    @Test func `a card that began while the end waited is not ended`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         for (number, minutes) in [61, 62].enumerated() { try await fixture.card(number, minutes: minutes) }
@@ -123,7 +123,7 @@ import Testing
         #expect(transport.states(1).isEmpty && transport.states(11) == ["update {}"])
     }
 
-    @Test func whoBeginsToFollowDuringTheSweepIsNoTargetUnlessTheCardIsOld() async throws {
+    @Test func `who begins to follow during the sweep is no target unless the card is old`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         try await fixture.card(0, minutes: 61)
@@ -142,7 +142,7 @@ import Testing
         #expect(transport.states(1) == ["update {}"])
     }
 
-    @Test func anUpdateThatWaitsForItsRetryIsNotReplacedByTheEnd() async throws {
+    @Test func `an update that waits for its retry is not replaced by the end`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         try await fixture.card(0, minutes: 61)
@@ -164,7 +164,7 @@ import Testing
         #expect(transport.states(0) == [#"update {"n":1}"#, #"end {"n":1}"#])
     }
 
-    @Test func allShardsOfALargeNameShowTheSame() async throws {
+    @Test func `all shards of a large name show the same`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let now = nowMilliseconds()
@@ -192,7 +192,7 @@ import Testing
         #expect(transport.states(1) == [#"update {"n":1}"#, "update {}"])
     }
 
-    @Test(.timeLimit(.minutes(5))) func whoComesLateDoesNotWaitForAnEndOfOthers() async throws {
+    @Test(.timeLimit(.minutes(5))) func `who comes late does not wait for an end of others`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) {
@@ -217,7 +217,7 @@ import Testing
 
     /// Cards begin one after the other, updates are published, and two workers end each card a second after its start.
     /// Each card is ended once, nothing follows its end, and none is forgotten.
-    @Test(.timeLimit(.minutes(5))) func everyCardIsEndedOnceHoweverTheyCome() async throws {
+    @Test(.timeLimit(.minutes(5))) func `every card is ended once however they come`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport(pause: .milliseconds(2)) { _, _, _ in .accepted }
         let second = Duration.seconds(1)

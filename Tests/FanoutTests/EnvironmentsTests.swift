@@ -22,7 +22,7 @@ import Testing
         ScriptedTransport { token, _ in tokens.contains(token[0]) ? .accepted : otherwise }
     }
 
-    @Test func aBadTokenIsTriedOnceInTheOther() async {
+    @Test func `a bad token is tried once in the other`() async {
         let (production, sandbox) = (Self.server([0, 1]), Self.server([2, 3]))
         let sent = await Environments(first: production, other: sandbox).send(Self.page(6), Self.push)
         #expect(sent.outcome.accepted == 4 && sent.found == [2, 3])
@@ -31,7 +31,7 @@ import Testing
         #expect(production.total == 6 && sandbox.total == 4)
     }
 
-    @Test func whatIsKnownGoesThereDirectlyAndMayHaveMoved() async {
+    @Test func `what is known goes there directly and may have MOVED`() async {
         let (production, sandbox) = (Self.server([0, 1, 3]), Self.server([2]))
         let sent = await Environments(first: production, other: sandbox).send(Self.page(4), Self.push, known: [2, 3])
         #expect(sent.outcome.accepted == 4 && sent.outcome.exceptions.isEmpty && sent.found == [2])
@@ -39,7 +39,7 @@ import Testing
         #expect(production.counts[[2]] == nil && production.counts[[3]] == 1)
     }
 
-    @Test func whatTheOtherSaysIsMarkedAsItsWord() async {
+    @Test func `what the other says is marked as its word`() async {
         let refusal = PushOutcome.rejected(Rejection(status: 403, reason: .known(.badEnvironmentKeyInToken)))
         let (production, sandbox) = (Self.server([0]), Self.server([], otherwise: refusal))
         let sent = await Environments(first: production, other: sandbox).send(Self.page(2), Self.push)
@@ -47,7 +47,7 @@ import Testing
         #expect(sent.outcome.exceptions == [.init(index: 1, outcome: refusal)])
     }
 
-    @Test func withOneEnvironmentNothingIsTriedTwice() async {
+    @Test func `with one environment nothing is tried twice`() async {
         let production = Self.server([0])
         let sent = await Environments(first: production, other: nil).send(Self.page(2), Self.push, known: [1])
         #expect(production.total == 2 && sent.outcome.exceptions.count == 1 && sent.elsewhere.isEmpty)

@@ -8,7 +8,7 @@ import Testing
 
 /// Tests the effect of one name or app on the others, by the requests that are answered while other pages are held.
 @Suite struct FairnessTests {
-    @Test(.timeLimit(.minutes(5))) func aSmallPushPassesALargeOne() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a small push passes a large one`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<8_000)
         let small = try ActivityName("order-1")
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func anAppWhoseAPNsIsSilentTakesNoPlaceThatAnotherNeeds() async throws {
+    @Test(.timeLimit(.minutes(5))) func `an app whose APNs is silent takes no place that another needs`() async throws {
         let fixture = try await WorkerFixture.start()
         let quiet = try AppKey("quiet")
         let (flooded, other) = (ScriptedTransport(), ScriptedTransport())
@@ -67,7 +67,7 @@ import Testing
         try await running
     }
 
-    @Test func eachAppIsSureOfItsShareAndMayTakeWhatIsLeft() async throws {
+    @Test func `each app is sure of its share and may take what is left`() async throws {
         let apps = try ["a", "b", "c"].map { try AppKey($0) }
         let places = FairSemaphore(12, apps)
         var taken = 0
@@ -82,7 +82,7 @@ import Testing
         #expect(FairSemaphore(5, [apps[0]]).open(for: apps[0]) == 5)
     }
 
-    @Test(.timeLimit(.minutes(5))) func whoWaitsIsServedInTheOrderOfItsApp() async throws {
+    @Test(.timeLimit(.minutes(5))) func `who waits is served in the order of its app`() async throws {
         let apps = try ["a", "b"].map { try AppKey($0) }
         let places = FairSemaphore(2, apps)
         #expect(places.takeIfOpen(apps[0]) && places.takeIfOpen(apps[1]) && !places.takeIfOpen(apps[0]))

@@ -58,8 +58,7 @@ import Testing
         try result.get()
     }
 
-    @Test("Three workers send with one token, and renew it once when APNs calls it expired")
-    func oneToken() async throws {
+    @Test func `three workers send with one token, and renew it once when APNs calls it expired`() async throws {
         try await withSimulator { simulator, server in
             let workers = try (0..<3).map { _ in try transport(simulator, server) }
             await withTaskGroup { group in
@@ -80,8 +79,7 @@ import Testing
         }
     }
 
-    @Test("A worker that starts again takes up the token of the others")
-    func restarts() async throws {
+    @Test func `a worker that starts again takes up the token of the others`() async throws {
         try await withSimulator { simulator, server in
             for _ in 0..<5 {
                 let worker = try transport(simulator, server)
@@ -92,8 +90,7 @@ import Testing
         }
     }
 
-    @Test("Without Redis a worker sends with a token of its own")
-    func alone() async throws {
+    @Test func `without Redis a worker sends with a token of its own`() async throws {
         try await withSimulator { simulator, server in
             server.stop()
             let worker = try transport(simulator, server)

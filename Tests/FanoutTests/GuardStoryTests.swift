@@ -34,7 +34,9 @@ import Testing
     }
 
     @Test(arguments: [RejectionReason.Known.badDeviceToken, .deviceTokenNotForTopic])
-    func tenThousandTokensCalledWrongAreQuarantinedAndDeliveredAfterTheirRelease(reason: RejectionReason.Known)
+    func `ten thousand tokens called wrong are quarantined and delivered after their release`(
+        reason: RejectionReason.Known
+    )
         async throws
     {
         let fixture = try await WorkerFixture.start()
@@ -74,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func tenThousand410sArePrunedWithAnAlarm() async throws {
+    @Test func `ten thousand 410s are pruned with an alarm`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<10_000)
         let transport = Word(Self.refusing(.unregistered)).transport()
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func aFewDeadAmongManyArePrunedWithoutAWord() async throws {
+    @Test func `a few dead among many are pruned without a word`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<2_000)
         let transport = ScriptedTransport { token, _ in
@@ -99,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func smallPushesTripTheGuardOfTheirAppTogether() async throws {
+    @Test func `small pushes trip the guard of their app together`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<60)
         let word = Word(Self.refusing(.badDeviceToken))
@@ -128,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func aDeathBetweenSettlingAndQuarantineDestroysNothing() async throws {
+    @Test func `a death between settling and quarantine destroys nothing`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<300)
         let id = try await fixture.publish()
@@ -155,7 +157,7 @@ import Testing
         #expect(transport.total == 0)
     }
 
-    @Test func aTokenThatWaitsForItsRetryIsJudgedLikeTheOthers() async throws {
+    @Test func `a token that waits for its retry is judged like the others`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<400)
         let transport = ScriptedTransport { _, attempt in
@@ -171,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func aTokenOfTheOtherEnvironmentIsFoundOnceAndRemembered() async throws {
+    @Test func `a token of the other environment is found once and remembered`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<40)
         func server(_ takes: @escaping @Sendable (Int) -> Bool) -> ScriptedTransport {
@@ -191,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func anotherEnvironmentThatRefusesTheKeyHaltsNothing() async throws {
+    @Test func `another environment that refuses the key halts nothing`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<20)
         let production = ScriptedTransport { token, _ in

@@ -9,7 +9,7 @@ import Testing
 
 /// Tests expired leases: of workers that stall, and of workers that die again and again with one task.
 @Suite struct LapseTests {
-    @Test func aTaskThatOwnerAfterOwnerDiesOverIsGivenUpAndBlocksNobody() async throws {
+    @Test func `a task that owner after owner dies over is given up and blocks nobody`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<10)
         let poison = try await fixture.publish(label: "poison")
@@ -26,7 +26,7 @@ import Testing
         #expect(done.state == .done && done.delivered == 10 && transport.taken(0) == ["good"])
     }
 
-    @Test func waitingChannelsThatOwnerAfterOwnerDiesOverAreGivenUp() async throws {
+    @Test func `waiting channels that owner after owner dies over are given up`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<2)
         let id = try await fixture.publish()
@@ -47,7 +47,7 @@ import Testing
         #expect(ledger.failed == 2 && ledger.errors == ["PoisonTask": 2] && transport.total == 0)
     }
 
-    @Test func progressAndHandingBackAreNoLapses() async throws {
+    @Test func `progress and handing back are no lapses`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<10)
         let id = try await fixture.publish()
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// The worker was stopped and resumes. Its pages in flight return, but another worker has its lease.
-    @Test func aWorkerThatLostItsLeaseBeginsNothingMore() async throws {
+    @Test func `a worker that lost its lease begins nothing more`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<1_400)
         let transport = ScriptedTransport()

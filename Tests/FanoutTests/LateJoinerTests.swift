@@ -10,7 +10,7 @@ import Testing
 
 /// Tests late joiners that want the current state.
 @Suite struct LateJoinerTests {
-    @Test func whoAsksGetsTheNewestStateOnceAndWhoDoesNotNothing() async throws {
+    @Test func `who asks gets the newest state once and who does not nothing`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let (asking, silent) = (ChannelID.random(), ChannelID.random())
@@ -33,7 +33,7 @@ import Testing
         #expect(ledgers[1].late == 0 && ledgers[1].targets == 2)
     }
 
-    @Test func anotherActivityOfTheChannelIsANewCard() async throws {
+    @Test func `another activity of the channel is a new card`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let channel = ChannelID.random()
@@ -53,7 +53,7 @@ import Testing
         #expect(transport.taken == [1: ["state"], 3: ["state"]])
     }
 
-    @Test func everybodyGetsTheNewestOfThoseThatAreForThem() async throws {
+    @Test func `everybody gets the newest of those that are for them`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let channels = (0..<3).map { _ in ChannelID.random() }
@@ -74,7 +74,7 @@ import Testing
         #expect(transport.taken == [0: ["vip, newer"], 2: ["all"], 10: ["all"]], "10 got it by the sweep")
     }
 
-    @Test func nothingGoesOutAfterAnEnd() async throws {
+    @Test func `nothing goes out after an end`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let channels = (0..<3).map { _ in ChannelID.random() }
@@ -94,7 +94,7 @@ import Testing
         #expect(transport.taken == [0: ["end"], 1: ["state", "end"], 2: ["again"]])
     }
 
-    @Test func whoComesInTheMiddleOfASweepGetsOneState() async throws {
+    @Test func `who comes in the middle of a sweep gets one state`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let holder = try await fixture.track(0..<1)
@@ -120,7 +120,7 @@ import Testing
         #expect(transport.taken == [0: ["state", "for all", "for one"], 1: ["for all"], 2: ["for all"]])
     }
 
-    @Test(arguments: [false, true]) func whatWaitsToBeSweptIsAwaited(isCancelled: Bool) async throws {
+    @Test(arguments: [false, true]) func `what waits to be swept is awaited`(isCancelled: Bool) async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) { try await fixture.swept(["state"]) }
@@ -136,7 +136,7 @@ import Testing
         #expect(transport.taken == [1: [isCancelled ? "state" : "newer", "last"]])
     }
 
-    @Test func whatIsCancelledBeforeItsSweepLeavesTheStateBeforeIt() async throws {
+    @Test func `what is cancelled before its sweep leaves the state before it`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let holder = try await fixture.track(0..<1)
@@ -161,7 +161,7 @@ import Testing
         #expect(transport.taken == [0: ["state", "for one"], 1: ["state"]])
     }
 
-    @Test func theAlertIsNotRepeatedAndTheOthersKeepIt() async throws {
+    @Test func `the alert is not repeated and the others keep it`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport { _, attempt in attempt == 1 ? WaitingTests.busy() : .accepted }
         try await fixture.track(0..<1)
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func whoWasStartedGetsWhatWasPublishedSinceWithoutAsking() async throws {
+    @Test func `who was started gets what was published since without asking`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let channels = (0..<4).map { _ in ChannelID.random() }
@@ -237,7 +237,7 @@ import Testing
         #expect(transport.taken == [0: ["since"], 1: ["since"]])
     }
 
-    @Test func whoseTokenComesAfterTheEndIsEnded() async throws {
+    @Test func `whose token comes after the end is ended`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let channels = (0..<2).map { _ in ChannelID.random() }
@@ -260,7 +260,7 @@ import Testing
     }
 
     /// The device got no answer, or its token rotated, before the end reached it.
-    @Test func aCardOfBeforeTheEndOpensNothingByRegisteringOnceMore() async throws {
+    @Test func `a card of before the end opens nothing by registering once more`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = (0..<3).map { _ in ChannelID.random() }
         for (number, channel) in channels[0...1].enumerated() {
@@ -281,7 +281,7 @@ import Testing
         #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.ended == false)
     }
 
-    @Test func anEndForSomeIsForTheirStartedCardsThoughTheNameWentOn() async throws {
+    @Test func `an end for some is for their started cards though the name went on`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let channels = (0..<4).map { _ in ChannelID.random() }
@@ -312,7 +312,7 @@ import Testing
                 == [0: ["end"], 1: ["all", "end of all"], 2: ["all", "end of all"], 3: ["all", "end of all"]])
     }
 
-    @Test func aGatewayThatDiesBeforeItWakesAWorkerLeavesATimerForTheEnd() async throws {
+    @Test func `a gateway that dies before it wakes a worker leaves a timer for the end`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let channel = ChannelID.random()
@@ -332,7 +332,9 @@ import Testing
         #expect(transport.taken == [0: ["end"]])
     }
 
-    @Test(arguments: [false, true]) func aDeviceThatGotNoAnswerRepeatsItsCallAndWakesAWorker(wants: Bool) async throws {
+    @Test(arguments: [false, true]) func `a device that got no answer repeats its call and wakes a worker`(wants: Bool)
+        async throws
+    {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) { try await fixture.swept(["before", "since"]) }
@@ -345,7 +347,7 @@ import Testing
         #expect(transport.taken == [0: ["since"]])
     }
 
-    @Test func whoDiesBetweenTheStepsLeavesNobodyOut() async throws {
+    @Test func `who dies between the steps leaves nobody out`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) { try await fixture.swept(["state"]) }
@@ -384,7 +386,7 @@ import Testing
 
     /// Late joiners beside pushes for all and for some, with two workers and answers that ask to retry later. Each
     /// channel gets every push at most once and in order, and has the last state at the end.
-    @Test(.timeLimit(.minutes(5))) func newcomersBesidePushesTakeEachOnceAndInOrder() async throws {
+    @Test(.timeLimit(.minutes(5))) func `newcomers beside pushes take each once and in order`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport(pause: .milliseconds(4)) { token, _, attempt in
             (WorkerFixture.number(token) &+ attempt) % 5 == 0 ? WaitingTests.busy() : .accepted
@@ -425,7 +427,7 @@ import Testing
         }
     }
 
-    @Test func whatIsOverIsNotBrought() async throws {
+    @Test func `what is over is not brought`() async throws {
         let fixture = try await WorkerFixture.start()
         let id = try await fixture.publish(alert: false)
         _ = try await fixture.claimed(id)

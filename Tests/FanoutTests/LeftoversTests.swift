@@ -12,7 +12,7 @@ import Testing
 /// Tests that work which a settled page leaves is done, under whichever entry the page was sent and
 /// whichever worker died.
 @Suite struct LeftoversTests {
-    @Test func aPushBegunUnderAnothersEntryHasItsRetriesToo() async throws {
+    @Test func `a push begun under anothers entry has its retries too`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<20)
         let transport = ScriptedTransport { token, attempt in
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func prunesThatADeadWorkerOwedAfterARetryAreApplied() async throws {
+    @Test func `prunes that a dead worker owed after a retry are applied`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<2)
         let id = try await fixture.publish()
@@ -58,7 +58,7 @@ import Testing
         #expect(ledger.state == .done && ledger.delivered == 1 && ledger.pruned == 1)
     }
 
-    @Test func aShardOfLowPriorityIsTakenOverThoughThereIsOnePlaceForIt() async throws {
+    @Test func `a shard of low priority is taken over though there is one place for it`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<4_000)
         let id = try await fixture.publish(priority: .low)
@@ -118,7 +118,9 @@ import Testing
     }
 
     /// The time limit is the test: the worker must not repeat for ever what cannot succeed.
-    @Test(.timeLimit(.minutes(5))) func aRegistryThatCannotBeReadHoldsNeitherAWorkerNorItsEnd() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a registry that cannot be read holds neither a worker nor its end`()
+        async throws
+    {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5)
         let root = "ll:b:{shop:match-1}"
@@ -140,7 +142,7 @@ import Testing
         #expect(ledger.delivered == 5)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aWorkerThatIsCancelledEndsToo() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a worker that is cancelled ends too`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<10)
         let transport = ScriptedTransport()
@@ -151,7 +153,7 @@ import Testing
         _ = await running.result
     }
 
-    @Test func askedToStopAWorkerKeepsTheLeasesOfWhatItTookOver() async throws {
+    @Test func `asked to stop a worker keeps the leases of what it took over`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<50)
         try await fixture.store.queue.prepare([fixture.app])

@@ -16,7 +16,7 @@ import Testing
 /// The transport's record is the judge, not the ledger. No token gets an older push after a newer one, or anything
 /// after its end. Every channel that follows at the end has the last state.
 @Suite struct OrderTests {
-    @Test(.timeLimit(.minutes(5))) func perTokenInOrderAndToTheLastState() async throws {
+    @Test(.timeLimit(.minutes(5))) func `per token in order and to the last state`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport(pause: .milliseconds(60), byLabel: Self.answer)
         let groups = (0..<2).map { fixture.group(transport, "w\($0)", claimAfter: .seconds(10)) }

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests pacing as followers see it.
 @Suite struct PacingTests {
-    @Test func whatFollowsWithinTheIntervalIsOneUpdate() async throws {
+    @Test func `what follows within the interval is one update`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3)
         let transport = ScriptedTransport()
@@ -24,7 +24,7 @@ import Testing
         #expect(transport.total == 6, "the first update and the alert")
     }
 
-    @Test func theTimerSendsWhatTheIntervalHeldBack() async throws {
+    @Test func `the timer sends what the interval held back`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3)
         let transport = ScriptedTransport()
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func aPacedNameWhoseEntryIsLostIsFoundByTheReconciler() async throws {
+    @Test func `a paced name whose entry is lost is found by the reconciler`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3)
         try await fixture.withWorker(ScriptedTransport(), minInterval: .milliseconds(100)) {

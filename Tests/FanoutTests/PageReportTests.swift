@@ -29,7 +29,7 @@ import Testing
         return report(.rejected(rejection)).exceptions.first?.decision
     }
 
-    @Test func deadTokensOweAPruneWithTheTimeOfTheirDeath() {
+    @Test func `dead tokens owe a prune with the time of their death`() {
         func prune(_ reason: String, _ since: Int64?) -> PageReport.Decision {
             .dead(Prune(channel: [1], token: [2], deadSince: since, reason: reason))
         }
@@ -40,20 +40,20 @@ import Testing
         #expect(decision(410, "ExpiredToken") == prune("ExpiredToken", Self.now))
     }
 
-    @Test func nothingIsPrunedOnAWordThatDoesNotBelongToItsStatus() {
+    @Test func `nothing is pruned on a word that does not belong to its status`() {
         #expect(decision(500, "Unregistered") == .retry(due: Self.now + 500, attempts: 1))
         #expect(decision(410, "<html>") == .retry(due: Self.now + 500, attempts: 1))
     }
 
     @Test(arguments: ["PayloadTooLarge", "BadTopic", "TopicDisallowed", "PayloadEmpty", "BadPriority"])
-    func whatIsWrongForEveryTokenStopsThePush(reason: String) throws {
+    func `what is wrong for every token stops the push`(reason: String) throws {
         let known = try #require(RejectionReason.Known(rawValue: reason))
         let rejection = Rejection(status: known.status, reason: .known(known))
         let report = report(.rejected(rejection))
         #expect(report.stop == reason && report.exceptions.first?.decision == .failed && report.errors == [reason: 1])
     }
 
-    @Test func wrongCredentialsHaltTheAppAndKeepTheToken() {
+    @Test func `wrong credentials halt the app and keep the token`() {
         let report = report(.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken))))
         #expect(report.halt == Halt(cause: .credentials, reason: "InvalidProviderToken") && report.stop == nil)
         #expect(
@@ -62,7 +62,7 @@ import Testing
         #expect(report.isUnsent, "a page refused whole is read again when the app is back: no thousand retries")
     }
 
-    @Test func aPageThatTheCredentialsFailedInTheMiddleOfIsSettled() {
+    @Test func `a page that the credentials failed in the middle of is settled`() {
         var page = TokenPage()
         for token in 0..<2 { page.append(channel: [1], token: [UInt8(token)], registeredAt: 0) }
         let refused = PushOutcome.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken)))
@@ -73,12 +73,12 @@ import Testing
     }
 
     @Test(arguments: [NoAnswer.Cause.connectionFailed, .tls, .timeout])
-    func aPageThatNeverLeftNeedsNoSettling(cause: NoAnswer.Cause) {
+    func `a page that never left needs no settling`(cause: NoAnswer.Cause) {
         let report = report(.unanswered(NoAnswer(cause, mayHaveBeenDelivered: false)))
         #expect(report.isUnsent && report.halt == Halt(cause: .unreachable, reason: cause.rawValue))
     }
 
-    @Test func aConnectionThatFailsBesideOthersThatWorkDoesNotHaltTheApp() {
+    @Test func `a connection that fails beside others that work does not halt the app`() {
         var page = TokenPage()
         for token in 0..<2 { page.append(channel: [1], token: [UInt8(token)], registeredAt: 0) }
         let failed = PushOutcome.unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false))
@@ -89,14 +89,14 @@ import Testing
         #expect(report.exceptions.map(\.decision) == [.retry(due: 1_500, attempts: 0)])
     }
 
-    @Test func busyAndBrokenAreTriedAgainLaterAndLater() {
+    @Test func `busy and broken are tried again later and later`() {
         #expect(decision(429, "TooManyRequests") == .retry(due: Self.now + 500, attempts: 1))
         #expect(decision(503, "ServiceUnavailable", retryAfter: 7) == .retry(due: Self.now + 7_500, attempts: 1))
         let third = report(.rejected(Rejection(status: 500, reason: .known(.internalServerError))), attempts: 3)
         #expect(third.exceptions.first?.decision == .retry(due: Self.now + 4_000, attempts: 4))
     }
 
-    @Test func retriesGoOnUntilThePushExpires() {
+    @Test func `retries go on until the push expires`() {
         let broken = PushOutcome.rejected(Rejection(status: 500, reason: .known(.internalServerError)))
         #expect(
             report(broken, attempts: 10).exceptions.first?.decision == .retry(due: Self.now + 150_000, attempts: 11))
@@ -108,7 +108,7 @@ import Testing
                 == .retry(due: Self.now + 150_000, attempts: 10_000))
     }
 
-    @Test func theLastAttemptIsShortlyBeforeTheDeadline() {
+    @Test func `the last attempt is shortly before the deadline`() {
         let busy = PushOutcome.rejected(Rejection(status: 503, reason: .known(.serviceUnavailable)))
         func due(_ left: Int64) -> PageReport.Decision? {
             report(busy, attempts: 8, deadline: Self.now + left).exceptions.first?.decision
@@ -124,7 +124,7 @@ import Testing
                 == .retry(due: Self.now + 18_000, attempts: 9))
     }
 
-    @Test func aRetryAfterIsKeptToUpToTheDeadline() {
+    @Test func `a retry after is kept to up to the deadline`() {
         func due(_ seconds: Int, _ left: Int64) -> PageReport.Decision? {
             let busy = Rejection(status: 503, reason: .known(.serviceUnavailable), retryAfter: seconds)
             return report(.rejected(busy), deadline: Self.now + left).exceptions.first?.decision
@@ -136,20 +136,20 @@ import Testing
         #expect(due(30, 20_000) == .retry(due: Self.now + 20_000, attempts: 1))
     }
 
-    @Test func anUnknownFateMayBeADuplicateOnlyWhenItIsSentAgain() {
+    @Test func `an unknown fate may be a duplicate only when it is sent again`() {
         let lost = PushOutcome.unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true))
         #expect(report(lost).duplicatesPossible == 1)
         #expect(report(lost, triesOnce: true).duplicatesPossible == 0)
         #expect(report(.unanswered(NoAnswer(.connectionLost, mayHaveBeenDelivered: false))).duplicatesPossible == 0)
     }
 
-    @Test func nothingIsTriedPastItsDeadlineAndAPushWithExpiryZeroOnce() {
+    @Test func `nothing is tried past its deadline and a push with expiry zero once`() {
         let busy = PushOutcome.rejected(Rejection(status: 503, reason: .known(.serviceUnavailable)))
         #expect(report(busy, deadline: Self.now).exceptions.first?.decision == .expired)
         #expect(report(busy, triesOnce: true).exceptions.first?.decision == .failed)
     }
 
-    @Test func whatWasNotTriedIsNotUsedUpByTryingOnce() {
+    @Test func `what was not tried is not used up by trying once`() {
         let refused = PushOutcome.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken)))
         #expect(
             report(refused, triesOnce: true).exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 0))
@@ -158,7 +158,7 @@ import Testing
             report(unsent, triesOnce: true).exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 0))
     }
 
-    @Test func anIndexOutsideThePageIsNotTrusted() {
+    @Test func `an index outside the page is not trusted`() {
         let outcome = PageOutcome(accepted: 1, exceptions: [.init(index: 7, outcome: .accepted)])
         let report = PageReport(
             TokenPage(), outcome, now: 0, deadline: 1, triesOnce: false, backoff: .ofPushes, rest: { _ in .zero },
@@ -168,7 +168,7 @@ import Testing
 }
 
 @Suite struct BackoffTests {
-    @Test func delaysDoubleUpToTheCapWithFullJitter() {
+    @Test func `delays double up to the cap with full jitter`() {
         let backoff = RetryBackoff.ofPushes
         #expect(
             (1...8).map { backoff.delay(afterAttempts: $0, fraction: 1) }

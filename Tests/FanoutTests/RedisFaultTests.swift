@@ -17,7 +17,7 @@ import Testing
     fileprivate static let lease = Duration.seconds(10)
 
     @Test(.timeLimit(.minutes(5)), arguments: Fault.allCases)
-    func aSweepOutlivesIt(fault: Fault) async throws {
+    func `a sweep outlives it`(fault: Fault) async throws {
         // A cluster makes its replicas itself.
         if fault == .becomesReplica, RedisServer.isCluster { return }
         // Only loading from disk is slow. The delay is in microseconds per key.

@@ -11,7 +11,7 @@ import Testing
 /// Tests events while a start's page is on the wire. Its answers come only when all of its devices have answered, but a
 /// device with a card does not wait for that.
 @Suite struct StartRaceTests {
-    @Test func anEndThatIsAcceptedMeanwhileIsForWhomTheStartReaches() async throws {
+    @Test func `an end that is accepted meanwhile is for whom the start reaches`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<3)
         let transport = ScriptedTransport()
@@ -40,7 +40,8 @@ import Testing
     }
 
     /// If APNs is slow, pages wait long for their streams.
-    @Test(arguments: [false, true]) func aStartThatIsStillOnItsWayToAConnectionWhenTheNameEndsIsLookedAtAgain(
+    @Test(arguments: [false, true])
+    func `a start that is still on its way to a connection when the name ends is looked at again`(
         isRetry: Bool
     ) async throws {
         let fixture = try await WorkerFixture.start()
@@ -61,7 +62,7 @@ import Testing
 
     /// The token comes after the `end`. The name begins again before a worker has looked at it. The card is an old one,
     /// and its channel also gets the new card.
-    @Test func theEndOfACardWhoseTokenIsLateComesBeforeTheNameBeginsAnew() async throws {
+    @Test func `the end of a card whose token is late comes before the name begins anew`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<2)
         let transport = ScriptedTransport()
@@ -87,7 +88,7 @@ import Testing
     }
 
     /// The card of the first start exists, and its token has not come yet.
-    @Test func aRepeatedStartThatIsRefusedLeavesTheFirstOnesNote() async throws {
+    @Test func `a repeated start that is refused leaves the first ones note`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<2)
         let transport = ScriptedTransport(byLabel: { _, label, _ in
@@ -110,7 +111,7 @@ import Testing
 
     /// The card reports its token while another device of the page is silent. A card that begins by itself after
     /// the end is a new one.
-    @Test func aDeviceThatIsQuickerThanItsPageIsNotWaitedForLater() async throws {
+    @Test func `a device that is quicker than its page is not waited for later`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<3)
         let transport = ScriptedTransport()

@@ -12,7 +12,7 @@ import Testing
 @Suite struct StartTests {
     private static let type = "MatchAttributes"
 
-    @Test func aStartGoesToTheStartTokensOfItsTypeAlone() async throws {
+    @Test func `a start goes to the start tokens of its type alone`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<3)
         try await fixture.offer(10..<12, type: "OtherAttributes")
@@ -35,7 +35,7 @@ import Testing
         #expect(update.map(\.headers.collapseID) == [nil])
     }
 
-    @Test func whoFollowsTheNameIsSkippedUnlessARestartIsAskedFor() async throws {
+    @Test func `who follows the name is skipped unless a restart is asked for`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<4)
         try await fixture.track(channels[0], 100)
@@ -58,7 +58,7 @@ import Testing
         #expect(transport.taken(1).suffix(1) == ["third"])
     }
 
-    @Test func tokensThatWereLastReportedLongAgoAreCountedAsStale() async throws {
+    @Test func `tokens that were last reported long ago are counted as stale`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.offer(0..<3)
         try await fixture.offer(10..<14, hoursAgo: 49)
@@ -76,7 +76,7 @@ import Testing
         #expect(ledger.stale == 3, "delivered and old: one of them by its second attempt")
     }
 
-    @Test func aDeadStartTokenIsPrunedAndNothingElse() async throws {
+    @Test func `a dead start token is pruned and nothing else`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<4)
         try await fixture.track(channels[0], 100)
@@ -103,7 +103,7 @@ import Testing
         #expect(try await registry.startTokens(fixture.app, "OtherAttributes", reportedBefore: 0).tokens == 1)
     }
 
-    @Test func aTokenThatWasReplacedMeanwhileIsNotPruned() async throws {
+    @Test func `a token that was replaced meanwhile is not pruned`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<1)
         let transport = ScriptedTransport { token, _ in
@@ -126,7 +126,7 @@ import Testing
         #expect(transport.taken(50) == ["second"])
     }
 
-    @Test func aRetryGoesToTheStartTokenThatTheChannelHasThen() async throws {
+    @Test func `a retry goes to the start token that the channel has then`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<4)
         let isBusy = Atomic(true)
@@ -151,7 +151,7 @@ import Testing
     }
 
     /// The device is faster than the settlement: its card reports its token before the answers are counted.
-    @Test func aTokenToldDuringTheRetryDoesNotRepeatTheStart() async throws {
+    @Test func `a token told during the retry does not repeat the start`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<1)
         let transport = ScriptedTransport { _, attempt in
@@ -170,7 +170,7 @@ import Testing
         #expect(ledger.delivered == 1 && ledger.skipped == 0 && transport.total == 2)
     }
 
-    @Test func aStartTakesNoUpdatesPlaceAndIsSentAfterIt() async throws {
+    @Test func `a start takes no updates place and is sent after it`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(100..<102)
         let channels = try await fixture.offer(0..<2)
@@ -191,7 +191,7 @@ import Testing
         #expect(channels.count == 2)
     }
 
-    @Test func nothingStartsAfterTheEndAndAStartMakesTheNameLive() async throws {
+    @Test func `nothing starts after the end and a start makes the name live`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.offer(0..<3)
         let start = try await fixture.begin(label: "start")
@@ -225,7 +225,7 @@ import Testing
     }
 
     /// There are more shards than one worker claims at once, so each worker has some while both are held.
-    @Test func aLargeStartIsSharedByTwoWorkersAndEachTokenIsSentOnce() async throws {
+    @Test func `a large start is shared by two workers and each token is sent once`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.offer(0..<20_000)
         let (first, second) = (ScriptedTransport(), ScriptedTransport())
@@ -247,7 +247,7 @@ import Testing
         #expect(first.total > 0 && second.total > 0 && first.pages + second.pages > 50)
     }
 
-    @Test func manyWrongStartTokensAreHeldBackForEveryNameOfTheirType() async throws {
+    @Test func `many wrong start tokens are held back for every name of their type`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.offer(0..<300)
         let isWrong = Atomic(true)
@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    @Test func whereAStartTokenLivesIsRememberedForItsType() async throws {
+    @Test func `where a start token lives is remembered for its type`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.offer(0..<2)
         let production = ScriptedTransport { token, _ in
@@ -290,7 +290,7 @@ import Testing
         #expect(sandbox.counts.mapKeys(WorkerFixture.number) == [1: 2])
     }
 
-    @Test func aDeadLettersRetryGoesToStartTokens() async throws {
+    @Test func `a dead letters retry goes to start tokens`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<3)
         let isDown = Atomic(true)
@@ -312,7 +312,7 @@ import Testing
         #expect(transport.taken[101] == nil && transport.taken.keys.sorted() == [0, 2])
     }
 
-    @Test func expiredAndCancelledLikeAnyPush() async throws {
+    @Test func `expired and cancelled like any push`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.offer(0..<2)
         let expired = try await fixture.begin(expiry: Int(nowMilliseconds() / 1_000) - 10)
@@ -328,7 +328,7 @@ import Testing
 
     /// A worker was killed with -9. The shard was claimed, some of its pages were settled, and no worker
     /// has claimed it since.
-    @Test func anotherWorkerGoesOnWhereADeadOneStopped() async throws {
+    @Test func `another worker goes on where a dead one stopped`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.offer(0..<500)
         let id = try await fixture.begin()

@@ -8,7 +8,7 @@ import Testing
 @Suite struct TimerPlanTests {
     private let app = try! AppKey("shop")
 
-    @Test func whatIsDueIsBegunOnceAndTheNextTimerEndsTheSleep() {
+    @Test func `what is due is begun once and the next timer ends the sleep`() {
         var plan = TimerPlan()
         let next = NextDue(task: 1_000, schedule: 1_200, channels: [app: 90_000])
         let (begin, wake) = plan.look(next, now: 1_000)
@@ -30,7 +30,7 @@ import Testing
         #expect(plan.look(NextDue(channels: [app: 5, other: 7]), now: 10).begin == [.channels(other)])
     }
 
-    @Test func whatOthersPutInIsFoundWithinASecond() {
+    @Test func `what others put in is found within a second`() {
         var plan = TimerPlan()
         for next in [nil, NextDue(), NextDue(task: .max, schedule: 99_000_000, channels: [app: 5_000])] {
             let (begin, wake) = plan.look(next, now: 1_000)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func aTimerThatStaysDueIsNotAskedForAllTheTime() {
+    @Test func `a timer that stays due is not asked for all the time`() {
         var plan = TimerPlan()
         var turns: [TimerPlan.Chore: Int] = [:]
         var now: Int64 = 0

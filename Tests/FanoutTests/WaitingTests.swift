@@ -14,7 +14,7 @@ import Testing
         .rejected(Rejection(status: 429, reason: .known(.tooManyRequests), retryAfter: retryAfter))
     }
 
-    @Test func anAlertThatWaitsGoesBeforeTheUpdateThatPassedIt() async throws {
+    @Test func `an alert that waits goes before the update that passed it`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3)
         let isBusy = Atomic(true)
@@ -37,7 +37,7 @@ import Testing
         #expect(alert.delivered == 3 && update.delivered == 3 && update.targets == 3 && update.superseded == 0)
     }
 
-    @Test func aRetryCarriesTheNewestStateAtTheTimeThatTheServerNamed() async throws {
+    @Test func `a retry carries the newest state at the time that the server named`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<2)
         let transport = ScriptedTransport(byLabel: { token, label, _ in
@@ -68,7 +68,7 @@ import Testing
         #expect(ledgers.allSatisfy { $0.state == .done && $0.targets == 2 && $0.delivered + $0.superseded == 2 })
     }
 
-    @Test func untrackedWhileItWaitsAChannelIsSkipped() async throws {
+    @Test func `untracked while it waits a channel is skipped`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<2)
         let transport = ScriptedTransport { token, attempt in
@@ -84,7 +84,7 @@ import Testing
         #expect(ledger.skipped == 1 && ledger.delivered == 1 && transport.total == 2)
     }
 
-    @Test func rotatedWhileItWaitsAChannelIsSentToAtItsNewToken() async throws {
+    @Test func `rotated while it waits a channel is sent to at its new token`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<2)
         let transport = ScriptedTransport { token, attempt in
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// The attempt ran with the old token, and succeeds. The new token must get the push too.
-    @Test func rotatedDuringItsRetryAChannelIsSentToAgain() async throws {
+    @Test func `rotated during its retry a channel is sent to again`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<1)
         let transport = ScriptedTransport { token, attempt in
@@ -122,7 +122,7 @@ import Testing
         #expect(transport.counts.mapKeys(WorkerFixture.number) == [0: 2, 100: 1])
     }
 
-    @Test func cancelledWithChannelsThatWaitAPushIsOver() async throws {
+    @Test func `cancelled with channels that wait a push is over`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3)
         let transport = ScriptedTransport(byLabel: { token, label, _ in
@@ -142,7 +142,7 @@ import Testing
         #expect(alert.skipped == 1 && alert.delivered == 2 && update.delivered == 3)
     }
 
-    @Test func whatStopsAPushInItsRetryStopsItWhole() async throws {
+    @Test func `what stops a push in its retry stops it whole`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3)
         let transport = ScriptedTransport(byLabel: { token, label, attempt in
@@ -157,7 +157,7 @@ import Testing
         #expect(good.state == .done && good.delivered == 3)
     }
 
-    @Test func deadTokensFoundByARetryArePruned() async throws {
+    @Test func `dead tokens found by a retry are pruned`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<4)
         let transport = ScriptedTransport { token, attempt in
@@ -172,7 +172,7 @@ import Testing
         #expect(try await fixture.store.registry.info(fixture.app, fixture.name)?.tokens == 3)
     }
 
-    @Test func manyThatWaitAreSentToSeveralPagesAtATime() async throws {
+    @Test func `many that wait are sent to several pages at a time`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5_500)
         let transport = ScriptedTransport { _, attempt in attempt == 1 ? Self.busy() : .accepted }

@@ -13,7 +13,7 @@ import Testing
 func nowMilliseconds() -> Int64 { Clocks.now() }
 
 @Suite struct WorkerTests {
-    @Test func oneFollowerIsLit() async throws {
+    @Test func `one follower is lit`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<1)
         let transport = ScriptedTransport()
@@ -26,7 +26,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(!String(decoding: push.payload, as: UTF8.self).contains("0000000000"), "the timestamp is filled in")
     }
 
-    @Test func nobodyFollowsAndThePushIsDone() async throws {
+    @Test func `nobody follows and the push is done`() async throws {
         let fixture = try await WorkerFixture.start()
         let ledger = try await fixture.withWorker(ScriptedTransport()) {
             try await fixture.finished(try await fixture.publish())
@@ -34,7 +34,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(ledger.state == .done && ledger.targets == 0)
     }
 
-    @Test func aLargeNameIsSharedAndEachTokenIsSentOnce() async throws {
+    @Test func `a large name is shared and each token is sent once`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<8_000)
         let (first, second) = (ScriptedTransport(), ScriptedTransport())
@@ -57,7 +57,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(first.total > 0 && second.total > 0, "both workers had a part")
     }
 
-    @Test func onlyTheAudienceIsSentTo() async throws {
+    @Test func `only the audience is sent to`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<500)
         var change = TagChange()
@@ -75,7 +75,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(Set(transport.counts.keys.map(WorkerFixture.number)) == Set(0..<120).subtracting([7]).union([200]))
     }
 
-    @Test func deadTokensArePrunedAndTheNextPushReachesTheLiving() async throws {
+    @Test func `dead tokens are pruned and the next push reaches the living`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<400)
         let transport = ScriptedTransport { token, _ in
@@ -101,7 +101,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(info?.tokens == 320)
     }
 
-    @Test func busyAnswersAreRepeatedUntilTheyPassOrUsedUp() async throws {
+    @Test func `busy answers are repeated until they pass or used up`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<100)
         let transport = ScriptedTransport { token, attempt in
@@ -120,7 +120,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(ledger.errors == ["TooManyRequests": 40, "ServiceUnavailable": 20, "Timeout": 5])
     }
 
-    @Test func oneOddAnswerStopsNoPush() async throws {
+    @Test func `one odd answer stops no push`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<300)
         let odd = [301, 404, 408, 421, 999]
@@ -137,7 +137,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(ledger.errors == Dictionary(uniqueKeysWithValues: odd.map { ("HTTP\($0)", 1) }))
     }
 
-    @Test func aBadPayloadStopsThePushEarlyAndTheNameGoesOn() async throws {
+    @Test func `a bad payload stops the push early and the name goes on`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<6_000)
         let isBad = Atomic(true)
@@ -154,7 +154,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(second.state == .done && second.delivered == 6_000)
     }
 
-    @Test func anOutageKeepsThePushAndSpendsNoAttempts() async throws {
+    @Test func `an outage keeps the push and spends no attempts`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<50)
         let isDown = Atomic(true)
@@ -172,7 +172,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(try await fixture.store.alarms.list([fixture.app]).isEmpty, "the alarm is taken back")
     }
 
-    @Test func anExpiredPushIsNotSent() async throws {
+    @Test func `an expired push is not sent`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<10)
         let transport = ScriptedTransport()
@@ -183,7 +183,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(ledger.state == .expired && ledger.expired == 10 && transport.total == 0)
     }
 
-    @Test func askedToStopAWorkerSettlesWhatIsInFlightAndHandsBackTheRest() async throws {
+    @Test func `asked to stop a worker settles what is in flight and hands back the rest`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<9_000)
         let leaving = ScriptedTransport()
@@ -197,7 +197,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(leaving.total + staying.total == 9_000, "nothing was sent twice")
     }
 
-    @Test func whatADeadWorkerHadInHandIsFinishedByAnother() async throws {
+    @Test func `what a dead worker had in hand is finished by another`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<300)
         let id = try await fixture.publish()
@@ -220,7 +220,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(ledger.delivered == 300 && transport.total == 300)
     }
 
-    @Test func redisMayBeKilledAndComeBack() async throws {
+    @Test func `Redis may be killed and come back`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3_000)
         let transport = ScriptedTransport()

@@ -18,7 +18,7 @@ import Testing
         #expect(try await broadcasts.forget(lease, for: .zero))
     }
 
-    @Test func aChannelFromTheWishToItsEnd() async throws {
+    @Test func `a channel from the wish to its end`() async throws {
         try await GatewayFixture.run { gateway in
             let missing = try await gateway.send("GET", path)
             #expect(missing.status == 404)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func apnssRefusalIsTold() async throws {
+    @Test func `apnss refusal is told`() async throws {
         try await GatewayFixture.run { gateway in
             let (app, name) = (try gateway.app, try ActivityName("match-42"))
             // A new wish removes earlier failures, so the worker keeps failing until the caller has seen it.
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func whatIsRefused() async throws {
+    @Test func `what is refused`() async throws {
         try await GatewayFixture.run { gateway in
             for (method, path, body, word) in [
                 ("PUT", path, #"{"storage":"all"}"#, "storage"), ("PUT", path, #"{"stor":"none"}"#, "stor"),
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func aPageOfTheList() async throws {
+    @Test func `a page of the list`() async throws {
         try await GatewayFixture.run { gateway in
             let broadcasts = gateway.store.broadcasts
             let lease = try #require(try await broadcasts.claim(try gateway.app, owner: "test", for: .seconds(60)))

@@ -12,7 +12,7 @@ import Testing
         (#""18.1.1""#, true), (#""26.0""#, true), (#""17.7""#, false), (#""18""#, true), (#""beta""#, nil),
         ("null", nil),
     ])
-    func theSystemsVersionIsRead(text: String, expected: Bool?) throws {
+    func `the systems version is read`(text: String, expected: Bool?) throws {
         let body = #"{"channel":{"device_type":"ios","device_os":\#(text)}}"#
         #expect(try ChannelBody.registration(Array(body.utf8)).hasIOS18 == expected)
     }

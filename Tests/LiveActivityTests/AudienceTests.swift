@@ -6,7 +6,7 @@ import Testing
     private let blue = Audience.tag("blue", group: "team")
     private let ann = Audience.namedUser("ann")
 
-    @Test func membershipFollowsTheTruthTable() throws {
+    @Test func `membership follows the truth table`() throws {
         let me = ChannelID.random()
         for bits in 0..<8 {
             let (isRed, isBlue, isAnn) = (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func eachSetIsAskedOnceInOrder() {
+    @Test func `each set is asked once in order`() {
         let audience = Audience.and([
             .or([blue, .not(red), ann]), .channel(.random()), red, .all, .namedUser("bob"), .tag("red", group: "other"),
             ann,
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// Redis keeps two sets for a text that Unicode treats as the same in two encodings.
-    @Test func tagsAreToldApartByTheirBytes() {
+    @Test func `tags are told apart by their bytes`() {
         let composed = Audience.tag("caf\u{E9}", group: "g")
         let decomposed = Audience.tag("cafe\u{301}", group: "g")
         #expect(composed != decomposed)
@@ -60,7 +60,7 @@ import Testing
         #expect(Audience.namedUser("caf\u{E9}").sets != Audience.namedUser("cafe\u{301}").sets)
     }
 
-    @Test func everyoneAndTheSameCover() {
+    @Test func `everyone and the same cover`() {
         #expect(Audience.all.covers(red))
         #expect(Audience.all.covers(.all))
         #expect(red.covers(red))
@@ -70,7 +70,7 @@ import Testing
         #expect(!Audience.or([red, blue]).covers(red))
     }
 
-    @Test func encodingsAreGolden() throws {
+    @Test func `encodings are golden`() throws {
         let channel = try ChannelID("01234567-89AB-CDEF-0123-456789ABCDEF")
         let table: [(Audience, String)] = [
             (.all, "*"), (red, "t4:team3:red"), (ann, "u3:ann"), (.namedUser(""), "u0:"),
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func randomAudiencesComeBack() {
+    @Test func `random audiences come back`() {
         var seen: [[UInt8]: Audience] = [:]
         for _ in 0..<3_000 {
             let audience = Audience.random(depth: Int.random(in: 0...5))
@@ -97,7 +97,7 @@ import Testing
         #expect(Set(seen.values).count == seen.count)
     }
 
-    @Test func theDeepestAllowedIsReadAndADeeperOneIsNot() {
+    @Test func `the deepest allowed is read and a deeper one is not`() {
         func nested(_ depth: Int) -> Audience { (0..<depth).reduce(.all) { inner, _ in .not(inner) } }
         #expect(Audience(encoded: nested(Audience.maximumDepth).encoded) == nested(Audience.maximumDepth))
         #expect(Audience(encoded: nested(Audience.maximumDepth + 1).encoded) == nil)
@@ -111,11 +111,11 @@ import Testing
         "&1:",
         "!", "**", "c36:01234567-89AB-cdef-0123-456789abcdef", "* ", "u1:\u{E9}",
     ])
-    func malformedTextIsNoAudience(text: String) {
+    func `malformed text is no audience`(text: String) {
         #expect(Audience(encoded: text.utf8) == nil)
     }
 
-    @Test func arbitraryBytesNeverCrashAndAreCanonicalIfRead() {
+    @Test func `arbitrary bytes never crash and are canonical if read`() {
         let alphabet = Array("*tcu|&!0123456789:ab".utf8) + [0xFF, 0xC3, 0]
         for _ in 0..<50_000 {
             let bytes = (0..<Int.random(in: 0...16)).map { _ in alphabet.randomElement() ?? 0 }

@@ -2,7 +2,7 @@ import LiveActivity
 import Testing
 
 @Suite struct IdentifierTests {
-    @Test func aUUIDIsReadInBothCasesAndWrittenInLowercase() throws {
+    @Test func `a UUID is read in both cases and written in lowercase`() throws {
         let text = "01234567-89AB-cdef-0123-456789abcDEF"
         let uuid = try #require(UUIDBytes(text))
         #expect(uuid.high == 0x0123_4567_89AB_CDEF)
@@ -22,12 +22,12 @@ import Testing
         "01234567-89ab-cdef-0123-456789abcdef ", "01234567-89ab-cdef-0123-456789abcdé",
         "01234567--9ab-cdef-0123-456789abcdef", "01234567-89ab-cdef-0123-456789abcdef-",
     ])
-    func isNotAUUID(text: String) {
+    func `is not AUUID`(text: String) {
         #expect(UUIDBytes(text) == nil)
         #expect(PushID(text) == nil)
     }
 
-    @Test func randomUUIDsAreVersion4AndDiffer() {
+    @Test func `random UUI ds are version 4 and differ`() {
         let many = (0..<1_000).map { _ in UUIDBytes.random() }
         #expect(Set(many).count == many.count)
         for uuid in many {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func aChannelThatIsAUUIDIsStoredAsItsBytes() throws {
+    @Test func `a channel that is AUUID is stored as its bytes`() throws {
         let channel = try ChannelID("ABCDEF01-89AB-CDEF-0123-456789ABCDEF")
         #expect(channel.description == "abcdef01-89ab-cdef-0123-456789abcdef")
         #expect(channel == (try ChannelID("abcdef01-89ab-cdef-0123-456789abcdef")))
@@ -47,7 +47,7 @@ import Testing
 
     /// With the marker before them, 15 bytes would look like the 16 of a UUID, so they get a zero at the end.
     @Test(arguments: [1, 2, 14, 15, 16, 17, 36, 127, 128])
-    func aForeignChannelComesBackFromItsStoredForm(length: Int) throws {
+    func `a foreign channel comes back from its stored form`(length: Int) throws {
         let channel = try ChannelID(String(repeating: "x", count: length))
         let stored = channel.stored
         #expect(stored.count == (length == 15 ? 17 : length + 1))
@@ -56,7 +56,7 @@ import Testing
         #expect(ChannelID(stored: stored[...]) == channel)
     }
 
-    @Test func noTwoChannelsAreStoredAlike() throws {
+    @Test func `no two channels are stored alike`() throws {
         var seen: [[UInt8]: ChannelID] = [:]
         let alphabet = Array("ab-é漢😀".unicodeScalars)
         for _ in 0..<20_000 {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func bytesThatNobodyStoredAreNoChannel() {
+    @Test func `bytes that nobody stored are no channel`() {
         let uuidText = Array("01234567-89ab-cdef-0123-456789abcdef".utf8)
         let foreign: [[UInt8]] = [
             [], [1], [2, 0x61], [0x61, 0x62], [1, 0xFF], [1, 0x00], [1, 0x0A], [1] + uuidText,
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func namesAreToldApartByTheirBytes() throws {
+    @Test func `names are told apart by their bytes`() throws {
         let composed = "caf\u{E9}"
         let decomposed = "cafe\u{301}"
         #expect(composed == decomposed)
@@ -96,7 +96,7 @@ import Testing
         #expect(try Set([ActivityName(composed), ActivityName(decomposed), ActivityName(composed)]).count == 2)
     }
 
-    @Test func namesHaveLimitsAndNoControlCharacters() throws {
+    @Test func `names have limits and no control characters`() throws {
         #expect(try ActivityName("order-1234 / Ä 漢字 😀").rawValue == "order-1234 / Ä 漢字 😀")
         #expect(try ActivityName(String(repeating: "a", count: 255)).rawValue.count == 255)
         let bad = [
@@ -112,7 +112,7 @@ import Testing
         #expect(throws: IdentifierError.self) { try ChannelID("a\u{1}") }
     }
 
-    @Test func appKeysAreShortAndPlain() throws {
+    @Test func `app keys are short and plain`() throws {
         #expect(try AppKey("My-App_1.beta").rawValue == "My-App_1.beta")
         #expect(try AppKey(String(repeating: "k", count: 64)).description.count == 64)
         for text in ["", String(repeating: "k", count: 65), "a b", "a:b", "a/b", "é", "a{b}"] {

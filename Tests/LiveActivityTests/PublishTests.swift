@@ -2,7 +2,7 @@ import LiveActivity
 import Testing
 
 @Suite struct PublishTests {
-    @Test func onlyASilentUpdateThatDidNotOptOutIsSupersedable() throws {
+    @Test func `only a silent update that did not opt out is supersedable`() throws {
         let alert = RawJSON(checked: #"{"title":"T","body":"B"}"#)
         let name = try ActivityName("order-1234")
         for event in ActivityEvent.allCases {
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func prioritiesAreApples() {
+    @Test func `priorities are Apple's`() {
         #expect(PushPriority.allCases.map(\.rawValue) == [5, 10])
         #expect(PushPriority(rawValue: 7) == nil)
         #expect(ActivityEvent(rawValue: "upd") == nil)

@@ -2,7 +2,7 @@ import LiveActivity
 import Testing
 
 @Suite struct PushTokenTests {
-    @Test func hexIsReadInBothCasesAndWrittenInLowercase() {
+    @Test func `hex is read in both cases and written in lowercase`() {
         #expect(Hex.decode("00fFA9") == [0, 0xFF, 0xA9])
         #expect(Hex.decode("") == [])
         #expect(Hex.encode([0, 0xFF, 0xA9]) == "00ffa9")
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func aTokenHas1To512Bytes() throws {
+    @Test func `a token has 1 to 512 bytes`() throws {
         for count in [1, 32, 80, 512] {
             let token = try PushToken(hex: String(repeating: "aB", count: count))
             #expect(token.bytes.count == count)
@@ -35,13 +35,13 @@ import Testing
         #expect(PushToken(bytes: [UInt8](repeating: 1, count: 513)) == nil)
     }
 
-    @Test func aTokenIsNeverShownWhole() throws {
+    @Test func `a token is never shown whole`() throws {
         let token = try PushToken(hex: "00112233445566778899aabbccddeeff")
         #expect("\(token)" == "00112233…(16 bytes)")
         #expect(!"\(token)".contains("44"))
     }
 
-    @Test func aPageKeepsItsEntriesInOneBuffer() throws {
+    @Test func `a page keeps its entries in one buffer`() throws {
         var page = TokenPage(reservingEntries: 3, bytes: 300)
         #expect(page.isEmpty)
         let channels = try [ChannelID.random(), ChannelID("foreign"), ChannelID.random()]

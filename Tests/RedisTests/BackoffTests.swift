@@ -3,7 +3,7 @@ import Testing
 @testable import Redis
 
 @Suite struct BackoffTests {
-    @Test func theFirstAttemptIsDueAtOnceAndLaterOnesWithinTwoSeconds() {
+    @Test func `the first attempt is due at once and later ones within two seconds`() {
         var backoff = ReconnectBackoff()
         let now = ContinuousClock.now
         #expect(backoff.remaining(at: now) == nil)
@@ -24,7 +24,7 @@ import Testing
         #expect(backoff.failures == 0)
     }
 
-    @Test func jitterIsFull() {
+    @Test func `jitter is full`() {
         let now = ContinuousClock.now
         var waits: [Duration] = []
         for _ in 0..<1_000 {

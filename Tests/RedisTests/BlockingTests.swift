@@ -20,7 +20,7 @@ import Testing
         try await eventually { try await redis.info(section: "clients")["blocked_clients"] == "1" }
     }
 
-    @Test func aBlockedReadWakesWhenAnEntryComes() async throws {
+    @Test func `a blocked read wakes when an entry comes`() async throws {
         // The wait is longer than the command timeout, which is added to it.
         let (server, redis, connection) = try await start(.impatientForReplies)
         async let reply = connection.send(Self.read, blockingFor: .seconds(20))
@@ -36,7 +36,7 @@ import Testing
         server.stop()
     }
 
-    @Test func aBlockedReadThatEndsByItselfIsNil() async throws {
+    @Test func `a blocked read that ends by itself is nil`() async throws {
         let (server, redis, connection) = try await start()
         let read = RedisCommand("XREADGROUP", ["GROUP", "g", "c", "BLOCK", 20, "STREAMS", "s", ">"])
         #expect(try await connection.send(read, blockingFor: .milliseconds(20)).isNil)
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// A read that is not woken waits for its own 20 s, fifty times. The time limit shows this.
-    @Test(.timeLimit(.minutes(5))) func interruptWakesWithNilAndLosesNoEntry() async throws {
+    @Test(.timeLimit(.minutes(5))) func `interrupt wakes with nil and loses no entry`() async throws {
         let (server, redis, connection) = try await start()
         async let reply = connection.send(Self.read, blockingFor: .seconds(20))
         try await untilBlocked(redis)
@@ -83,7 +83,7 @@ import Testing
         server.stop()
     }
 
-    @Test func closeResumesTheBlockedCommand() async throws {
+    @Test func `close resumes the blocked command`() async throws {
         let (server, redis, connection) = try await start()
         async let reply = connection.send(Self.read, blockingFor: .seconds(20))
         try await untilBlocked(redis)
@@ -97,7 +97,7 @@ import Testing
         server.stop()
     }
 
-    @Test func aBlockedReadOnADyingServerIsLostAndTheNextOneWorks() async throws {
+    @Test func `a blocked read on a dying server is lost and the next one works`() async throws {
         let (server, redis, connection) = try await start()
         async let reply = connection.send(Self.read, blockingFor: .seconds(20))
         try await untilBlocked(redis)

@@ -27,7 +27,7 @@ import Testing
         "*99999999\r\n", "*2147483648\r\n", "$9999999999999999999999\r\n",
         String(repeating: "*1\r\n", count: 100) + ":1\r\n",
     ])
-    func garbageIsAnUnexpectedReply(answer: String) async throws {
+    func `garbage is an unexpected reply`(answer: String) async throws {
         let error = try await outcome(answer)
         guard case .unexpectedReply = error else {
             Issue.record("\(error as Any)")
@@ -36,7 +36,7 @@ import Testing
         #expect(error?.isRetriable == false)
     }
 
-    @Test func aStringThatNeverEndsIsCutOff() async throws {
+    @Test func `a string that never ends is cut off`() async throws {
         let flood = FakeServer.After.flood([UInt8](repeating: 0x41, count: 1 << 20))
         let error = try await outcome("$99999999999\r\n", after: flood)
         guard case .unexpectedReply = error else {
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: ["$99999999999\r\n", "$5\r\nab", "*3\r\n:1\r\n", "+OK"])
-    func aReplyThatStopsHalfWayIsLost(answer: String) async throws {
+    func `a reply that stops half way is lost`(answer: String) async throws {
         for after in [FakeServer.After.hold, .close] {
             guard case .lost = try await outcome(answer, after: after, options: .impatientForReplies) else {
                 Issue.record("\(answer)")
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func moreRepliesThanAskedForCloseTheConnection() async throws {
+    @Test func `more replies than asked for close the connection`() async throws {
         let server = try FakeServer(answer: "+OK\r\n+OK\r\n")
         defer { server.stop() }
         let redis = RedisClient(url: try server.url, connections: 1, options: .patient, logger: quiet)
@@ -66,7 +66,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aServerThatIsFullSaysWhy() async throws {
+    @Test func `a server that is full says why`() async throws {
         let error = try await outcome(nil, after: .close, greeting: "-ERR max number of clients reached\r\n")
         guard case .unreachable(let why) = error else {
             Issue.record("\(error as Any)")
@@ -75,7 +75,7 @@ import Testing
         #expect(why.contains("max number of clients"))
     }
 
-    @Test func aSilentServerIsUnreachableInTime() async throws {
+    @Test func `a silent server is unreachable in time`() async throws {
         let error = try await outcome(nil, greeting: "", options: .impatient)
         guard case .unreachable(let why) = error else {
             Issue.record("\(error as Any)")
@@ -84,7 +84,7 @@ import Testing
         #expect(why.contains("no greeting"))
     }
 
-    @Test func aServerThatHangsUpAfterTheGreetingDoesNotLoop() async throws {
+    @Test func `a server that hangs up after the greeting does not loop`() async throws {
         let error = try await outcome(nil, after: .close)
         switch error {
         case .unreachable, .lost: break
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func statesOfTheServerAreNamedWithARemedy() async throws {
+    @Test func `states of the server are named with a remedy`() async throws {
         for (answer, code, retriable) in [
             ("-LOADING Redis is loading the dataset in memory\r\n", "LOADING", true),
             ("-OOM command not allowed when used memory > 'maxmemory'.\r\n", "OOM", true),

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests the class that starts the servers and programs of all other tests.
 @Suite struct ChildProcessTests {
-    @Test func whatItWritesAndHowItEndedAreTold() async throws {
+    @Test func `what it writes and how it ended are told`() async throws {
         let output = try await ChildProcess.run(["sh", "-c", "echo \"$WORD\"; exit 3"], environment: ["WORD": "lamp"])
         #expect(output.code == 3)
         #expect(output.out == "lamp\n")
@@ -13,7 +13,7 @@ import Testing
     }
 
     /// A child that kept another child's pipe open would block the reader of that pipe.
-    @Test func noDescriptorOfOursGetsThere() async throws {
+    @Test func `no descriptor of ours gets there`() async throws {
         let pipes = (0..<1_500).map { _ in Pipe() }
         let output = try await ChildProcess.run(["sh", "-c", "ls /proc/$$/fd | sort -n | tail -n 1"])
         let last = try #require(Int(output.out.dropLast()))
@@ -22,14 +22,14 @@ import Testing
         #expect(pipes.count == 1_500)
     }
 
-    @Test func aProgramThatIsNotThereIsNamed() async throws {
+    @Test func `a program that is not there is named`() async throws {
         let error = await #expect(throws: ChildProcess.NotStarted.self) {
             try await ChildProcess.run(["lamplighter-no-such-program"])
         }
         #expect(error?.description == "lamplighter-no-such-program: No such file or directory")
     }
 
-    @Test func aWaitThatIsGivenUpEndsAtOnce() async throws {
+    @Test func `a wait that is given up ends at once`() async throws {
         let pipe = Pipe()
         let child = try ChildProcess(["cat"], input: pipe.fileHandleForReading.fileDescriptor)
         let waiting = Task { await child.wait() }

@@ -9,7 +9,7 @@ import Testing
         name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])", keyCount: 1)
     private static let keys = (0..<60).map { "key-\($0)" }
 
-    @Test func commandsPipelinesAndScriptsReachEveryNode() async throws {
+    @Test func `commands pipelines and scripts reach every node`() async throws {
         let cluster = try await ClusterServers.start()
         // The first seed is dead, and the second is alive.
         let url = try RedisURL(
@@ -55,7 +55,7 @@ import Testing
         await #expect(throws: RedisError.closed) { try await redis.send(RedisCommand("GET", ["foo"])) }
     }
 
-    @Test func aSlotThatMovesIsFollowed() async throws {
+    @Test func `a slot that moves is followed`() async throws {
         let cluster = try await ClusterServers.start()
         let redis = RedisClient(url: cluster.url, scripts: [Self.add], logger: quiet)
         let blocking = redis.blockingConnection()
@@ -107,7 +107,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aPrimaryThatIsKilledIsReplacedByItsReplica() async throws {
+    @Test func `a primary that is killed is replaced by its replica`() async throws {
         let cluster = try await ClusterServers.start(replicated: true)
         let redis = RedisClient(url: cluster.url, scripts: [Self.add], logger: quiet)
         let blocking = redis.blockingConnection()
@@ -155,7 +155,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aPrimaryThatIsSilentIsReplacedAndComesBackAsAReplica() async throws {
+    @Test func `a primary that is silent is replaced and comes back as a replica`() async throws {
         let cluster = try await ClusterServers.start(replicated: true)
         let redis = RedisClient(url: cluster.url, options: .impatient, logger: quiet)
         try await eventually("it takes writes") {
@@ -185,7 +185,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aNodeThatIsGoneFailsWhatIsItsOwn() async throws {
+    @Test func `a node that is gone fails what is its own`() async throws {
         let cluster = try await ClusterServers.start()
         let redis = RedisClient(url: cluster.url, logger: quiet)
         _ = try await redis.pipeline(Self.keys.map { RedisCommand("INCR", [.string($0)]) })
@@ -227,7 +227,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aStepThatIsRefusedIsTheLast() async throws {
+    @Test func `a step that is refused is the last`() async throws {
         let cluster = try await ClusterServers.start()
         let redis = RedisClient(url: cluster.url, logger: quiet)
         let replies = try await redis.pipeline(
@@ -245,7 +245,7 @@ import Testing
         cluster.stop()
     }
 
-    @Test func everyNodeIsReachedThroughTLS() async throws {
+    @Test func `every node is reached through TLS`() async throws {
         let authority = try TestAuthority()
         let cluster = try await ClusterServers.start(authority)
         var options = RedisOptions()
@@ -262,7 +262,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aSingleServerIsToldFromACluster() async throws {
+    @Test func `a single server is told from a cluster`() async throws {
         let server = try await RedisServer.start(tcp: true)
         let redis = RedisClient(url: ClusterServers.url([server]), logger: quiet)
         do throws(RedisError) {

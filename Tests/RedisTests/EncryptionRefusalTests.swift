@@ -25,7 +25,7 @@ import Testing
         #expect(error?.isRetriable == true)
     }
 
-    @Test func aServerOfAnotherAuthority() async throws {
+    @Test func `a server of another authority`() async throws {
         let server = try await EncryptedRedis.start()
         let other = try TestAuthority()
         defer { withExtendedLifetime(other) {} }
@@ -36,7 +36,7 @@ import Testing
         expect(try await refusal(server.url(), RedisOptions()), "certificate", remedy: "redis.ca_file")
     }
 
-    @Test func aServerOfAnotherName() async throws {
+    @Test func `a server of another name`() async throws {
         let authority = try TestAuthority()
         let identity = try authority.issue("server", host: ["redis.example.com"])
         let server = try await EncryptedRedis.start(authority, identity: identity)
@@ -47,14 +47,14 @@ import Testing
         }
     }
 
-    @Test func aCertificateWhoseTimeIsOver() async throws {
+    @Test func `a certificate whose time is over`() async throws {
         let authority = try TestAuthority()
         let server = try await EncryptedRedis.start(authority, identity: try authority.issue("server", life: -1))
         expect(try await refusal(server.url(), server.options()), "has expired", remedy: "valid now")
     }
 
     @Test(arguments: ["TLSv1.2", "TLSv1.3"])
-    func aServerThatAsksForACertificate(version: String) async throws {
+    func `a server that asks for a certificate`(version: String) async throws {
         let server = try await EncryptedRedis.start(asksForCertificate: true, extra: ["--tls-protocols", version])
         let redis = RedisClient(
             url: try server.url(), options: server.options(identity: try server.authority.issue("client")),
@@ -72,7 +72,7 @@ import Testing
             remedy: "\(stranger.certificateFile) must be valid")
     }
 
-    @Test func aServerWithoutTLS() async throws {
+    @Test func `a server without TLS`() async throws {
         let encrypted = try await EncryptedRedis.start()
         // Redis's answer to a handshake depends on whether the handshake holds the end of a line.
         let server = try FakeServer(greeting: "-ERR unknown command\r\n", answer: nil)
@@ -91,7 +91,7 @@ import Testing
         #expect(why.contains("no TLS handshake") && why.contains("redis://"), "\(why)")
     }
 
-    @Test func aServerWithTLSThatIsNotAskedForIt() async throws {
+    @Test func `a server with TLS that is not asked for it`() async throws {
         let server = try await EncryptedRedis.start()
         let error = try await refusal(server.url(scheme: "redis"), RedisOptions())
         guard case .unreachable(let why) = error else {
@@ -105,7 +105,7 @@ import Testing
         expect(try await refusal(try alert.url, RedisOptions()), "speaks TLS", remedy: "rediss://")
     }
 
-    @Test func filesThatCannotBeUsedAreNamed() async throws {
+    @Test func `files that cannot be used are named`() async throws {
         let server = try await EncryptedRedis.start()
         let authority = server.authority
         let one = try authority.issue("one")
@@ -132,7 +132,7 @@ import Testing
     }
 
     /// The next connection reads the files again.
-    @Test func filesThatAreReplacedCount() async throws {
+    @Test func `files that are replaced count`() async throws {
         let server = try await EncryptedRedis.start(asksForCertificate: true)
         let roots = server.authority.directory + "/roots.pem"
         let other = try TestAuthority()
@@ -158,7 +158,7 @@ import Testing
     }
 
     /// The handshake could take an hour.
-    @Test(.timeLimit(.minutes(5))) func closingEndsAHandshakeAtOnce() async throws {
+    @Test(.timeLimit(.minutes(5))) func `closing ends a handshake at once`() async throws {
         let server = try FakeServer(greeting: "", answer: nil)
         defer { server.stop() }
         var options = RedisOptions()

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1", "localhost"])
-    func aServerIsReachedByAddressAndByName(host: String) async throws {
+    func `a server is reached by address and by name`(host: String) async throws {
         let server = try await EncryptedRedis.start()
         let redis = try client(server, host: host)
         #expect(redis.encryption == nil)
@@ -25,7 +25,7 @@ import Testing
         await plain.close()
     }
 
-    @Test func tls12IsSpokenToo() async throws {
+    @Test func `TLS 12 is spoken too`() async throws {
         let server = try await EncryptedRedis.start(extra: ["--tls-protocols", "TLSv1.2"])
         let redis = try client(server)
         let large = [UInt8](repeating: 0x5A, count: 3 << 20)
@@ -36,7 +36,7 @@ import Testing
     }
 
     /// The data is more than sockets and OpenSSL accept at once, in both directions at the same time.
-    @Test func largePipelinesAndReplies() async throws {
+    @Test func `large pipelines and replies`() async throws {
         let server = try await EncryptedRedis.start()
         let redis = try client(server)
         let large = (0..<(8 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Records come in pieces, and one read may return several. None is lost, whatever the pieces are.
-    @Test(arguments: [1, 7, 1_000]) func recordsInPieces(size: Int) async throws {
+    @Test(arguments: [1, 7, 1_000]) func `records in pieces`(size: Int) async throws {
         let server = try await EncryptedRedis.start()
         let relay = try Relay(to: server.port, pieces: size)
         defer { relay.stop() }
@@ -81,7 +81,7 @@ import Testing
     /// The peer changes keys with a request (K) or without (k), or makes a second handshake in TLS 1.2 (r),
     /// between two replies.
     @Test(arguments: [("-tls1_3", "K"), ("-tls1_3", "k"), ("-tls1_2", "r")])
-    func newKeysOnAConnectionThatStands(version: String, letter: String) async throws {
+    func `new keys on a connection that stands`(version: String, letter: String) async throws {
         let peer = try await TLSPeer.start([version])
         var options = RedisOptions()
         options.tls.roots = peer.authority.caFile
@@ -109,7 +109,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aServerThatIsKilledIsFoundAgain() async throws {
+    @Test func `a server that is killed is found again`() async throws {
         let server = try await EncryptedRedis.start(append: true)
         let redis = try client(server, connections: 2)
         for round in 1...3 {
@@ -122,7 +122,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aConnectionThatTheServerClosesIsToldAsSuch() async throws {
+    @Test func `a connection that the server closes is told as such`() async throws {
         let server = try await EncryptedRedis.start()
         let redis = try client(server)
         let operator_ = RedisClient(url: server.server.url, connections: 1, logger: quiet)
@@ -143,7 +143,7 @@ import Testing
         await operator_.close()
     }
 
-    @Test func aBlockedReadWakesAndIsInterrupted() async throws {
+    @Test func `a blocked read wakes and is interrupted`() async throws {
         let server = try await EncryptedRedis.start()
         let redis = try client(server)
         _ = try await redis.send(RedisCommand("XGROUP", ["CREATE", "s", "g", "$", "MKSTREAM"]))
@@ -166,7 +166,7 @@ import Testing
 
     /// Sentinel and both servers use TLS. The sentinel names the primary by its IP address, and the certificate is
     /// checked against that.
-    @Test func sentinelsAndThePrimaryTheyName() async throws {
+    @Test func `sentinels and the primary they name`() async throws {
         let authority = try TestAuthority()
         let first = try await EncryptedRedis.start(authority)
         let second = try await EncryptedRedis.start(authority, extra: ["--replicaof", "127.0.0.1", "\(first.port)"])

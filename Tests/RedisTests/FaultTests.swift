@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct FaultTests {
-    @Test func aServerThatIsDownAtStartIsUnreachableAndFoundLater() async throws {
+    @Test func `a server that is down at start is unreachable and found later`() async throws {
         let server = try await RedisServer.start()
         server.signal(SIGKILL)
         let redis = RedisClient(url: server.url, logger: quiet)
@@ -20,7 +20,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func whatWasAcknowledgedSurvivesKillMinusNineAndTheClientComesBack() async throws {
+    @Test func `what was acknowledged survives kill -9 and the client comes back`() async throws {
         let server = try await RedisServer.start(append: true)
         let redis = RedisClient(url: server.url, connections: 2, logger: quiet)
         let tally = Tally()
@@ -57,7 +57,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aServerThatStopsAnsweringTimesOutAndIsUsedAgain() async throws {
+    @Test func `a server that stops answering times out and is used again`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, connections: 1, options: .impatient, logger: quiet)
         try await eventually { try await redis.answers }
@@ -79,7 +79,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func anIdleConnectionThatTheServerClosesCostsNoCommand() async throws {
+    @Test func `an idle connection that the server closes costs no command`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, connections: 1, logger: quiet)
         let operator_ = RedisClient(url: server.url, connections: 1, logger: quiet)
@@ -99,7 +99,7 @@ import Testing
         await operator_.close()
     }
 
-    @Test func closeResumesEverybodyOnce() async throws {
+    @Test func `close resumes everybody once`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, connections: 2, logger: quiet)
         try await redis.ping()
@@ -132,7 +132,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func droppingTheLastReferenceEndsTheConnections() async throws {
+    @Test func `dropping the last reference ends the connections`() async throws {
         let server = try await RedisServer.start()
         let watcher = RedisClient(url: server.url, connections: 1, logger: quiet)
         func connected() async throws -> Int {

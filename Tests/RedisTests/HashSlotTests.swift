@@ -11,11 +11,11 @@ import Testing
         ("foo{{bar}}zap", 4_015),
         ("foo{bar}{zap}", 5_061), ("{", 4_092), ("}{", 12_793),
     ])
-    func isTheOneOfTheSpecification(key: String, slot: Int) {
+    func `is the one of the specification`(key: String, slot: Int) {
         #expect(HashSlot(key: key).number == slot & 0x3FFF)
     }
 
-    @Test func commandsAreForTheSlotOfTheirKeys() throws {
+    @Test func `commands are for the slot of their keys`() throws {
         let script = RedisScript(name: "s", source: "return 1", keyCount: 2)
         let commands = [
             RedisCommand("get", ["foo"]), RedisCommand("SET", ["foo", "bar"]), RedisCommand("DEL", ["foo", "{foo}2"]),
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// A command is never sent to a node that may be the wrong one.
-    @Test func whatHasNoOneSlotIsRefused() {
+    @Test func `what has no one slot is refused`() {
         let script = RedisScript(name: "s", source: "return 1", keyCount: 2)
         let keyless = RedisScript(name: "k", source: "return 1", keyCount: 0)
         let refused: [(RedisCommand, String)] = [
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func redirectionsAreRead() {
+    @Test func `redirections are read`() {
         let node = RedisAddress.tcp(host: "10.0.0.1", port: 6379)
         func read(_ text: String) -> Redirection? { Redirection(RedisError(reply: text), from: node) }
         let slot = HashSlot(3_999)

@@ -26,7 +26,7 @@ import Testing
         ("unix://user:secret@/run/redis.sock", "unix://user:***@/run/redis.sock"),
         ("unix://:secret@/run/redis.sock?db=1", "unix://:***@/run/redis.sock?db=1"),
     ])
-    func isReadAndShownWithoutThePassword(text: String, shown: String) throws {
+    func `is read and shown without the password`(text: String, shown: String) throws {
         #expect(try RedisURL(text).description == shown)
         #expect(try RedisURL(text).usesTLS == shown.hasPrefix("rediss"))
     }
@@ -61,13 +61,13 @@ import Testing
         ("unix:///run/redis.sock?secret=1", "db=N"), ("unix:///run/redis.sock?db=x", "database"),
         ("unix:///" + String(repeating: "a", count: 107), "107"), ("unix:///a%00b", "zero"), ("unix:///a%g0", "path"),
     ])
-    func isRefusedWithTheNameOfThePart(text: String, part: String) throws {
+    func `is refused with the name of the part`(text: String, part: String) throws {
         let error = #expect(throws: RedisURLError.self) { try RedisURL(text) }
         #expect(error?.description.contains(part) == true, "\(error?.description ?? "")")
         #expect(error?.description.contains("secret") == false)
     }
 
-    @Test func arbitraryTextNeverCrashes() {
+    @Test func `arbitrary text never crashes`() {
         let alphabet = Array("redisunix:/@[],%?#=db019aé\0 ".unicodeScalars)
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {

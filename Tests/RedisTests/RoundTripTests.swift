@@ -6,7 +6,7 @@ import Testing
 let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
 
 @Suite struct RoundTripTests {
-    @Test func bytesComeBackAsTheyWere() async throws {
+    @Test func `bytes come back as they were`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: quiet)
         let everything = (0..<4_096).map { UInt8(truncatingIfNeeded: $0 &* 7) } + Array("\r\n$5\r\n\0".utf8)
@@ -25,7 +25,7 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
         await redis.close()
     }
 
-    @Test func tenThousandCommandsFromAHundredTasks() async throws {
+    @Test func `ten thousand commands from a hundred tasks`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, connections: 3, logger: quiet)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -45,7 +45,7 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
         await redis.close()
     }
 
-    @Test func aPipelineKeepsItsOrderAndItsErrorsInPlace() async throws {
+    @Test func `a pipeline keeps its order and its errors in place`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: quiet)
         let count = 20_000
@@ -67,7 +67,7 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
         await redis.close()
     }
 
-    @Test func wrongTypesAreTypedErrors() async throws {
+    @Test func `wrong types are typed errors`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: quiet)
         try await redis.send(RedisCommand("SET", ["text", "abc"]))
@@ -100,7 +100,7 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
         await redis.close()
     }
 
-    @Test func nestedArraysKeepTheirShape() async throws {
+    @Test func `nested arrays keep their shape`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: quiet)
         let script = RedisScript(
@@ -117,7 +117,7 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
         await redis.close()
     }
 
-    @Test func largeReplies() async throws {
+    @Test func `large replies`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, connections: 1, logger: quiet)
         let large = [UInt8](repeating: 0xA5, count: 20 << 20)

@@ -6,7 +6,7 @@ import Testing
     private let add = RedisScript(
         name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])", keyCount: 1)
 
-    @Test func theDigestIsTheOneRedisComputes() async throws {
+    @Test func `the digest is the one Redis computes`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: quiet)
         // Lengths around SHA-1's block of 64 bytes and its padding.
@@ -19,7 +19,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func knownScriptsAreLoadedWithTheConnection() async throws {
+    @Test func `known scripts are loaded with the connection`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, connections: 1, scripts: [add], logger: quiet)
         let exists = try await redis.send(RedisCommand("SCRIPT", ["EXISTS", .string(add.digest)]))
@@ -28,7 +28,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aFlushedScriptIsLoadedAgainAndOnlyItsCommandRepeated() async throws {
+    @Test func `a flushed script is loaded again and only its command repeated`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, scripts: [add], logger: quiet)
         try await redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
@@ -66,7 +66,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aScriptThatDoesNotCompileSaysSo() async throws {
+    @Test func `a script that does not compile says so`() async throws {
         let server = try await RedisServer.start()
         let broken = RedisScript(name: "broken", source: "return (", keyCount: 0)
         let redis = RedisClient(url: server.url, scripts: [broken], logger: quiet)
@@ -84,7 +84,7 @@ import Testing
         #expect(words.contains("the script two-keys has 2 keys, but is called with 1"), "\(words)")
     }
 
-    @Test func aTransactionIsAtomic() async throws {
+    @Test func `a transaction is atomic`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, connections: 3, logger: quiet)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -115,7 +115,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aTransactionCarriesItsScriptsAndRefusesAsAWhole() async throws {
+    @Test func `a transaction carries its scripts and refuses as a whole`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, connections: 1, logger: quiet)
         let replies = try await redis.transaction([

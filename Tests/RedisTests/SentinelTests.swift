@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func theClientFindsThePrimaryAndFollowsAFailover() async throws {
+    @Test func `the client finds the primary and follows a failover`() async throws {
         let pair = try await Pair()
         let redis = RedisClient(url: try pair.url(), logger: quiet)
         try await redis.send(RedisCommand("SET", ["before", "1"]))
@@ -46,7 +46,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aPrimaryThatIsKilledIsReplaced() async throws {
+    @Test func `a primary that is killed is replaced`() async throws {
         let pair = try await Pair()
         let redis = RedisClient(url: try pair.url(), logger: quiet)
         try await eventually("the replica is there") {
@@ -66,7 +66,7 @@ import Testing
 
     /// Behind the address of a hosted service, another server may have become the primary. Only a new
     /// connection reaches it.
-    @Test func aConnectionToAServerThatBecameAReplicaIsLeft() async throws {
+    @Test func `a connection to a server that became a replica is left`() async throws {
         let server = try await RedisServer.start(tcp: true)
         let redis = RedisClient(url: server.tcpURL, connections: 1, logger: quiet)
         let before = try await redis.send(RedisCommand("CLIENT", ["ID"])).integer()
@@ -83,7 +83,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func passwordsOfBothAreTheirOwn() async throws {
+    @Test func `passwords of both are their own`() async throws {
         let pair = try await Pair(password: "redis-secret", sentinelPassword: "watch-secret")
         let text =
             "redis+sentinel://:redis-secret@127.0.0.1:\(pair.sentinel.port)/\(SentinelServer.primary)/2"
@@ -97,7 +97,7 @@ import Testing
         await without.close()
     }
 
-    @Test func eachSentinelIsAskedAndAWrongNameIsTold() async throws {
+    @Test func `each sentinel is asked and a wrong name is told`() async throws {
         let pair = try await Pair()
         let dead = try freePort()
         let list = "redis+sentinel://127.0.0.1:\(dead),127.0.0.1:\(pair.sentinel.port)/"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct SignInTests {
-    @Test func aPasswordAloneSignsInTheDefaultUser() async throws {
+    @Test func `a password alone signs in the default user`() async throws {
         let server = try await RedisServer.start(tcp: true, extra: ["--requirepass", "p@ss/word%"])
         let port = try #require(server.port)
         for url in [
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func aWrongPasswordIsAClearErrorThatNobodyCanReadItFrom() async throws {
+    @Test func `a wrong password is a clear error that nobody can read it from`() async throws {
         let server = try await RedisServer.start(tcp: true, extra: ["--requirepass", "right"])
         let port = try #require(server.port)
         let redis = RedisClient(url: try RedisURL("redis://:hunter2@127.0.0.1:\(port)"), logger: quiet)
@@ -40,7 +40,7 @@ import Testing
         await anonymous.close()
     }
 
-    @Test func anACLUserSignsInWithItsOwnRights() async throws {
+    @Test func `an ACL user signs in with its own rights`() async throws {
         let server = try await RedisServer.start(extra: [
             "--user", "lamp", "on", ">secret", "~lamp:*", "+@all", "-client",
         ])
@@ -57,7 +57,7 @@ import Testing
         await stranger.close()
     }
 
-    @Test func theDatabaseIsSelectedOnEveryConnection() async throws {
+    @Test func `the database is selected on every connection`() async throws {
         let server = try await RedisServer.start()
         let third = RedisClient(url: try RedisURL("unix://\(server.socketPath)?db=3"), connections: 3, logger: quiet)
         let first = RedisClient(url: server.url, logger: quiet)
@@ -73,7 +73,7 @@ import Testing
         await beyond.close()
     }
 
-    @Test func theServerTellsItsVersionAndSettings() async throws {
+    @Test func `the server tells its version and settings`() async throws {
         let server = try await RedisServer.start(append: true)
         let redis = RedisClient(url: server.url, logger: quiet)
         #expect(try await redis.info(section: "server")["redis_version"]?.isEmpty == false)
@@ -84,7 +84,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func aFullServerRefusesWritesWithOOM() async throws {
+    @Test func `a full server refuses writes with OOM`() async throws {
         let server = try await RedisServer.start(extra: ["--maxmemory", "1mb", "--maxmemory-policy", "noeviction"])
         let redis = RedisClient(url: server.url, logger: quiet)
         let error = await #expect(throws: RedisError.self) {

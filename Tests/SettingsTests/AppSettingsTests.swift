@@ -11,8 +11,7 @@ struct AppSettingsTests {
         "LAMPLIGHTER_APNS_URL": "https://127.0.0.1:8443/", "LAMPLIGHTER_APNS_CA_FILE": "/tmp/ca.pem",
     ]
 
-    @Test("One app comes from the environment alone")
-    func fromEnvironment() throws {
+    @Test func `one app comes from the environment alone`() throws {
         let settings = try load(environment: Self.environment)
         let app = try settings.app(named: nil)
         #expect("\(app.key)" == "shop")
@@ -22,16 +21,14 @@ struct AppSettingsTests {
         #expect(settings.warnings.isEmpty)
     }
 
-    @Test("A relative key file lies beside the configuration file")
-    func fromFile() throws {
+    @Test func `a relative key file lies beside the configuration file`() throws {
         let app = try load(file: oneApp).app(named: nil)
         #expect(app[.keyFile] == "config/AuthKey.p8")
         #expect(app.apnsOrigin == "https://api.sandbox.push.apple.com")
         #expect(app.manageOrigin == "https://api-manage-broadcast.sandbox.push.apple.com:2195")
     }
 
-    @Test("Both environments: production first, the sandbox for what it does not know")
-    func bothEnvironments() throws {
+    @Test func `both environments: production first, the sandbox for what it does not know`() throws {
         let apple = try load(file: "apps:\n  - key: shop\n    apns: {environment: both}\n").apps[0]
         #expect(apple.apnsOrigin == "https://api.push.apple.com")
         #expect(apple.otherOrigin == "https://api.sandbox.push.apple.com")
@@ -48,8 +45,7 @@ struct AppSettingsTests {
             refusal(file: "apps:\n  - key: a\n    apns: {environment: all}\n").contains("production, sandbox or both"))
     }
 
-    @Test("The file's list wins over the environment's app, with a warning")
-    func both() throws {
+    @Test func `the file's list wins over the environment's app, with a warning`() throws {
         var other = Self.environment
         other["LAMPLIGHTER_APP_KEY"] = "other"
         let settings = try load(environment: other, file: oneApp)
@@ -58,8 +54,7 @@ struct AppSettingsTests {
         #expect(!settings.warnings[0].contains("shop-master"))
     }
 
-    @Test("With several apps, a command must name one")
-    func several() throws {
+    @Test func `with several apps, a command must name one`() throws {
         let settings = try load(file: "apps:\n  - key: one\n  - key: two\n")
         #expect(throws: SettingsError.self) { try settings.app(named: nil) }
         #expect(throws: SettingsError.self) { try settings.app(named: "three") }
@@ -67,8 +62,7 @@ struct AppSettingsTests {
         #expect(refusal(file: "apps:\n  - key: one\n  - key: one\n").contains("listed twice"))
     }
 
-    @Test("What is missing is named as it would be set")
-    func missing() throws {
+    @Test func `what is missing is named as it would be set`() throws {
         let fromFile = try load(file: "apps:\n  - key: shop\n").apps[0]
         #expect(throws: SettingsError.self) { try fromFile.required(.masterSecret) }
         do {
@@ -85,8 +79,7 @@ struct AppSettingsTests {
         #expect(refusal(environment: ["LAMPLIGHTER_APP_SECRET": "12345678"]).contains("LAMPLIGHTER_APP_KEY is not set"))
     }
 
-    @Test("An app's devices catch up by its own word, or else by the deployment's")
-    func catchUp() throws {
+    @Test func `an app's devices catch up by its own word, or else by the deployment's`() throws {
         let file =
             "defaults:\n  catch_up: true\napps:\n  - key: a\n    defaults: {catch_up: false}\n  - key: b\n"
         let settings = try load(file: file)
@@ -96,8 +89,7 @@ struct AppSettingsTests {
         #expect(refusal(file: "apps:\n  - key: a\n    defaults: {catch_up: yes}\n").contains("true or false"))
     }
 
-    @Test("An app's updates are fresh for its own time, or else for the deployment's")
-    func staleAfter() throws {
+    @Test func `an app's updates are fresh for its own time, or else for the deployment's`() throws {
         let file =
             "defaults:\n  stale_after: 30m\napps:\n  - key: a\n    defaults:\n      stale_after: 15m\n"
             + "  - key: b\n  - key: c\n    defaults: {stale_after: 0}\n"
@@ -108,8 +100,10 @@ struct AppSettingsTests {
         #expect(refusal(file: "apps:\n  - key: a\n    defaults: {stale_after: 9h}\n").contains("a time from 0 to 8h"))
     }
 
-    @Test("Pushes without an expiry are tried for the app's own time, or the deployment's, or as long as a card lives")
-    func expiry() throws {
+    @Test
+    func `pushes without an expiry are tried for the app's own time, or the deployment's, or as long as a card lives`()
+        throws
+    {
         let file =
             "defaults:\n  expiry_update: 2h\napps:\n  - key: a\n    defaults:\n      expiry_update: 15m\n"
             + "      expiry_end: 24h\n  - key: b\n"
@@ -127,8 +121,10 @@ struct AppSettingsTests {
         #expect(refusal(file: "defaults:\n  expiry_end: 25h\n").contains("a time from 1s to 86400s"))
     }
 
-    @Test("An app's cards are ended after its own time, or else after the deployment's; never, if nothing is said")
-    func endAfter() throws {
+    @Test
+    func `an app's cards are ended after its own time, or else after the deployment's; never, if nothing is said`()
+        throws
+    {
         let file =
             "defaults:\n  end_after: 8h\napps:\n  - key: a\n    defaults:\n      end_after: 7.5h\n"
             + "  - key: b\n  - key: c\n    defaults: {end_after: 0}\n"
@@ -144,18 +140,18 @@ struct AppSettingsTests {
         #expect(refusal(file: "defaults:\n  end_after: 9h\n").contains("a time from 0s to 28800s"))
     }
 
-    @Test(
-        "A wrong field names its place and its rule, and no secret is shown",
-        arguments: [
-            ("LAMPLIGHTER_APP_KEY", "a:b", "A-Z a-z 0-9"),
-            ("LAMPLIGHTER_APP_SECRET", "hunter2", "8 to 256 characters"),
-            ("LAMPLIGHTER_APP_MASTER_SECRET", "hunter 2 hunter", "8 to 256 characters"),
-            ("LAMPLIGHTER_APNS_ENVIRONMENT", "prod", "production, sandbox or both"),
-            ("LAMPLIGHTER_APNS_TEAM_ID", "AB-1", "letters and digits"),
-            ("LAMPLIGHTER_APNS_URL", "http://127.0.0.1", "https://host"),
-            ("LAMPLIGHTER_APNS_URL", "https://host/3/device", "without a path"),
-        ])
-    func wrongFields(name: String, value: String, words: String) {
+    @Test(arguments: [
+        ("LAMPLIGHTER_APP_KEY", "a:b", "A-Z a-z 0-9"),
+        ("LAMPLIGHTER_APP_SECRET", "hunter2", "8 to 256 characters"),
+        ("LAMPLIGHTER_APP_MASTER_SECRET", "hunter 2 hunter", "8 to 256 characters"),
+        ("LAMPLIGHTER_APNS_ENVIRONMENT", "prod", "production, sandbox or both"),
+        ("LAMPLIGHTER_APNS_TEAM_ID", "AB-1", "letters and digits"),
+        ("LAMPLIGHTER_APNS_URL", "http://127.0.0.1", "https://host"),
+        ("LAMPLIGHTER_APNS_URL", "https://host/3/device", "without a path"),
+    ])
+    func `a wrong field names its place and its rule, and no secret is shown`(
+        name: String, value: String, words: String
+    ) {
         var environment = Self.environment
         environment[name] = value
         let text = refusal(environment: environment)
@@ -185,8 +181,7 @@ struct AppSettingsTests {
         #expect(try load(environment: ["LAMPLIGHTER_REDIS_URL": url]).warnings.isEmpty)
     }
 
-    @Test("Printing an app shows no secret")
-    func redacted() throws {
+    @Test func `printing an app shows no secret`() throws {
         let app = try load(environment: Self.environment).apps[0]
         for text in ["\(app)", String(describing: app)] {
             #expect(!text.contains("shop-secret") && !text.contains("shop-master"))
@@ -196,8 +191,7 @@ struct AppSettingsTests {
         #expect(!dumped.contains("shop-secret") && !dumped.contains("shop-master"))
     }
 
-    @Test("A password in a Redis URL is not repeated in an error")
-    func redisPassword() {
+    @Test func `a password in a Redis URL is not repeated in an error`() {
         let text = refusal(environment: ["LAMPLIGHTER_REDIS_URL": "redis://u:hunter2@host:99999/0"])
         #expect(!text.contains("hunter2"))
     }

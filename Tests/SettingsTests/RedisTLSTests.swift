@@ -6,8 +6,9 @@ import Testing
 struct RedisTLSTests {
     static let files = ["redis.ca_file": "ca.pem", "redis.cert_file": "own.pem", "redis.key_file": "own.key"]
 
-    @Test("Files are those of the flags, the environment, or the file, whose own place they are relative to")
-    func files() throws {
+    @Test func `files are those of the flags, the environment, or the file, whose own place they are relative to`()
+        throws
+    {
         let file = "redis:\n  url: rediss://h\n  ca_file: ca.pem\n  cert_file: /etc/own.pem\n  key_file: own.key\n"
         let tls = try load(
             flags: ["redis.key_file": "flag.key"], environment: ["LAMPLIGHTER_REDIS_CERT_FILE": "env.pem"], file: file
@@ -17,16 +18,14 @@ struct RedisTLSTests {
         #expect(none.roots == nil && none.certificate == nil && none.key == nil)
     }
 
-    @Test("With sentinels too")
-    func sentinels() throws {
+    @Test func `with sentinels too`() throws {
         let environment = [
             "LAMPLIGHTER_REDIS_URL": "rediss+sentinel://a,b/lamp", "LAMPLIGHTER_REDIS_CA_FILE": "ca.pem",
         ]
         #expect(try load(environment: environment).redisTLS.roots == "ca.pem")
     }
 
-    @Test("A certificate without its key, and a key without its certificate")
-    func halves() {
+    @Test func `a certificate without its key, and a key without its certificate`() {
         let url = ["redis.url": "rediss://h"]
         #expect(
             refusal(flags: url.merging(["redis.cert_file": "a"]) { $1 }).contains(
@@ -34,16 +33,15 @@ struct RedisTLSTests {
         #expect(refusal(flags: url.merging(["redis.key_file": "a"]) { $1 }).contains("redis.cert_file is not set"))
     }
 
-    @Test("Files for a connection that would not be encrypted are refused", arguments: ["redis://h", "unix:///s"])
-    func plain(url: String) {
+    @Test(arguments: ["redis://h", "unix:///s"])
+    func `files for a connection that would not be encrypted are refused`(url: String) {
         for (key, path) in Self.files {
             let text = refusal(flags: ["redis.url": url, key: path])
             #expect(text.contains("\(key) (--") && text.contains("must begin with rediss"), "\(text)")
         }
     }
 
-    @Test("A misspelt one")
-    func misspelt() {
+    @Test func `a misspelt one`() {
         #expect(refusal(file: "redis:\n  ca_fle: x\n").contains("did you mean 'redis.ca_file'?"))
     }
 }

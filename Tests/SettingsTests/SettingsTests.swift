@@ -39,8 +39,7 @@ func refusal(
 
 @Suite("Layers")
 struct LayerTests {
-    @Test("With nothing said, everything has its default")
-    func defaults() throws {
+    @Test func `with nothing said, everything has its default`() throws {
         let settings = try load()
         #expect("\(settings.redisURL)".contains("127.0.0.1:6379"))
         #expect(settings.redisPrefix == "ll")
@@ -57,8 +56,7 @@ struct LayerTests {
         #expect(settings.warnings.isEmpty)
     }
 
-    @Test("A flag beats the environment, the environment the file, the file the default")
-    func precedence() throws {
+    @Test func `a flag beats the environment, the environment the file, the file the default`() throws {
         let file = "worker:\n  lanes: 3\n  page: 300\n  streams: 30\n"
         let environment = ["LAMPLIGHTER_WORKER_LANES": "4", "LAMPLIGHTER_WORKER_PAGE": "400"]
         let settings = try load(flags: ["worker.lanes": "5"], environment: environment, file: file)
@@ -68,16 +66,14 @@ struct LayerTests {
         #expect(settings.worker.concurrency == 48)
     }
 
-    @Test("libcurl sends until nghttp2 is chosen")
-    func transport() throws {
+    @Test func `libcurl sends until nghttp2 is chosen`() throws {
         #expect(try load().worker.transport == .libcurl)
         #expect(try load(file: "worker:\n  transport: nghttp2\n").worker.transport == .nghttp2)
         #expect(refusal(flags: ["worker.transport": "http2"]).contains("must be one of libcurl, nghttp2"))
         #expect(SettingKey.workerTransport.form == .choice(Settings.Worker.Transport.allCases.map(\.rawValue)))
     }
 
-    @Test("Every key is a variable and a flag by rule, and no two share a name")
-    func names() {
+    @Test func `every key is a variable and a flag by rule, and no two share a name`() {
         #expect(SettingKey.workerDrainTimeout.environmentName == "LAMPLIGHTER_WORKER_DRAIN_TIMEOUT")
         #expect(SettingKey.workerDrainTimeout.flagName == "worker-drain-timeout")
         #expect(AppField.masterSecret.environmentName == "LAMPLIGHTER_APP_MASTER_SECRET")
@@ -86,8 +82,7 @@ struct LayerTests {
         #expect(Set(names).count == names.count)
     }
 
-    @Test("The prune guard's thresholds")
-    func pruneGuard() throws {
+    @Test func `the prune guard's thresholds`() throws {
         let settings = try load(
             environment: ["LAMPLIGHTER_GUARD_SHARE": "0.25"],
             file: "guard: {answers: 50, window: 2m, memory: 3h}\nchannels: {expire_after: 24h}")
@@ -100,24 +95,21 @@ struct LayerTests {
         #expect(plain.memory == .seconds(86_400))
     }
 
-    @Test("PORT is the gateway's port, unless its own variable says another")
-    func port() throws {
+    @Test func `PORT is the gateway's port, unless its own variable says another`() throws {
         #expect(try load(environment: ["PORT": "5000"]).gateway.port == 5000)
         let both = ["PORT": "5000", "LAMPLIGHTER_GATEWAY_PORT": "6000"]
         #expect(try load(environment: both).gateway.port == 6000)
         #expect(try load(flags: ["gateway.port": "7000"], environment: both).gateway.port == 7000)
     }
 
-    @Test("An empty variable and a key without a value are the same as none")
-    func empty() throws {
+    @Test func `an empty variable and a key without a value are the same as none`() throws {
         let environment = ["LAMPLIGHTER_GATEWAY_PORT": "", "LAMPLIGHTER_APP_KEY": "", "LAMPLIGHTER_APNS_URL": ""]
         let settings = try load(environment: environment, file: "gateway:\n  port:\nredis:\napps:\n")
         #expect(settings.gateway.port == 8080)
         #expect(settings.apps.isEmpty)
     }
 
-    @Test("Commands reach a gateway that listens everywhere through the loopback address")
-    func gatewayURL() throws {
+    @Test func `commands reach a gateway that listens everywhere through the loopback address`() throws {
         #expect(try load(file: "gateway: {host: 0.0.0.0, port: 81}").gateway.url == "http://127.0.0.1:81")
         #expect(try load(file: "gateway: {host: '::1', port: 81}").gateway.url == "http://[::1]:81")
         let given = ["LAMPLIGHTER_GATEWAY_URL": "https://push.example.com/"]
@@ -127,10 +119,8 @@ struct LayerTests {
         #expect(told.publicURL == "https://push.example.com" && told.url == "http://127.0.0.1:8080")
     }
 
-    @Test(
-        "Times and sizes are read as people write them",
-        arguments: [("250ms", 0.25), ("2", 2), ("1.5", 1.5), ("3s", 3), ("2m", 120)])
-    func times(text: String, seconds: Double) throws {
+    @Test(arguments: [("250ms", 0.25), ("2", 2), ("1.5", 1.5), ("3s", 3), ("2m", 120)])
+    func `times and sizes are read as people write them`(text: String, seconds: Double) throws {
         let settings = try load(flags: ["worker.request_timeout": text])
         #expect(settings.worker.requestTimeout == .milliseconds(Int64(seconds * 1_000)))
         #expect(try load(flags: ["gateway.max_body": "64K"]).gateway.maximumBody == 65_536)
@@ -139,93 +129,86 @@ struct LayerTests {
 
 @Suite("What is refused, with the words that help")
 struct RefusalTests {
-    @Test(
-        "A misspelt key is an error with its line and the nearest known key",
-        arguments: [
-            ("redis:\n  ulr: redis://x\n", ":2: unknown key 'redis.ulr'; did you mean 'redis.url'?"),
-            ("gatway:\n  port: 1\n", ":1: unknown key 'gatway'; did you mean 'gateway'?"),
-            (
-                "worker:\n  lanes: 2\n  clam_after: 10\n",
-                ":3: unknown key 'worker.clam_after'; did you mean 'worker.claim_after'?"
-            ),
-            ("app:\n  - key: x\n", "did you mean 'apps'?"),
-            ("apps:\n  - key: shop\n    bundleid: x\n", ":3: unknown key 'bundleid'; did you mean 'bundle_id'?"),
-            (
-                "apps:\n  - key: shop\n    apns:\n      team: x\n",
-                ":4: unknown key 'apns.team'; did you mean 'apns.team_id'?"
-            ),
-        ])
-    func misspelt(file: String, words: String) { #expect(refusal(file: file).contains(words)) }
+    @Test(arguments: [
+        ("redis:\n  ulr: redis://x\n", ":2: unknown key 'redis.ulr'; did you mean 'redis.url'?"),
+        ("gatway:\n  port: 1\n", ":1: unknown key 'gatway'; did you mean 'gateway'?"),
+        (
+            "worker:\n  lanes: 2\n  clam_after: 10\n",
+            ":3: unknown key 'worker.clam_after'; did you mean 'worker.claim_after'?"
+        ),
+        ("app:\n  - key: x\n", "did you mean 'apps'?"),
+        ("apps:\n  - key: shop\n    bundleid: x\n", ":3: unknown key 'bundleid'; did you mean 'bundle_id'?"),
+        (
+            "apps:\n  - key: shop\n    apns:\n      team: x\n",
+            ":4: unknown key 'apns.team'; did you mean 'apns.team_id'?"
+        ),
+    ])
+    func `a misspelt key is an error with its line and the nearest known key`(file: String, words: String) {
+        #expect(refusal(file: file).contains(words))
+    }
 
-    @Test("A key like no other gets no suggestion")
-    func unlike() {
+    @Test func `a key like no other gets no suggestion`() {
         let text = refusal(file: "zzzzzzzzzzzz: 1\n")
         #expect(text.contains("unknown key 'zzzzzzzzzzzz'") && !text.contains("did you mean"))
     }
 
-    @Test("A misspelt variable is a warning with the nearest known one")
-    func misspeltVariable() throws {
+    @Test func `a misspelt variable is a warning with the nearest known one`() throws {
         let settings = try load(environment: ["LAMPLIGHTER_REDIS_ULR": "x", "OTHER": "y"])
         #expect(settings.warnings.count == 1)
         #expect(settings.warnings[0].contains("LAMPLIGHTER_REDIS_ULR"))
         #expect(settings.warnings[0].contains("did you mean LAMPLIGHTER_REDIS_URL?"))
     }
 
-    @Test(
-        "A wrong value names its key, its place and what would be right",
-        arguments: [
-            (
-                "gateway:\n  port: eighty\n",
-                "gateway.port (config/lamplighter.yaml:2) must be a whole number from 0 to 65535, not 'eighty'"
-            ),
-            ("gateway:\n  port: 65536\n", "gateway.port (config/lamplighter.yaml:2)"),
-            ("worker:\n\n  lanes: 0\n", "worker.lanes (config/lamplighter.yaml:3) must be a whole number from 1 to 64"),
-            ("worker:\n  lanes: [1, 2]\n", "worker.lanes must be a single value"),
-            ("worker: 7\n", "worker must be a section of keys"),
-            ("worker:\n  claim_after: -1\n", "worker.claim_after"),
-            ("worker:\n  claim_after: 1e3\n", "worker.claim_after"),
-            ("worker:\n  drain_timeout: soon\n", "such as 10s or 500ms"),
-            ("gateway:\n  max_body: 1G\n", "gateway.max_body"),
-            (
-                "guard:\n  share: 2\n",
-                "guard.share (config/lamplighter.yaml:2) must be a share from 0.01 to 1.0, not '2'"
-            ),
-            ("guard:\n  window: 10s\n", "guard.window"),
-            ("log:\n  level: loud\n", "one of trace, debug, info, notice, warning, error, critical, not 'loud'"),
-            ("log:\n  format: xml\n", "one of text, json"),
-            ("redis:\n  prefix: 'a b'\n", "redis.prefix"),
-            ("redis:\n  wait_replicas: -1\n", "a whole number from 0 to 16"),
-            ("gateway:\n  max_queue: 0\n", "a whole number from 1"),
-            ("redis:\n  url: ftp://somewhere\n", "redis.url"),
-            ("gateway:\n  url: example.com\n", "gateway.url"),
-            ("gateway:\n  public_url: push.example.com\n", "gateway.public_url"),
-            ("- a\n- b\n", "must be a mapping of sections"),
-            ("redis:\n  url: 'x\n", "not valid YAML"),
-            ("redis:\n  url: a\n  url: b\n", "twice"),
-            ("apps:\n  key: shop\n", "apps must be a list"),
-            ("apps:\n  - shop\n", "each app must be a mapping"),
-            ("apps:\n  - secret: 12345678\n", "apps[0].key is not set"),
-        ])
-    func wrongValues(file: String, words: String) {
+    @Test(arguments: [
+        (
+            "gateway:\n  port: eighty\n",
+            "gateway.port (config/lamplighter.yaml:2) must be a whole number from 0 to 65535, not 'eighty'"
+        ),
+        ("gateway:\n  port: 65536\n", "gateway.port (config/lamplighter.yaml:2)"),
+        ("worker:\n\n  lanes: 0\n", "worker.lanes (config/lamplighter.yaml:3) must be a whole number from 1 to 64"),
+        ("worker:\n  lanes: [1, 2]\n", "worker.lanes must be a single value"),
+        ("worker: 7\n", "worker must be a section of keys"),
+        ("worker:\n  claim_after: -1\n", "worker.claim_after"),
+        ("worker:\n  claim_after: 1e3\n", "worker.claim_after"),
+        ("worker:\n  drain_timeout: soon\n", "such as 10s or 500ms"),
+        ("gateway:\n  max_body: 1G\n", "gateway.max_body"),
+        (
+            "guard:\n  share: 2\n",
+            "guard.share (config/lamplighter.yaml:2) must be a share from 0.01 to 1.0, not '2'"
+        ),
+        ("guard:\n  window: 10s\n", "guard.window"),
+        ("log:\n  level: loud\n", "one of trace, debug, info, notice, warning, error, critical, not 'loud'"),
+        ("log:\n  format: xml\n", "one of text, json"),
+        ("redis:\n  prefix: 'a b'\n", "redis.prefix"),
+        ("redis:\n  wait_replicas: -1\n", "a whole number from 0 to 16"),
+        ("gateway:\n  max_queue: 0\n", "a whole number from 1"),
+        ("redis:\n  url: ftp://somewhere\n", "redis.url"),
+        ("gateway:\n  url: example.com\n", "gateway.url"),
+        ("gateway:\n  public_url: push.example.com\n", "gateway.public_url"),
+        ("- a\n- b\n", "must be a mapping of sections"),
+        ("redis:\n  url: 'x\n", "not valid YAML"),
+        ("redis:\n  url: a\n  url: b\n", "twice"),
+        ("apps:\n  key: shop\n", "apps must be a list"),
+        ("apps:\n  - shop\n", "each app must be a mapping"),
+        ("apps:\n  - secret: 12345678\n", "apps[0].key is not set"),
+    ])
+    func `a wrong value names its key, its place and what would be right`(file: String, words: String) {
         let text = refusal(file: file)
         #expect(text.contains(words), "\(text)")
     }
 
-    @Test("A wrong flag and a wrong variable are named as what they are")
-    func places() {
+    @Test func `a wrong flag and a wrong variable are named as what they are`() {
         #expect(refusal(flags: ["worker.lanes": "x"]).contains("worker.lanes (--worker-lanes)"))
         #expect(refusal(environment: ["PORT": "x"]).contains("gateway.port (PORT)"))
         #expect(refusal(environment: ["LAMPLIGHTER_WORKER_PAGE": "0"]).contains("(LAMPLIGHTER_WORKER_PAGE)"))
     }
 
-    @Test("All problems are told at once")
-    func all() {
+    @Test func `all problems are told at once`() {
         let text = refusal(environment: ["PORT": "x"], file: "redis:\n  ulr: 1\nworker:\n  lanes: 0\n")
         #expect(text.split(separator: "\n").count == 3)
     }
 
-    @Test("A file that was asked for must be there; the default one may be missing")
-    func files() throws {
+    @Test func `a file that was asked for must be there; the default one may be missing`() throws {
         #expect(throws: SettingsError.unreadable(path: "/nowhere/a.yaml", reason: "no such file")) {
             try SettingsInput(flags: [:], environment: [:], config: "/nowhere/a.yaml")
         }

@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 @Suite struct AcceptanceTests {
-    @Test func aPushGetsASequenceNumberATimeAndALedger() async throws {
+    @Test func `a push gets a sequence number a time and a ledger`() async throws {
         let fixture = try await PushFixture.start()
         let first = try await fixture.publish("match-1")
         let second = try await fixture.publish("match-1", alert: true)
@@ -21,7 +21,7 @@ import Testing
         #expect(String(decoding: claim.record.payload, as: UTF8.self) == #"{"aps":{"timestamp":1795000000}}"#)
     }
 
-    @Test func theSameIdIsCommittedOnce() async throws {
+    @Test func `the same id is committed once`() async throws {
         let fixture = try await PushFixture.start()
         let id = PushID.random()
         let first = try await fixture.publish("match-1", id: id)
@@ -32,7 +32,7 @@ import Testing
                 == .accepted(fixture.lastID("match-1"), sequence: 2, timestamp: 1_795_000_000))
     }
 
-    @Test func aRepetitionThatFailsLeavesTheFirstToBeAskedFor() async throws {
+    @Test func `a repetition that fails leaves the first to be asked for`() async throws {
         let fixture = try await PushFixture.start()
         let id = PushID.random()
         _ = try await fixture.publish("match-1", id: id, isRepeatable: true)
@@ -42,7 +42,7 @@ import Testing
         #expect(try await fixture.ledger(id).state == .queued)
     }
 
-    @Test func timestampsNeverGoBackOnTheirOwn() async throws {
+    @Test func `timestamps never go back on their own`() async throws {
         let fixture = try await PushFixture.start()
         _ = try await fixture.publish("match-1", timestamp: 1_795_000_200)
         guard case .accepted(_, _, let timestamp) = try await fixture.publish("match-1", now: 1_795_000_100_000) else {
@@ -55,7 +55,7 @@ import Testing
                 == .refused(.timestampBehind(last: 1_795_000_200)))
     }
 
-    @Test func aFullNameIsRefusedWithoutALookAtEachOfItsPushes() async throws {
+    @Test func `a full name is refused without a look at each of its pushes`() async throws {
         let fixture = try await PushFixture.start()
         for _ in 0..<Pushes.mostUnswept { _ = try await fixture.accepted("match-1", alert: true) }
         func looks() async throws -> Int {
@@ -77,7 +77,7 @@ import Testing
         #expect(try await fixture.ledger(update).state == .superseded)
     }
 
-    @Test func aNewerUpdateReplacesOneThatWaits() async throws {
+    @Test func `a newer update replaces one that waits`() async throws {
         let fixture = try await PushFixture.start()
         let first = try await fixture.accepted("match-1")
         let second = try await fixture.accepted("match-1")
@@ -86,7 +86,7 @@ import Testing
         #expect(try await fixture.claimed("match-1").lease.push == second)
     }
 
-    @Test func alertsOtherAudiencesAndWhatIsUnderWayAreNotReplaced() async throws {
+    @Test func `alerts other audiences and what is under way are not replaced`() async throws {
         let fixture = try await PushFixture.start()
         let running = try await fixture.accepted("match-1")
         _ = try await fixture.claimed("match-1", running)
@@ -101,7 +101,7 @@ import Testing
         #expect(try await fixture.ledger(alert).state == .queued)
     }
 
-    @Test func afterAnEndOnlyANewRegistrationOpensTheNameAgain() async throws {
+    @Test func `after an end only a new registration opens the name again`() async throws {
         let fixture = try await PushFixture.start()
         _ = try await fixture.accepted("order-1", event: .end)
         #expect(try await fixture.publish("order-1") == .refused(.nameEnded))
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func pushesThatCannotBeReplacedFillTheNameAndNoMore() async throws {
+    @Test func `pushes that cannot be replaced fill the name and no more`() async throws {
         let fixture = try await PushFixture.start()
         for _ in 0..<Pushes.mostUnswept { _ = try await fixture.publish("match-1", alert: true) }
         #expect(try await fixture.publish("match-1", alert: true) == .refused(.queueFull(.name, retryAfter: 5)))
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func anIdempotencyKeyKeepsItsIdsForItsBody() async throws {
+    @Test func `an idempotency key keeps its ids for its body`() async throws {
         let fixture = try await PushFixture.start()
         let ids = [PushID.random(), PushID.random()]
         let digest = [UInt8](repeating: 7, count: 32)
@@ -138,7 +138,7 @@ import Testing
             try await pushes.reserve(try AppKey("other"), idempotencyKey: "k", bodyDigest: other, ids: later) == later)
     }
 
-    @Test func aPushIsItsAppsAlone() async throws {
+    @Test func `a push is its app's alone`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         #expect(try await fixture.store.pushes.ledger(try AppKey("other"), id) == nil)
@@ -146,7 +146,7 @@ import Testing
         #expect(try await fixture.store.pushes.ledger(fixture.app, .random()) == nil)
     }
 
-    @Test func cancelledBeforeItBeganAPushIsNeverTakenUp() async throws {
+    @Test func `cancelled before it began a push is never taken up`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let ledger = try await fixture.store.pushes.cancel(fixture.app, id, now: 1_795_000_005_000)

@@ -8,7 +8,7 @@ import Testing
 
 /// Tests which cards are ended automatically, and that one push does it whichever worker dies.
 @Suite struct AutomaticEndsTests {
-    @Test func aCardIsEndedAtItsTimeOrALittleEarlierWithOthers() {
+    @Test func `a card is ended at its time or a little earlier with others`() {
         let long = EndRule(after: .seconds(28_800))
         #expect(long.slack == 300_000 && long.age == 28_500_000)
         let short = EndRule(after: .seconds(60))
@@ -21,7 +21,7 @@ import Testing
         #expect(EndRule.expiry(cutoff: 1_795_000_000_999) == 1_795_000_000 + 28_800)
     }
 
-    @Test func aNameAndACutoffAreOnePush() throws {
+    @Test func `a name and a cutoff are one push`() throws {
         let app = try AppKey("shop")
         let task = EndTask(app: app, name: try ActivityName("a 1 {x}"), cutoff: 1_795_000_000_000)
         #expect(EndTask(app: app, member: task.member) == task)
@@ -38,7 +38,7 @@ import Testing
         #expect(task.publish.event == .end && task.publish.priority == .low && !task.publish.isSupersedable)
     }
 
-    @Test func eachDueNameIsTakenByOneWorker() async throws {
+    @Test func `each due name is taken by one worker`() async throws {
         let fixture = try await EndFixture.start()
         for number in 0..<20 { try await fixture.card(1, minutes: 61, name: "match-\(number)") }
         try await fixture.card(1, minutes: 10, name: "young")
@@ -55,7 +55,7 @@ import Testing
         #expect(try await fixture.timer().keys.sorted() == ["young"])
     }
 
-    @Test func whoDiesWithANameInHandLeavesItToAnotherAndOnePush() async throws {
+    @Test func `who dies with a name in hand leaves it to another and one push`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         try await fixture.card(2, minutes: 20)
@@ -81,7 +81,7 @@ import Testing
         #expect(try await fixture.meta("seq") == "1", "committed once")
     }
 
-    @Test func whoRegistersWhileTheNameIsInHandIsNotForgotten() async throws {
+    @Test func `who registers while the name is in hand is not forgotten`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         let task = try #require(try await fixture.take().first)
@@ -98,7 +98,7 @@ import Testing
         #expect(try await fixture.timer() == ["match-1": fixture.start - 30 * 60_000 + 3_600_000])
     }
 
-    @Test func aNameWithoutCardsLeavesTheTimerAndComesBackWithOne() async throws {
+    @Test func `a name without cards leaves the timer and comes back with one`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         try await fixture.store.registry.untrack(
@@ -118,7 +118,7 @@ import Testing
         #expect(try await fixture.timer().count == 1)
     }
 
-    @Test func itLeavesTheNameAsItWas() async throws {
+    @Test func `it leaves the name as it was`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         try await fixture.card(2, minutes: 2)
@@ -139,7 +139,7 @@ import Testing
         #expect(!info.ended && info.automaticEndAt == fixture.start - 120_000 + 3_600_000)
     }
 
-    @Test func aNameWithoutRoomIsLookedAtAgain() async throws {
+    @Test func `a name without room is looked at again`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         let queue = RedisArgument.string(fixture.store.keys.unswept(fixture.tag))
@@ -154,7 +154,7 @@ import Testing
         #expect(try await fixture.run(task).verdict == .ended)
     }
 
-    @Test func whatItShowsIsSettledWhenItIsTakenUp() async throws {
+    @Test func `what it shows is settled when it is taken up`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         // A state that was cancelled while it was sent is not shown again.
@@ -188,7 +188,7 @@ import Testing
         #expect(try await fixture.shown() == nil, "an end has been for all")
     }
 
-    @Test func itIsNotForABroadcastChannel() async throws {
+    @Test func `it is not for a broadcast channel`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         let channel = RedisArgument.string(fixture.store.keys.broadcast(fixture.tag))
@@ -198,7 +198,7 @@ import Testing
         #expect(try await fixture.redis.send(line).integer() == 0)
     }
 
-    @Test func aWorkerThatBeginsWithItPutsInTheNamesThatAreThere() async throws {
+    @Test func `a worker that begins with it puts in the names that are there`() async throws {
         let fixture = try await EndFixture.start()
         for number in 0..<5 { try await fixture.card(1, minutes: 61, name: "match-\(number)", noted: false) }
         let ends = fixture.store.automaticEnds

@@ -38,7 +38,7 @@ import Testing
         try Int(await fixture.store.redis.send(RedisCommand("TIME", near: Keyspace.queue))[0].string()) ?? 0
     }
 
-    @Test func aChannelThatIsNeverMadeHoldsNoPushPastItsExpiry() async throws {
+    @Test func `a channel that is never made holds no push past its expiry`() async throws {
         let fixture = try await PushFixture.start()
         try await want(fixture)
         let now = try await seconds(fixture)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func aLongLineIsLookedAtInPartsAndMissesNobody() async throws {
+    @Test func `a long line is looked at in parts and misses nobody`() async throws {
         let fixture = try await PushFixture.start()
         try await want(fixture)
         let now = try await seconds(fixture)
@@ -80,7 +80,7 @@ import Testing
         #expect(left < .seconds(1))
     }
 
-    @Test func ofALongLineOfUpdatesTheNewestIsLeftThatLivesAsLong() async throws {
+    @Test func `of a long line of updates the newest is left that lives as long`() async throws {
         let fixture = try await PushFixture.start()
         try await want(fixture)
         let now = try await seconds(fixture)

@@ -32,7 +32,7 @@ import Testing
         return claim.record.demotion
     }
 
-    @Test func pastTheBudgetUpdatesWithoutAnAlertGoAtLowPriority() async throws {
+    @Test func `past the budget updates without an alert go at low priority`() async throws {
         let fixture = try await PushFixture.start()
         #expect(try await demotion(fixture) == nil)
         #expect(try await demotion(fixture) == .infrequent, "their own budget was one")
@@ -57,7 +57,7 @@ import Testing
         #expect(try await demotion(fixture, event: .end) == nil)
     }
 
-    @Test func withoutABudgetNothingIsCounted() async throws {
+    @Test func `without a budget nothing is counted`() async throws {
         let fixture = try await PushFixture.start()
         for _ in 0..<3 {
             let id = try await fixture.accepted("match-1")

@@ -20,7 +20,7 @@ import Testing
         return fields
     }
 
-    @Test func tagsAreAddedRemovedAndReplacedByGroup() async throws {
+    @Test func `tags are added removed and replaced by group`() async throws {
         try await RegistryFixture.run { fixture in
             let (channels, app) = (fixture.channels, fixture.app)
             let (first, second) = (ChannelID.random(), try ChannelID("customer 7"))
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func aChannelHasOneNamedUser() async throws {
+    @Test func `a channel has one named user`() async throws {
         try await RegistryFixture.run { fixture in
             let (channels, app) = (fixture.channels, fixture.app)
             let channel = ChannelID.random()
@@ -69,7 +69,7 @@ import Testing
     }
 
     /// The record holds the unfinished change, so the next change of any kind finishes it.
-    @Test func whatADeadProcessLeftIsFinished() async throws {
+    @Test func `what a dead process left is finished`() async throws {
         try await RegistryFixture.run { fixture in
             let (channels, app) = (fixture.channels, fixture.app)
             let channel = ChannelID.random()
@@ -89,7 +89,7 @@ import Testing
     }
 
     /// A writer whose change was replaced by another one must not confirm its own.
-    @Test func anOvertakenWriterLooksAgain() async throws {
+    @Test func `an overtaken writer looks again`() async throws {
         try await RegistryFixture.run { fixture in
             let channel = ChannelID.random()
             let record = RedisArgument.string(fixture.keys.channel(fixture.app, channel))
@@ -125,7 +125,7 @@ import Testing
     }
 
     /// The limit holds for all groups together and for all ways to add. A channel over the limit can still lose tags.
-    @Test func aChannelHasSoManyTagsAndNoMore() async throws {
+    @Test func `a channel has so many tags and no more`() async throws {
         try await RegistryFixture.run { fixture in
             var channels = fixture.channels
             channels.maximumTags = 4
@@ -202,7 +202,7 @@ import Testing
     }
 
     /// Tags that Unicode treats as the same text are two tags.
-    @Test func tagsAreToldApartByTheirBytes() async throws {
+    @Test func `tags are told apart by their bytes`() async throws {
         try await RegistryFixture.run { fixture in
             let channel = ChannelID.random()
             var change = TagChange()
@@ -217,7 +217,7 @@ import Testing
     }
 
     /// Record and sets agree in the end, whichever writer is last.
-    @Test func writersInEachOthersWayLeaveRecordAndSetsInAgreement() async throws {
+    @Test func `writers in each others way leave record and sets in agreement`() async throws {
         try await RegistryFixture.run { fixture in
             let (channels, app) = (fixture.channels, fixture.app)
             let channel = ChannelID.random()
@@ -246,7 +246,7 @@ import Testing
         }
     }
 
-    @Test func anAudienceIsAnsweredAsItsDefinitionSays() async throws {
+    @Test func `an audience is answered as its definition says`() async throws {
         try await RegistryFixture.run { fixture in
             let (channels, app) = (fixture.channels, fixture.app)
             let other = try AppKey("other")

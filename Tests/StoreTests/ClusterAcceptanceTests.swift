@@ -9,7 +9,7 @@ import Testing
 /// A publish writes to the nodes of its id, of the streams and of its name. Each of them may refuse
 /// while the others accept.
 @Suite struct ClusterAcceptanceTests {
-    @Test func whatOneNodeRefusesIsCommittedOnNone() async throws {
+    @Test func `what one node refuses is committed on none`() async throws {
         let cluster = try await ClusterServers.start()
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: logger)

@@ -65,7 +65,7 @@ import Testing
         return (id, claim)
     }
 
-    @Test func whatAPageSettlesAfterTheStopIsKept() async throws {
+    @Test func `what a page settles after the stop is kept`() async throws {
         let fixture = try await PushFixture.start()
         let (id, claim) = try await stopped(fixture)
         // This page was on the wire when the push was stopped. Two of its channels are retried, and one
@@ -92,7 +92,7 @@ import Testing
         #expect(again.position == .share(512))
     }
 
-    @Test func whatWasDeliveredAfterTheStopIsNotTriedAgain() async throws {
+    @Test func `what was delivered after the stop is not tried again`() async throws {
         let fixture = try await PushFixture.start()
         let (id, claim) = try await stopped(fixture)
         let lease = try await fixture.claimRetries("match-1")
@@ -112,7 +112,7 @@ import Testing
         #expect(try await fixture.ledger(id).pending == 2)
     }
 
-    @Test func aResumedPushThatIsReplacedLeavesNothingPending() async throws {
+    @Test func `a resumed push that is replaced leaves nothing pending`() async throws {
         let fixture = try await PushFixture.start()
         let (id, claim) = try await stopped(fixture, alert: false)
         try await close(fixture, claim)
@@ -130,7 +130,7 @@ import Testing
         #expect(try await fixture.ledger(id).pending == 0)
     }
 
-    @Test func whatWasBroadcastIsNotBroadcastAgainNorCountedTwiceInTheBudget() async throws {
+    @Test func `what was broadcast is not broadcast again nor counted twice in the budget`() async throws {
         let fixture = try await PushFixture.start()
         let name = try ActivityName("match-1")
         let tag = fixture.store.keys.tag(fixture.app, name)
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func aLargeDeadLetterIsTakenInSteps() async throws {
+    @Test func `a large dead letter is taken in steps`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await accepted(fixture, alert: true)
         let claim = try await fixture.claimed("match-1", id)
@@ -205,7 +205,7 @@ import Testing
         #expect(try await retry(fixture, id) == .none)
     }
 
-    @Test func beyondTenThousandChannelsOnlyTheNumberIsKept() async throws {
+    @Test func `beyond ten thousand channels only the number is kept`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await accepted(fixture, alert: true)
         let claim = try await fixture.claimed("match-1", id)
@@ -223,7 +223,7 @@ import Testing
     }
 
     /// A delivered `end` with a pending removal is the first in its channel's retry queue.
-    @Test func aDeliveredEndWhoseRemovalIsOwedIsNotTakenUp() async throws {
+    @Test func `a delivered end whose removal is owed is not taken up`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.track("match-1", count: 1)
         let id = try await accepted(fixture, event: .end)

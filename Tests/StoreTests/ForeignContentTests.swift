@@ -6,7 +6,7 @@ import Testing
 
 /// Tests bytes in Redis that Lamplighter did not write. They stop one thing, but not the work after it.
 @Suite struct ForeignContentTests {
-    @Test func aLineThatNobodyCanReadDoesNotHoldUpTheOthers() async throws {
+    @Test func `a line that nobody can read does not hold up the others`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         try await fixture.retry(try await fixture.claimed("match-1", id), [[1, 2]], due: 5_000)
@@ -25,7 +25,7 @@ import Testing
         #expect(try await fixture.ledger(id).state == .done)
     }
 
-    @Test func aRemovalThatNobodyCanReadIsForgotten() async throws {
+    @Test func `a removal that nobody can read is forgotten`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let claim = try await fixture.claimed("match-1", id)
@@ -57,7 +57,7 @@ import Testing
         #expect(again.moved == 0 && again.unreadable.isEmpty)
     }
 
-    @Test func anEntryThatNobodyCanReadComesBackToBeDropped() async throws {
+    @Test func `an entry that nobody can read comes back to be dropped`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.store.queue.prepare([fixture.app])
         let stream = RedisArgument.string(fixture.store.keys.stream(fixture.app, .namesHigh))
@@ -70,7 +70,7 @@ import Testing
         #expect(entries.map(\.item.push) == [id] && unreadable.count == 1)
     }
 
-    @Test func aNameThatCannotBeReadDoesNotKeepOthersFromBeingWoken() async throws {
+    @Test func `a name that cannot be read does not keep others from being woken`() async throws {
         let fixture = try await PushFixture.start()
         _ = try await fixture.publish("broken", now: 1_000)
         _ = try await fixture.publish("match-1", now: 2_000)

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests work that goes from one worker to another: released leases, and entries of dead workers.
 @Suite struct HandoverTests {
-    @Test func aRenewalThatWasUnderWayDoesNotTakeAReleasedShardBack() async throws {
+    @Test func `a renewal that was under way does not take a released shard back`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let claim = try await fixture.claimed("match-1", id, owner: "leaving")
@@ -15,7 +15,7 @@ import Testing
         #expect(try await fixture.claimed("match-1", id, owner: "next").lease.push == id)
     }
 
-    @Test func anEntryOfTheDeadIsFoundBehindManyThatAreInHand() async throws {
+    @Test func `an entry of the dead is found behind many that are in hand`() async throws {
         let fixture = try await PushFixture.start()
         let queue = fixture.store.queue
         try await queue.prepare([fixture.app])
@@ -40,7 +40,7 @@ import Testing
         #expect(claimed.map(\.id) == left.map(\.id))
     }
 
-    @Test func aDeadWorkerIsForgottenOnceNothingIsInItsHand() async throws {
+    @Test func `a dead worker is forgotten once nothing is in its hand`() async throws {
         let fixture = try await PushFixture.start()
         let queue = fixture.store.queue
         try await queue.prepare([fixture.app])
@@ -62,7 +62,7 @@ import Testing
         #expect(try await queue.workers([fixture.app]).isEmpty)
     }
 
-    @Test func aTaskWhoseStreamIsUnusableStaysDue() async throws {
+    @Test func `a task whose stream is unusable stays due`() async throws {
         let fixture = try await PushFixture.start()
         let item = WorkItem(
             app: fixture.app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .retries)
@@ -74,7 +74,7 @@ import Testing
         #expect(try await fixture.store.queue.moveDue([fixture.app], now: 2_000, limit: 10).moved == 1)
     }
 
-    @Test func takingAPushUpSaysWhatThoseBeforeItOwe() async throws {
+    @Test func `taking a push up says what those before it owe`() async throws {
         let fixture = try await PushFixture.start()
         let claim = try await fixture.claimed(
             "match-1", try await fixture.accepted("match-1", event: .end, audience: .channel(.random())))

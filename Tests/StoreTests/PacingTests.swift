@@ -9,7 +9,7 @@ import Testing
 @Suite struct PacingTests {
     private let interval = Duration.seconds(600)
 
-    @Test func theFirstGoesAtOnceAndTheLastOfTheOthersAtTheIntervalsEnd() async throws {
+    @Test func `the first goes at once and the last of the others at the intervals end`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.sweepOne("match-1", every: interval)
         let second = try await fixture.acceptedNow("match-1")
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: ["alert", "end", "conflate"])
-    func whatMustNotWaitDoesNotNorDoesTheUpdateBeforeIt(kind: String) async throws {
+    func `what must not wait does not nor does the update before it`(kind: String) async throws {
         let fixture = try await PushFixture.start()
         try await fixture.sweepOne("match-1", every: interval)
         let update = try await fixture.acceptedNow("match-1", audience: .tag("vip", group: "device"))
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func anIntervalHasOneSweepForEachAudience() async throws {
+    @Test func `an interval has one sweep for each audience`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.sweepOne("match-1", every: interval)
         let audiences = [Audience.tag("a", group: "device"), .tag("b", group: "device"), .tag("c", group: "device")]
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func anUpdateThatWouldExpireMeanwhileGoesNow() async throws {
+    @Test func `an update that would expire meanwhile goes now`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.sweepOne("match-1", every: interval)
         let expiry = Int(try await fixture.redisTime() / 1_000) + 60
@@ -75,7 +75,7 @@ import Testing
         try await fixture.sweep("match-1", every: interval)
     }
 
-    @Test func pacingIsOffAtZero() async throws {
+    @Test func `pacing is off at zero`() async throws {
         let fixture = try await PushFixture.start()
         for _ in 0..<3 { try await fixture.sweepOne("match-1", every: .zero) }
     }

@@ -19,8 +19,7 @@ import Testing
             refused: refused.map { Token(jwt: $0, issuedAt: 0) }, now: now)?.jwt
     }
 
-    @Test("Ten workers that start within forty minutes send with one token")
-    func shared() async throws {
+    @Test func `ten workers that start within forty minutes send with one token`() async throws {
         let fixture = try await PushFixture.start()
         var used: Set<String?> = []
         for worker in 0..<10 {
@@ -32,8 +31,7 @@ import Testing
         #expect(later == Token(jwt: "jwt-0", issuedAt: Self.start), "with the time it was issued")
     }
 
-    @Test("A token of forty minutes is replaced by the first who asks, for all")
-    func replaced() async throws {
+    @Test func `a token of forty minutes is replaced by the first who asks, for all`() async throws {
         let fixture = try await PushFixture.start()
         #expect(try await agree(fixture, "old", at: Self.start) == "old")
         #expect(try await agree(fixture, "early", at: Self.start + 2_399) == "old")
@@ -41,8 +39,9 @@ import Testing
         #expect(try await agree(fixture, "late", at: Self.start + 2_401) == "new")
     }
 
-    @Test("Of all who are told that the token has expired, the first replaces it and the others take the new one")
-    func refused() async throws {
+    @Test func `of all who are told that the token has expired, the first replaces it and the others take the new one`()
+        async throws
+    {
         let fixture = try await PushFixture.start()
         #expect(try await agree(fixture, "a", at: Self.start) == "a")
         #expect(try await agree(fixture, "b", at: Self.start + 60, refused: "a") == "b")
@@ -51,8 +50,7 @@ import Testing
         }
     }
 
-    @Test("A replacement that is refused as well stays for twenty minutes, whoever asks")
-    func refusedTwice() async throws {
+    @Test func `a replacement that is refused as well stays for twenty minutes, whoever asks`() async throws {
         let fixture = try await PushFixture.start()
         _ = try await agree(fixture, "a", at: Self.start)
         _ = try await agree(fixture, "b", at: Self.start + 60, refused: "a")
@@ -62,16 +60,15 @@ import Testing
         #expect(try await agree(fixture, "c", at: Self.start + 60 + 1_200, refused: "b") == "c")
     }
 
-    @Test("A worker whose clock runs far ahead does not give its token to the others")
-    func wrongClock() async throws {
+    @Test func `a worker whose clock runs far ahead does not give its token to the others`() async throws {
         let fixture = try await PushFixture.start()
         #expect(try await agree(fixture, "ahead", at: Self.start + 3_600) == "ahead")
         #expect(try await agree(fixture, "right", at: Self.start) == "right")
         #expect(try await agree(fixture, "near", at: Self.start - 60) == "right")
     }
 
-    @Test("Apps and keys have tokens of their own, and a token lies in Redis for less than an hour")
-    func apart() async throws {
+    @Test func `apps and keys have tokens of their own, and a token lies in Redis for less than an hour`() async throws
+    {
         let fixture = try await PushFixture.start()
         #expect(try await agree(fixture, "a", at: Self.start) == "a")
         #expect(try await agree(fixture, "b", at: Self.start, key: "TEAM.OTHER.2e") == "b")
@@ -83,8 +80,7 @@ import Testing
         #expect((1...55 * 60_000).contains(life))
     }
 
-    @Test("A token describes itself without the credential")
-    func silent() {
+    @Test func `a token describes itself without the credential`() {
         #expect("\(Token(jwt: "secret", issuedAt: 5))" == "provider token issued at 5")
     }
 }

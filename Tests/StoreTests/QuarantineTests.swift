@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aMarkSaysWhatAndSinceWhen() throws {
+    @Test func `a mark says what and since when`() throws {
         let mark = QuarantineMark(reason: "BadDeviceToken", since: 1_795_000_000_000, token: [1, 2, 3])
         let stored = mark.storedValue
         #expect(stored.prefix(9) == [0, 0, 1, 0xA1, 0xEE, 0x56, 0x5E, 0, 14] && stored.suffix(3) == [1, 2, 3])
@@ -69,7 +69,7 @@ import Testing
         for length in [0, 8, 9, 22, 23] { #expect(QuarantineMark(storedValue: stored.prefix(length)) == nil) }
     }
 
-    @Test func whatIsReleasedIsForgottenAndNothingElse() async throws {
+    @Test func `what is released is forgotten and nothing else`() async throws {
         let fixture = try await Fixture()
         let (first, second) = (try ActivityName("match-1"), try ActivityName("match-2"))
         try await fixture.quarantined(5, under: first)
@@ -88,7 +88,7 @@ import Testing
         #expect(try await fixture.store.quarantine.count(fixture.app) == 0)
     }
 
-    @Test func discardingPrunesOnlyTheVeryTokens() async throws {
+    @Test func `discarding prunes only the very tokens`() async throws {
         let fixture = try await Fixture()
         let name = try ActivityName("match-1")
         let channels = try await fixture.quarantined(2_500, under: name)
@@ -105,7 +105,7 @@ import Testing
         #expect(try await fixture.store.redis.send(RedisCommand("EXISTS", [.string(fixture.key(name))])).integer() == 0)
     }
 
-    @Test func theAlarmStandsAsLongAsAnythingIsHeldBack() async throws {
+    @Test func `the alarm stands as long as anything is held back`() async throws {
         let fixture = try await Fixture()
         let name = try ActivityName("match-1")
         try await fixture.quarantined(2, under: name)
@@ -122,7 +122,7 @@ import Testing
         #expect(try await fixture.store.alarms.list([fixture.app]).isEmpty, "nothing is held back")
     }
 
-    @Test func theAlarmStandsThoughItsDetailsAreLost() async throws {
+    @Test func `the alarm stands though its details are lost`() async throws {
         let fixture = try await Fixture()
         try await fixture.quarantined(2, under: try ActivityName("a"))
         try await fixture.quarantined(2, under: try ActivityName("b"))
@@ -133,7 +133,7 @@ import Testing
         #expect(try await fixture.store.quarantine.list(fixture.app, limit: 10).isEmpty)
     }
 
-    @Test func otherAlarmsEndWhenNobodyRepeatsThem() async throws {
+    @Test func `other alarms end when nobody repeats them`() async throws {
         let fixture = try await Fixture()
         let alarms = fixture.store.alarms
         func raise(_ kind: Alarm.Kind, _ reason: String) async throws {
@@ -154,7 +154,7 @@ import Testing
         #expect(try await alarms.list([fixture.app]).isEmpty)
     }
 
-    @Test func answersOfTheLastMinutesAreCountedByTheWholeFleet() async throws {
+    @Test func `answers of the last minutes are counted by the whole fleet`() async throws {
         let fixture = try await Fixture()
         let answers = fixture.store.answers
         let span = TokenVerdictSpan(window: 10, memory: 10, least: 20)
@@ -165,7 +165,8 @@ import Testing
                 (age: 3, counts: TokenVerdictCounts(answers: 100, dead: 0, gone: 2)),
                 (age: 30, counts: TokenVerdictCounts(answers: 1_000, dead: 1_000)),
             ], over: span)
-        let sum = try await answers.add(fixture.app, [(age: 0, counts: TokenVerdictCounts(answers: 5, dead: 5))], over: span)
+        let sum = try await answers.add(
+            fixture.app, [(age: 0, counts: TokenVerdictCounts(answers: 5, dead: 5))], over: span)
         #expect(sum.app == TokenVerdictCounts(answers: 115, dead: 9, gone: 3) && sum.lately == sum.app)
         let key = RedisArgument.string(fixture.store.keys.answers(fixture.app))
         let fields = try await fixture.store.redis.send(RedisCommand("HLEN", [key])).integer()

@@ -22,7 +22,7 @@ import Testing
     }
 
     /// The name grows from 1 token to 20,000. Two processes write and three read at the same time.
-    @Test func scansMissNothingAndRepeatNothingWhileTheNameGrows() async throws {
+    @Test func `scans miss nothing and repeat nothing while the name grows`() async throws {
         try await RegistryFixture.run { fixture in
             let total = 20_000
             let channels = (0..<total).map { _ in ChannelID.random() }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func aSmallNameIsOneKey() async throws {
+    @Test func `a small name is one key`() async throws {
         try await RegistryFixture.run { fixture in
             let channels = (0..<128).map { _ in ChannelID.random() }
             _ = try await fixture.registry.track(
@@ -106,7 +106,7 @@ import Testing
     }
 
     /// Shards are ranges of positions, planned once. The name may have doubled or started again before they are read.
-    @Test func positionsSurviveGrowthAndShrinking() async throws {
+    @Test func `positions survive growth and shrinking`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
             let channels = (0..<6_000).map { _ in ChannelID.random() }
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func theServersDefaultLimitsWorkToo() async throws {
+    @Test func `the servers default limits work too`() async throws {
         try await RegistryFixture.run(extra: ["--hash-max-listpack-value", "64", "--hash-max-listpack-entries", "128"])
         { fixture in
             let channels = (0..<2_000).map { _ in ChannelID.random() }
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func foreignChannelIDsOfAllLengths() async throws {
+    @Test func `foreign channel i ds of all lengths`() async throws {
         try await RegistryFixture.run { fixture in
             let channels =
                 try (1...128).map { try ChannelID(String(repeating: "é", count: $0 / 2) + (($0 % 2 == 1) ? "n" : "")) }
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func livesEndEightHoursAfterTheStart() async throws {
+    @Test func `lives end eight hours after the start`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
             let start = fixture.time.now
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func aLostHashKeyIsNoticed() async throws {
+    @Test func `a lost hash key is noticed`() async throws {
         try await RegistryFixture.run { fixture in
             let channels = (0..<1_000).map { _ in ChannelID.random() }
             _ = try await fixture.registry.track(

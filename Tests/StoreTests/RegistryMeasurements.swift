@@ -53,7 +53,7 @@ struct RegistryMeasurements {
         (0..<count).map { Registration(channel: .random(), token: .test($0), registeredAt: fixture.time.now) }
     }
 
-    @Test func costOfEachOperation() async throws {
+    @Test func `cost of each operation`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
             _ = try await registry.track(app, ActivityName("warm"), registrations(1_000, fixture))
@@ -120,7 +120,7 @@ struct RegistryMeasurements {
     }
 
     /// Measures the bytes of a name that one channel follows.
-    @Test func memoryOfSmallNames() async throws {
+    @Test func `memory of small names`() async throws {
         try await RegistryFixture.run { fixture in
             let count = 20_000
             let before = try await memory(fixture)

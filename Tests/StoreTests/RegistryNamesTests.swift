@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func namesArePagedInByteOrder() async throws {
+    @Test func `names are paged in byte order`() async throws {
         try await RegistryFixture.run { fixture in
             let all = ["a", "order-1", "order-10", "order-2", "order-é", "zebra", "{x}", "100%", "Ω"]
             try await follow(fixture, all.shuffled())
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func namesWithoutFollowersLeaveTheList() async throws {
+    @Test func `names without followers leave the list`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app) = (fixture.registry, fixture.app)
             try await follow(fixture, ["expired", "kept", "removed"])
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func infoTellsTokensBucketsAndPushes() async throws {
+    @Test func `info tells tokens buckets and pushes`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
             #expect(try await registry.info(app, name) == nil)
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// A name with pushes but without followers.
-    @Test func aNameWithOnlyPushesIsKnown() async throws {
+    @Test func `a name with only pushes is known`() async throws {
         try await RegistryFixture.run { fixture in
             let push = PushID.random()
             _ = try await fixture.command(
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func noNameCanLookLikeAnother() throws {
+    @Test func `no name can look like another`() throws {
         let keys = Keyspace(prefix: "ll")
         let app = try AppKey("app")
         let names = ["a", "a}", "{a}", "%7Ba%7D", "a:1", "a%", "a%25", "ü", "}{", "b}:1"]

@@ -126,7 +126,7 @@ extension RegistryFixture {
             [.set(token: 1, at: 1), .remove(at: 3), .prune(token: 1), .set(token: 1, at: 4)], ends: 1),
     ]
 
-    @Test func eachStoryEndsAsTheRulesSay() async throws {
+    @Test func `each story ends as the rules say`() async throws {
         try await RegistryFixture.run { fixture in
             for (number, story) in Self.stories.enumerated() {
                 let name = try ActivityName("story-\(number)")
@@ -166,7 +166,7 @@ extension RegistryFixture {
             ends: nil),
     ]
 
-    @Test func theOrderOfArrivalDoesNotMatter() async throws {
+    @Test func `the order of arrival does not matter`() async throws {
         try await RegistryFixture.run { fixture in
             for (number, history) in Self.histories.enumerated() {
                 for (turn, order) in permutations(history.actions).enumerated() {
@@ -184,7 +184,7 @@ extension RegistryFixture {
         }
     }
 
-    @Test func answersSayWhatWasDone() async throws {
+    @Test func `answers say what was done`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
             let channel = ChannelID.random()
@@ -213,7 +213,7 @@ extension RegistryFixture {
     }
 
     /// A process with an outdated number of buckets is corrected within the call.
-    @Test func severalOfOneChannelKeepTheirOrderUnderAnOutdatedCount() async throws {
+    @Test func `several of one channel keep their order under an outdated count`() async throws {
         try await RegistryFixture.run { fixture in
             let (app, name, now) = (fixture.app, fixture.name, fixture.time.now)
             func registrations(_ channels: [ChannelID], _ tokens: Range<Int>) -> [Registration] {
@@ -232,7 +232,7 @@ extension RegistryFixture {
         }
     }
 
-    @Test func whatBelongsToOthersIsUntouched() async throws {
+    @Test func `what belongs to others is untouched`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, name) = (fixture.registry, fixture.name)
             let otherApp = try AppKey("other")
@@ -251,7 +251,7 @@ extension RegistryFixture {
         }
     }
 
-    @Test func timesInTheFutureAreClampedToNow() async throws {
+    @Test func `times in the future are clamped to now`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
             let channel = ChannelID.random()

@@ -19,7 +19,7 @@ import Testing
         try await fixture.redis.send(RedisCommand(script, keys: keys, arguments: arguments))
     }
 
-    @Test func anOutdatedCountChangesNothingAndIsAnsweredWithTheRightOne() async throws {
+    @Test func `an outdated count changes nothing and is answered with the right one`() async throws {
         try await RegistryFixture.run { fixture in
             let channel = RedisArgument.bytes(ChannelID.random().stored)
             let root = fixture.root
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func whatNobodyWroteIsOverwrittenAndNeverCounted() async throws {
+    @Test func `what nobody wrote is overwritten and never counted`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
             let broken: [[UInt8]] = [
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func aBrokenCountOrMetaIsReportedOrIgnored() async throws {
+    @Test func `a broken count or meta is reported or ignored`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
             let registration = Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func aBucketIsDividedOnlyWhileItIsTooFull() async throws {
+    @Test func `a bucket is divided only while it is too full`() async throws {
         try await RegistryFixture.run { fixture in
             let key = RegistryHashKey.random()
             let (root, second) = (fixture.root, RedisArgument.string(fixture.keys.bucket(fixture.tag, 1)))
@@ -167,7 +167,7 @@ import Testing
 
 /// Tests the arithmetic of buckets and positions, without Redis.
 @Suite struct RegistryBucketsTests {
-    @Test func everyHashHasOneBucketAndSplittingMovesOnlyItsUpperHalf() throws {
+    @Test func `every hash has one bucket and splitting moves only its upper half`() throws {
         let key = RegistryHashKey.random()
         var count = BucketCount.one
         let hashes = (0..<500).map { _ in UInt32.random(in: .min ... .max) }
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func aStepReadsTheBucketsOfItsPositionsAndNoOthers() throws {
+    @Test func `a step reads the buckets of its positions and no others`() throws {
         let key = RegistryHashKey.random()
         var count = BucketCount.one
         for buckets in 1...70 {
@@ -208,7 +208,7 @@ import Testing
         #expect(UInt32(1).bitReversed == 1 << 31 && UInt32(0xF0F0_1234).bitReversed.bitReversed == 0xF0F0_1234)
     }
 
-    @Test func recordsHaveTheirExactBytes() throws {
+    @Test func `records have their exact bytes`() throws {
         let now = RegistryRecord.epoch + 0x01_0203_0405
         let channel = ChannelID.random()
         var registration = Registration(

@@ -9,7 +9,7 @@ import Testing
 
 /// Tests acceptance that waits for a real replica.
 @Suite struct ReplicaTests {
-    @Test func whatIsAcceptedIsOnTheReplica() async throws {
+    @Test func `what is accepted is on the replica`() async throws {
         let pair = try await ReplicaPair.start()
         for number in 0..<20 {
             let id = try await pair.accept("match-\(number)")
@@ -20,7 +20,7 @@ import Testing
         await pair.close()
     }
 
-    @Test func aReplicaThatStandsStillIsToldAndHoldsUpNobodyElse() async throws {
+    @Test func `a replica that stands still is told and holds up nobody else`() async throws {
         let pair = try await ReplicaPair.start(timeout: .milliseconds(300))
         let before = PushID.random()
         // On a busy machine a healthy replica may be late at first.
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// A publish writes to the nodes of its name, of its id and of the streams. Each node has its own replica.
-    @Test func inAClusterEveryNodeOfAPublishIsAsked() async throws {
+    @Test func `in a cluster every node of a publish is asked`() async throws {
         let cluster = try await ClusterServers.start(replicated: true)
         let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: ReplicaPair.logger)
         let store = Store(redis: redis, replicas: ReplicaPolicy(replicas: 1, timeout: .seconds(4)))
@@ -82,7 +82,7 @@ import Testing
         await redis.close()
     }
 
-    @Test func withoutAReplicaNothingIsConfirmed() async throws {
+    @Test func `without a replica nothing is confirmed`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, scripts: Store.scripts, logger: ReplicaPair.logger)
         let store = Store(redis: redis, replicas: ReplicaPolicy(replicas: 1, timeout: .milliseconds(20)))

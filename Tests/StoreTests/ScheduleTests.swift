@@ -26,7 +26,7 @@ import Testing
             createdAt: 1_795_000_000_000, posted: Array("{}".utf8))
     }
 
-    @Test func aScheduleWaitsForItsTimeAndBecomesOnePushWhoeverTakesIt() async throws {
+    @Test func `a schedule waits for its time and becomes one push whoever takes it`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
@@ -53,7 +53,7 @@ import Testing
         #expect(try await schedules.runDue(fixture.app, limit: 100).isEmpty)
     }
 
-    @Test func aWorkerThatDiesAfterTheCommitLeavesNoSecondPush() async throws {
+    @Test func `a worker that dies after the commit leaves no second push`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let waiting = schedule(due: try await now(fixture))
@@ -75,7 +75,7 @@ import Testing
         #expect(sequence == 2)
     }
 
-    @Test func deletedBeforeItsTimeItSendsNothing() async throws {
+    @Test func `deleted before its time it sends nothing`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let waiting = schedule(due: try await now(fixture) + 50)
@@ -99,7 +99,7 @@ import Testing
         return try await fixture.store.redis.send(RedisCommand("ZSCORE", [key, .string(id.description)])).string()
     }
 
-    @Test func replacedItGoesOutAtItsNewTimeWithItsNewState() async throws {
+    @Test func `replaced it goes out at its new time with its new state`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
@@ -127,7 +127,7 @@ import Testing
         #expect(try await schedules.list(fixture.app, start: nil, limit: 10).total == 0)
     }
 
-    @Test func whatIsInHandOrOverIsNotReplaced() async throws {
+    @Test func `what is in hand or over is not replaced`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let waiting = schedule(due: try await now(fixture) + 3_600_000)
@@ -147,7 +147,7 @@ import Testing
     }
 
     /// The process dies at one of two points: before the record was written, and after it.
-    @Test func aTimerThatIsEarlySendsNothingAndIsSetRight() async throws {
+    @Test func `a timer that is early sends nothing and is set right`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let waiting = schedule(due: try await now(fixture) + 3_600_000)
@@ -162,7 +162,7 @@ import Testing
         #expect(try await score(fixture, waiting.id) == "\(waiting.due)")
     }
 
-    @Test func whatIsRefusedAtItsTimeSaysWhy() async throws {
+    @Test func `what is refused at its time says why`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         try await fixture.track("match-1", count: 1)
@@ -175,7 +175,7 @@ import Testing
         #expect(found?.ledger?.state == .failed && found?.ledger?.errors == ["NameEnded": 1])
     }
 
-    @Test func aLateOneDoesNotReplaceWhatWasPublishedMeanwhile() async throws {
+    @Test func `a late one does not replace what was published meanwhile`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
@@ -195,7 +195,7 @@ import Testing
                 == #"{"aps":{"timestamp":\#((time - 120_000) / 1_000)}}"#)
     }
 
-    @Test func aFullQueueIsWaitedFor() async throws {
+    @Test func `a full queue is waited for`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
@@ -235,7 +235,7 @@ import Testing
         return try Int(await fixture.store.redis.send(RedisCommand("HGET", [key, "seq"])).string()) ?? 0
     }
 
-    @Test func dueTogetherTheyAreCommittedInTheOrderOfTheirTimesByAnyNumberOfWorkers() async throws {
+    @Test func `due together they are committed in the order of their times by any number of workers`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test func oneThatAnotherWorkerHasInHandHoldsBackThoseBehindItUnderItsName() async throws {
+    @Test func `one that another worker has in hand holds back those behind it under its name`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
@@ -285,7 +285,7 @@ import Testing
         #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.id) == [first.id, second.id])
     }
 
-    @Test func oneThatIsRefusedForGoodHoldsNobodyBack() async throws {
+    @Test func `one that is refused for good holds nobody back`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
@@ -297,7 +297,7 @@ import Testing
         #expect(runs.map(\.outcome) == [.failed("TimestampBehind"), .sent] && runs.map(\.id) == [first.id, second.id])
     }
 
-    @Test func aFewSecondsLateAnUpdateGivesWayToWhatIsNewerAndAnAlertGoesBehindIt() async throws {
+    @Test func `a few seconds late an update gives way to what is newer and an alert goes behind it`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
@@ -313,7 +313,7 @@ import Testing
         #expect(String(decoding: record.payload, as: UTF8.self).contains("\((time - 2_000) / 1_000)"))
     }
 
-    @Test func aRequestCanBeRepeatedAndAnAppHasALimit() async throws {
+    @Test func `a request can be repeated and an app has a limit`() async throws {
         let fixture = try await PushFixture.start()
         var schedules = fixture.store.schedules
         schedules.most = 2
@@ -332,7 +332,7 @@ import Testing
         #expect(try await schedules.list(fixture.app, start: nil, limit: 10).total == 1)
     }
 
-    @Test func pagesGoOnEvenIfTheirFirstIsGone() async throws {
+    @Test func `pages go on even if their first is gone`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
@@ -347,7 +347,7 @@ import Testing
 
     /// Guards against a new field of `Publish` that is missing in the schedule's record, because it
     /// would be lost silently.
-    @Test func everythingOfAPublishIsKept() async throws {
+    @Test func `everything of a publish is kept`() async throws {
         let fixture = try await PushFixture.start()
         var publish = Publish(
             name: name, event: .start, audience: .not(.channel(.random())), priority: .low, timestamp: 1,

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [3 * hour, 20 * day, 30 * day])
-    func itsTokenIsKeptUntilItsLifeAfterTheStartIsOver(ahead: Int64) async throws {
+    func `its token is kept until its life after the start is over`(ahead: Int64) async throws {
         try await RegistryFixture.run { fixture in
             let start = TestTime.start + ahead
             let one = try registration(startsAt: start)
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// A device's clock that is slightly ahead must not make a scheduled activity. Only a real one has a longer record.
-    @Test func onlyAScheduledActivityTakesMoreRoom() throws {
+    @Test func `only a scheduled activity takes more room`() throws {
         func bytes(_ ahead: Int64?) throws -> Int? {
             RegistryRecord.encode(
                 try registration(startsAt: ahead.map { TestTime.start + $0 }), now: TestTime.start)?.value.count
@@ -52,7 +52,7 @@ import Testing
         #expect(far?.startedAt == TestTime.start + 30 * Self.day, "an earlier version's gateway checks nothing")
     }
 
-    @Test func itsBucketOutlivesItWhateverRegistersBesides() async throws {
+    @Test func `its bucket outlives it whatever registers besides`() async throws {
         try await RegistryFixture.run { fixture in
             let first = try (0..<600).map { _ in try registration(startsAt: nil) }
             _ = try await fixture.registry.track(fixture.app, fixture.name, first)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func itIsRotatedNotedRemovedAndPrunedLikeOthers() async throws {
+    @Test func `it is rotated noted removed and pruned like others`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
             let start = TestTime.start + 2 * Self.day
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func anAutomaticEndCountsFromTheStart() async throws {
+    @Test func `an automatic end counts from the start`() async throws {
         try await RegistryFixture.run { fixture in
             let start = TestTime.start + 2 * Self.day
             _ = try await fixture.registry.track(

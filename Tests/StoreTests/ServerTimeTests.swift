@@ -7,7 +7,7 @@ import Testing
 
 /// Tests machines whose clocks differ by minutes. Redis's clock decides.
 @Suite struct ServerTimeTests {
-    @Test func aProcessWhoseClockIsFiveMinutesBehindKnowsTheTime() async throws {
+    @Test func `a process whose clock is five minutes behind knows the time`() async throws {
         let fixture = try await PushFixture.start()
         let time = ServerTime(redis: fixture.store.redis, machine: { wallClock() - 300_000 })
         #expect(time.machineAhead == nil && time.now() < wallClock() - 200_000, "nothing was measured yet")
@@ -18,7 +18,7 @@ import Testing
         #expect((-360_000 ... -240_000).contains(ahead))
     }
 
-    @Test func aMeasurementThatFailsLeavesTheLastOne() async throws {
+    @Test func `a measurement that fails leaves the last one`() async throws {
         let fixture = try await PushFixture.start()
         let time = ServerTime(redis: fixture.store.redis, machine: { 0 })
         try await time.measure()
@@ -27,7 +27,7 @@ import Testing
         #expect(time.now() > 1_700_000_000_000)
     }
 
-    @Test func twoGatewaysWhoseClocksDifferByMinutesAgreeOnWhatIsNewer() async throws {
+    @Test func `two gateways whose clocks differ by minutes agree on what is newer`() async throws {
         let fixture = try await PushFixture.start()
         let redis = fixture.store.redis
         let name = try ActivityName("order-1")
@@ -66,7 +66,7 @@ import Testing
         guard case .accepted = try await fixture.accept("order-1") else { throw Unexpected(what: "still ended") }
     }
 
-    @Test func acceptanceAndEndAndCancellingAreDatedByRedis() async throws {
+    @Test func `acceptance and end and cancelling are dated by Redis`() async throws {
         let fixture = try await PushFixture.start()
         let before = try await fixture.redisTime()
         let id = PushID.random()

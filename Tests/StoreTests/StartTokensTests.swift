@@ -13,7 +13,7 @@ import Testing
         return page.isEmpty ? nil : Array(page.token(0))
     }
 
-    @Test func theNewerActionWins() async throws {
+    @Test func `the newer action wins`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, channel) = (fixture.registry, fixture.app, ChannelID.random())
             let now = fixture.time.now
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func theyOutliveAnActivityAndAreNoName() async throws {
+    @Test func `they outlive an activity and are no name`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app) = (fixture.registry, fixture.app)
             let channels = (0..<300).map { _ in ChannelID.random() }
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func noActivityCanHaveTheirName() {
+    @Test func `no activity can have their name`() {
         #expect(throws: IdentifierError.self) { try ActivityName(place.rawValue) }
         #expect((try? ActivityName(stored: place.rawValue)) == place && place.startTokensType == "Delivery")
         #expect((try? ActivityName(stored: "match-1"))?.startTokensType == nil)

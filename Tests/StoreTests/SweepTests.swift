@@ -4,7 +4,7 @@ import Testing
 @testable import Store
 
 @Suite struct SweepTests {
-    @Test func aTimestampOfZeroStaysATimestampAfterADeath() throws {
+    @Test func `a timestamp of zero stays a timestamp after a death`() throws {
         for since: Int64? in [nil, 0, -5, 1, 1_795_000_000_000] {
             let prune = Prune(channel: [1, 2], token: [3], deadSince: since, reason: "Unregistered")
             let owed = PendingRemoval(push: .random(), prune: prune)
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func aSmallPushIsClaimedSettledAndDone() async throws {
+    @Test func `a small push is claimed settled and done`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.track("order-1", count: 3)
         let id = try await fixture.accepted("order-1")
@@ -32,7 +32,7 @@ import Testing
         #expect(ledger.finishedAt != nil)
     }
 
-    @Test func aLargePushBecomesShardsThatTogetherAreTheWhole() async throws {
+    @Test func `a large push becomes shards that together are the whole`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.track("match-1", count: 6_000)
         let id = try await fixture.accepted("match-1")
@@ -65,7 +65,7 @@ import Testing
         #expect(try await fixture.ledger(id).delivered == 10 * shards)
     }
 
-    @Test func aNameIsSweptByOnePushAtATime() async throws {
+    @Test func `a name is swept by one push at a time`() async throws {
         let fixture = try await PushFixture.start()
         let first = try await fixture.accepted("match-1", alert: true)
         let second = try await fixture.accepted("match-1", alert: true)
@@ -83,7 +83,7 @@ import Testing
         #expect(try await fixture.claimed("match-1", first).lease.push == second)
     }
 
-    @Test func onlyTheLatestEpochSettles() async throws {
+    @Test func `only the latest epoch settles`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let old = try await fixture.claimed("match-1", id, owner: "suspended")
@@ -98,7 +98,7 @@ import Testing
         #expect(try await fixture.ledger(id).targets == 5)
     }
 
-    @Test func pagesSettleInAnyOrderAndTheCheckpointSaysWhich() async throws {
+    @Test func `pages settle in any order and the checkpoint says which`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let claim = try await fixture.claimed("match-1", id)
@@ -121,7 +121,7 @@ import Testing
         #expect(resumed.ahead == [.share(200) ..< .share(400)])
     }
 
-    @Test func deadTokensAreCountedWhenTheirPruneIsStruckOffOnce() async throws {
+    @Test func `dead tokens are counted when their prune is struck off once`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let claim = try await fixture.claimed("match-1", id)
@@ -147,7 +147,7 @@ import Testing
         #expect(ledger.state == .done && ledger.pruned == 1 && ledger.errors == ["Unregistered": 1])
     }
 
-    @Test func aPushThatStopsEarlyFailsWhatWaitsAndFreesTheName() async throws {
+    @Test func `a push that stops early fails what waits and frees the name`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1", alert: true)
         let next = try await fixture.accepted("match-1", alert: true)
@@ -169,7 +169,7 @@ import Testing
         #expect(try await fixture.claimed("match-1", id).lease.push == next)
     }
 
-    @Test func cancelledInMidSweepTheRestIsSkipped() async throws {
+    @Test func `cancelled in mid sweep the rest is skipped`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let claim = try await fixture.claimed("match-1", id)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct TimerWakeupTests {
     private let hour: Int64 = 3_600_000
 
-    @Test(.timeLimit(.minutes(5))) func whatIsPutInEarlierEndsTheSleepOfAll() async throws {
+    @Test(.timeLimit(.minutes(5))) func `what is put in earlier ends the sleep of all`() async throws {
         let fixture = try await PushFixture.start()
         let bell = fixture.store.queue.bell
         let places = [bell.take(), bell.take()]
@@ -26,7 +26,7 @@ import Testing
         for place in places { bell.give(place) }
     }
 
-    @Test(.timeLimit(.minutes(5))) func whatIsPutInWhileAwakeShortensTheNextSleepOnly() async throws {
+    @Test(.timeLimit(.minutes(5))) func `what is put in while awake shortens the next sleep only`() async throws {
         let bell = TimerWakeup()
         let place = bell.take()
         defer { bell.give(place) }
@@ -41,7 +41,7 @@ import Testing
         await nap.value
     }
 
-    @Test func theFirstTimerOfEachKindIsKnown() async throws {
+    @Test func `the first timer of each kind is known`() async throws {
         let fixture = try await PushFixture.start()
         let store = fixture.store
         #expect(try await store.queue.nextDue([fixture.app]) == NextDue())
@@ -54,7 +54,7 @@ import Testing
         #expect(try await store.queue.nextDue([other, fixture.app]).task == 7_000)
     }
 
-    @Test func namesWhoseCardsEndByThemselvesAreOneKind() async throws {
+    @Test func `names whose cards end by themselves are one kind`() async throws {
         let fixture = try await PushFixture.start()
         let store = fixture.store
         let (waits, inHand) = (store.keys.ends(fixture.app), store.keys.endsInHand(fixture.app))

@@ -9,7 +9,7 @@ import Testing
 @Suite struct WaitingLineTests {
     static let channel: [UInt8] = [1, 2]
 
-    @Test func aRetriedChannelWaitsInRedisAndCountsOnce() async throws {
+    @Test func `a retried channel waits in Redis and counts once`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         try await fixture.retry(try await fixture.claimed("match-1", id), [Self.channel], due: 5_000)
@@ -35,7 +35,7 @@ import Testing
         #expect(try await fixture.leftKeys("match-1").isEmpty, "nothing is left of it")
     }
 
-    @Test func aSupersedableRetryIsReplacedAndKeepsItsTime() async throws {
+    @Test func `a supersedable retry is replaced and keeps its time`() async throws {
         let fixture = try await PushFixture.start()
         let old = try await fixture.accepted("match-1")
         try await fixture.retry(
@@ -50,7 +50,7 @@ import Testing
         #expect(waiting.push == new && waiting.attempts == 4, "it has attempts of its own left")
     }
 
-    @Test func whatCannotBeReplacedIsSentInOrder() async throws {
+    @Test func `what cannot be replaced is sent in order`() async throws {
         let fixture = try await PushFixture.start()
         var ids: [PushID] = []
         for number in 0..<4 {
@@ -74,7 +74,7 @@ import Testing
         #expect(try await fixture.ledger(ids[2]).superseded == 1)
     }
 
-    @Test func aLineThatIsFullKeepsTheNewest() async throws {
+    @Test func `a line that is full keeps the newest`() async throws {
         let fixture = try await PushFixture.start()
         var ids: [PushID] = []
         for number in 0..<66 {
@@ -95,7 +95,7 @@ import Testing
         #expect(try await fixture.ledger(ids[65]).pending == 1)
     }
 
-    @Test func onlyOneOwnerAtATimeAndOnlyTheLatestSettles() async throws {
+    @Test func `only one owner at a time and only the latest settles`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1", alert: true)
         try await fixture.retry(try await fixture.claimed("match-1", id), [Self.channel], due: 5_000)
@@ -120,7 +120,7 @@ import Testing
         else { throw Unexpected(what: "not given back") }
     }
 
-    @Test func aTokenThatCameDuringTheAttemptIsStillOwedThePush() async throws {
+    @Test func `a token that came during the attempt is still owed the push`() async throws {
         let fixture = try await PushFixture.start()
         let channel = ChannelID.random()
         try await fixture.track("match-1", channel, token: 1, at: 1_795_000_000_000)
@@ -142,7 +142,7 @@ import Testing
         #expect(try await fixture.ledger(id).delivered == 1)
     }
 
-    @Test func anEndThatWasDeliveredHoldsWhatWaitsBehindItUntilItsTokenIsGone() async throws {
+    @Test func `an end that was delivered holds what waits behind it until its token is gone`() async throws {
         let fixture = try await PushFixture.start()
         let channel = ChannelID.random()
         try await fixture.track("match-1", channel, token: 1, at: 1_795_000_000_000)
@@ -178,7 +178,7 @@ import Testing
         #expect(behind.push == later && behind.token == nil)
     }
 
-    @Test func aDeadTokenIsOwedOnceAndItsLineMovesUp() async throws {
+    @Test func `a dead token is owed once and its line moves up`() async throws {
         let fixture = try await PushFixture.start()
         let channel = ChannelID.random()
         try await fixture.track("match-1", channel, token: 1, at: 1_795_000_000_000)
@@ -197,7 +197,7 @@ import Testing
         #expect(ledger.pending == 1 && ledger.errors == ["BadDeviceToken": 1])
     }
 
-    @Test func aReplacedRetrysDueTimeCountsForItsSuccessor() async throws {
+    @Test func `a replaced retry's due time counts for its successor`() async throws {
         let fixture = try await PushFixture.start()
         let old = try await fixture.accepted("match-1")
         try await fixture.retry(try await fixture.claimed("match-1", old), [Self.channel], due: 5_000)
@@ -215,7 +215,7 @@ import Testing
         #expect(try await fixture.ledger(new).pending == 1)
     }
 
-    @Test func registrationsBehindASweepAreNotedOnceAndLeaveWhenSeenTo() async throws {
+    @Test func `registrations behind a sweep are noted once and leave when seen to`() async throws {
         let fixture = try await PushFixture.start()
         let name = try ActivityName("match-1")
         let (before, during) = (ChannelID.random(), ChannelID.random())
@@ -260,7 +260,7 @@ import Testing
         #expect(try await sweeps.arrivals(fixture.app, name, after: 0, limit: 10).isEmpty, "no sweep runs")
     }
 
-    @Test func aDeadTokenThatThePageAndTheCatchUpHadIsOneTarget() async throws {
+    @Test func `a dead token that the page and the catch up had is one target`() async throws {
         let fixture = try await PushFixture.start()
         let channel = ChannelID.random()
         let id = try await fixture.accepted("match-1", alert: true)
@@ -283,7 +283,7 @@ import Testing
         #expect(ledger.targets == 1 && ledger.pending == 1 && ledger.expanded, "until its removal is struck")
     }
 
-    @Test func aChannelThatThePageAndTheCatchUpPutInLineStandsThereOnce() async throws {
+    @Test func `a channel that the page and the catch up put in line stands there once`() async throws {
         let fixture = try await PushFixture.start()
         let channel = ChannelID.random()
         let id = try await fixture.accepted("match-1", alert: true)
@@ -308,7 +308,7 @@ import Testing
         #expect(try await fixture.ledger(id).pending == 0)
     }
 
-    @Test func cancelledInItsCatchUpAPushSetsItsNameFree() async throws {
+    @Test func `cancelled in its catch up a push sets its name free`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1", alert: true)
         let next = try await fixture.accepted("match-1", alert: true)
@@ -325,7 +325,7 @@ import Testing
         #expect(try await fixture.claimed("match-1").lease.push == next)
     }
 
-    @Test func whoRegistersOnAndOnDoesNotHoldTheName() async throws {
+    @Test func `who registers on and on does not hold the name`() async throws {
         let fixture = try await PushFixture.start()
         let name = try ActivityName("match-1")
         let id = try await fixture.accepted("match-1", alert: true)

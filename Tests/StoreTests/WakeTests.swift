@@ -9,7 +9,7 @@ import Testing
 @Suite struct WakeTests {
     private let start: Int64 = 1_795_000_000_000
 
-    @Test func whileNoWorkerRunsABusyNameHasTwoEntriesAtTheMost() async throws {
+    @Test func `while no worker runs a busy name has two entries at the most`() async throws {
         let fixture = try await PushFixture.start()
         for _ in 0..<200 { _ = try await fixture.publish("match-1") }
         #expect(try await fixture.entries(.namesHigh) <= 2)
@@ -18,7 +18,7 @@ import Testing
         #expect(try await fixture.entries(.namesHigh) <= 4 * 6 + 8)
     }
 
-    @Test func anEntryThatWasLostIsReplacedByAPublishAfterFiveSeconds() async throws {
+    @Test func `an entry that was lost is replaced by a publish after five seconds`() async throws {
         let fixture = try await PushFixture.start()
         for _ in 0..<3 { _ = try await fixture.publish("match-1") }
         try await fixture.empty(.namesHigh)
@@ -28,7 +28,7 @@ import Testing
         #expect(try await fixture.entries(.namesHigh) == 1)
     }
 
-    @Test func whoRepeatsAPublishWakesTheNameToo() async throws {
+    @Test func `who repeats a publish wakes the name too`() async throws {
         let fixture = try await PushFixture.start()
         for _ in 0..<3 { _ = try await fixture.publish("match-1") }
         let id = PushID.random()
@@ -38,7 +38,7 @@ import Testing
         #expect(try await fixture.entries(.namesHigh) == 1, "the gateway that had it may have died before the wake-up")
     }
 
-    @Test func theFirstThatMayNotWaitWakesTheName() async throws {
+    @Test func `the first that may not wait wakes the name`() async throws {
         let fixture = try await PushFixture.start()
         for _ in 0..<3 { _ = try await fixture.publish("match-1", priority: .low) }
         #expect(try await fixture.entries(.namesHigh) == 0)
@@ -54,7 +54,7 @@ import Testing
         #expect(try await fixture.entries(.namesHigh) == 0)
     }
 
-    @Test func aRefusedPublishLeavesNoIndex() async throws {
+    @Test func `a refused publish leaves no index`() async throws {
         let fixture = try await PushFixture.start()
         _ = try await fixture.accepted("order-1", event: .end)
         let before = try await fixture.keys()
@@ -64,7 +64,7 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func pastTheBoundOnlyWhatTakesAnothersPlaceIsAccepted() async throws {
+    @Test func `past the bound only what takes anothers place is accepted`() async throws {
         let fixture = try await PushFixture.start()
         let bounds = QueueBounds(apps: [fixture.app], perApp: 3, total: 100)
         var first: [PushID] = []
@@ -85,7 +85,7 @@ import Testing
         _ = try await fixture.accepted("d", bounds)
     }
 
-    @Test func allAppsTogetherHaveABoundToo() async throws {
+    @Test func `all apps together have a bound too`() async throws {
         let fixture = try await PushFixture.start()
         let other = try AppKey("other")
         let bounds = QueueBounds(apps: [fixture.app, other], perApp: 100, total: 2)
