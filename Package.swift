@@ -42,8 +42,10 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
-        .target(name: "Redis", dependencies: ["CHiredis", "OpenSSL", logging]),
-        .target(name: "Curl", dependencies: ["CCurl"]),
+        .systemLibrary(name: "CLinux"),
+        .target(name: "Threads", dependencies: ["CLinux"]),
+        .target(name: "Redis", dependencies: ["CHiredis", "OpenSSL", "Threads", logging]),
+        .target(name: "Curl", dependencies: ["CCurl", "Threads"]),
         .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
         .target(name: "NGHTTP2", dependencies: ["CNGHTTP2"]),
 
@@ -63,7 +65,7 @@ let package = Package(
         ),
         .target(
             name: "APNsClient",
-            dependencies: ["APNsWire", "LiveActivity", "StrictJSON", "Curl", "NGHTTP2", "OpenSSL", logging]),
+            dependencies: ["APNsWire", "LiveActivity", "StrictJSON", "Curl", "NGHTTP2", "OpenSSL", "Threads", logging]),
         .target(
             name: "Fanout",
             dependencies: ["Store", "APNsClient", "APNsWire", "LiveActivity", logging, metrics, lifecycle]),
@@ -157,7 +159,7 @@ let package = Package(
             name: "APNsClientTests",
             dependencies: [
                 "APNsClient", "APNsSimulator", "APNsWire", "LiveActivity", "Curl", "NGHTTP2", "OpenSSL", "TestSupport",
-                logging,
+                "Threads", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],

@@ -1,7 +1,5 @@
 #pragma once
 #include <curl/curl.h>
-#include <sys/eventfd.h>
-#include <sys/prctl.h>
 
 /* Swift imports no variadic C function. Each shim fixes one argument class of one variadic call, and does nothing
    else; the `Curl` target may call nothing variadic but these. */
@@ -91,16 +89,6 @@ static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, l
 /* Swift imports no anonymous union: the result of a finished transfer. */
 static inline CURLcode ccurl_message_result(const CURLMsg *message) {
     return message->data.result;
-}
-
-/* prctl is variadic, and Glibc's module hides pthread_setname_np (_GNU_SOURCE). Names the calling thread. */
-static inline int ccurl_thread_set_name(const char *name) {
-    return prctl(PR_SET_NAME, name, 0, 0, 0);
-}
-
-/* Glibc's Swift module leaves sys/eventfd.h out. */
-static inline int ccurl_eventfd(void) {
-    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
 /* Macros with casts that Swift does not import. */

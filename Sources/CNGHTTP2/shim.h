@@ -1,6 +1,5 @@
 #pragma once
 #include <nghttp2/nghttp2.h>
-#include <sys/epoll.h>
 
 /* nghttp2_frame is a union, which Swift reads by copying it whole. Each of its members begins with this header. */
 static inline const nghttp2_frame_hd *cnghttp2_frame_header(const nghttp2_frame *frame) {
@@ -19,14 +18,4 @@ static inline uint8_t cnghttp2_no_copy(void) {
 
 static inline uint8_t cnghttp2_no_copy_of_name(void) {
     return NGHTTP2_NV_FLAG_NO_COPY_NAME;
-}
-
-/* Glibc's Swift module leaves sys/epoll.h out, and epoll_data is a union. Level-triggered. */
-static inline int cnghttp2_epoll_control(int epoll, int operation, int descriptor, uint32_t events) {
-    struct epoll_event event = {.events = events, .data = {.fd = descriptor}};
-    return epoll_ctl(epoll, operation, descriptor, &event);
-}
-
-static inline int cnghttp2_event_descriptor(const struct epoll_event *event) {
-    return event->data.fd;
 }

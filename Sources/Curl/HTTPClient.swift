@@ -1,3 +1,5 @@
+internal import Threads
+
 /// One plain HTTP request through libcurl's easy interface, for the command line, `doctor` and Apple's management API.
 /// It is never used for pushes.
 public struct HTTPRequest: Sendable {

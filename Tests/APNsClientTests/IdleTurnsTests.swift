@@ -1,5 +1,6 @@
 import Curl
 import Testing
+import Threads
 
 /// Tests how often a libcurl lane wakes up while a server blocks its request.
 @Suite struct IdleTurnsTests {

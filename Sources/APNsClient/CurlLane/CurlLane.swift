@@ -3,6 +3,7 @@ internal import Curl
 internal import Glibc
 internal import LiveActivity
 internal import Logging
+internal import Threads
 
 /// Headers and body that a page's transfers share, made for one provider token.
 struct CurlForm {
@@ -266,10 +267,4 @@ final class CurlLane {
         for connection in retired where connection !== polling { others += connection.connection.descriptors }
         polling.connection.poll(others: others, milliseconds: Int32(milliseconds))
     }
-}
-
-func monotonicMilliseconds() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
 }

@@ -1,6 +1,6 @@
-internal import Curl
 internal import Glibc
 internal import Synchronization
+internal import Threads
 
 /// One address to connect to.
 struct SocketAddress: Sendable {

@@ -1,8 +1,8 @@
 internal import APNsWire
-internal import Curl
 internal import LiveActivity
 internal import OpenSSL
 internal import Synchronization
+internal import Threads
 
 /// The lanes of one transport, each a thread, and the page queue that they share (`PageQueue`). When the pool is
 /// released, each lane ends once its requests in flight have ended.

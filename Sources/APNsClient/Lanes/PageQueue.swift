@@ -1,7 +1,7 @@
 internal import APNsWire
-internal import Curl
 internal import LiveActivity
 internal import Synchronization
+internal import Threads
 
 /// The page queue of a transport: the pages that wait, for all of its lanes. A lane takes as many entries as its
 /// connection has free streams. So work goes to the lanes that can send it, and a slow connection delays none of it.

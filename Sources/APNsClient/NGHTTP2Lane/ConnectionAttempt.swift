@@ -1,6 +1,7 @@
 internal import APNsWire
 internal import NGHTTP2
 internal import OpenSSL
+internal import Threads
 
 /// Makes one connection, step by step and without blocking: look-up, TCP to one address after the other, then TLS with
 /// ALPN. It is made and used on the lane's thread.

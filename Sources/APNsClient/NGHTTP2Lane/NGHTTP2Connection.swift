@@ -2,6 +2,7 @@ internal import APNsWire
 internal import LiveActivity
 internal import NGHTTP2
 internal import OpenSSL
+internal import Threads
 
 typealias HTTP2Request = LaneRequest<RequestTemplate>
 

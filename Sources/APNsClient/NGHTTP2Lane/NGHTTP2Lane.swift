@@ -3,6 +3,7 @@ internal import LiveActivity
 internal import Logging
 internal import NGHTTP2
 internal import OpenSSL
+internal import Threads
 
 /// One thread with one connection and all its streams, on an epoll of its own. `LaneInbox` has the requests that wait.
 /// At each wake-up the lane reads all bytes that have come and reports the outcomes to `LaneInbox`. Then it fills the

@@ -1,7 +1,7 @@
 public import APNsWire
 public import LiveActivity
 public import Logging
-internal import NGHTTP2
+internal import Threads
 
 /// Sends through nghttp2 and OpenSSL on its own event loops. `lanes` threads have one HTTP/2 connection each and share
 /// one provider token. It reads the frames, so it knows exactly whether a request was sent, processed or refused.

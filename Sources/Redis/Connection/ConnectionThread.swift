@@ -1,7 +1,7 @@
-internal import CHiredis
 internal import Glibc
 internal import Logging
 internal import Synchronization
+internal import Threads
 
 /// The settings of one connection's thread.
 struct ConnectionSettings: Sendable {
@@ -42,38 +42,16 @@ struct ConnectionThread: ~Copyable {
     private var lastProgress: ContinuousClock.Instant
 
     static func start(_ mailbox: Mailbox, _ settings: ConnectionSettings) {
-        final class Start: Sendable {
-            let mailbox: Mailbox
-            let settings: ConnectionSettings
-            init(_ mailbox: Mailbox, _ settings: ConnectionSettings) {
-                (self.mailbox, self.settings) = (mailbox, settings)
-            }
-        }
-        let context = Unmanaged.passRetained(Start(mailbox, settings))
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-                chiredis_name_thread(start.settings.threadName)
-                // Block all signals here, so that they reach the threads that handle them.
-                var all = sigset_t()
-                sigfillset(&all)
-                pthread_sigmask(SIG_BLOCK, &all, nil)
-                var connection = ConnectionThread(start.mailbox, start.settings)
+        let hasStarted =
+            mailbox.wakeUp != nil
+            && NamedThread.start(settings.threadName) {
+                var connection = ConnectionThread(mailbox, settings)
                 connection.run()
-                return nil
-            }, context.toOpaque())
-        if code == 0 {
-            pthread_detach(thread)
-        } else {
-            context.release()
-            settings.logger.critical(
-                "no thread for a Redis connection", metadata: ["error": "\(String(cString: strerror(code)))"])
-            mailbox.close()
-            mailbox.end()
-        }
+            }
+        guard !hasStarted else { return }
+        settings.logger.critical("no thread or no descriptor for a Redis connection")
+        mailbox.close()
+        mailbox.end()
     }
 
     private init(_ mailbox: Mailbox, _ settings: ConnectionSettings) {
@@ -108,7 +86,7 @@ struct ConnectionThread: ~Copyable {
     }
 
     private func waitForSignal(_ timeout: Duration?) {
-        var descriptors = [pollfd(fd: mailbox.wakeUp, events: Int16(POLLIN), revents: 0)]
+        var descriptors = [pollfd(fd: mailbox.wakeDescriptor, events: Int16(POLLIN), revents: 0)]
         wait(for: &descriptors, timeout: timeout)
         if descriptors[0].revents != 0 { mailbox.clearSignal() }
     }
@@ -120,7 +98,7 @@ struct ConnectionThread: ~Copyable {
         if link?.hasBuffered != true {
             var descriptors = [
                 pollfd(fd: link?.descriptor ?? -1, events: link?.events ?? 0, revents: 0),
-                pollfd(fd: mailbox.wakeUp, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: mailbox.wakeDescriptor, events: Int16(POLLIN), revents: 0),
             ]
             var timeout: Duration?
             if isOwed { timeout = clock.now.duration(to: deadline) }

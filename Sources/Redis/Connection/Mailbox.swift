@@ -1,6 +1,5 @@
-internal import CHiredis
-internal import Glibc
 internal import Synchronization
+internal import Threads
 
 /// The encoded commands of one caller, and the one continuation that their replies resume.
 struct Batch: Sendable {
@@ -28,7 +27,10 @@ final class Mailbox: Sendable {
     }
 
     private let state = Mutex(State())
-    let wakeUp: Int32 = chiredis_eventfd()
+    /// Nil when the process is out of descriptors. The connection does not start then.
+    let wakeUp = WakeEvent()
+    /// The connection's thread polls it.
+    var wakeDescriptor: Int32 { wakeUp?.descriptor ?? -1 }
     /// How many replies callers wait for. `RedisClient` chooses the connection with the smallest load.
     let load = Atomic<Int>(0)
     /// True from a failed connection attempt to the next successful one.
@@ -37,8 +39,6 @@ final class Mailbox: Sendable {
     let clientID = Atomic<Int>(0)
     /// The minor version of TLS on the last connection: 3 for TLS 1.3, 0 without TLS.
     let tlsMinorVersion = Atomic<Int>(0)
-
-    deinit { Glibc.close(wakeUp) }
 
     /// Sends commands and waits for their replies, without blocking the calling thread.
     func exchange(
@@ -110,15 +110,9 @@ final class Mailbox: Sendable {
         for closer in closers { closer.resume() }
     }
 
-    private func signal() {
-        var one: UInt64 = 1
-        _ = write(wakeUp, &one, 8)
-    }
+    private func signal() { wakeUp?.signal() }
 
     /// Only the connection's thread may call it, and before `take`. The next wait sees a signal that
     /// comes after this call.
-    func clearSignal() {
-        var count: UInt64 = 0
-        _ = read(wakeUp, &count, 8)
-    }
+    func clearSignal() { wakeUp?.clear() }
 }

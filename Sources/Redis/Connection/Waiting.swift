@@ -28,7 +28,7 @@ extension Mailbox {
     ) throws(LinkFailure) -> Int16 {
         var descriptors = [
             pollfd(fd: descriptor, events: events, revents: 0),
-            pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0),
         ]
         Redis.wait(for: &descriptors, timeout: ContinuousClock().now.duration(to: deadline))
         if descriptors[1].revents != 0 {

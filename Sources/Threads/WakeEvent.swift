@@ -1,4 +1,4 @@
-internal import CCurl
+internal import CLinux
 internal import Glibc
 
 /// An eventfd. Any thread signals it; one thread polls the descriptor and clears it. `deinit` closes it, so the polling
@@ -8,7 +8,7 @@ public final class WakeEvent: Sendable {
 
     /// Nil when the process is out of descriptors.
     public init?() {
-        descriptor = ccurl_eventfd()
+        descriptor = clinux_eventfd()
         guard descriptor >= 0 else { return nil }
     }
 

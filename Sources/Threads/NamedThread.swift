@@ -1,4 +1,4 @@
-internal import CCurl
+internal import CLinux
 internal import Glibc
 
 /// A detached thread with a name that `top -H` and debuggers show. Blocking C calls run on these threads, never on the
@@ -41,7 +41,7 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
     var signals = sigset_t()
     sigfillset(&signals)
     pthread_sigmask(SIG_BLOCK, &signals, nil)
-    _ = ccurl_thread_set_name(body.name)
+    _ = clinux_name_thread(body.name)
     body.run()
     return nil
 }

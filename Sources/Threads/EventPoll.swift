@@ -1,4 +1,4 @@
-internal import CNGHTTP2
+internal import CLinux
 internal import Glibc
 
 /// An epoll descriptor, which tells a thread which of its descriptors are ready. It is level-triggered. One thread
@@ -26,16 +26,16 @@ public final class EventPoll: Sendable {
     /// Adds a descriptor. Errors and hang-ups are always reported.
     /// - Returns: false when the kernel refuses
     public func add(_ other: Int32, _ interest: Interest) -> Bool {
-        cnghttp2_epoll_control(descriptor, EPOLL_CTL_ADD, other, interest.rawValue) == 0
+        clinux_epoll_control(descriptor, EPOLL_CTL_ADD, other, interest.rawValue) == 0
     }
 
     public func change(_ other: Int32, _ interest: Interest) {
-        _ = cnghttp2_epoll_control(descriptor, EPOLL_CTL_MOD, other, interest.rawValue)
+        _ = clinux_epoll_control(descriptor, EPOLL_CTL_MOD, other, interest.rawValue)
     }
 
     /// Removes a descriptor; call it before the descriptor is closed.
     public func remove(_ other: Int32) {
-        _ = cnghttp2_epoll_control(descriptor, EPOLL_CTL_DEL, other, 0)
+        _ = clinux_epoll_control(descriptor, EPOLL_CTL_DEL, other, 0)
     }
 
     /// Blocks until a descriptor is ready or `milliseconds` have passed (0: does not block). Calls `visit` with each
@@ -45,7 +45,7 @@ public final class EventPoll: Sendable {
             guard let start = events.baseAddress else { return }
             let count = epoll_wait(descriptor, start, Int32(Self.capacity), milliseconds)
             guard count > 0 else { return }
-            for index in 0..<Int(count) { visit(cnghttp2_event_descriptor(start + index)) }
+            for index in 0..<Int(count) { visit(clinux_event_descriptor(start + index)) }
         }
     }
 }
