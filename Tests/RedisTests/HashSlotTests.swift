@@ -33,9 +33,9 @@ import Testing
     @Test func `every command that the store sends by its keys is in the table`() throws {
         let tests = URL(filePath: #filePath).deletingLastPathComponent()
         let root = tests.appending(path: "../../Sources/Store").standardized
-        let files = try FileManager.default.contentsOfDirectory(at: root, includingPropertiesForKeys: nil)
+        let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil))
         var names: Set<String> = []
-        for file in files where file.pathExtension == "swift" {
+        for case let file as URL in files where file.pathExtension == "swift" {
             let text = try String(contentsOf: file, encoding: .utf8)
             for match in text.matches(of: /RedisCommand\(\s*"([A-Z]+)",\s*\[/) { names.insert(String(match.1)) }
         }

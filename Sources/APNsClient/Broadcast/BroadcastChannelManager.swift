@@ -82,7 +82,8 @@ public struct BroadcastChannelManager: Sendable {
         return second
     }
 
-    private func exchange(_ request: BroadcastChannelRequest, _ token: ProviderToken) async throws(BroadcastChannelError) -> HTTPResponse
+    private func exchange(_ request: BroadcastChannelRequest, _ token: ProviderToken)
+        async throws(BroadcastChannelError) -> HTTPResponse
     {
         var message = HTTPRequest(
             request.method, origin + request.path(bundleID: bundleID),

@@ -81,7 +81,9 @@ struct BroadcastCommand: ParsableCommand {
             let answer = try await gateway.client(settings, app).send("GET", Self.path(name))
             let result = try GatewayClient.decode(Answer.self, answer)
             var found: BroadcastChannelAtAPNs?
-            if apns, let channel = result.broadcast.channel { found = try await BroadcastChannelAtAPNs(channel, app, settings) }
+            if apns, let channel = result.broadcast.channel {
+                found = try await BroadcastChannelAtAPNs(channel, app, settings)
+            }
             if global.json {
                 guard let found, let end = answer.lastIndex(of: UInt8(ascii: "}")) else {
                     return Terminal.print(json: answer)

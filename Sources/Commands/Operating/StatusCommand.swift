@@ -102,7 +102,8 @@ struct StatusCommand: AsyncParsableCommand {
         }
         let consumers = workers.map { worker in
             CommandJSON.object([
-                ("name", CommandJSON.quoted(worker.name)), ("idle_ms", "\(worker.idle)"), ("pending", "\(worker.pending)"),
+                ("name", CommandJSON.quoted(worker.name)), ("idle_ms", "\(worker.idle)"),
+                ("pending", "\(worker.pending)"),
             ])
         }
         let raised = alarms.map { alarm in
@@ -115,7 +116,10 @@ struct StatusCommand: AsyncParsableCommand {
             ("url", CommandJSON.quoted(settings.redisURL.description)),
             ("version", CommandJSON.quoted(findings.first?.info["redis_version"] ?? "")),
             ("used_memory", findings.usedMemory.map(String.init)),
-            ("warnings", "[" + findings.merged(\.losses).map { CommandJSON.quoted($0.text) }.joined(separator: ",") + "]"),
+            (
+                "warnings",
+                "[" + findings.merged(\.losses).map { CommandJSON.quoted($0.text) }.joined(separator: ",") + "]"
+            ),
         ])
         return CommandJSON.object([
             ("redis", server), ("apps", "[\(apps.joined(separator: ","))]"),

@@ -44,7 +44,8 @@ struct LogLine {
             ) { line, entry in
                 // A metadata key must not replace one of the line's own keys, so it gets a prefix.
                 let isReserved = ["time", "level", "logger", "message"].contains(entry.key)
-                return "\(line),\(CommandJSON.quoted(isReserved ? "_" + entry.key : entry.key)):\(Self.json(entry.value))"
+                return
+                    "\(line),\(CommandJSON.quoted(isReserved ? "_" + entry.key : entry.key)):\(Self.json(entry.value))"
             } + "}"
         }
     }

@@ -191,7 +191,9 @@ struct Turn: Sendable {
 
     /// Gives a new broadcast channel to its name, or deletes the channel if the name no longer wants it.
     /// - Returns: the error if that deletion failed
-    private func give(_ id: BroadcastChannelID, to name: ActivityName) async throws(StoreError) -> BroadcastChannelError? {
+    private func give(_ id: BroadcastChannelID, to name: ActivityName) async throws(StoreError)
+        -> BroadcastChannelError?
+    {
         if try await store.live(app, name, id, now: clock()) {
             keeper.logger.info("broadcast channel made", metadata: metadata.merging(["name": "\(name)"]) { $1 })
             try await keeper.store.alarms.clear(app, .broadcast)
@@ -210,7 +212,9 @@ struct Turn: Sendable {
         return .done
     }
 
-    private func remove(_ id: BroadcastChannelID, strike: Bool = true) async throws(StoreError) -> BroadcastChannelError? {
+    private func remove(_ id: BroadcastChannelID, strike: Bool = true) async throws(StoreError)
+        -> BroadcastChannelError?
+    {
         do throws(BroadcastChannelError) {
             try await channels.delete(id)
         } catch {

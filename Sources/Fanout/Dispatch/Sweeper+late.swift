@@ -106,7 +106,8 @@ extension Sweeper {
     ///   devices register no token
     /// - Returns: the notes of earlier starts, by the page's index; nil if the lease expired meanwhile
     func expectTokens(
-        _ page: TokenPage, _ app: AppKey, _ record: PushRecord, _ name: ActivityName, besides onBroadcastChannel: Set<Int>,
+        _ page: TokenPage, _ app: AppKey, _ record: PushRecord, _ name: ActivityName,
+        besides onBroadcastChannel: Set<Int>,
         while held: HeldLease
     ) async -> [Int: [UInt8]]? {
         let indices = page.entries.indices.filter { !onBroadcastChannel.contains($0) }

@@ -69,7 +69,8 @@ struct PageReport {
             func again(attempts: Int, after delay: Duration, retryAfter: Int? = nil) -> Decision {
                 let isSpent = attempts > Int(entry.attempt)
                 if isSpent, triesOnce || backoff.attempts.map({ attempts >= $0 }) ?? false { return .failed }
-                guard let due = RetryBackoff.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline) else {
+                guard let due = RetryBackoff.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
+                else {
                     return .expired
                 }
                 return .retry(due: due, attempts: min(attempts, RetryBackoff.mostCounted))
@@ -141,7 +142,9 @@ struct PageReport {
             if case .retry = decision { retries += 1 }
             if mayBeDuplicate { duplicatesPossible += 1 }
             if case .dead(let prune) = decision {
-                answers += prune.isDisputable ? TokenVerdictCounts(answers: 1, dead: 1) : TokenVerdictCounts(answers: 1, gone: 1)
+                answers +=
+                    prune.isDisputable
+                    ? TokenVerdictCounts(answers: 1, dead: 1) : TokenVerdictCounts(answers: 1, gone: 1)
             }
             exceptions.append(
                 Exception(

@@ -18,7 +18,8 @@ extension Sweep {
         let audience = try await sweeper.store.channels.filter(lease.app, tokens, claim.record.audience)
         if audience.isEmpty { return (Page(), next) }
         // Only two marks apply to start tokens: the quarantine and the other environment.
-        let marks = try await sweeper.store.registry.marks(lease.app, starts, audience, signs, for: .start) ?? SendBlocks()
+        let marks =
+            try await sweeper.store.registry.marks(lease.app, starts, audience, signs, for: .start) ?? SendBlocks()
         try await sweeper.store.quarantine.forget(lease.app, starts, marks.outdated)
         let sendUntil = sweeper.startsSentUntil
         let standing = try await sweeper.store.sweeps.standing(

@@ -330,7 +330,8 @@ extension PushRecord {
     /// The variant of a start for devices that can take updates from the name's broadcast channel; nil if there is
     /// none.
     func onBroadcastChannel(_ push: PreparedPush) -> PreparedPush? {
-        guard event == .start, let inputChannel, let payload = Payload.start(payload, onBroadcastChannel: inputChannel) else {
+        guard event == .start, let inputChannel, let payload = Payload.start(payload, onBroadcastChannel: inputChannel)
+        else {
             return nil
         }
         return PreparedPush(headers: push.headers, payload: payload)
