@@ -6,11 +6,7 @@ import Testing
 /// a primary that dies.
 @Suite("Redis Cluster")
 struct ClusterStoryTests {
-    @Test
-    func
-        `names on every node, from the command line to the devices; then the node of the streams is killed in mid-push`()
-        async throws
-    {
+    @Test func `names on every node are served, also when the node of the streams is killed`() async throws {
         let cluster = try await ClusterServers.start(replicated: true, append: true)
         let deployment = try await Deployment.start(
             simulator: Deployment.slow,

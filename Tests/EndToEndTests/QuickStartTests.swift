@@ -5,11 +5,7 @@ import Testing
 /// Tests an app built by docs/ios.md. Bodies, schema and command are read from that page.
 @Suite("The iOS quick start")
 struct QuickStartTests {
-    @Test
-    func
-        `a start token, a start, the new card's token, updates by both settings, the end of following, a broadcast channel`()
-        async throws
-    {
+    @Test func `each step of the page works, from the start token to the broadcast channel`() async throws {
         let page = try Self.page()
         let deployment = try await Deployment.start(environment: ["LAMPLIGHTER_BUDGET_HIGH_PER_HOUR_INFREQUENT": "1"])
         let worker = try await deployment.worker("one")
