@@ -74,7 +74,7 @@ enum LuaFragment: CaseIterable {
         -- A push without a deadline of its own is tried for so long.
         local PUSH_LIFE = \(ActivityEvent.update.life.milliseconds)
         -- The states for late joiners are kept for so long, and the notes of who is one.
-        local LATE_LIFE = \(LateFollowers.life.milliseconds)
+        local LATE_LIFE = \(LateJoiners.life.milliseconds)
         -- An activity is over so long after its start.
         local ACTIVITY_LIFE = \(RegistryRecord.Span.activity.life)
         -- Unit of an activity's age in a record.
