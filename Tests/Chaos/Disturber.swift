@@ -25,8 +25,6 @@ final class Disturber: Sendable {
         var weather: Weather?
         /// For each name: the beginning of the refused tokens, and the reason.
         var refusals: [Int: (prefix: String, reason: String)] = [:]
-        /// How often the simulator's faults changed.
-        var changes = 0
         var busy: Set<Role> = []
 
         /// The faults in the simulator's JSON.
@@ -43,6 +41,8 @@ final class Disturber: Sendable {
     private let fleet: Fleet
     private let log: EventLog
     private let state = Mutex(State())
+    /// The last call that sets the simulator's faults.
+    private let applying = Mutex<Task<Void, Never>?>(nil)
 
     init(_ fleet: Fleet, log: EventLog) {
         self.fleet = fleet
@@ -93,22 +93,32 @@ final class Disturber: Sendable {
     }
 
     private func change(_ body: (inout State) -> Void) {
-        state.withLock { state in
-            body(&state)
-            state.changes += 1
-        }
+        state.withLock { body(&$0) }
     }
 
-    /// Sets the simulator's faults. It may be stopped, so this repeats until it answers. Several calls may run at once,
-    /// so a call repeats itself if the faults changed meanwhile.
+    /// Sets the simulator's faults.
+    ///
+    /// Calls take turns, because an older call that arrives last would bring back what a newer one took away.
     private func applyWeather() async {
+        let turn = applying.withLock { last in
+            let turn = Task { [last] in
+                await last?.value
+                await setFaults()
+            }
+            last = turn
+            return turn
+        }
+        await turn.value
+    }
+
+    /// The simulator may be stopped, so this repeats until it answers.
+    private func setFaults() async {
         for _ in 0..<100 {
-            let (faults, changes) = state.withLock { ($0.faults, $0.changes) }
+            let faults = state.withLock { $0.faults }
             let request = HTTPRequest(
                 "POST", fleet.controlURL + "/faults", body: .bytes(Array(faults.utf8)), timeout: .seconds(2))
             if let answer = try? await HTTPClient().send(request) {
-                if answer.status == 200, state.withLock({ $0.changes }) == changes { return }
-                if answer.status == 200 { continue }
+                if answer.status == 200 { return }
                 log.note("the simulator refused faults: \(String(decoding: answer.body, as: UTF8.self))")
                 return
             }
