@@ -1,7 +1,7 @@
 import LiveActivity
 
-/// Lua that is put before each script that uses it, because Redis has no function libraries before version 7. A fragment
-/// may use those before it.
+/// Lua that is put before each script that uses it, because Redis has no function libraries before version 7. A
+/// fragment may use those before it.
 enum LuaFragment: CaseIterable {
     case constants, time, record, buckets, queue, lease, late, ended, endings, dead, replacing, broadcast, joining,
         waiting, checkpoint, sweep, attempts, superseding, waking, pacing, states, budget, registration, newcomers,

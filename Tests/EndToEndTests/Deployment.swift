@@ -39,8 +39,8 @@ final class Deployment: Sendable {
         self.simulator = simulator
         let announced = try await Self.announcement(simulator)
         controlURL = announced["control_url"] ?? ""
-        // A worker sends twice if it loses a lease or gets an answer late. A busy machine must cause neither, so tests that
-        // need a short lease or a short time limit set their own.
+        // A worker sends twice if it loses a lease or gets an answer late. A busy machine must cause neither, so tests
+        // that need a short lease or a short time limit set their own.
         var environment = [
             "LAMPLIGHTER_REDIS_URL": "\(redis.url)", "LAMPLIGHTER_WORKER_CLAIM_AFTER": "30s",
             "LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "60s",

@@ -19,8 +19,8 @@ struct GrowthTests {
         // Stop the simulator: otherwise a single token gets its push before the other channels register.
         deployment.simulator.signal(SIGSTOP)
         let first = try await deployment.grow(to: 4_000) { ledger in ledger.state == "sending" }
-        // The sweep is in the middle of its shards, so their buckets divide before, at and after their checkpoints. Each bucket
-        // divides three times.
+        // The sweep is in the middle of its shards, so their buckets divide before, at and after their checkpoints.
+        // Each bucket divides three times.
         let second = try await deployment.grow(to: 30_000) { ledger in ledger["delivered"] > 200 }
         #expect(second.atGrowth["delivered"] < 4_000, "too fast to be disturbed")
         let record = try await deployment.record()

@@ -253,8 +253,8 @@ import Testing
             let numbers = states.compactMap { Int($0.filter(\.isNumber)) }
             #expect(numbers == numbers.sorted(), "\(states)")
         }
-        // A worker that read the cards before they ended, and was slow since, leaves the name in the timer once more. The next
-        // look finds no card and removes it.
+        // A worker that read the cards before they ended, and was slow since, leaves the name in the timer once more.
+        // The next look finds no card and removes it.
         let rule = EndRule(after: second)
         try await eventually("nothing waits for an end") {
             for task in try await fixture.store.automaticEnds.take(fixture.app, rule, limit: 8) {

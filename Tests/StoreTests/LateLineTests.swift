@@ -6,7 +6,8 @@ import Testing
 
 @testable import Store
 
-/// A card that began late waits in its channel's line: pushes that were swept before it bring their state without their alert.
+/// A card that began late waits in its channel's line: pushes that were swept before it bring their state without their
+/// alert.
 @Suite struct LateLineTests {
     private static let name = "match-1"
     private let channel = ChannelID.random()

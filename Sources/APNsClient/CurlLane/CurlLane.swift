@@ -13,9 +13,9 @@ struct CurlForm {
 
 typealias CurlRequest = LaneRequest<CurlForm>
 
-/// One thread with one connection and all its transfers. `LaneInbox` has the requests that wait. The lane hands the next
-/// one to the connection when the window allows. The lane is made and runs inside its thread, and no part of it leaves
-/// that thread.
+/// One thread with one connection and all its transfers. `LaneInbox` has the requests that wait. The lane hands the
+/// next one to the connection when the window allows. The lane is made and runs inside its thread, and no part of it
+/// leaves that thread.
 ///
 /// Connections: `active` takes requests. If it goes silent, breaks or is told to go away, it moves to `retired`. It
 /// keeps its requests there until their answers or deadlines, and is then dropped. The next request makes a new

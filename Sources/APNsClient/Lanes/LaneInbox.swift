@@ -3,8 +3,8 @@ internal import LiveActivity
 internal import Logging
 
 /// The requests of a lane and the reaction to each answer: everything except the connection. The lane takes parts of
-/// pages from `PageQueue` and hands out their entries one by one. Each outcome goes into the part's `PartInFlight`, which
-/// settles the part with its last entry. It belongs to the lane's thread.
+/// pages from `PageQueue` and hands out their entries one by one. Each outcome goes into the part's `PartInFlight`,
+/// which settles the part with its last entry. It belongs to the lane's thread.
 final class LaneInbox<Form> {
     /// How many entries are taken from one page before the next page has its turn. A one-token page waits at most this
     /// long behind a page of thousands.

@@ -37,7 +37,7 @@ final class NGHTTP2Lane {
     private var fullSince: Int64?
     private var now: Int64 = 0
 
-    /// - Parameter poll: already watches the seat's descriptor
+    /// - Parameter poll: already watches the handle's descriptor
     init(_ settings: LaneSettings, _ seat: LaneHandle, _ poll: EventPoll) {
         self.settings = settings
         self.seat = seat

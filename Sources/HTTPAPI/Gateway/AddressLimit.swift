@@ -9,15 +9,16 @@ import Synchronization
     import Darwin
 #endif
 
-/// Counts the open connections of each client address, so that one client cannot use all of them. `network(of:)` gives the address.
+/// Counts the open connections of each client address, so that one client cannot use all of them. `network(of:)` gives
+/// the address.
 final class AddressLimit: Sendable {
     /// 0 means no limit.
     private let limit: Int
     private let open = Mutex<[String: Int]>([:])
     private let lines = LogAllowance(burst: 1, perSecond: 1.0 / 60)
 
-    /// The address by which a client is counted. It is the IPv4 address, or the first 64 bits of the IPv6 address, because one client
-    /// has all addresses with those bits.
+    /// The address by which a client is counted. It is the IPv4 address, or the first 64 bits of the IPv6 address,
+    /// because one client has all addresses with those bits.
     static func network(of address: String) -> String {
         var bytes = [UInt8](repeating: 0, count: 16)
         guard inet_pton(AF_INET6, address, &bytes) == 1 else { return address }

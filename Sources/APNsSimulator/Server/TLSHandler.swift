@@ -5,8 +5,8 @@ internal import OpenSSL
 /// TLS in a channel's pipeline, for a client or a server. Handlers behind it see plain bytes, and the event
 /// `TLSUserEvent.handshakeCompleted` before the first of them. Writes before the handshake wait for it.
 ///
-/// A close sends close_notify and waits a moment for the peer's. The kernel sends RST when a socket closes with unread input,
-/// and RST can destroy our last bytes on their way.
+/// A close sends close_notify and waits a moment for the peer's. The kernel sends RST when a socket closes with unread
+/// input, and RST can destroy our last bytes on their way.
 final class TLSHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -88,7 +88,8 @@ final class TLSHandler: ChannelDuplexHandler {
         while try plain.writeWithUnsafeMutableBytes(minimumWritableBytes: 1_024, { try session.read(into: $0) }) > 0 {}
     }
 
-    /// Ends the connection. A close_notify is answered. After another error the peer gets the alert that OpenSSL wrote, if any.
+    /// Ends the connection. A close_notify is answered. After another error the peer gets the alert that OpenSSL wrote,
+    /// if any.
     private func lose(_ error: any Error, _ context: ChannelHandlerContext) {
         guard phase != .closed else { return }
         var isClosedByPeer = false

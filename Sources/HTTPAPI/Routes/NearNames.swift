@@ -1,8 +1,8 @@
 import LiveActivity
 import Synchronization
 
-/// Remembers the names that are like a name without followers, for the rest of a window of time. A search asks Redis for some hundred
-/// names and a thousand spellings. So each app has a few searches in a window, whatever is published.
+/// Remembers the names that are like a name without followers, for the rest of a window of time. A search asks Redis
+/// for some hundred names and a thousand spellings. So each app has a few searches in a window, whatever is published.
 final class NearNames: Sendable {
     /// The most searches for one app in one window, in this process.
     static let mostSearches = 20

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// What a lane tells of its connections, in the same words over libcurl and nghttp2.
+/// The warnings of a lane about its connections, in the same words over libcurl and nghttp2.
 extension LaneSettings {
     /// Connection after connection stands and brings no answer: each stream is refused, or none is allowed.
     /// - Parameter failures: connections in a row.

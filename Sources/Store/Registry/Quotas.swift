@@ -12,10 +12,11 @@ public enum Quota: String, Sendable, Hashable, CaseIterable {
 
 /// How many names, channels, followers and start tokens an app has, as this process last measured it, and the limits.
 ///
-/// Names are counted by their index. The others are estimated by HyperLogLogs of the ids that calls named in a period. One takes
-/// 12 KB and has an error of about 1 %. It needs no answer to whether an id is new, but it counts a removed id until its period is
-/// over. The counting commands travel with the calls that they count, so they cost no round trip. Processes may pass a limit by what
-/// they add between two measurements. A call asks whether it adds something only while a quota is full.
+/// Names are counted by their index. The others are estimated by HyperLogLogs of the ids that calls named in a period.
+/// One takes 12 KB and has an error of about 1 %. It needs no answer to whether an id is new, but it counts a removed
+/// id until its period is over. The counting commands travel with the calls that they count, so they cost no round
+/// trip. Processes may pass a limit by what they add between two measurements. A call asks whether it adds something
+/// only while a quota is full.
 struct Quotas: Sendable {
     /// The least time between two measurements by one process, ms. The second is for a quota that is full.
     static let interval: Int64 = 10_000
@@ -62,7 +63,8 @@ struct Quotas: Sendable {
         return Count(commands: [RedisCommand("ZCARD", [.string(keys.names(app))])], measures: true)
     }
 
-    /// Returns commands that count the ids of a call, and that measure if a measurement is due. Give their replies to `note`.
+    /// Returns commands that count the ids of a call, and that measure if a measurement is due. Give their replies to
+    /// `note`.
     /// - Parameters:
     ///   - ids: the ids of the call. Empty to measure only.
     ///   - life: the time that one of them is kept, ms. 0 means for ever.
@@ -79,7 +81,8 @@ struct Quotas: Sendable {
         return Count(commands: add + lasts + [RedisCommand("PFCOUNT", sketches)], measures: true)
     }
 
-    /// Stores the number that a count measured, if it did. An error reply changes nothing, so that no call fails because of a count.
+    /// Stores the number that a count measured, if it did. An error reply changes nothing, so that no call fails
+    /// because of a count.
     func note(_ quota: Quota, _ app: AppKey, _ count: Count, _ replies: ArraySlice<RedisReply>) {
         guard count.measures, replies.count == count.commands.count, let count = try? replies.last?.integer() else {
             return
@@ -99,8 +102,8 @@ struct Quotas: Sendable {
 }
 
 extension Registry {
-    /// Throws `quotaReached` if the changes would add a name or a follower and the quota is full. A change of a known follower passes.
-    /// Costs one or two round trips, but only if the quota was full at the last measurement.
+    /// Throws `quotaReached` if the changes would add a name or a follower and the quota is full. A change of a known
+    /// follower passes. Costs one or two round trips, but only if the quota was full at the last measurement.
     func requireRoom(_ place: RegistryPlace, _ changes: [BucketChange]) async throws(StoreError) {
         let app = place.key.app
         let isName = place.key.name.startTokensType == nil
