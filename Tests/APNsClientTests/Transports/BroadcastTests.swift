@@ -119,7 +119,7 @@ extension TransportTests {
         }
 
         @Test func `a broadcast has its deadline and a new connection`() async throws {
-            try await run(server: { _ in }, client: { $0.requestTimeout = .seconds(2) }) { it in
+            try await run(server: { _ in }, client: { $0.requestTimeout = .seconds(6) }) { it in
                 let channel = try await it.channels.create(.none)
                 try it.set { $0.stallAfter = 0 }
                 #expect(await it.send(channel) == .unanswered(.init(.timeout, mayHaveBeenDelivered: true)))

@@ -147,7 +147,7 @@ extension TransportTests {
             try await Simulation.run(kind) { server in
                 server.faults.stallAfter = 100
             } client: { client in
-                client.requestTimeout = .seconds(2)
+                client.requestTimeout = .seconds(6)
             } _: { it in
                 let outcome = await it.send(0..<150)
                 #expect(outcome.count == 150)
@@ -163,12 +163,12 @@ extension TransportTests {
             try await Simulation.run(kind) { server in
                 server.faults.freezeAfter = 50
             } client: { client in
-                client.requestTimeout = .seconds(2)
+                client.requestTimeout = .seconds(6)
             } _: { it in
                 _ = await it.send(0..<60)
                 let start = ContinuousClock.now
                 try await expectRecovery(it)
-                // If each request waited for its own deadline, this would take two seconds for each of the hundred.
+                // If each request waited for its own deadline, this would take six seconds for each of the hundred.
                 #expect(ContinuousClock.now - start < .seconds(60))
             }
         }

@@ -42,7 +42,7 @@ extension TransportTests {
             try await Simulation.run(kind) { server in
                 server.faults.closeAfter = 0
             } client: { client in
-                client.requestTimeout = .seconds(1)
+                client.requestTimeout = .seconds(4)
             } _: { it in
                 // Requests that were not sent wait for another connection, and are given up after some failed ones.
                 for number in 0..<2 {
@@ -63,7 +63,7 @@ extension TransportTests {
             try await Simulation.run(kind) { server in
                 server.faults.silence = silence
             } client: { client in
-                client.requestTimeout = .seconds(2)
+                client.requestTimeout = .seconds(6)
             } _: { it in
                 let outcome = await it.send(0..<10)
                 #expect(outcome.count == 10 && outcome.accepted == 0)
