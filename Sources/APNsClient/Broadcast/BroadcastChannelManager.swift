@@ -103,7 +103,7 @@ public struct BroadcastChannelManager: Sendable {
     }
 
     private static func rejection(_ response: HTTPResponse) -> Rejection {
-        let body = response.body.withUnsafeBytes { AnswerBody($0) }
+        let body = response.body.withUnsafeBytes { ResponseBody($0) }
         return Rejection(
             status: response.status, body: body, retryAfter: response.header("retry-after")?.utf8)
     }

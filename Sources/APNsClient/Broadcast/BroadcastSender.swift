@@ -14,7 +14,7 @@ public final class BroadcastSender: Sendable {
     }
 
     init(_ settings: LaneSettings) throws(APNsClientError) {
-        lane = try LanePool(1, name: "apns-broadcast") { seat in { CurlLane(settings, seat).run() } }
+        lane = try LanePool(1, name: "apns-broadcast") { handle in { CurlLane(settings, handle).run() } }
     }
 
     /// Sends one broadcast within two request deadlines. It never throws, because a missing answer is an outcome as

@@ -4,7 +4,7 @@ internal import Curl
 /// A connection of a lane with its window and the requests of its transfers. It belongs to the lane's thread.
 final class CurlConnection {
     let connection: MultiplexedConnection
-    var window: StreamWindow
+    var window: CurlWindow
     /// Requests by the transfer's slot; nil when the transfer is idle.
     private var requests: [CurlRequest?] = []
     /// How many answers have come.
@@ -22,7 +22,7 @@ final class CurlConnection {
 
     init(_ endpoint: ServerAddress, maximumStreams: Int) throws(CurlError) {
         connection = try MultiplexedConnection(endpoint)
-        window = StreamWindow(maximum: maximumStreams)
+        window = CurlWindow(maximum: maximumStreams)
     }
 
     var isEstablished: Bool { connection.startedRequests > 0 }
@@ -49,7 +49,7 @@ final class CurlConnection {
     func hand(_ request: CurlRequest, path: UnsafePointer<CChar>) throws(CurlError) {
         let transfer = try connection.nextTransfer()
         do {
-            try transfer.prepare(path: path, headers: request.job.form.headers, body: request.job.form.body)
+            try transfer.prepare(path: path, headers: request.part.template.headers, body: request.part.template.body)
         } catch {
             connection.giveBack(transfer)
             throw error

@@ -6,12 +6,12 @@ internal import Logging
 internal import Threads
 
 /// Headers and body that a page's transfers share, made for one provider token.
-struct CurlForm {
+struct CurlTemplate {
     let headers: HeaderList
     let body: SharedBody
 }
 
-typealias CurlRequest = LaneRequest<CurlForm>
+typealias CurlRequest = LaneRequest<CurlTemplate>
 
 /// One thread with one connection and all its transfers. `LaneInbox` has the requests that wait. The lane hands the
 /// next one to the connection when the window allows. The lane is made and runs inside its thread, and no part of it
@@ -31,23 +31,23 @@ final class CurlLane {
 
     private let settings: LaneSettings
     private let endpoint: ServerAddress
-    private let seat: LaneHandle
-    private let desk: LaneInbox<CurlForm>
+    private let handle: LaneHandle
+    private let inbox: LaneInbox<CurlTemplate>
     private var active: CurlConnection?
     private var retired: [CurlConnection] = []
     private var delay = ReconnectDelay()
     private var now = monotonicMilliseconds()
     private let path = DevicePath()
 
-    init(_ settings: LaneSettings, _ seat: LaneHandle) {
+    init(_ settings: LaneSettings, _ handle: LaneHandle) {
         self.settings = settings
-        self.seat = seat
+        self.handle = handle
         endpoint = ServerAddress(
             origin: settings.origin, caFile: settings.caFile,
             requestTimeoutMilliseconds: Int(settings.requestTimeout))
-        desk = LaneInbox(settings, seat) { push, token in
+        inbox = LaneInbox(settings, handle) { push, token in
             let fields = [(name: "authorization", value: "bearer \(token.jwt)")] + push.fields
-            return (try? HeaderList(fields)).map { CurlForm(headers: $0, body: SharedBody(push.payload)) }
+            return (try? HeaderList(fields)).map { CurlTemplate(headers: $0, body: SharedBody(push.payload)) }
         }
     }
 
@@ -55,14 +55,14 @@ final class CurlLane {
     func run() {
         while true {
             now = monotonicMilliseconds()
-            desk.now = now
-            desk.look()
+            inbox.now = now
+            inbox.look()
             let hasMore = work()
-            if desk.isClosing, active?.connection.inFlight ?? 0 == 0, retired.isEmpty, !desk.hasOwn { break }
-            if !hasMore, seat.rest(standing) { sleep() }
+            if inbox.isClosing, active?.connection.inFlight ?? 0 == 0, retired.isEmpty, !inbox.hasOwn { break }
+            if !hasMore, handle.rest(capacity) { sleep() }
         }
         active = nil
-        seat.end()
+        handle.end()
     }
 
     // MARK: Requests out, answers in
@@ -85,7 +85,7 @@ final class CurlLane {
             var ended = false
             if let active { ended = drain(active) }
             for connection in retired { ended = drain(connection) || ended }
-            hasMore = ended && !desk.isEmpty
+            hasMore = ended && !inbox.isEmpty
         }
         retired.removeAll { $0.connection.inFlight == 0 }
         active?.connection.uncork()
@@ -95,32 +95,32 @@ final class CurlLane {
 
     /// Hands over as many requests as the window allows.
     private func fill() {
-        guard !desk.isClosing, !desk.isEmpty else { return }
+        guard !inbox.isClosing, !inbox.isEmpty else { return }
         replaceFullConnection()
         guard let connection = openConnection(), connection.hasRoom else { return }
-        guard desk.refreshToken() else { return desk.failAll() }
+        guard inbox.refreshToken() else { return inbox.failAll() }
         connection.lastUse = now
-        while connection.hasRoom, let request = desk.next(standing) {
+        while connection.hasRoom, let request = inbox.next(capacity) {
             do {
                 try hand(request, to: connection)
             } catch {
                 settings.logger.error("libcurl took no request", metadata: ["error": "\(error)"])
-                desk.unanswered(request, .connectionFailed, mayHaveBeenDelivered: false)
+                inbox.unanswered(request, .connectionFailed, mayHaveBeenDelivered: false)
             }
         }
     }
 
-    private var standing: PageQueue.Standing {
-        guard let active else { return PageQueue.Standing(room: now >= delay.notBefore ? 1 : 0) }
-        return PageQueue.Standing(
+    private var capacity: PageQueue.Capacity {
+        guard let active else { return PageQueue.Capacity(room: now >= delay.notBefore ? 1 : 0) }
+        return PageQueue.Capacity(
             room: active.room, reserve: active.window.size / PageQueue.placesToReserve, isConnected: active.answers > 0,
             pace: active.pace)
     }
 
     private func hand(_ request: CurlRequest, to connection: CurlConnection) throws(CurlError) {
-        switch request.job.push {
+        switch request.part.push {
         case .devices:
-            try path.withPath(request.job.page, request.index) { (path) throws(CurlError) in
+            try path.withPath(request.part.page, request.index) { (path) throws(CurlError) in
                 try connection.hand(request, path: path)
             }
         case .broadcast(let broadcast):
@@ -141,7 +141,7 @@ final class CurlLane {
         } catch {
             settings.logger.error("no connection could be prepared", metadata: ["error": "\(error)"])
             delay.failed(now: now, jitter: .random(in: 0...1))
-            desk.connectionFailed(.connectionFailed)
+            inbox.connectionFailed(.connectionFailed)
             return nil
         }
     }
@@ -162,13 +162,13 @@ final class CurlLane {
             case .answered(let status): answered(request, status, transfer, connection)
             case .unprocessed:
                 noteRefusal(result, connection)
-                desk.unprocessed(request)
+                inbox.unprocessed(request)
             case .unconnected(let cause):
                 unconnected(request, cause, result, transfer, connection)
                 continue
             case .unknown(let cause):
                 // Report this last: the sender may post a page at once, and `leaveSilent` must not fail that page too.
-                defer { desk.unanswered(request, cause, mayHaveBeenDelivered: true) }
+                defer { inbox.unanswered(request, cause, mayHaveBeenDelivered: true) }
                 if cause == .timeout {
                     if result.hasUnsentBody, !connection.hasToldOfWindow {
                         connection.hasToldOfWindow = true
@@ -192,11 +192,11 @@ final class CurlLane {
             status == 200 ? .accepted : status == 403 ? .unauthenticated : .rejected, isLate: isLate)
         connection.answered(request, now: now)
         if connection.answers == ReconnectDelay.provenAnswers { delay.proved() }
-        guard status != 200 else { return request.job.accept() }
+        guard status != 200 else { return request.part.accept() }
         let rejection = Rejection(
-            status: status, body: transfer.withAnswer(AnswerBody.init),
+            status: status, body: transfer.withAnswer(ResponseBody.init),
             retryAfter: transfer.header("retry-after")?.utf8)
-        if desk.rejected(request, rejection) { retire(connection) }
+        if inbox.rejected(request, rejection) { retire(connection) }
     }
 
     // MARK: Connections
@@ -219,9 +219,9 @@ final class CurlLane {
             "no connection to APNs",
             metadata: ["origin": "\(settings.origin)", "cause": "\(cause.rawValue)", "error": "\(words)"])
         retire(connection)
-        desk.connectionFailed(cause)
+        inbox.connectionFailed(cause)
         // Report this last: the sender may post a page at once, and `connectionFailed` must not fail that page too.
-        desk.unanswered(request, cause, mayHaveBeenDelivered: result.status != 0)
+        inbox.unanswered(request, cause, mayHaveBeenDelivered: result.status != 0)
     }
 
     /// Gives this connection no more requests. It is dropped when its last one has ended.
@@ -229,20 +229,20 @@ final class CurlLane {
         guard connection === active else { return }
         active = nil
         retired.append(connection)
-        connection.takeBackUnsent().forEach(desk.putBack)
+        connection.takeBackUnsent().forEach(inbox.putBack)
         if connection.answers < ReconnectDelay.provenAnswers { delay.failed(now: now, jitter: .random(in: 0...1)) }
         settings.logger.debug(
             "connection retired", metadata: ["in_flight": "\(connection.connection.inFlight)"])
         guard connection.answers == 0, delay.isHopeless else { return }
         settings.tellOfRefusal(failures: delay.failures)
-        desk.connectionFailed(.connectionFailed)
+        inbox.connectionFailed(.connectionFailed)
     }
 
     /// Retires a silent connection. If its server has never answered, the lane counts it as unreachable.
     private func leaveSilent(_ connection: CurlConnection) {
         guard connection === active else { return }
         retire(connection)
-        if connection.answers == 0 { desk.connectionFailed(.timeout) }
+        if connection.answers == 0 { inbox.connectionFailed(.timeout) }
     }
 
     // MARK: Sleep
@@ -252,15 +252,15 @@ final class CurlLane {
         var milliseconds: Int64 = 60_000
         if active == nil, now < delay.notBefore {
             milliseconds = delay.notBefore - now
-        } else if desk.hasOwn || active?.fullSince != nil {
+        } else if inbox.hasOwn || active?.fullSince != nil {
             // The lane waits here for a full connection to be replaced.
             milliseconds = Self.fullMilliseconds / 4
         }
         // libcurl's timers of retired connections are not part of the active connection's poll.
         if !retired.isEmpty { milliseconds = min(milliseconds, 20) }
-        var others = [seat.descriptor]
+        var others = [handle.descriptor]
         guard let polling = active ?? retired.first else {
-            var descriptor = pollfd(fd: seat.descriptor, events: Int16(POLLIN), revents: 0)
+            var descriptor = pollfd(fd: handle.descriptor, events: Int16(POLLIN), revents: 0)
             poll(&descriptor, 1, Int32(milliseconds))
             return
         }

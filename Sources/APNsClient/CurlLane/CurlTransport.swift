@@ -13,7 +13,7 @@ public final class CurlTransport: PushTransport {
     /// - Throws: if the configuration cannot send, for example with an unusable key or a CA file without a certificate
     public init(configuration: APNsConfiguration, logger: Logger) throws(APNsClientError) {
         let settings = try LaneSettings(configuration, logger)
-        lanes = try LanePool(configuration.lanes) { seat in { CurlLane(settings, seat).run() } }
+        lanes = try LanePool(configuration.lanes) { handle in { CurlLane(settings, handle).run() } }
     }
 
     public var load: Int { lanes.load }

@@ -5,52 +5,52 @@ internal import Logging
 /// The requests of a lane and the reaction to each answer: everything except the connection. The lane takes parts of
 /// pages from `PageQueue` and hands out their entries one by one. Each outcome goes into the part's `PartInFlight`,
 /// which settles the part with its last entry. It belongs to the lane's thread.
-final class LaneInbox<Form> {
+final class LaneInbox<Template> {
     /// How many entries are taken from one page before the next page has its turn. A one-token page waits at most this
     /// long behind a page of thousands.
     private static var turn: Int { 32 }
-    /// How many forms are kept, because the parts of several pages take turns.
-    private static var keptForms: Int { 4 }
+    /// How many templates are kept, because the parts of several pages take turns.
+    private static var keptTemplates: Int { 4 }
 
     private let settings: LaneSettings
-    private let seat: LaneHandle
-    /// Makes the transport's form of a push with a provider token; nil for a push that it cannot send.
-    private let prepare: (LanePush, ProviderToken) -> Form?
+    private let handle: LaneHandle
+    /// Makes the transport's template of a push with a provider token; nil for a push that it cannot send.
+    private let prepare: (LanePush, ProviderToken) -> Template?
     /// The part whose entries are handed out now.
-    private var current: PartInFlight<Form>?
+    private var current: PartInFlight<Template>?
     /// Requests to send again. They go before all others.
-    private var repeats: [LaneRequest<Form>] = []
+    private var repeats: [LaneRequest<Template>] = []
     /// Provider tokens in use, the newest last. `firstToken` is the number of the first one.
     private var tokens: [ProviderToken] = []
     private var firstToken = 0
     /// The newest last.
-    private var forms: [(push: LanePush, tokenNumber: Int, form: Form)] = []
+    private var templates: [(push: LanePush, tokenNumber: Int, template: Template)] = []
     private(set) var isClosing = false
     /// Monotonic milliseconds: the lane sets it, once per wake-up.
     var now: Int64 = 0
 
-    init(_ settings: LaneSettings, _ seat: LaneHandle, prepare: @escaping (LanePush, ProviderToken) -> Form?) {
+    init(_ settings: LaneSettings, _ handle: LaneHandle, prepare: @escaping (LanePush, ProviderToken) -> Template?) {
         self.settings = settings
-        self.seat = seat
+        self.handle = handle
         self.prepare = prepare
     }
 
     /// This lane has requests that wait to be sent.
     var hasOwn: Bool { current != nil || !repeats.isEmpty }
     /// Nothing waits to be sent, in this lane or in the page queue.
-    var isEmpty: Bool { !hasOwn && seat.board.isEmpty }
+    var isEmpty: Bool { !hasOwn && handle.queue.isEmpty }
 
     // MARK: Parts in
 
     /// Called whenever the lane wakes up.
     func look() {
-        isClosing = seat.awake()
+        isClosing = handle.awake()
         if isClosing { for part in takeBackAll() { part.settleUnsent(.cancelled) } }
     }
 
     /// Takes back the requests of this lane that are not in flight.
     private func takeBackAll() -> [PagePart] {
-        var parts = repeats.map { $0.job.takeBack($0.index) }
+        var parts = repeats.map { $0.part.takeBack($0.index) }
         if let current { parts.append(current.takeUnsent()) }
         repeats = []
         current = nil
@@ -60,12 +60,12 @@ final class LaneInbox<Form> {
     /// Called when this lane cannot connect. Its parts go to lanes that can. If no lane can connect, all waiting parts
     /// come back to their senders at once, who retry them with backoff.
     func connectionFailed(_ cause: NoAnswer.Cause) {
-        for part in seat.connectionFailed(returning: takeBackAll()) { part.settleUnsent(cause) }
+        for part in handle.connectionFailed(returning: takeBackAll()) { part.settleUnsent(cause) }
     }
 
     /// Fails all waiting parts, because no provider token can be signed, so no lane can send.
     func failAll() {
-        for part in takeBackAll() + seat.board.withdrawAll() { part.settleUnsent(.connectionFailed) }
+        for part in takeBackAll() + handle.queue.withdrawAll() { part.settleUnsent(.connectionFailed) }
     }
 
     // MARK: Provider token
@@ -91,108 +91,108 @@ final class LaneInbox<Form> {
         }
     }
 
-    private func form(for push: LanePush) -> Form? {
-        if let kept = forms.last(where: { $0.tokenNumber == newestToken && $0.push == push }) { return kept.form }
-        guard let token = tokens.last, let form = prepare(push, token) else { return nil }
-        if forms.count == Self.keptForms { forms.removeFirst() }
-        forms.append((push, newestToken, form))
-        return form
+    private func template(for push: LanePush) -> Template? {
+        if let kept = templates.last(where: { $0.tokenNumber == newestToken && $0.push == push }) { return kept.template }
+        guard let token = tokens.last, let template = prepare(push, token) else { return nil }
+        if templates.count == Self.keptTemplates { templates.removeFirst() }
+        templates.append((push, newestToken, template))
+        return template
     }
 
     // MARK: Requests out
 
-    /// The next request that its sender may still begin, with a form for the newest provider token. Call `refreshToken`
+    /// The next request that its sender may still begin, with a template for the newest provider token. Call `refreshToken`
     /// before.
     ///
     /// Repeats come first, then the current part, then the next part of a page. A part has no more entries than there
     /// is room for now, because waiting entries are for all lanes.
-    /// - Parameter standing: the lane's capacity, evaluated once per part
-    func next(_ standing: @autoclosure () -> PageQueue.Standing) -> LaneRequest<Form>? {
-        guard var request = nextPermitted(standing) else { return nil }
-        if request.job.tokenNumber != newestToken, let form = form(for: request.job.push) {
-            request.job.form = form
-            request.job.tokenNumber = newestToken
+    /// - Parameter capacity: the lane's capacity, evaluated once per part
+    func next(_ capacity: @autoclosure () -> PageQueue.Capacity) -> LaneRequest<Template>? {
+        guard var request = nextPermitted(capacity) else { return nil }
+        if request.part.tokenNumber != newestToken, let template = template(for: request.part.push) {
+            request.part.template = template
+            request.part.tokenNumber = newestToken
         }
-        request.tokenNumber = request.job.tokenNumber
+        request.tokenNumber = request.part.tokenNumber
         request.handedAt = now
         return request
     }
 
-    private func nextPermitted(_ standing: () -> PageQueue.Standing) -> LaneRequest<Form>? {
-        while let request = (repeats.isEmpty ? nil : repeats.removeLast()) ?? nextOfParts(standing) {
-            if request.job.shared.permission.holds { return request }
+    private func nextPermitted(_ capacity: () -> PageQueue.Capacity) -> LaneRequest<Template>? {
+        while let request = (repeats.isEmpty ? nil : repeats.removeLast()) ?? nextOfParts(capacity) {
+            if request.part.shared.permission.holds { return request }
             unanswered(request, .cancelled, mayHaveBeenDelivered: false)
-            for part in takeUnsent(of: request.job.shared) { part.settleUnsent(.cancelled) }
+            for part in takeUnsent(of: request.part.shared) { part.settleUnsent(.cancelled) }
         }
         return nil
     }
 
-    private func nextOfParts(_ standing: () -> PageQueue.Standing) -> LaneRequest<Form>? {
+    private func nextOfParts(_ capacity: () -> PageQueue.Capacity) -> LaneRequest<Template>? {
         while current == nil {
-            let standing = standing()
-            guard let part = seat.take(min(Self.turn, standing.room), standing) else { return nil }
-            guard let form = form(for: part.shared.push) else {
+            let capacity = capacity()
+            guard let part = handle.take(min(Self.turn, capacity.room), capacity) else { return nil }
+            guard let template = template(for: part.shared.push) else {
                 settings.logger.error("a page could not be prepared")
                 part.settleUnsent(.connectionFailed)
                 continue
             }
-            current = PartInFlight(part, form: form, tokenNumber: newestToken)
+            current = PartInFlight(part, template: template, tokenNumber: newestToken)
         }
-        guard let job = current else { return nil }
-        let index = job.next()
-        if !job.hasUnsent { current = nil }
-        return LaneRequest(job: job, index: index, since: now, handedAt: now)
+        guard let part = current else { return nil }
+        let index = part.next()
+        if !part.hasUnsent { current = nil }
+        return LaneRequest(part: part, index: index, since: now, handedAt: now)
     }
 
     /// Takes back a request that was not sent after all.
-    func putBack(_ request: LaneRequest<Form>) { repeats.append(request) }
+    func putBack(_ request: LaneRequest<Template>) { repeats.append(request) }
 
     // MARK: Outcomes in
 
     /// Handles an answer other than 200.
     /// - Returns: true when the connection must take no more requests
-    func rejected(_ request: LaneRequest<Form>, _ rejection: Rejection) -> Bool {
+    func rejected(_ request: LaneRequest<Template>, _ rejection: Rejection) -> Bool {
         switch rejection.verdict {
         case .renewProviderToken: renew(request, rejection)
-        case .haltApp, .stopPush: condemn(request, rejection)
+        case .haltApp, .stopPush: failUnsent(request, rejection)
         case .retryOnFreshConnection:
-            request.job.record(request.index, .rejected(rejection))
+            request.part.record(request.index, .rejected(rejection))
             return true
         case .retry where rejection.reason == .known(.tooManyProviderTokenUpdates): fallBack(request, rejection)
         case .pruneToken, .pruneIfOlder, .retry, .recreateChannel:
-            request.job.record(request.index, .rejected(rejection))
+            request.part.record(request.index, .rejected(rejection))
         }
         return false
     }
 
-    func unanswered(_ request: LaneRequest<Form>, _ cause: NoAnswer.Cause, mayHaveBeenDelivered: Bool) {
-        request.job.record(
+    func unanswered(_ request: LaneRequest<Template>, _ cause: NoAnswer.Cause, mayHaveBeenDelivered: Bool) {
+        request.part.record(
             request.index, .unanswered(.init(cause, mayHaveBeenDelivered: mayHaveBeenDelivered)))
     }
 
     /// Sends a request again, which is safe because the server has not acted on it.
-    func unprocessed(_ request: LaneRequest<Form>) {
+    func unprocessed(_ request: LaneRequest<Template>) {
         sendAgain(request, orElse: .unanswered(.init(.timeout, mayHaveBeenDelivered: false)))
     }
 
     /// Handles an answer about the credentials or the push as a whole. The page's unsent entries would get the same
     /// answer, so they get it without being sent. A thousand wrong requests look like an attack.
-    private func condemn(_ request: LaneRequest<Form>, _ rejection: Rejection) {
-        request.job.record(request.index, .rejected(rejection))
-        for part in takeUnsent(of: request.job.shared) { part.settle(.rejected(rejection)) }
+    private func failUnsent(_ request: LaneRequest<Template>, _ rejection: Rejection) {
+        request.part.record(request.index, .rejected(rejection))
+        for part in takeUnsent(of: request.part.shared) { part.settle(.rejected(rejection)) }
     }
 
     /// Takes the entries of a page that are neither in flight nor to be repeated, from this lane and the page queue.
     private func takeUnsent(of page: SharedPage) -> [PagePart] {
-        var unsent = seat.board.withdraw(page)
-        if let job = current, job.shared === page {
+        var unsent = handle.queue.withdraw(page)
+        if let part = current, part.shared === page {
             current = nil
-            unsent.append(job.takeUnsent())
+            unsent.append(part.takeUnsent())
         }
         return unsent
     }
 
-    private func renew(_ request: LaneRequest<Form>, _ rejection: Rejection) {
+    private func renew(_ request: LaneRequest<Template>, _ rejection: Rejection) {
         let place = request.tokenNumber - firstToken
         do {
             if !request.hasRenewed, tokens.indices.contains(place),
@@ -205,15 +205,15 @@ final class LaneInbox<Form> {
         } catch {
             settings.logger.error("no provider token could be signed", metadata: ["error": "\(error)"])
         }
-        condemn(request, rejection)
+        failUnsent(request, rejection)
     }
 
     /// Goes back to the previous provider token while that is good, because APNs called the newest one too many.
-    private func fallBack(_ request: LaneRequest<Form>, _ rejection: Rejection) {
+    private func fallBack(_ request: LaneRequest<Template>, _ rejection: Rejection) {
         let place = request.tokenNumber - firstToken
         guard !request.hasRenewed, tokens.indices.contains(place),
             settings.tokens.fallBack(from: tokens[place]) != nil, refreshToken()
-        else { return request.job.record(request.index, .rejected(rejection)) }
+        else { return request.part.record(request.index, .rejected(rejection)) }
         var request = request
         request.hasRenewed = true
         sendAgain(request, orElse: .rejected(rejection))
@@ -222,13 +222,13 @@ final class LaneInbox<Form> {
     /// Queues a request that is safe to repeat. If the lane is closing, a rejected request is recorded as such, and any
     /// other as cancelled.
     /// - Parameter outcome: recorded when the request has been tried for two deadlines
-    private func sendAgain(_ request: LaneRequest<Form>, orElse outcome: PushOutcome) {
+    private func sendAgain(_ request: LaneRequest<Template>, orElse outcome: PushOutcome) {
         if isClosing {
-            if case .rejected = outcome { return request.job.record(request.index, outcome) }
+            if case .rejected = outcome { return request.part.record(request.index, outcome) }
             return unanswered(request, .cancelled, mayHaveBeenDelivered: false)
         }
         guard now - request.since < 2 * settings.requestTimeout else {
-            return request.job.record(request.index, outcome)
+            return request.part.record(request.index, outcome)
         }
         repeats.append(request)
     }

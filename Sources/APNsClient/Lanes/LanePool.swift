@@ -7,7 +7,7 @@ internal import Threads
 /// The lanes of one transport, each a thread, and the page queue that they share (`PageQueue`). When the pool is
 /// released, each lane ends once its requests in flight have ended.
 final class LanePool: Sendable {
-    private let board: PageQueue
+    private let queue: PageQueue
     /// Tokens that wait or are in flight.
     private let tokens = Atomic(0)
 
@@ -17,22 +17,22 @@ final class LanePool: Sendable {
     init(
         _ count: Int, name: String = "apns-lane", _ body: (LaneHandle) throws(APNsClientError) -> @Sendable () -> Void
     ) throws(APNsClientError) {
-        guard let board = PageQueue(lanes: count) else { throw .system("no descriptors for \(count) lanes") }
+        guard let queue = PageQueue(lanes: count) else { throw .system("no descriptors for \(count) lanes") }
         do throws(APNsClientError) {
             for number in 0..<count {
-                let run = try body(LaneHandle(board: board, number: number))
+                let run = try body(LaneHandle(queue: queue, number: number))
                 guard NamedThread.start("\(name)-\(number)", run) else {
                     throw APNsClientError.system("no thread for lane \(number) of \(count)")
                 }
             }
         } catch {
-            board.beginClosing()
+            queue.beginClosing()
             throw error
         }
-        self.board = board
+        self.queue = queue
     }
 
-    deinit { board.beginClosing() }
+    deinit { queue.beginClosing() }
 
     var load: Int { tokens.load(ordering: .relaxed) }
 
@@ -43,7 +43,7 @@ final class LanePool: Sendable {
         tokens.add(page.count, ordering: .relaxed)
         let outcome: PageOutcome = await withCheckedContinuation { continuation in
             let shared = SharedPage(page, push, permission, continuation)
-            if !board.post(shared) { PagePart(shared: shared, range: page.entries.indices).settleUnsent(.cancelled) }
+            if !queue.post(shared) { PagePart(shared: shared, range: page.entries.indices).settleUnsent(.cancelled) }
         }
         tokens.subtract(page.count, ordering: .relaxed)
         return outcome
@@ -51,7 +51,7 @@ final class LanePool: Sendable {
 
     /// Returns when the requests in flight have ended.
     func close() async {
-        board.beginClosing()
-        await board.waitForEnd()
+        queue.beginClosing()
+        await queue.waitForEnd()
     }
 }

@@ -10,7 +10,7 @@ internal import Threads
 /// taken once for each part of a page. An eventfd is written only for a lane that sleeps.
 final class PageQueue: Sendable {
     /// The capacity that a lane reports when it takes a part or goes to sleep.
-    struct Standing {
+    struct Capacity {
         /// How many requests the lane could begin now: one if it has to connect first, none while it may not connect.
         var room = 0
         /// How many of these places large pages leave to small ones. Otherwise a small page would wait for an answer,
@@ -29,7 +29,7 @@ final class PageQueue: Sendable {
     }
 
     private struct Lane {
-        var standing = Standing()
+        var capacity = Capacity()
         /// The lane sleeps, and looks at the queue only when it is woken.
         var isResting = false
         /// The lane's event has been signalled and not cleared since.
@@ -140,19 +140,19 @@ final class PageQueue: Sendable {
     /// Takes the next entries, at most `count`, all of one page. Small pages go first. Larger ones take turns, part by
     /// part.
     /// - Returns: nil if there is nothing that the lane has room for
-    func take(_ count: Int, _ lane: Int, _ standing: Standing) -> PagePart? {
+    func take(_ count: Int, _ lane: Int, _ capacity: Capacity) -> PagePart? {
         state.withLock { state in
-            state.lanes[lane].standing = standing
-            guard count > 0, let index = next(&state, standing) else { return nil }
+            state.lanes[lane].capacity = capacity
+            guard count > 0, let index = next(&state, capacity) else { return nil }
             var part = state.queue.remove(at: index)
-            let count = part.isSmall ? count : min(count, standing.roomForLarge)
+            let count = part.isSmall ? count : min(count, capacity.roomForLarge)
             if part.range.count > count {
                 let rest = PagePart(shared: part.shared, range: part.range.lowerBound + count..<part.range.upperBound)
                 state.queue.append(rest)
                 part.range = part.range.lowerBound..<rest.range.lowerBound
             }
             self.count(part, -1, &state)
-            state.lanes[lane].standing.room -= part.range.count
+            state.lanes[lane].capacity.room -= part.range.count
             return part
         }
     }
@@ -160,14 +160,14 @@ final class PageQueue: Sendable {
     /// Lets a lane sleep until its event, a socket or a timer.
     /// - Returns: false if there is work that the lane has room for, or if the lane was called meanwhile. Work that it
     ///   has no room for may be another lane's.
-    func rest(_ lane: Int, _ standing: Standing) -> Bool {
+    func rest(_ lane: Int, _ capacity: Capacity) -> Bool {
         state.withLock { state in
             var work = Work(state)
-            for other in state.lanes.indices where other != lane && state.lanes[other].standing.held > 0 {
-                work.leave(to: state.lanes[other].standing)
+            for other in state.lanes.indices where other != lane && state.lanes[other].capacity.held > 0 {
+                work.leave(to: state.lanes[other].capacity)
             }
-            guard !state.lanes[lane].isCalled, !work.isFor(standing) else { return false }
-            state.lanes[lane].standing = standing
+            guard !state.lanes[lane].isCalled, !work.isFor(capacity) else { return false }
+            state.lanes[lane].capacity = capacity
             state.lanes[lane].isResting = true
             wakeForWork(&state)
             return true
@@ -188,8 +188,8 @@ final class PageQueue: Sendable {
     /// - Returns: the parts to give up: none if another connection works; otherwise these parts and all that wait
     func connectionFailed(_ lane: Int, returning parts: [PagePart]) -> [PagePart] {
         state.withLock { state in
-            state.lanes[lane].standing = Standing()
-            guard !state.isClosing, state.lanes.contains(where: \.standing.isConnected) else {
+            state.lanes[lane].capacity = Capacity()
+            guard !state.isClosing, state.lanes.contains(where: \.capacity.isConnected) else {
                 return parts + withdraw(&state) { _ in true }
             }
             state.queue.insert(contentsOf: parts, at: 0)
@@ -202,7 +202,7 @@ final class PageQueue: Sendable {
     /// Notes that a lane has ended. It is the lane's last call.
     func end(_ lane: Int) {
         let closers: [CheckedContinuation<Void, Never>] = state.withLock { state in
-            state.lanes[lane].standing = Standing()
+            state.lanes[lane].capacity = Capacity()
             state.running -= 1
             return state.running == 0 ? state.closers : []
         }
@@ -212,10 +212,10 @@ final class PageQueue: Sendable {
     // MARK: Under the lock
 
     /// The index of the part whose turn it is, among those that a lane of this capacity may take.
-    private func next(_ state: inout State, _ standing: Standing) -> Int? {
+    private func next(_ state: inout State, _ capacity: Capacity) -> Int? {
         guard let first = state.queue.first else { return nil }
         if first.isSmall { return 0 }
-        let mayBeLarge = standing.roomForLarge > 0
+        let mayBeLarge = capacity.roomForLarge > 0
         if state.waitingSmall > 0, state.overtaken < Self.overtakings || !mayBeLarge {
             state.overtaken += 1
             return state.queue.firstIndex(where: \.isSmall)
@@ -245,22 +245,22 @@ final class PageQueue: Sendable {
 
         /// Subtracts the entries that a lane of this capacity has room for.
         /// - Returns: false if there are none
-        mutating func give(to standing: Standing) -> Bool {
-            let ofLarge = min(large, standing.roomForLarge)
-            let ofSmall = min(small, max(0, standing.room - ofLarge))
+        mutating func give(to capacity: Capacity) -> Bool {
+            let ofLarge = min(large, capacity.roomForLarge)
+            let ofSmall = min(small, max(0, capacity.room - ofLarge))
             large -= ofLarge
             small -= ofSmall
             return ofLarge + ofSmall > 0
         }
 
         /// Subtracts the entries that a lane of this capacity will take later by itself.
-        mutating func leave(to standing: Standing) {
-            large -= min(large, max(0, standing.room - standing.reserve) - standing.roomForLarge)
+        mutating func leave(to capacity: Capacity) {
+            large -= min(large, max(0, capacity.room - capacity.reserve) - capacity.roomForLarge)
         }
 
-        func isFor(_ standing: Standing) -> Bool {
+        func isFor(_ capacity: Capacity) -> Bool {
             var copy = self
-            return copy.give(to: standing)
+            return copy.give(to: capacity)
         }
     }
 
@@ -269,23 +269,23 @@ final class PageQueue: Sendable {
     /// them while windows are small.
     private func wakeForWork(_ state: inout State) {
         var left = Work(state)
-        for lane in state.lanes where lane.standing.isConnected {
-            if !lane.isResting { _ = left.give(to: lane.standing) }
-            left.leave(to: lane.standing)
+        for lane in state.lanes where lane.capacity.isConnected {
+            if !lane.isResting { _ = left.give(to: lane.capacity) }
+            left.leave(to: lane.capacity)
         }
         while true {
             let sleepers = state.lanes.indices.filter {
-                state.lanes[$0].isResting && left.isFor(state.lanes[$0].standing)
+                state.lanes[$0].isResting && left.isFor(state.lanes[$0].capacity)
             }
-            guard let next = sleepers.min(by: { precedes(state.lanes[$0].standing, state.lanes[$1].standing) }) else {
+            guard let next = sleepers.min(by: { precedes(state.lanes[$0].capacity, state.lanes[$1].capacity) }) else {
                 return
             }
-            _ = left.give(to: state.lanes[next].standing)
+            _ = left.give(to: state.lanes[next].capacity)
             wake(next, &state)
         }
     }
 
-    private func precedes(_ one: Standing, _ other: Standing) -> Bool {
+    private func precedes(_ one: Capacity, _ other: Capacity) -> Bool {
         one.isConnected != other.isConnected ? one.isConnected : one.pace < other.pace
     }
 
@@ -304,16 +304,16 @@ final class PageQueue: Sendable {
 
 /// A lane's access to the page queue. The queue lives as long as the lane.
 struct LaneHandle: Sendable {
-    let board: PageQueue
+    let queue: PageQueue
     let number: Int
 
-    var descriptor: Int32 { board.descriptor(number) }
-    func call() { board.call(number) }
-    func awake() -> Bool { board.awake(number) }
-    func take(_ count: Int, _ standing: PageQueue.Standing) -> PagePart? { board.take(count, number, standing) }
-    func rest(_ standing: PageQueue.Standing) -> Bool { board.rest(number, standing) }
+    var descriptor: Int32 { queue.descriptor(number) }
+    func call() { queue.call(number) }
+    func awake() -> Bool { queue.awake(number) }
+    func take(_ count: Int, _ capacity: PageQueue.Capacity) -> PagePart? { queue.take(count, number, capacity) }
+    func rest(_ capacity: PageQueue.Capacity) -> Bool { queue.rest(number, capacity) }
     func connectionFailed(returning parts: [PagePart]) -> [PagePart] {
-        board.connectionFailed(number, returning: parts)
+        queue.connectionFailed(number, returning: parts)
     }
-    func end() { board.end(number) }
+    func end() { queue.end(number) }
 }

@@ -1,12 +1,12 @@
 internal import APNsWire
 internal import LiveActivity
 
-/// A part of a page in a lane. `Form` is the data that its requests share, as the transport wants it. The job belongs
+/// A part of a page in a lane. `Template` is the data that its requests share, as the transport wants it. The part belongs
 /// to the lane's thread, and its requests in flight hold it.
-final class PartInFlight<Form> {
+final class PartInFlight<Template> {
     let shared: SharedPage
     /// Made for the provider token `tokenNumber`, and again when that changes.
-    var form: Form
+    var template: Template
     var tokenNumber: Int
     /// The entries that have not been handed over: from `nextUnsent` up to, but not including, `end`.
     private var nextUnsent: Int
@@ -16,11 +16,11 @@ final class PartInFlight<Form> {
     private var accepted = 0
     private var remaining: Int
 
-    init(_ part: PagePart, form: Form, tokenNumber: Int) {
+    init(_ part: PagePart, template: Template, tokenNumber: Int) {
         shared = part.shared
         nextUnsent = part.range.lowerBound
         end = part.range.upperBound
-        self.form = form
+        self.template = template
         self.tokenNumber = tokenNumber
         remaining = part.range.count
     }
@@ -70,9 +70,9 @@ final class PartInFlight<Form> {
 }
 
 /// One request, either queued again or in flight.
-struct LaneRequest<Form> {
-    let job: PartInFlight<Form>
-    /// Index of the entry in the job's page.
+struct LaneRequest<Template> {
+    let part: PartInFlight<Template>
+    /// Index of the entry in the part's page.
     let index: Int
     /// The number of the provider token that it carries, as `LaneInbox` counts them.
     var tokenNumber = 0

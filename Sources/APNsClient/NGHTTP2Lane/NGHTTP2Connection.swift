@@ -24,7 +24,7 @@ final class NGHTTP2Connection {
     /// Milliseconds that a request may take.
     private let timeout: Int64
 
-    private(set) var allowance: StreamAllowance
+    private(set) var window: NGHTTP2Window
     private(set) var pacing = Pacing()
     var liveness: Liveness
     /// How many answers have come, and when the last one came.
@@ -53,7 +53,7 @@ final class NGHTTP2Connection {
         self.timeout = timeout
         requests = .allocate(capacity: maximumStreams)
         requests.initialize(repeating: nil)
-        allowance = StreamAllowance(maximum: maximumStreams)
+        window = NGHTTP2Window(maximum: maximumStreams)
         liveness = Liveness(timeout: timeout, now: now)
         lastAnswer = now
         lastUse = now
@@ -71,23 +71,23 @@ final class NGHTTP2Connection {
     /// How many requests may begin now.
     var room: Int { max(0, places - session.inFlight) }
     /// How many requests may be in flight.
-    var places: Int { allowance.size(serverLimit: session.serverLimit) }
+    var places: Int { window.size(serverLimit: session.serverLimit) }
     var isBlocked: Bool { blockedSince != nil }
 
     /// The capacity of this connection, as `PageQueue` needs it.
     /// - Parameter begun: requests of this turn, which pacing does not know yet
-    func standing(begun: Int, now: Int64) -> PageQueue.Standing {
+    func capacity(begun: Int, now: Int64) -> PageQueue.Capacity {
         let (places, inFlight) = (places, session.inFlight)
         let room = max(0, places - inFlight)
-        return PageQueue.Standing(
+        return PageQueue.Capacity(
             room: room, reserve: places / PageQueue.placesToReserve,
             held: min(room, pacing.heldBack(of: room + begun, now: now)), isConnected: answers > 0, pace: pace)
     }
 
     func answered(_ request: HTTP2Request, isAuthenticated: Bool, isLate: Bool, now: Int64) {
         let serverLimit = session.serverLimit
-        if isLate || !allowance.isFull(serverLimit: serverLimit) {
-            allowance.answered(isAuthenticated: isAuthenticated, isLate: isLate, serverLimit: serverLimit)
+        if isLate || !window.isFull(serverLimit: serverLimit) {
+            window.answered(isAuthenticated: isAuthenticated, isLate: isLate, serverLimit: serverLimit)
         }
         answers += 1
         lastAnswer = now
@@ -97,14 +97,14 @@ final class NGHTTP2Connection {
 
     /// Notes that the server refused a stream.
     /// - Returns: false if the connection is of no use
-    func refused() -> Bool { allowance.refused(serverLimit: session.serverLimit) }
+    func refused() -> Bool { window.refused(serverLimit: session.serverLimit) }
 
     // MARK: Requests
 
     /// Begins a turn, before requests are handed over.
     /// - Parameter isRested: the connection was idle for long, so it begins with one request
     func beginTurn(now: Int64, isRested: Bool) {
-        if isRested { allowance.rested() }
+        if isRested { window.rested() }
         pacing.turn(now: now, places: places, pace: pace)
     }
 
@@ -124,15 +124,15 @@ final class NGHTTP2Connection {
     }
 
     private func submit(_ request: HTTP2Request, _ path: DevicePath, _ now: Int64) throws(NGHTTP2Error) -> Int? {
-        switch request.job.push {
+        switch request.part.push {
         case .devices:
-            try path.withBytes(request.job.page, request.index) { (bytes) throws(NGHTTP2Error) in
-                try session.submit(request.job.form, path: bytes, now: now)
+            try path.withBytes(request.part.page, request.index) { (bytes) throws(NGHTTP2Error) in
+                try session.submit(request.part.template, path: bytes, now: now)
             }
         case .broadcast(let broadcast):
             // Copying these bytes for each request is cheap, because broadcasts are few.
             try Array(broadcast.path.utf8).withUnsafeBufferPointer { (bytes) throws(NGHTTP2Error) in
-                try session.submit(request.job.form, path: bytes, now: now)
+                try session.submit(request.part.template, path: bytes, now: now)
             }
         }
     }

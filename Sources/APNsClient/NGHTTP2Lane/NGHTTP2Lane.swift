@@ -21,9 +21,9 @@ final class NGHTTP2Lane {
     private static let longestSleep: Int64 = 60_000
 
     private let settings: LaneSettings
-    private let seat: LaneHandle
+    private let handle: LaneHandle
     private let poll: EventPoll
-    private let desk: LaneInbox<RequestTemplate>
+    private let inbox: LaneInbox<RequestTemplate>
     private let origin: Origin
     private let timeout: Int64
     private let path = DevicePath()
@@ -38,14 +38,14 @@ final class NGHTTP2Lane {
     private var now: Int64 = 0
 
     /// - Parameter poll: already watches the handle's descriptor
-    init(_ settings: LaneSettings, _ seat: LaneHandle, _ poll: EventPoll) {
+    init(_ settings: LaneSettings, _ handle: LaneHandle, _ poll: EventPoll) {
         self.settings = settings
-        self.seat = seat
+        self.handle = handle
         self.poll = poll
         let origin = Origin(settings.origin)
         self.origin = origin
         timeout = settings.requestTimeout
-        desk = LaneInbox(settings, seat) { push, token in
+        inbox = LaneInbox(settings, handle) { push, token in
             RequestTemplate(
                 authority: origin.authority,
                 fields: [(name: "authorization", value: "bearer \(token.jwt)")] + push.fields,
@@ -57,17 +57,17 @@ final class NGHTTP2Lane {
     func run() {
         while true {
             now = monotonicMilliseconds()
-            desk.now = now
-            desk.look()
+            inbox.now = now
+            inbox.look()
             let hasMore = work()
-            if desk.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty, !desk.hasOwn { break }
-            sleep(!hasMore && seat.rest(standing) ? untilNextTimer() : 0)
+            if inbox.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty, !inbox.hasOwn { break }
+            sleep(!hasMore && handle.rest(capacity) ? untilNextTimer() : 0)
         }
         attempt = nil
         active?.leave(now: now)
         active = nil
-        poll.remove(seat.descriptor)
-        seat.end()
+        poll.remove(handle.descriptor)
+        handle.end()
     }
 
     /// Does the work of one wake-up: reads, fills and writes.
@@ -117,7 +117,7 @@ final class NGHTTP2Lane {
             case .unprocessed: unprocessed(request, connection)
             case .unconnected(let cause), .unknown(let cause):
                 if ended.end == .late, connection.session.hasUnsentBody(ended.slot) { tellOfWindow(connection) }
-                desk.unanswered(request, cause, mayHaveBeenDelivered: true)
+                inbox.unanswered(request, cause, mayHaveBeenDelivered: true)
                 // Retire the connection only if it is silent: one late answer among others is not its fault.
                 if ended.end == .late, now - connection.lastAnswer >= timeout / 2 { leaveSilent(connection) }
             }
@@ -133,16 +133,16 @@ final class NGHTTP2Lane {
         connection.answered(
             request, isAuthenticated: status != 403, isLate: now - ended.startedAt > timeout / 4, now: now)
         if connection.answers == ReconnectDelay.provenAnswers { delay.proved() }
-        guard status != 200 else { return request.job.accept() }
+        guard status != 200 else { return request.part.accept() }
         let rejection = Rejection(
-            status: status, body: connection.session.withAnswer(ended.slot, AnswerBody.init),
+            status: status, body: connection.session.withAnswer(ended.slot, ResponseBody.init),
             retryAfter: connection.session.retryAfter(ended.slot))
         settings.logger.debug(
             "rejected",
             metadata: [
                 "reason": "\(rejection.reason.wire)", "apns_id": "\(connection.session.apnsID(ended.slot) ?? "")",
             ])
-        if desk.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
+        if inbox.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
     }
 
     private func tellOfWindow(_ connection: NGHTTP2Connection) {
@@ -153,7 +153,7 @@ final class NGHTTP2Lane {
 
     private func unprocessed(_ request: HTTP2Request, _ connection: NGHTTP2Connection) {
         // Before the connection is left: where none is of use, all that waits is given back, this request too.
-        desk.unprocessed(request)
+        inbox.unprocessed(request)
         if connection === active, connection.session.goaway == nil, !connection.refused() {
             retire(connection, "refuses every stream")
         }
@@ -182,7 +182,7 @@ final class NGHTTP2Lane {
     /// Hands over as many requests as the connection allows.
     /// - Returns: true when the connection's output is full; more can be handed over once that is written
     private func fill() -> Bool {
-        guard !desk.isClosing, !desk.isEmpty else {
+        guard !inbox.isClosing, !inbox.isEmpty else {
             fullSince = nil
             return false
         }
@@ -196,23 +196,23 @@ final class NGHTTP2Lane {
         connection.beginTurn(now: now, isRested: isRested)
         let room = connection.room
         guard room > 0 else { return false }
-        guard desk.refreshToken() else {
-            desk.failAll()
+        guard inbox.refreshToken() else {
+            inbox.failAll()
             return false
         }
         connection.lastUse = now
         let before = connection.inFlight
         defer { connection.endTurn(connection.inFlight - before) }
         for _ in 0..<room {
-            guard let request = desk.next(connection.standing(begun: connection.inFlight - before, now: now)) else {
+            guard let request = inbox.next(connection.capacity(begun: connection.inFlight - before, now: now)) else {
                 return false
             }
             do throws(NGHTTP2Error) {
                 guard try !connection.hand(request, path, now: now) else { continue }
-                desk.putBack(request)
+                inbox.putBack(request)
                 return connection.session.hasOutput
             } catch {
-                desk.putBack(request)
+                inbox.putBack(request)
                 lose(connection, error.description)
                 return false
             }
@@ -220,9 +220,9 @@ final class NGHTTP2Lane {
         return false
     }
 
-    private var standing: PageQueue.Standing {
-        active?.standing(begun: 0, now: now)
-            ?? PageQueue.Standing(room: attempt == nil && now >= delay.notBefore ? 1 : 0)
+    private var capacity: PageQueue.Capacity {
+        active?.capacity(begun: 0, now: now)
+            ?? PageQueue.Capacity(room: attempt == nil && now >= delay.notBefore ? 1 : 0)
     }
 
     private func write(_ connection: NGHTTP2Connection) {
@@ -250,7 +250,7 @@ final class NGHTTP2Lane {
 
     private func beginAttempt() {
         guard attempt == nil, now >= delay.notBefore else { return }
-        let lookup = lookup ?? AddressLookup(host: origin.host, port: origin.port) { [seat] in seat.call() }
+        let lookup = lookup ?? AddressLookup(host: origin.host, port: origin.port) { [handle] in handle.call() }
         self.lookup = lookup
         attempt = ConnectionAttempt(
             origin, caFile: settings.caFile, lookup: lookup, poll: poll, timeout: timeout, now: now)
@@ -284,7 +284,7 @@ final class NGHTTP2Lane {
             "no connection to APNs",
             metadata: ["origin": "\(settings.origin)", "cause": "\(cause.rawValue)", "error": "\(words)"])
         delay.failed(now: now, jitter: .random(in: 0...1))
-        desk.connectionFailed(cause)
+        inbox.connectionFailed(cause)
     }
 
     /// Gives this connection no more requests. It is dropped when its last one has ended.
@@ -299,7 +299,7 @@ final class NGHTTP2Lane {
     private func leaveSilent(_ connection: NGHTTP2Connection) {
         guard connection === active else { return }
         retire(connection, "silent")
-        if connection.answers == 0 { desk.connectionFailed(.timeout) }
+        if connection.answers == 0 { inbox.connectionFailed(.timeout) }
     }
 
     /// Drops a connection that has ended. Its requests in flight are lost or were never sent.
@@ -320,7 +320,7 @@ final class NGHTTP2Lane {
             metadata: ["why": "\(why)", "answers": "\(connection.answers)", "in_flight": "\(connection.inFlight)"])
         guard connection.answers == 0, delay.isHopeless else { return }
         settings.tellOfRefusal(failures: delay.failures)
-        desk.connectionFailed(.connectionFailed)
+        inbox.connectionFailed(.connectionFailed)
     }
 
     private func dropRetired() {
@@ -348,11 +348,11 @@ final class NGHTTP2Lane {
         } else if active == nil {
             // Without a connection the lane sleeps until it may make one, or until there is work for one.
             if now < delay.notBefore { due = min(due, delay.notBefore) }
-        } else if !desk.isEmpty {
+        } else if !inbox.isEmpty {
             due = min(due, now + Self.fullMilliseconds / 4)
         }
         // `PageQueue` relies on this timer: it wakes no other lane for requests that this one will take later.
-        if standing.held > 0, let active { due = min(due, active.pacing.next) }
+        if capacity.held > 0, let active { due = min(due, active.pacing.next) }
         return max(0, due - now)
     }
 

@@ -14,11 +14,11 @@ public final class NGHTTP2Transport: PushTransport {
     /// - Throws: if the configuration cannot send, for example with an unusable key or a CA file without a certificate
     public init(configuration: APNsConfiguration, logger: Logger) throws(APNsClientError) {
         let settings = try LaneSettings(configuration, logger)
-        lanes = try LanePool(configuration.lanes) { (seat) throws(APNsClientError) in
-            guard let poll = EventPoll(), poll.add(seat.descriptor, .read) else {
+        lanes = try LanePool(configuration.lanes) { (handle) throws(APNsClientError) in
+            guard let poll = EventPoll(), poll.add(handle.descriptor, .read) else {
                 throw .system("no descriptor for a lane's epoll")
             }
-            return { NGHTTP2Lane(settings, seat, poll).run() }
+            return { NGHTTP2Lane(settings, handle, poll).run() }
         }
     }
 

@@ -176,7 +176,7 @@ import Testing
         #expect(end.status == 429 && end.end == .complete)
         #expect(session.apnsID(end.slot) == id)
         #expect(session.retryAfter(end.slot) == Array("17".utf8))
-        #expect(session.withAnswer(end.slot, AnswerBody.init).reason == "TooManyRequests")
+        #expect(session.withAnswer(end.slot, ResponseBody.init).reason == "TooManyRequests")
     }
 
     @Test func `an answers body is read but kept in part`() throws {

@@ -7,14 +7,14 @@ import Testing
 
 /// Tests which lane gets which work, without a connection.
 @Suite struct PageBoardTests {
-    private let board: PageQueue
+    private let queue: PageQueue
 
-    init() throws { board = try #require(PageQueue(lanes: 3)) }
+    init() throws { queue = try #require(PageQueue(lanes: 3)) }
 
     /// Posts a page. Its outcome comes when the whole page is settled.
     private func post(_ count: Int) async -> (page: SharedPage, outcome: Task<PageOutcome, Never>) {
         let (pages, input) = AsyncStream<SharedPage>.makeStream()
-        let outcome = Task { [board] in
+        let outcome = Task { [queue] in
             await withCheckedContinuation { continuation in
                 let push = LanePush.devices(
                     PreparedPush(
@@ -22,7 +22,7 @@ import Testing
                 var page = TokenPage()
                 for number in 0..<count { page.append(channel: [1], token: [UInt8(number & 0xFF)], registeredAt: 0) }
                 let shared = SharedPage(page, push, StandingPermission(), continuation)
-                if !board.post(shared) { PagePart(shared: shared, range: 0..<count).settleUnsent(.cancelled) }
+                if !queue.post(shared) { PagePart(shared: shared, range: 0..<count).settleUnsent(.cancelled) }
                 input.yield(shared)
             }
         }
@@ -33,16 +33,16 @@ import Testing
     /// The lanes that were woken and have not looked yet.
     private var awakened: [Int] {
         (0..<3).filter { lane in
-            var descriptor = pollfd(fd: board.descriptor(lane), events: Int16(POLLIN), revents: 0)
+            var descriptor = pollfd(fd: queue.descriptor(lane), events: Int16(POLLIN), revents: 0)
             return poll(&descriptor, 1, 0) == 1
         }
     }
 
-    private func connected(room: Int, pace: Int64 = 10) -> PageQueue.Standing {
-        PageQueue.Standing(room: room, isConnected: true, pace: pace)
+    private func connected(room: Int, pace: Int64 = 10) -> PageQueue.Capacity {
+        PageQueue.Capacity(room: room, isConnected: true, pace: pace)
     }
 
-    private let unconnected = PageQueue.Standing(room: 1)
+    private let unconnected = PageQueue.Capacity(room: 1)
 
     private func finish(_ page: SharedPage, _ count: Int) { page.settle(PageOutcome(accepted: count)) }
 
@@ -50,9 +50,9 @@ import Testing
         let first = await post(100)
         let second = await post(40)
         var taken: [Range<Int>] = []
-        for _ in 0..<6 { taken.append(try #require(board.take(32, 0, connected(room: 500))).range) }
+        for _ in 0..<6 { taken.append(try #require(queue.take(32, 0, connected(room: 500))).range) }
         #expect(taken == [0..<32, 0..<32, 32..<64, 32..<40, 64..<96, 96..<100])
-        #expect(board.isEmpty)
+        #expect(queue.isEmpty)
         finish(first.page, 100)
         finish(second.page, 40)
         #expect(await first.outcome.value.accepted == 100)
@@ -61,12 +61,12 @@ import Testing
 
     @Test func `small pages go before large ones but not for ever`() async throws {
         let large = await post(100)
-        #expect(try #require(board.take(5, 0, connected(room: 5))).range == 0..<5)
+        #expect(try #require(queue.take(5, 0, connected(room: 5))).range == 0..<5)
         var small: [SharedPage] = []
         for _ in 0...PageQueue.overtakings { small.append(await post(1).page) }
         var taken: [Bool] = []
         for _ in 0..<PageQueue.overtakings + 3 {
-            taken.append(try #require(board.take(32, 0, connected(room: 500))).shared === large.page)
+            taken.append(try #require(queue.take(32, 0, connected(room: 500))).shared === large.page)
         }
         #expect(taken == Array(repeating: false, count: PageQueue.overtakings) + [true, false, true])
         for page in small { finish(page, 1) }
@@ -75,48 +75,48 @@ import Testing
 
     @Test func `large pages leave places to small ones`() async throws {
         let large = await post(1_000)
-        let standing = PageQueue.Standing(room: 33, reserve: 3, isConnected: true)
-        #expect(try #require(board.take(32, 0, standing)).range == 0..<30)
-        let full = PageQueue.Standing(room: 3, reserve: 3, isConnected: true)
-        #expect(board.take(3, 0, full)?.range == nil)
-        for lane in 0..<3 { #expect(board.rest(lane, full), "what waits is not for these places") }
+        let capacity = PageQueue.Capacity(room: 33, reserve: 3, isConnected: true)
+        #expect(try #require(queue.take(32, 0, capacity)).range == 0..<30)
+        let full = PageQueue.Capacity(room: 3, reserve: 3, isConnected: true)
+        #expect(queue.take(3, 0, full)?.range == nil)
+        for lane in 0..<3 { #expect(queue.rest(lane, full), "what waits is not for these places") }
         #expect(awakened == [])
         let small = await post(1)
         #expect(awakened == [0])
-        #expect(!board.awake(0))
-        #expect(try #require(board.take(3, 0, full)).shared === small.page)
-        #expect(board.rest(0, PageQueue.Standing(room: 2, reserve: 3, isConnected: true)))
+        #expect(!queue.awake(0))
+        #expect(try #require(queue.take(3, 0, full)).shared === small.page)
+        #expect(queue.rest(0, PageQueue.Capacity(room: 2, reserve: 3, isConnected: true)))
         finish(small.page, 1)
         finish(large.page, 1_000)
     }
 
     @Test func `a lane that spreads a large page is the one that goes on with it`() async throws {
         let large = await post(500)
-        let paced = PageQueue.Standing(room: 1_000, reserve: 31, held: 990, isConnected: true)
-        #expect(try #require(board.take(32, 0, paced)).range == 0..<10)
-        #expect(board.rest(0, PageQueue.Standing(room: 990, reserve: 31, held: 990, isConnected: true)))
-        #expect(board.rest(1, unconnected) && awakened == [], "no connection is made for what one comes for by itself")
+        let paced = PageQueue.Capacity(room: 1_000, reserve: 31, held: 990, isConnected: true)
+        #expect(try #require(queue.take(32, 0, paced)).range == 0..<10)
+        #expect(queue.rest(0, PageQueue.Capacity(room: 990, reserve: 31, held: 990, isConnected: true)))
+        #expect(queue.rest(1, unconnected) && awakened == [], "no connection is made for what one comes for by itself")
         let small = await post(1)
         #expect(awakened == [0])
-        #expect(!board.awake(0))
-        #expect(try #require(board.take(1, 0, paced)).shared === small.page)
-        #expect(!board.rest(0, connected(room: 990)), "its time has come")
+        #expect(!queue.awake(0))
+        #expect(try #require(queue.take(1, 0, paced)).shared === small.page)
+        #expect(!queue.rest(0, connected(room: 990)), "its time has come")
         let second = await post(1_000)
         #expect(awakened == [1], "more than one has places for")
         for (page, count) in [(large, 500), (small, 1), (second, 1_000)] { finish(page.page, count) }
     }
 
     @Test func `a small page wakes the quickest of those that are connected`() async {
-        #expect(board.rest(0, unconnected))
-        #expect(board.rest(1, connected(room: 10, pace: 500)))
-        #expect(board.rest(2, connected(room: 10, pace: 5)))
+        #expect(queue.rest(0, unconnected))
+        #expect(queue.rest(1, connected(room: 10, pace: 500)))
+        #expect(queue.rest(2, connected(room: 10, pace: 5)))
         let page = await post(1)
         #expect(awakened == [2])
         finish(page.page, 1)
     }
 
     @Test func `more work than room wakes more and last those that have to connect`() async {
-        for lane in 0..<3 { _ = board.rest(lane, lane == 1 ? connected(room: 10) : unconnected) }
+        for lane in 0..<3 { _ = queue.rest(lane, lane == 1 ? connected(room: 10) : unconnected) }
         let page = await post(10)
         #expect(awakened == [1])
         let more = await post(1)
@@ -126,41 +126,41 @@ import Testing
     }
 
     @Test func `work that a lane has no room for is for another`() async {
-        #expect(board.rest(1, unconnected))
-        #expect(!board.awake(0))
-        _ = board.take(1, 0, connected(room: 1_000))
+        #expect(queue.rest(1, unconnected))
+        #expect(!queue.awake(0))
+        _ = queue.take(1, 0, connected(room: 1_000))
         let page = await post(100)
         #expect(awakened == [], "lane 0 is awake and has room")
-        #expect(!board.rest(0, connected(room: 1_000)), "it does not sleep over that")
+        #expect(!queue.rest(0, connected(room: 1_000)), "it does not sleep over that")
         // The server has reduced the limit to one stream.
-        #expect(board.rest(0, connected(room: 0)))
+        #expect(queue.rest(0, connected(room: 0)))
         #expect(awakened == [1])
         finish(page.page, 100)
     }
 
     @Test func `news that comes before the sleep is not slept over`() {
-        board.call(0)
-        #expect(!board.rest(0, unconnected))
-        #expect(!board.awake(0))
-        #expect(board.rest(0, unconnected))
-        board.call(0)
+        queue.call(0)
+        #expect(!queue.rest(0, unconnected))
+        #expect(!queue.awake(0))
+        #expect(queue.rest(0, unconnected))
+        queue.call(0)
         #expect(awakened == [0])
     }
 
     @Test func `a lane that cannot connect leaves its work to those that can`() async throws {
-        _ = board.take(1, 1, connected(room: 0))
+        _ = queue.take(1, 1, connected(room: 0))
         let page = await post(20)
-        let part = try #require(board.take(5, 0, unconnected))
-        #expect(board.connectionFailed(0, returning: [part]).isEmpty)
-        let other = try #require(board.take(32, 1, connected(room: 32)))
+        let part = try #require(queue.take(5, 0, unconnected))
+        #expect(queue.connectionFailed(0, returning: [part]).isEmpty)
+        let other = try #require(queue.take(32, 1, connected(room: 32)))
         #expect(other.range == 0..<5, "at once")
         finish(page.page, 20)
     }
 
     @Test func `where no lane is connected all that waits is given up`() async throws {
         let page = await post(20)
-        let part = try #require(board.take(1, 0, unconnected))
-        let given = board.connectionFailed(0, returning: [part])
+        let part = try #require(queue.take(1, 0, unconnected))
+        let given = queue.connectionFailed(0, returning: [part])
         #expect(given.map(\.range) == [0..<1, 1..<20])
         for part in given { part.settleUnsent(.tls) }
         let outcome = await page.outcome.value
@@ -169,16 +169,16 @@ import Testing
 
     @Test func `closing answers what nobody has taken`() async throws {
         let page = await post(20)
-        let part = try #require(board.take(8, 0, connected(room: 8)))
-        board.beginClosing()
+        let part = try #require(queue.take(8, 0, connected(room: 8)))
+        queue.beginClosing()
         part.shared.settle(PageOutcome(accepted: 8))
         let cancelled = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
         let outcome = await page.outcome.value
         #expect(outcome.accepted == 8 && outcome.exceptions.map(\.index) == Array(8..<20))
         #expect(outcome.exceptions.allSatisfy { $0.outcome == cancelled })
         #expect(await post(3).outcome.value.exceptions.count == 3, "nothing more is taken")
-        #expect(board.awake(0))
-        for lane in 0..<3 { board.end(lane) }
-        await board.waitForEnd()
+        #expect(queue.awake(0))
+        for lane in 0..<3 { queue.end(lane) }
+        await queue.waitForEnd()
     }
 }

@@ -61,8 +61,8 @@ import Testing
     }
 }
 
-@Suite struct AnswerBodyTests {
-    private func read(_ text: String) -> AnswerBody { Array(text.utf8).withUnsafeBytes(AnswerBody.init) }
+@Suite struct ResponseBodyTests {
+    private func read(_ text: String) -> ResponseBody { Array(text.utf8).withUnsafeBytes(ResponseBody.init) }
 
     @Test func `reads reason and timestamp in any order and spacing`() {
         for text in [
@@ -94,6 +94,6 @@ import Testing
 
     @Test func `every prefix of an answer is read without trapping`() {
         let bytes = Array(#"{"a":[{"b":"\u00e4\""}],"reason":"ExpiredToken","timestamp":1719244800123}"#.utf8)
-        for count in 0...bytes.count { _ = bytes[..<count].withUnsafeBytes(AnswerBody.init) }
+        for count in 0...bytes.count { _ = bytes[..<count].withUnsafeBytes(ResponseBody.init) }
     }
 }

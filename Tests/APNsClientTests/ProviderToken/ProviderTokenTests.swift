@@ -19,7 +19,7 @@ import Testing
         ProviderTokenSource(keyID: "ABC1234567", teamID: "TEAM123456", key: try P256SigningKey(pem: pem)) { clock.now }
     }
 
-    @Test func `header and claims are exactly Apple's form`() throws {
+    @Test func `header and claims are exactly Apple's template`() throws {
         let token = try ProviderToken(
             keyID: "ABC1234567", teamID: "TEAM123456", issuedAt: 1_790_000_000, key: P256SigningKey(pem: pem))
         let parts = token.jwt.split(separator: ".", omittingEmptySubsequences: false).map(String.init)

@@ -6,7 +6,7 @@
 /// Seen in the field: APNs falls to one stream after a rejected notification, and comes back with the next accepted
 /// one. So a limit that is met right after a rejection does not measure the connection. From then on the window shuts
 /// with each rejection and opens fully with the next acceptance, as the server does.
-struct StreamWindow: Sendable, Hashable {
+struct CurlWindow: Sendable, Hashable {
     enum Answer: Sendable, Hashable {
         case accepted
         /// The token or the push was at fault; the provider token was good.
@@ -101,7 +101,7 @@ struct StreamWindow: Sendable, Hashable {
     /// Begins with one request again. A connection that has rested long may be dead, or limited to one stream.
     mutating func rested() {
         let shuts = shutsOnRejection
-        self = StreamWindow(maximum: maximum)
+        self = CurlWindow(maximum: maximum)
         shutsOnRejection = shuts
     }
 }

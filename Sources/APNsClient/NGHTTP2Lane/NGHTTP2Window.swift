@@ -2,9 +2,9 @@
 /// until an answer has shown that the provider token is good, as APNs wants it.
 ///
 /// Each answer adds some. So a connection that breaks at once costs little, and one that works is fully used within
-/// three round trips. The allowance shrinks while answers come late or streams are refused.
-struct StreamAllowance: Sendable, Hashable {
-    /// Late answers shrink the allowance no further than this. It is enough to keep a lane busy, and few enough to be
+/// three round trips. The window shrinks while answers come late or streams are refused.
+struct NGHTTP2Window: Sendable, Hashable {
+    /// Late answers shrink the window no further than this. It is enough to keep a lane busy, and few enough to be
     /// answered in time.
     static let leastForLateness = 100
 

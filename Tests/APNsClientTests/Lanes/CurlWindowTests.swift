@@ -2,9 +2,9 @@ import Testing
 
 @testable import APNsClient
 
-@Suite struct StreamWindowTests {
+@Suite struct CurlWindowTests {
     @Test func `begins with one request and is past a thousand within three round trips`() {
-        var window = StreamWindow(maximum: 1_000)
+        var window = CurlWindow(maximum: 1_000)
         #expect(window.size == 1)
         #expect(window.allows(inFlight: 0) && !window.allows(inFlight: 1))
         for expected in [16, 144, 1_000] {
@@ -14,13 +14,13 @@ import Testing
     }
 
     @Test func `grows to its maximum and no further`() {
-        var window = StreamWindow(maximum: 5)
+        var window = CurlWindow(maximum: 5)
         for _ in 0..<100 { window.answered(.accepted) }
         #expect(window.size == 5)
     }
 
     @Test func `answers to bad credentials open nothing`() {
-        var window = StreamWindow(maximum: 1_000)
+        var window = CurlWindow(maximum: 1_000)
         for _ in 0..<50 { window.answered(.unauthenticated) }
         #expect(window.size == 1)
         window.answered(.rejected)
@@ -32,9 +32,9 @@ import Testing
         for _ in 0..<300 { window.answered(.accepted, isLate: true) }
         #expect(window.size == 200)
         for _ in 0..<300 { window.answered(.accepted, isLate: true) }
-        #expect(window.size == StreamWindow.leastForLateness)
+        #expect(window.size == CurlWindow.leastForLateness)
         window.answered(.accepted)
-        #expect(window.size == StreamWindow.leastForLateness + StreamWindow.step)
+        #expect(window.size == CurlWindow.leastForLateness + CurlWindow.step)
         var small = grown(to: 16)
         small.answered(.accepted, isLate: true)
         #expect(small.size == 16, "a server that is slow by itself keeps what it has")
@@ -76,7 +76,7 @@ import Testing
         #expect(window.size == 101)
         window.uses(streams: 101)
         window.answered(.accepted)
-        #expect(window.size == 101 + StreamWindow.step)
+        #expect(window.size == 101 + CurlWindow.step)
     }
 
     @Test func `a limit that falls is followed down as the streams end`() {
@@ -141,8 +141,8 @@ import Testing
         #expect(window.size == 1, "the server is the same")
     }
 
-    private func grown(to size: Int) -> StreamWindow {
-        var window = StreamWindow(maximum: size)
+    private func grown(to size: Int) -> CurlWindow {
+        var window = CurlWindow(maximum: size)
         while window.size < size { window.answered(.accepted) }
         return window
     }

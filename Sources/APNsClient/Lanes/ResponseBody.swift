@@ -3,7 +3,7 @@ internal import LiveActivity
 
 /// The body of an answer other than 200: `{"reason":"Unregistered","timestamp":1719244800000}`. Reading is tolerant: a
 /// field that is missing or malformed stays empty, and the status decides.
-struct AnswerBody: Hashable {
+struct ResponseBody: Hashable {
     /// The reason; empty when there is none. Printable ASCII, at most `maximumReason` bytes, because ledgers and logs
     /// show it.
     var reason = ""
@@ -91,7 +91,7 @@ extension Rejection {
     /// - Parameters:
     ///   - body: the parsed body of the answer
     ///   - retryAfter: the value of the `Retry-After` header
-    init(status: Int, body: AnswerBody, retryAfter: (some Collection<UInt8>)?) {
+    init(status: Int, body: ResponseBody, retryAfter: (some Collection<UInt8>)?) {
         self.init(
             status: status, reason: RejectionReason(wire: body.reason, status: status),
             timestamp: status == 410 ? body.timestamp : nil,

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import APNsClient
+
+@Suite struct NGHTTP2WindowTests {
+    private func answer(_ window: inout NGHTTP2Window, times: Int, isLate: Bool = false, serverLimit: Int) {
+        for _ in 0..<times {
+            window.answered(isAuthenticated: true, isLate: isLate, serverLimit: serverLimit)
+        }
+    }
+
+    @Test func `begins with one request whatever the server allows`() {
+        #expect(NGHTTP2Window(maximum: 1_000).size(serverLimit: 1_000) == 1)
+    }
+
+    @Test func `each answer opens places up to the servers limit`() {
+        var window = NGHTTP2Window(maximum: 1_000)
+        answer(&window, times: 3, serverLimit: 500)
+        #expect(window.size(serverLimit: 500) == 25)
+        answer(&window, times: 1_000, serverLimit: 500)
+        #expect(window.size(serverLimit: 500) == 500)
+    }
+
+    @Test func `our own maximum holds too`() {
+        var window = NGHTTP2Window(maximum: 30)
+        answer(&window, times: 100, serverLimit: 500)
+        #expect(window.size(serverLimit: 500) == 30)
+    }
+
+    @Test func `a limit that falls counts at once and one that rises again too`() {
+        var window = NGHTTP2Window(maximum: 1_000)
+        answer(&window, times: 1_000, serverLimit: 500)
+        #expect(window.size(serverLimit: 1) == 1)
+        #expect(window.size(serverLimit: 0) == 0)
+        #expect(window.size(serverLimit: 500) == 500)
+    }
+
+    @Test func `an answer that our credentials spoilt opens nothing`() {
+        var window = NGHTTP2Window(maximum: 1_000)
+        window.answered(isAuthenticated: false, isLate: false, serverLimit: 1_000)
+        #expect(window.size(serverLimit: 1_000) == 1)
+    }
+
+    @Test func `late answers close places down to a hundred`() {
+        var window = NGHTTP2Window(maximum: 1_000)
+        answer(&window, times: 1_000, serverLimit: 1_000)
+        answer(&window, times: 10, isLate: true, serverLimit: 400)
+        #expect(window.size(serverLimit: 1_000) == 390)
+        answer(&window, times: 1_000, isLate: true, serverLimit: 400)
+        #expect(window.size(serverLimit: 400) == 100)
+    }
+
+    @Test func `late answers do not open what was smaller`() {
+        var window = NGHTTP2Window(maximum: 1_000)
+        answer(&window, times: 3, serverLimit: 1_000)
+        answer(&window, times: 50, isLate: true, serverLimit: 1_000)
+        #expect(window.size(serverLimit: 1_000) == 25)
+    }
+
+    @Test func `a server that has fallen to one stream is no reason to forget what it took`() {
+        var window = NGHTTP2Window(maximum: 1_000)
+        answer(&window, times: 1_000, serverLimit: 1_000)
+        answer(&window, times: 10, isLate: true, serverLimit: 1)
+        #expect(window.size(serverLimit: 1_000) == 990)
+    }
+
+    @Test func `refused streams close places until the connection is of no use`() {
+        var window = NGHTTP2Window(maximum: 1_000)
+        answer(&window, times: 1, serverLimit: 3)
+        let isOfUse = (0..<3).map { _ in window.refused(serverLimit: 1_000) }
+        #expect(isOfUse == [true, true, false])
+        #expect(window.size(serverLimit: 1_000) == 1)
+    }
+
+    @Test func `a rested connection begins anew`() {
+        var window = NGHTTP2Window(maximum: 1_000)
+        answer(&window, times: 100, serverLimit: 1_000)
+        window.rested()
+        #expect(window.size(serverLimit: 1_000) == 1)
+    }
+}
