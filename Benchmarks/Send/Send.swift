@@ -1,7 +1,7 @@
-import APNsClient
+public import APNsClient
 import APNsSimulator
 import APNsWire
-import ArgumentParser
+public import ArgumentParser
 import Foundation
 import LiveActivity
 import Logging
@@ -64,14 +64,12 @@ struct KeyOptions: ParsableArguments {
     @Option(name: .customLong("team-id")) var teamID: String
 }
 
-enum Lane: String, ExpressibleByArgument {
-    case libcurl, nghttp2
-}
+extension TransportKind: ExpressibleByArgument {}
 
 /// Sends `requests` to different tokens of 80 bytes, through one lane if nothing else is said.
 struct Run: AsyncParsableCommand {
     @OptionGroup var key: KeyOptions
-    @Option var transport: Lane
+    @Option var transport: TransportKind
     @Option var port: Int
     @Option var caFile: String
     @Option var bodyFile: String
@@ -92,11 +90,7 @@ struct Run: AsyncParsableCommand {
         configuration.maximumStreams = inFlight
         configuration.lanes = lanes
         let logger = Logger(label: "bench")
-        let sender: any PushTransport =
-            switch transport {
-            case .libcurl: try CurlTransport(configuration: configuration, logger: logger)
-            case .nghttp2: try NGHTTP2Transport(configuration: configuration, logger: logger)
-            }
+        let sender = try LaneTransport(transport, configuration: configuration, logger: logger)
         let push = PreparedPush(
             headers: PushHeaders(bundleID: "com.example.scores", priority: .high, expiration: 0),
             payload: Array(try Data(contentsOf: URL(fileURLWithPath: bodyFile))))

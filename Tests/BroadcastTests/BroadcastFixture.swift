@@ -45,7 +45,8 @@ struct BroadcastFixture: Sendable {
             keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: path))), caFile: simulator.caFile,
             requestTimeout: .seconds(60), share: FleetProviderTokens(store, app: app))
         let client = try BroadcastClient(
-            configuration: apns, manageOrigin: try #require(simulator.manageURL), bundleID: bundleID, logger: logger)
+            .libcurl, configuration: apns, manageOrigin: try #require(simulator.manageURL), bundleID: bundleID,
+            logger: logger)
         let stage = BroadcastFixture(
             app: app, store: store, simulator: simulator, manager: client.channels,
             sender: client.sender, apns: apns, logger: logger)
@@ -79,7 +80,8 @@ struct BroadcastFixture: Sendable {
     /// Runs a whole worker during `body`. Its tokens also go to the simulator.
     func working(budget: HighBudget = HighBudget(), _ body: () async throws -> Void) async throws {
         let app = WorkerApp(
-            key: app, bundleID: Self.bundleID, transport: try CurlTransport(configuration: apns, logger: logger),
+            key: app, bundleID: Self.bundleID,
+            transport: try LaneTransport(.libcurl, configuration: apns, logger: logger),
             broadcasts: service)
         var options = WorkerOptions()
         options.budget = budget

@@ -34,7 +34,7 @@ struct ProviderTokenTests {
     @Test func `one token for tokens broadcasts and channels`() async throws {
         // Allow one renewal in twenty minutes for all connections together.
         try await BroadcastFixture.run(server: { $0.providerTokenScope = .key }) { it in
-            let lanes = try CurlTransport(configuration: it.apns, logger: it.logger)
+            let lanes = try LaneTransport(.libcurl, configuration: it.apns, logger: it.logger)
             let channel = try await it.manager.create(.none)
             #expect(await it.sender.send(broadcast(channel, goals: 1)) == .accepted)
             #expect(await lanes.send(page, push) == PageOutcome(accepted: 20))
@@ -56,7 +56,7 @@ struct ProviderTokenTests {
     /// As above, but the fault comes to the lanes first, and another worker starts later.
     @Test func `a worker that comes late takes the renewed one`() async throws {
         try await BroadcastFixture.run(server: { $0.providerTokenScope = .key }) { it in
-            let lanes = try CurlTransport(configuration: it.apns, logger: it.logger)
+            let lanes = try LaneTransport(.libcurl, configuration: it.apns, logger: it.logger)
             try it.set { $0.expireNext = 1 }
             #expect(await lanes.send(page, push) == PageOutcome(accepted: 20))
             let channel = try await it.manager.create(.none)

@@ -9,17 +9,18 @@ public struct BroadcastClient: Sendable {
     static let longestManagementRequest: Duration = .seconds(15)
 
     /// - Parameters:
+    ///   - kind: the lane that sends broadcasts; management requests always go through libcurl
     ///   - configuration: that of the push service
     ///   - manageOrigin: the origin of the management service, which has the same root certificates
     public init(
-        configuration: APNsConfiguration, manageOrigin: String, bundleID: String, logger: Logger
+        _ kind: TransportKind, configuration: APNsConfiguration, manageOrigin: String, bundleID: String, logger: Logger
     ) throws(APNsClientError) {
         let settings = try LaneSettings(configuration, logger)
         var management = configuration
         management.origin = manageOrigin
         management.requestTimeout = min(management.requestTimeout, Self.longestManagementRequest)
         _ = try management.check()
-        sender = try BroadcastSender(settings)
+        sender = try BroadcastSender(kind, settings)
         channels = BroadcastChannelManager(management, bundleID: bundleID, tokens: settings.tokens)
     }
 }

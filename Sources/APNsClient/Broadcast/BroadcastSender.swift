@@ -9,12 +9,14 @@ public final class BroadcastSender: Sendable {
     private let lane: LanePool
 
     /// - Parameter configuration: `origin` is that of the push service; `lanes` is ignored
-    public convenience init(configuration: APNsConfiguration, logger: Logger) throws(APNsClientError) {
-        try self.init(try LaneSettings(configuration, logger))
+    public convenience init(
+        _ kind: TransportKind, configuration: APNsConfiguration, logger: Logger
+    ) throws(APNsClientError) {
+        try self.init(kind, try LaneSettings(configuration, logger))
     }
 
-    init(_ settings: LaneSettings) throws(APNsClientError) {
-        lane = try LanePool(1, name: "apns-broadcast") { handle in { CurlLane(settings, handle).run() } }
+    init(_ kind: TransportKind, _ settings: LaneSettings) throws(APNsClientError) {
+        lane = try LanePool(1, kind, settings, name: "apns-broadcast")
     }
 
     /// Sends one broadcast within two request deadlines. It never throws, because a missing answer is an outcome as

@@ -92,7 +92,9 @@ final class LaneInbox<Template> {
     }
 
     private func template(for push: LanePush) -> Template? {
-        if let kept = templates.last(where: { $0.tokenNumber == newestToken && $0.push == push }) { return kept.template }
+        if let kept = templates.last(where: { $0.tokenNumber == newestToken && $0.push == push }) {
+            return kept.template
+        }
         guard let token = tokens.last, let template = prepare(push, token) else { return nil }
         if templates.count == Self.keptTemplates { templates.removeFirst() }
         templates.append((push, newestToken, template))

@@ -11,16 +11,14 @@ final class LanePool: Sendable {
     /// Tokens that wait or are in flight.
     private let tokens = Atomic(0)
 
-    /// - Parameters:
-    ///   - name: how the threads' names begin
-    ///   - body: makes the function that a lane's thread runs until the transport is closing
+    /// - Parameter name: how the threads' names begin
     init(
-        _ count: Int, name: String = "apns-lane", _ body: (LaneHandle) throws(APNsClientError) -> @Sendable () -> Void
+        _ count: Int, _ kind: TransportKind, _ settings: LaneSettings, name: String = "apns-lane"
     ) throws(APNsClientError) {
         guard let queue = PageQueue(lanes: count) else { throw .system("no descriptors for \(count) lanes") }
         do throws(APNsClientError) {
             for number in 0..<count {
-                let run = try body(LaneHandle(queue: queue, number: number))
+                let run = try kind.lane.body(settings, LaneHandle(queue: queue, number: number))
                 guard NamedThread.start("\(name)-\(number)", run) else {
                     throw APNsClientError.system("no thread for lane \(number) of \(count)")
                 }

@@ -1,19 +1,26 @@
+internal import APNsWire
 internal import Logging
 
 /// The warnings of a lane about its connections, in the same words over libcurl and nghttp2.
 extension LaneSettings {
-    /// Connection after connection stands and brings no answer: each stream is refused, or none is allowed.
-    /// - Parameter failures: connections in a row.
+    func tellOfNoConnection(_ cause: NoAnswer.Cause, _ words: String) {
+        logger.warning(
+            "no connection to APNs",
+            metadata: ["origin": "\(origin)", "cause": "\(cause.rawValue)", "error": "\(words)"])
+    }
+
+    /// Logs that connections are made but bring no answer, because each stream is refused or none is allowed.
+    /// - Parameter failures: connections in a row
     func tellOfRefusal(failures: Int) {
         logger.warning(
-            "APNs takes no requests on its connections: what waits is tried again later",
+            "APNs accepts no requests on its connections; waiting pushes are tried again later",
             metadata: ["origin": "\(origin)", "connections": "\(failures)"])
     }
 
-    /// Told once for each connection: its requests end with a timeout that says nothing of the cause.
+    /// Logs the reason for timeouts, which do not show it themselves.
     func tellOfClosedWindow(inFlight: Int) {
         logger.warning(
-            "APNs takes no bodies of requests: its flow-control window stays closed",
+            "APNs accepts no request bodies: its flow-control window stays closed",
             metadata: ["origin": "\(origin)", "in_flight": "\(inFlight)"])
     }
 }

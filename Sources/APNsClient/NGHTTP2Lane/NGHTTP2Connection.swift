@@ -7,7 +7,7 @@ internal import Threads
 typealias HTTP2Request = LaneRequest<RequestTemplate>
 
 /// One connection of an `NGHTTP2Lane`: TLS, HTTP/2 and the requests of its streams. It belongs to the lane's thread.
-final class NGHTTP2Connection {
+final class NGHTTP2Connection: LaneConnection {
     /// Bytes for one read, and reads before requests have their turn.
     private static let readBytes = 16 << 10
     private static let readsPerTurn = 64
@@ -27,21 +27,13 @@ final class NGHTTP2Connection {
     private(set) var window: NGHTTP2Window
     private(set) var pacing = Pacing()
     var liveness: Liveness
-    /// How many answers have come, and when the last one came.
-    private(set) var answers = 0
-    private(set) var lastAnswer: Int64
-    /// Milliseconds that a request takes, smoothed over some eight answers.
-    private(set) var pace: Int64 = 0
-    /// Monotonic milliseconds of the last request.
-    var lastUse: Int64
+    var use: ConnectionUse
     /// No request in flight has an earlier deadline than this; nil when none is in flight.
     private(set) var nextDeadline: Int64?
     /// There may be bytes to read without waiting for the socket.
     var isReadable = true
     /// Since when the socket accepts none of the waiting output; nil while it does.
     private(set) var blockedSince: Int64?
-    /// The log already has a line about the closed window of this connection.
-    var hasToldOfWindow = false
     /// The socket holds output back, so that it leaves in few large segments.
     private var isCorked = false
 
@@ -55,8 +47,7 @@ final class NGHTTP2Connection {
         requests.initialize(repeating: nil)
         window = NGHTTP2Window(maximum: maximumStreams)
         liveness = Liveness(timeout: timeout, now: now)
-        lastAnswer = now
-        lastUse = now
+        use = ConnectionUse(now: now)
     }
 
     deinit {
@@ -81,18 +72,16 @@ final class NGHTTP2Connection {
         let room = max(0, places - inFlight)
         return PageQueue.Capacity(
             room: room, reserve: places / PageQueue.placesToReserve,
-            held: min(room, pacing.heldBack(of: room + begun, now: now)), isConnected: answers > 0, pace: pace)
+            held: min(room, pacing.heldBack(of: room + begun, now: now)), isConnected: use.answers > 0,
+            pace: use.pace)
     }
 
-    func answered(_ request: HTTP2Request, isAuthenticated: Bool, isLate: Bool, now: Int64) {
+    /// Notes an answer in the window.
+    func answered(isAuthenticated: Bool, isLate: Bool) {
         let serverLimit = session.serverLimit
         if isLate || !window.isFull(serverLimit: serverLimit) {
             window.answered(isAuthenticated: isAuthenticated, isLate: isLate, serverLimit: serverLimit)
         }
-        answers += 1
-        lastAnswer = now
-        let took = now - request.handedAt
-        pace = answers == 1 ? took : (7 * pace + took) / 8
     }
 
     /// Notes that the server refused a stream.
@@ -105,7 +94,7 @@ final class NGHTTP2Connection {
     /// - Parameter isRested: the connection was idle for long, so it begins with one request
     func beginTurn(now: Int64, isRested: Bool) {
         if isRested { window.rested() }
-        pacing.turn(now: now, places: places, pace: pace)
+        pacing.turn(now: now, places: places, pace: use.pace)
     }
 
     /// Ends a turn.
@@ -115,27 +104,19 @@ final class NGHTTP2Connection {
     /// Hands over a request.
     /// - Returns: false when the connection accepts none now
     /// - Throws: an error that ends the connection
-    func hand(_ request: HTTP2Request, _ path: DevicePath, now: Int64) throws(NGHTTP2Error) -> Bool {
+    func submit(_ request: HTTP2Request, _ path: RequestPath, now: Int64) throws(NGHTTP2Error) -> Bool {
         if session.inFlight == 0 { liveness.began(now: now) }
-        guard let slot = try submit(request, path, now) else { return false }
+        let slot = try path.withBytes(of: request) { (bytes) throws(NGHTTP2Error) in
+            try session.submit(request.part.template, path: bytes, now: now)
+        }
+        guard let slot else { return false }
         requests[slot] = request
         if nextDeadline == nil { nextDeadline = now + timeout }
         return true
     }
 
-    private func submit(_ request: HTTP2Request, _ path: DevicePath, _ now: Int64) throws(NGHTTP2Error) -> Int? {
-        switch request.part.push {
-        case .devices:
-            try path.withBytes(request.part.page, request.index) { (bytes) throws(NGHTTP2Error) in
-                try session.submit(request.part.template, path: bytes, now: now)
-            }
-        case .broadcast(let broadcast):
-            // Copying these bytes for each request is cheap, because broadcasts are few.
-            try Array(broadcast.path.utf8).withUnsafeBufferPointer { (bytes) throws(NGHTTP2Error) in
-                try session.submit(request.part.template, path: bytes, now: now)
-            }
-        }
-    }
+    /// None: a submitted request is sent at once.
+    func takeBackUnsent() -> [HTTP2Request] { [] }
 
     /// The request of a stream that has ended. It is not in flight any more. The session's `release` frees its slot.
     func takeRequest(_ slot: Int) -> HTTP2Request? { requests[slot].take() }

@@ -5,37 +5,35 @@ internal import NGHTTP2
 internal import OpenSSL
 internal import Threads
 
-/// One thread with one connection and all its streams, on an epoll of its own. `LaneInbox` has the requests that wait.
-/// At each wake-up the lane reads all bytes that have come and reports the outcomes to `LaneInbox`. Then it fills the
-/// free streams and writes the new requests together. The lane is made and runs inside its thread, and no part of it
-/// leaves that thread.
+/// A lane on nghttp2 and OpenSSL, with an epoll of its own. At each wake-up the lane reads all bytes that have come and
+/// reports the outcomes to `LaneInbox`. Then it fills the free streams and writes the new requests together.
 ///
-/// Connections: `attempt` makes one, and `active` takes requests. If `active` goes silent or is told to go away, it
-/// moves to `retired`. It keeps its requests there until their answers or deadlines, and is then dropped. If a
-/// connection breaks, its requests in flight end with it. The next request makes a new connection.
-final class NGHTTP2Lane {
-    /// A connection that was idle for longer begins again with one request, because it may have died without notice.
-    static let restMilliseconds: Int64 = 60_000
-    /// A connection is replaced if it lets no request begin for this long, while requests wait and none is in flight.
-    static let fullMilliseconds: Int64 = 2_000
+/// Connections: `attempt` makes one. If a connection breaks, its requests in flight end with it.
+final class NGHTTP2Lane: Lane {
     private static let longestSleep: Int64 = 60_000
 
-    private let settings: LaneSettings
-    private let handle: LaneHandle
+    let settings: LaneSettings
+    let handle: LaneHandle
+    let inbox: LaneInbox<RequestTemplate>
+    var active: NGHTTP2Connection?
+    var retired: [NGHTTP2Connection] = []
+    var delay = ReconnectDelay()
     private let poll: EventPoll
-    private let inbox: LaneInbox<RequestTemplate>
     private let origin: Origin
     private let timeout: Int64
-    private let path = DevicePath()
+    private let path = RequestPath()
     /// A look-up that outlived its attempt. The next attempt uses it too.
     private var lookup: AddressLookup?
     private var attempt: ConnectionAttempt?
-    private var active: NGHTTP2Connection?
-    private var retired: [NGHTTP2Connection] = []
-    private var delay = ReconnectDelay()
     /// Since when requests wait for a connection that has nothing in flight.
     private var fullSince: Int64?
-    private var now: Int64 = 0
+
+    static func body(_ settings: LaneSettings, _ handle: LaneHandle) throws(APNsClientError) -> @Sendable () -> Void {
+        guard let poll = EventPoll(), poll.add(handle.descriptor, .read) else {
+            throw .system("no descriptor for a lane's epoll")
+        }
+        return { NGHTTP2Lane(settings, handle, poll).run() }
+    }
 
     /// - Parameter poll: already watches the handle's descriptor
     init(_ settings: LaneSettings, _ handle: LaneHandle, _ poll: EventPoll) {
@@ -53,26 +51,13 @@ final class NGHTTP2Lane {
         }
     }
 
-    /// Blocks until the transport is closing and nothing is in flight.
-    func run() {
-        while true {
-            now = monotonicMilliseconds()
-            inbox.now = now
-            inbox.look()
-            let hasMore = work()
-            if inbox.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty, !inbox.hasOwn { break }
-            sleep(!hasMore && handle.rest(capacity) ? untilNextTimer() : 0)
-        }
+    func leave() {
         attempt = nil
         active?.leave(now: now)
-        active = nil
         poll.remove(handle.descriptor)
-        handle.end()
     }
 
-    /// Does the work of one wake-up: reads, fills and writes.
-    /// - Returns: true when there is more to read at once
-    private func work() -> Bool {
+    func work() -> Bool {
         var hasMore = false
         for connection in retired { hasMore = read(connection) || hasMore }
         if let active { hasMore = read(active) || hasMore }
@@ -116,10 +101,10 @@ final class NGHTTP2Lane {
             case .answered(let status): answered(request, ended, status, connection)
             case .unprocessed: unprocessed(request, connection)
             case .unconnected(let cause), .unknown(let cause):
-                if ended.end == .late, connection.session.hasUnsentBody(ended.slot) { tellOfWindow(connection) }
+                if ended.end == .late, connection.session.hasUnsentBody(ended.slot) { tellOfClosedWindow(connection) }
                 inbox.unanswered(request, cause, mayHaveBeenDelivered: true)
                 // Retire the connection only if it is silent: one late answer among others is not its fault.
-                if ended.end == .late, now - connection.lastAnswer >= timeout / 2 { leaveSilent(connection) }
+                if ended.end == .late, connection.use.isSilent(now: now, timeout: timeout) { retireSilent(connection) }
             }
         }
         if let goaway = connection.session.goaway, connection === active {
@@ -130,25 +115,18 @@ final class NGHTTP2Lane {
     private func answered(
         _ request: HTTP2Request, _ ended: EndedStream, _ status: Int, _ connection: NGHTTP2Connection
     ) {
-        connection.answered(
-            request, isAuthenticated: status != 403, isLate: now - ended.startedAt > timeout / 4, now: now)
-        if connection.answers == ReconnectDelay.provenAnswers { delay.proved() }
-        guard status != 200 else { return request.part.accept() }
-        let rejection = Rejection(
-            status: status, body: connection.session.withAnswer(ended.slot, ResponseBody.init),
-            retryAfter: connection.session.retryAfter(ended.slot))
-        settings.logger.debug(
-            "rejected",
-            metadata: [
-                "reason": "\(rejection.reason.wire)", "apns_id": "\(connection.session.apnsID(ended.slot) ?? "")",
-            ])
-        if inbox.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
-    }
-
-    private func tellOfWindow(_ connection: NGHTTP2Connection) {
-        guard !connection.hasToldOfWindow else { return }
-        connection.hasToldOfWindow = true
-        settings.tellOfClosedWindow(inFlight: connection.inFlight)
+        connection.answered(isAuthenticated: status != 403, isLate: now - ended.startedAt > timeout / 4)
+        answered(request, status, on: connection) {
+            let rejection = Rejection(
+                status: status, body: connection.session.withAnswer(ended.slot, ResponseBody.init),
+                retryAfter: connection.session.retryAfter(ended.slot))
+            settings.logger.debug(
+                "rejected",
+                metadata: [
+                    "reason": "\(rejection.reason.wire)", "apns_id": "\(connection.session.apnsID(ended.slot) ?? "")",
+                ])
+            return rejection
+        }
     }
 
     private func unprocessed(_ request: HTTP2Request, _ connection: NGHTTP2Connection) {
@@ -166,7 +144,7 @@ final class NGHTTP2Lane {
             drain(connection)
             switch connection.liveness.action(now: now, isWaiting: connection.inFlight > 0) {
             case .ping: try connection.session.ping()
-            case .retire: leaveSilent(connection)
+            case .retire: retireSilent(connection)
             case nil: break
             }
         } catch {
@@ -191,16 +169,14 @@ final class NGHTTP2Lane {
             beginAttempt()
             return false
         }
-        let isRested =
-            now - max(connection.lastUse, connection.lastAnswer) > Self.restMilliseconds && connection.inFlight == 0
-        connection.beginTurn(now: now, isRested: isRested)
+        connection.beginTurn(now: now, isRested: connection.inFlight == 0 && connection.use.hasRested(now: now))
         let room = connection.room
         guard room > 0 else { return false }
         guard inbox.refreshToken() else {
             inbox.failAll()
             return false
         }
-        connection.lastUse = now
+        connection.use.lastRequest = now
         let before = connection.inFlight
         defer { connection.endTurn(connection.inFlight - before) }
         for _ in 0..<room {
@@ -208,7 +184,7 @@ final class NGHTTP2Lane {
                 return false
             }
             do throws(NGHTTP2Error) {
-                guard try !connection.hand(request, path, now: now) else { continue }
+                guard try !connection.submit(request, path, now: now) else { continue }
                 inbox.putBack(request)
                 return connection.session.hasOutput
             } catch {
@@ -220,7 +196,7 @@ final class NGHTTP2Lane {
         return false
     }
 
-    private var capacity: PageQueue.Capacity {
+    var capacity: PageQueue.Capacity {
         active?.capacity(begun: 0, now: now)
             ?? PageQueue.Capacity(room: attempt == nil && now >= delay.notBefore ? 1 : 0)
     }
@@ -243,7 +219,7 @@ final class NGHTTP2Lane {
             fullSince = now
             return
         }
-        if now - since > Self.fullMilliseconds { retire(active, "takes no requests") }
+        if now - since > ConnectionUse.fullMilliseconds { retire(active, "takes no requests") }
     }
 
     // MARK: Connections
@@ -264,7 +240,9 @@ final class NGHTTP2Lane {
         if lookup?.result != nil { lookup = nil }
         switch step {
         case .waiting: return
-        case .failed(let cause, let words): failed(cause, words)
+        case .failed(let cause, let words):
+            self.attempt = nil
+            unconnected(cause, words)
         case .ready(let wire):
             self.attempt = nil
             do {
@@ -272,34 +250,9 @@ final class NGHTTP2Lane {
                     wire, poll, maximumStreams: settings.maximumStreams, timeout: timeout, now: now)
             } catch {
                 poll.remove(wire.socket.descriptor)
-                failed(.connectionFailed, error.description)
+                unconnected(.connectionFailed, error.description)
             }
         }
-    }
-
-    /// Handles an attempt that made no connection.
-    private func failed(_ cause: NoAnswer.Cause, _ words: String) {
-        attempt = nil
-        settings.logger.warning(
-            "no connection to APNs",
-            metadata: ["origin": "\(settings.origin)", "cause": "\(cause.rawValue)", "error": "\(words)"])
-        delay.failed(now: now, jitter: .random(in: 0...1))
-        inbox.connectionFailed(cause)
-    }
-
-    /// Gives this connection no more requests. It is dropped when its last one has ended.
-    private func retire(_ connection: NGHTTP2Connection, _ why: String) {
-        guard connection === active else { return }
-        active = nil
-        retired.append(connection)
-        replaced(connection, why)
-    }
-
-    /// Retires a silent connection. If its server has never answered, the lane counts it as unreachable.
-    private func leaveSilent(_ connection: NGHTTP2Connection) {
-        guard connection === active else { return }
-        retire(connection, "silent")
-        if connection.answers == 0 { inbox.connectionFailed(.timeout) }
     }
 
     /// Drops a connection that has ended. Its requests in flight are lost or were never sent.
@@ -312,17 +265,6 @@ final class NGHTTP2Lane {
         if wasActive { replaced(connection, why) }
     }
 
-    private func replaced(_ connection: NGHTTP2Connection, _ why: String) {
-        fullSince = nil
-        if connection.answers < ReconnectDelay.provenAnswers { delay.failed(now: now, jitter: .random(in: 0...1)) }
-        settings.logger.debug(
-            "connection retired",
-            metadata: ["why": "\(why)", "answers": "\(connection.answers)", "in_flight": "\(connection.inFlight)"])
-        guard connection.answers == 0, delay.isHopeless else { return }
-        settings.tellOfRefusal(failures: delay.failures)
-        inbox.connectionFailed(.connectionFailed)
-    }
-
     private func dropRetired() {
         guard !retired.isEmpty else { return }
         for connection in retired where connection.inFlight == 0 { connection.leave(now: now) }
@@ -331,9 +273,8 @@ final class NGHTTP2Lane {
 
     // MARK: Sleep
 
-    /// Sleeps until a socket is ready, another thread signals the lane, or `milliseconds` have passed.
-    private func sleep(_ milliseconds: Int64) {
-        poll.wait(milliseconds: Int32(clamping: milliseconds)) { descriptor in
+    func sleep(hasWork: Bool) {
+        poll.wait(milliseconds: hasWork ? 0 : Int32(clamping: untilNextTimer())) { descriptor in
             if let active, active.descriptor == descriptor { active.isReadable = true }
             for connection in retired where connection.descriptor == descriptor { connection.isReadable = true }
         }
@@ -349,7 +290,7 @@ final class NGHTTP2Lane {
             // Without a connection the lane sleeps until it may make one, or until there is work for one.
             if now < delay.notBefore { due = min(due, delay.notBefore) }
         } else if !inbox.isEmpty {
-            due = min(due, now + Self.fullMilliseconds / 4)
+            due = min(due, now + ConnectionUse.fullMilliseconds / 4)
         }
         // `PageQueue` relies on this timer: it wakes no other lane for requests that this one will take later.
         if capacity.held > 0, let active { due = min(due, active.pacing.next) }

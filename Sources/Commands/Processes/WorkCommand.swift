@@ -50,7 +50,8 @@ struct WorkCommand: AsyncParsableCommand {
                     other.origin = origin
                     return try settings.worker.transport.make(other, logger)
                 },
-                broadcasts: try Self.broadcasts(app, configuration, logger), endAfter: settings.endAfter(app))
+                broadcasts: try Self.broadcasts(app, configuration, settings.worker.transport.kind, logger),
+                endAfter: settings.endAfter(app))
         }
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, logger: logger)
@@ -99,11 +100,11 @@ struct WorkCommand: AsyncParsableCommand {
     }
 
     private static func broadcasts(
-        _ app: AppSettings, _ configuration: APNsConfiguration, _ logger: Logger
+        _ app: AppSettings, _ configuration: APNsConfiguration, _ kind: TransportKind, _ logger: Logger
     ) throws -> BroadcastService? {
         guard let manageOrigin = app.manageOrigin else { return nil }
         let client = try BroadcastClient(
-            configuration: configuration, manageOrigin: manageOrigin, bundleID: try app.required(.bundleID),
+            kind, configuration: configuration, manageOrigin: manageOrigin, bundleID: try app.required(.bundleID),
             logger: logger)
         return BroadcastService(
             send: { await client.sender.send($0) },

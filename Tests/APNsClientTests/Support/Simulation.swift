@@ -9,6 +9,9 @@ import Testing
 /// All suites that send to a server. Each test has a server of its own, so the tests run side by side.
 @Suite enum TransportTests {}
 
+/// Exit tests capture the kind.
+extension TransportKind: Codable {}
+
 /// A simulator in this process and a transport that sends to it, both for one test.
 struct Simulation {
     static let bundleID = "com.example.scores"
@@ -44,7 +47,7 @@ struct Simulation {
             // deadlines set their own.
             settings.requestTimeout = .seconds(60)
             client(&settings)
-            let transport = try kind.make(configuration: settings, logger: logger)
+            let transport = try LaneTransport(kind, configuration: settings, logger: logger)
             try await body(
                 Simulation(
                     simulator: simulator, kind: kind, transport: transport, client: settings, logger: logger,

@@ -37,11 +37,11 @@ extension TransportTests {
         }
 
         private func run(
-            server: (inout SimulatorConfiguration) -> Void = { _ in },
+            _ kind: TransportKind = .libcurl, server: (inout SimulatorConfiguration) -> Void = { _ in },
             client: (inout APNsConfiguration) -> Void = { _ in }, _ body: (Broadcasting) async throws -> Void
         ) async throws {
-            try await Simulation.run(server: server, client: client) { it in
-                let sender = try BroadcastSender(configuration: it.client, logger: it.logger)
+            try await Simulation.run(kind, server: server, client: client) { it in
+                let sender = try BroadcastSender(it.kind, configuration: it.client, logger: it.logger)
                 var management = it.client
                 management.origin = try #require(it.simulator.manageURL)
                 let channels = try BroadcastChannelManager(configuration: management, bundleID: Simulation.bundleID)
@@ -54,8 +54,9 @@ extension TransportTests {
             .rejected(Rejection(status: status, reason: .known(reason)))
         }
 
-        @Test func `the life of a channel`() async throws {
-            try await run { it in
+        @Test(arguments: TransportKind.allCases)
+        func `the life of a channel`(_ kind: TransportKind) async throws {
+            try await run(kind) { it in
                 let channel = try await it.channels.create(.newest)
                 let other = try await it.channels.create(.none)
                 #expect(try await it.channels.list() == [channel, other])
@@ -79,8 +80,9 @@ extension TransportTests {
             }
         }
 
-        @Test func `each verdict of a broadcast`() async throws {
-            try await run { it in
+        @Test(arguments: TransportKind.allCases)
+        func `each verdict of a broadcast`(_ kind: TransportKind) async throws {
+            try await run(kind) { it in
                 let channel = try await it.channels.create(.none)
                 let unknown = try BroadcastChannelID("c29tZUNoYW5uZWw=")
                 let lost = await it.send(unknown)
@@ -106,8 +108,9 @@ extension TransportTests {
             }
         }
 
-        @Test func `an expired provider token is renewed on both ways`() async throws {
-            try await run { it in
+        @Test(arguments: TransportKind.allCases)
+        func `an expired provider token is renewed on both ways`(_ kind: TransportKind) async throws {
+            try await run(kind) { it in
                 try it.set { $0.expireNext = 1 }
                 let channel = try await it.channels.create(.none)
                 #expect(it.it.simulator.snapshot().broadcasts.manageByReason == ["ExpiredProviderToken": 1])
@@ -118,8 +121,9 @@ extension TransportTests {
             }
         }
 
-        @Test func `a broadcast has its deadline and a new connection`() async throws {
-            try await run(server: { _ in }, client: { $0.requestTimeout = .seconds(6) }) { it in
+        @Test(arguments: TransportKind.allCases)
+        func `a broadcast has its deadline and a new connection`(_ kind: TransportKind) async throws {
+            try await run(kind, client: { $0.requestTimeout = .seconds(6) }) { it in
                 let channel = try await it.channels.create(.none)
                 try it.set { $0.stallAfter = 0 }
                 #expect(await it.send(channel) == .unanswered(.init(.timeout, mayHaveBeenDelivered: true)))
@@ -129,9 +133,10 @@ extension TransportTests {
             }
         }
 
-        @Test func `a server that is not there`() async throws {
+        @Test(arguments: TransportKind.allCases)
+        func `a server that is not there`(_ kind: TransportKind) async throws {
             let nobody = try LoopbackPort(isListening: false)
-            try await run { it in
+            try await run(kind) { it in
                 var elsewhere = it.it.client
                 elsewhere.origin = nobody.origin
                 let channels = try BroadcastChannelManager(configuration: elsewhere, bundleID: Simulation.bundleID)
@@ -141,7 +146,7 @@ extension TransportTests {
                     return
                 }
                 #expect(error?.isRetriable == true)
-                let sender = try BroadcastSender(configuration: elsewhere, logger: it.it.logger)
+                let sender = try BroadcastSender(it.it.kind, configuration: elsewhere, logger: it.it.logger)
                 let outcome = await sender.send(it.broadcast(try BroadcastChannelID("YWI=")))
                 #expect(outcome == .unanswered(.init(.connectionFailed, mayHaveBeenDelivered: false)))
                 await sender.close()

@@ -59,7 +59,7 @@ extension TransportTests {
             await #expect(processExitsWith: .success) { [kind] in
                 try await Simulation.run(kind) { it in
                     func comeAndGo(_ number: Int) async throws {
-                        let transport = try kind.make(configuration: it.client, logger: it.logger)
+                        let transport = try LaneTransport(kind, configuration: it.client, logger: it.logger)
                         let page = Simulation.page(number * 5..<number * 5 + 5)
                         #expect(await transport.send(page, Simulation.push()).accepted == 5)
                         await transport.close()

@@ -14,7 +14,7 @@ import Testing
             keyPEM: try P256SigningKey.generatePEM())
         change(&configuration)
         do {
-            _ = try kind.make(configuration: configuration, logger: Logger(label: "test"))
+            _ = try LaneTransport(kind, configuration: configuration, logger: Logger(label: "test"))
             return "accepted"
         } catch {
             return "\(error)"

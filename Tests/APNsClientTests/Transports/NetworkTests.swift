@@ -26,7 +26,7 @@ extension TransportTests {
                 var configuration = it.client
                 configuration.origin = proxy.origin
                 change(&configuration)
-                let transport = try kind.make(configuration: configuration, logger: it.logger)
+                let transport = try LaneTransport(kind, configuration: configuration, logger: it.logger)
                 try await body(it, proxy, transport)
                 await transport.close()
                 #expect(transport.load == 0)

@@ -13,7 +13,7 @@ extension TransportTests {
         ) async throws -> (outcome: PageOutcome, server: FrameServer) {
             let server = try await FrameServer.start(script)
             let logger = Logger(label: "test") { _ in log }
-            let transport = try kind.make(configuration: server.client(timeout: timeout), logger: logger)
+            let transport = try LaneTransport(kind, configuration: server.client(timeout: timeout), logger: logger)
             let outcome = await transport.send(Simulation.page(numbers), Simulation.push())
             await transport.close()
             await server.stop()
@@ -27,7 +27,7 @@ extension TransportTests {
             let server = try await FrameServer.start(names: [], commonName: host)
             var logger = Logger(label: "test")
             logger.logLevel = .error
-            let transport = try TransportKind.nghttp2.make(configuration: server.client(host: host), logger: logger)
+            let transport = try LaneTransport(.nghttp2, configuration: server.client(host: host), logger: logger)
             let outcome = await transport.send(Simulation.page(0..<3), Simulation.push())
             await transport.close()
             await server.stop()
@@ -95,10 +95,11 @@ extension TransportTests {
             }
             let log = LogMessages()
             let server = try await FrameServer.start(script)
-            let transport = try kind.make(configuration: server.client(), logger: Logger(label: "test") { _ in log })
+            let transport = try LaneTransport(
+                kind, configuration: server.client(), logger: Logger(label: "test") { _ in log })
             let refused = await transport.send(Simulation.page(0..<20), Simulation.push())
             #expect(refused.kinds == [.unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false)): 20])
-            #expect(log.all.contains { $0.contains("APNs takes no requests") }, "\(log.all)")
+            #expect(log.all.contains { $0.contains("APNs accepts no requests") }, "\(log.all)")
             isOpen.store(true, ordering: .relaxed)
             // A connection of before may be the next one's.
             var outcome = refused

@@ -100,7 +100,7 @@ extension TransportTests {
             } _: { it in
                 var configuration = it.client
                 configuration.origin = "https://127.0.0.9:\(it.simulator.port)"
-                let transport = try kind.make(configuration: configuration, logger: it.logger)
+                let transport = try LaneTransport(kind, configuration: configuration, logger: it.logger)
                 let outcome = await transport.send(Simulation.page(0..<20), Simulation.push())
                 #expect(outcome.kinds == [.unanswered(NoAnswer(.tls, mayHaveBeenDelivered: false)): 20])
                 #expect(it.simulator.snapshot().requests == 0)

@@ -68,7 +68,7 @@ extension TransportTests {
         @Test func `a broadcasts request`() async throws {
             try await Simulation.run { it in
                 let client = try BroadcastClient(
-                    configuration: it.client, manageOrigin: try #require(it.simulator.manageURL),
+                    .libcurl, configuration: it.client, manageOrigin: try #require(it.simulator.manageURL),
                     bundleID: Self.bundleID, logger: it.logger)
                 let id = try #require(PushID("0F8FAD5B-D9CB-469F-A165-70867728950E"))
                 let payload = #"{"aps":{"timestamp":1795284000,"event":"end","dismissal-date":0}}"#

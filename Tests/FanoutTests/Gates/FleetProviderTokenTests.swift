@@ -29,11 +29,12 @@ import Testing
         payload: Array(#"{"aps":{"timestamp":1790000000,"event":"update","content-state":{}}}"#.utf8))
 
     /// The transport of one worker. A process of its own would hold the same.
-    private func transport(_ simulator: APNsSimulator, _ server: RedisServer) throws -> CurlTransport {
+    private func transport(_ simulator: APNsSimulator, _ server: RedisServer) throws -> LaneTransport {
         let key = try #require(simulator.keys.first)
         guard case .file(let path) = key.material else { throw CocoaError(.fileNoSuchFile) }
         let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: Self.logger))
-        return try CurlTransport(
+        return try LaneTransport(
+            .libcurl,
             configuration: APNsConfiguration(
                 origin: simulator.url, teamID: key.teamID, keyID: key.keyID,
                 keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: path))), caFile: simulator.caFile,

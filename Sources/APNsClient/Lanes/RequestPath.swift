@@ -1,7 +1,8 @@
+internal import APNsWire
 internal import LiveActivity
 
-/// The path `/3/device/<hex>` in one buffer that each request overwrites.
-final class DevicePath {
+/// The path of a request: `/3/device/<hex>` in one buffer that each request overwrites.
+final class RequestPath {
     private static let prefix: StaticString = "/3/device/"
     private let buffer: UnsafeMutablePointer<UInt8>
 
@@ -13,19 +14,19 @@ final class DevicePath {
 
     deinit { buffer.deallocate() }
 
-    /// Lends the NUL-terminated path of one entry's token.
-    func withPath<Failure: Error>(
-        _ page: TokenPage, _ index: Int, _ body: (UnsafePointer<CChar>) throws(Failure) -> Void
-    ) throws(Failure) {
-        let count = write(page, index)
-        try buffer.withMemoryRebound(to: CChar.self, capacity: count + 1) { (text) throws(Failure) in try body(text) }
-    }
-
-    /// Lends the same path as bytes, without the NUL.
-    func withBytes<Value, Failure: Error>(
-        _ page: TokenPage, _ index: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
+    /// Lends the path of a request. A NUL follows its bytes.
+    func withBytes<Template, Value, Failure: Error>(
+        of request: LaneRequest<Template>, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        try body(UnsafeBufferPointer(start: buffer, count: write(page, index)))
+        switch request.part.push {
+        case .devices:
+            return try body(UnsafeBufferPointer(start: buffer, count: write(request.part.page, request.index)))
+        case .broadcast(let broadcast):
+            // Copying these bytes for each request is cheap, because broadcasts are few.
+            return try (Array(broadcast.path.utf8) + [0]).withUnsafeBufferPointer { (bytes) throws(Failure) in
+                try body(UnsafeBufferPointer(rebasing: bytes.dropLast()))
+            }
+        }
     }
 
     /// Writes the path of one entry.

@@ -1,0 +1,32 @@
+/// The requests and answers of a connection so far. Times are monotonic milliseconds.
+struct ConnectionUse {
+    /// A connection that was idle for longer begins again with one request, because it may have died without notice.
+    static let restMilliseconds: Int64 = 60_000
+    /// A full connection is replaced if it starts no request for this long while requests wait.
+    static let fullMilliseconds: Int64 = 2_000
+
+    private(set) var answers = 0
+    /// Nil before the first answer.
+    private var lastAnswer: Int64?
+    /// When the lane last gave it requests.
+    var lastRequest: Int64
+    /// Milliseconds that a request takes, smoothed over some eight answers.
+    private(set) var pace: Int64 = 0
+    /// The log already has a line about its closed window.
+    var hasToldOfWindow = false
+
+    init(now: Int64) { lastRequest = now }
+
+    mutating func answered(handedAt: Int64, now: Int64) {
+        answers += 1
+        lastAnswer = now
+        let took = now - handedAt
+        pace = answers == 1 ? took : (7 * pace + took) / 8
+    }
+
+    /// Whether a request without an answer means that the connection is dead. It does if no answer has come for the
+    /// second half of the request's time.
+    func isSilent(now: Int64, timeout: Int64) -> Bool { lastAnswer.map { now - $0 >= timeout / 2 } ?? true }
+
+    func hasRested(now: Int64) -> Bool { now - max(lastRequest, lastAnswer ?? lastRequest) > Self.restMilliseconds }
+}

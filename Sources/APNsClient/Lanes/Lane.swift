@@ -1,0 +1,120 @@
+internal import APNsWire
+internal import Logging
+internal import Threads
+
+/// One thread with one connection that takes requests. `LaneInbox` has the requests that wait. A lane is made and runs
+/// inside its thread, and no part of it leaves that thread.
+///
+/// Connections: `active` takes requests. If it goes silent, breaks or is told to go away, it moves to `retired`. It
+/// keeps its requests there until their answers or deadlines, and is then dropped. The next request makes a new
+/// connection.
+///
+/// To add a lane, write a type that conforms to `Lane`, and add a row to `TransportKind`.
+protocol Lane: AnyObject {
+    associatedtype Connection: LaneConnection
+
+    /// Makes the function that the lane's thread runs until the transport is closing.
+    static func body(_ settings: LaneSettings, _ handle: LaneHandle) throws(APNsClientError) -> @Sendable () -> Void
+
+    var settings: LaneSettings { get }
+    var handle: LaneHandle { get }
+    var inbox: LaneInbox<Connection.Template> { get }
+    var active: Connection? { get set }
+    var retired: [Connection] { get set }
+    var delay: ReconnectDelay { get set }
+    var capacity: PageQueue.Capacity { get }
+
+    /// Does the work of one wake-up: hands over requests and reports the outcomes to `LaneInbox`.
+    /// - Returns: true when there is more to do at once
+    func work() -> Bool
+    /// Sleeps until a socket is ready, another thread signals the lane, or a timer is due.
+    /// - Parameter hasWork: the lane may look at its sockets, but must not sleep
+    func sleep(hasWork: Bool)
+    /// Ends the active connection, which has no request in flight.
+    func leave()
+}
+
+/// A connection of a lane with the requests of its streams.
+protocol LaneConnection: AnyObject {
+    /// What the requests of a page share, as the connection wants it.
+    associatedtype Template
+
+    var inFlight: Int { get }
+    var use: ConnectionUse { get set }
+    /// Takes back the requests that have not begun to be sent.
+    func takeBackUnsent() -> [LaneRequest<Template>]
+}
+
+extension Lane {
+    /// Monotonic milliseconds of this wake-up.
+    var now: Int64 { inbox.now }
+
+    /// Blocks until the transport is closing and nothing is in flight.
+    func run() {
+        while true {
+            inbox.now = monotonicMilliseconds()
+            inbox.look()
+            let hasMore = work()
+            if inbox.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty, !inbox.hasOwn { break }
+            sleep(hasWork: hasMore || !handle.rest(capacity))
+        }
+        leave()
+        active = nil
+        handle.end()
+    }
+
+    /// Settles a request that APNs answered.
+    /// - Parameter rejection: reads an answer other than 200
+    func answered(
+        _ request: LaneRequest<Connection.Template>, _ status: Int, on connection: Connection,
+        _ rejection: () -> Rejection
+    ) {
+        connection.use.answered(handedAt: request.handedAt, now: now)
+        if connection.use.answers == ReconnectDelay.provenAnswers { delay.proved() }
+        guard status != 200 else { return request.part.accept() }
+        let rejection = rejection()
+        if inbox.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
+    }
+
+    /// Handles a connection that could not be made.
+    func unconnected(_ cause: NoAnswer.Cause, _ words: String) {
+        settings.tellOfNoConnection(cause, words)
+        delay.failed(now: now, jitter: .random(in: 0...1))
+        inbox.connectionFailed(cause)
+    }
+
+    /// Gives this connection no more requests. It is dropped when its last one has ended.
+    func retire(_ connection: Connection, _ why: String) {
+        guard connection === active else { return }
+        active = nil
+        retired.append(connection)
+        connection.takeBackUnsent().forEach(inbox.putBack)
+        replaced(connection, why)
+    }
+
+    /// Retires a silent connection. If its server has never answered, the lane counts it as unreachable.
+    func retireSilent(_ connection: Connection) {
+        guard connection === active else { return }
+        retire(connection, "silent")
+        if connection.use.answers == 0 { inbox.connectionFailed(.timeout) }
+    }
+
+    /// Notes that a connection, which was the active one, takes no more requests.
+    func replaced(_ connection: Connection, _ why: String) {
+        let answers = connection.use.answers
+        if answers < ReconnectDelay.provenAnswers { delay.failed(now: now, jitter: .random(in: 0...1)) }
+        settings.logger.debug(
+            "connection retired",
+            metadata: ["why": "\(why)", "answers": "\(answers)", "in_flight": "\(connection.inFlight)"])
+        guard answers == 0, delay.isHopeless else { return }
+        settings.tellOfRefusal(failures: delay.failures)
+        inbox.connectionFailed(.connectionFailed)
+    }
+
+    /// Logs once for each connection that its flow-control window is closed.
+    func tellOfClosedWindow(_ connection: Connection) {
+        guard !connection.use.hasToldOfWindow else { return }
+        connection.use.hasToldOfWindow = true
+        settings.tellOfClosedWindow(inFlight: connection.inFlight)
+    }
+}
