@@ -47,7 +47,7 @@ extension Sweeper {
     private func broadcast(_ task: BroadcastTask, _ held: HeldLease, _ log: Logger) async -> Bool {
         let (app, name) = (task.lease.app, task.lease.name)
         let (settlement, isChannelGone) = await attempt(task, log)
-        let settled = await held.whileLive(log) { () async throws(StoreError) in
+        let settled = await held.repeatWhileLive(log) { () async throws(StoreError) in
             let now = store.time.now()
             if isChannelGone { _ = try await store.broadcasts.gone(app, name, task.channel, now: now) }
             // Retire the channel before the push is settled. If this worker dies in between, both are done once more.

@@ -1,4 +1,3 @@
-import APNsClient
 import APNsWire
 import LiveActivity
 import Logging
@@ -44,7 +43,7 @@ extension Sweeper {
                 try await scheduleRetries(item.app, item.name, .high, first)
             }
         }
-        if put > 0 { log.debug("late followers are in line", metadata: ["channels": "\(put)"]) }
+        if put > 0 { log.debug("late joiners are queued", metadata: ["channels": "\(put)"]) }
         if left > 0 {
             try await store.queue.schedule(item, due: store.time.now() + Self.lateInterval.milliseconds)
         }
@@ -96,55 +95,6 @@ extension Sweeper {
         }
         // The others are not tracked any more, or no push was ever published for them.
         return decisions + open.values.map { ($0, .drop) }
-    }
-}
-
-extension Sweeper {
-    /// Notes the channels of a page as started channels, before the page is sent. A device may register its token
-    /// before the page's last answer comes. Pushes that are published from then on are kept for it.
-    /// - Parameter onChannel: indices of entries whose activities take updates from a broadcast channel, so their
-    ///   devices register no token
-    /// - Returns: the notes of earlier starts, by the page's index; nil if the lease expired meanwhile
-    func expectTokens(
-        _ page: TokenPage, _ app: AppKey, _ record: PushRecord, _ name: ActivityName,
-        besides onBroadcastChannel: Set<Int>,
-        while held: HeldLease
-    ) async -> [Int: [UInt8]]? {
-        let indices = page.entries.indices.filter { !onBroadcastChannel.contains($0) }
-        let before = await held.whileLive(logger) { () async throws(StoreError) in
-            try await store.lateFollowers.expect(
-                app, name, indices.map { Array(page.channel($0)) }, startedBy: record.sequence, now: store.time.now())
-        }
-        return before.map { Dictionary(zip(indices, $0).compactMap { index, note in note.map { (index, $0) } }) { $1 } }
-    }
-
-    /// Takes back the notes of channels that got no card, because APNs refused their only attempt for good. If the
-    /// worker dies before this, their notes stay for 8 h without effect.
-    func expectNoTokens(
-        _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, _ app: AppKey, _ name: ActivityName,
-        before: [Int: [UInt8]], while held: HeldLease
-    ) async {
-        let answered = Set(
-            outcome.exceptions.filter { if case .rejected = $0.outcome { true } else { false } }.map(\.index))
-        let unreached = report.exceptions.filter { exception in
-            if case .retry = exception.decision { return false }
-            return page.entries[exception.index].attempt == 0 && answered.contains(exception.index)
-        }
-        if unreached.isEmpty { return }
-        _ = await held.whileLive(logger) { () async throws(StoreError) in
-            try await store.lateFollowers.expectNothing(
-                app, name, unreached.map { (Array(page.channel($0.index)), before[$0.index]) })
-        }
-    }
-}
-
-extension PageReport {
-    /// The report of a page that was not sent because its lease was lost.
-    init(lost page: TokenPage) {
-        let cancelled = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
-        self.init(
-            page, PageOutcome(all: page, cancelled), now: 0, deadline: .max, triesOnce: false, backoff: RetryBackoff(),
-            rest: { _ in .zero }, random: { 0 })
     }
 }
 

@@ -134,7 +134,7 @@ struct Sweeper: Sendable {
     ) async throws(StoreError) -> Disposition {
         guard let app = apps[item.app] else { return .leave }
         let held = HeldLease(askedAt: asked, duration: options.claimAfter)
-        let sweep = Sweep(self, app, claim, held, log)
+        let sweep = Sweep(PageDelivery(self, app, claim.lease, held, log), claim)
         leases.hold(claim.lease, held)
         let end = await sweep.run()
         leases.release(claim.lease)
@@ -143,13 +143,13 @@ struct Sweeper: Sendable {
             return try await finish(item, leftovers, isClaimed: isClaimed, log)
         case .lost:
             return .leave
-        case .interrupted(let rest):
+        case .interrupted(let pause):
             // Schedule first, then give the lease back. If the worker dies in between, the entry comes back by itself.
-            if rest > .zero {
-                try await store.queue.schedule(item, due: store.time.now() + rest.milliseconds)
+            if pause > .zero {
+                try await store.queue.schedule(item, due: store.time.now() + pause.milliseconds)
             }
             _ = try await store.sweeps.renew(claim.lease, for: .zero)
-            if rest == .zero { try await store.queue.add([item]) }
+            if pause == .zero { try await store.queue.add([item]) }
             return .acknowledge
         }
     }

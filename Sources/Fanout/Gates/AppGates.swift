@@ -143,14 +143,3 @@ final class AppGates: Sendable {
         waiting.forEach { $0.resume(returning: admission) }
     }
 }
-
-extension Halt {
-    /// The outcome of each token that was not sent because of this halt.
-    var outcome: PushOutcome {
-        switch cause {
-        case .credentials: .rejected(Rejection(status: 403, reason: RejectionReason(wire: reason, status: 403)))
-        case .unreachable:
-            .unanswered(NoAnswer(NoAnswer.Cause(rawValue: reason) ?? .connectionFailed, mayHaveBeenDelivered: false))
-        }
-    }
-}

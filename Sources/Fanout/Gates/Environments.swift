@@ -9,96 +9,29 @@ struct Environments: Sendable {
     let first: any PushTransport
     let other: (any PushTransport)?
 
-    /// The outcome of a page in both environments.
-    struct Delivery: Sendable {
-        var outcome = PageOutcome()
-        /// Indices of the entries that the other environment accepted. The first one refused them or was not asked.
-        var found: [Int] = []
-        /// Indices of the entries whose outcome came from the other environment. Its answers about credentials and
-        /// topics concern that environment alone.
-        var elsewhere: Set<Int> = []
-    }
-
     /// Sends a page, each entry to the environment where its token lives.
-    /// - Parameter known: indices of entries that are known to live in the other environment.
+    /// - Parameters:
+    ///   - variant: another push, and the indices of the entries that get it
+    ///   - known: indices of entries that are known to live in the other environment
+    /// - Returns: the plan with the page's outcome
     func send(
-        _ page: TokenPage, _ push: PreparedPush, known: Set<Int> = [],
-        while permission: any SendPermission = StandingPermission()
-    ) async -> Delivery {
-        guard let other else { return Delivery(outcome: await first.send(page, push, while: permission)) }
-        var delivery = Delivery()
-        let all = page.entries.indices
-        async let here = Self.send(page, all.filter { !known.contains($0) }, push, first, while: permission)
-        async let there = Self.send(page, all.filter(known.contains), push, other, while: permission)
-        let asked = await (first: here, other: there)
-        delivery.take(asked.first, isOther: false)
-        delivery.take(asked.other, isOther: true)
-        let strangers = asked.first.misplaced
-        let strays = asked.other.misplaced
-        if strangers.isEmpty, strays.isEmpty { return delivery.sorted() }
-        delivery.outcome.exceptions.removeAll { strangers.contains($0.index) || strays.contains($0.index) }
-        async let second = Self.send(page, strangers.sorted(), push, other, while: permission)
-        async let third = Self.send(page, strays.sorted(), push, first, while: permission)
-        let again = await (other: second, first: third)
-        delivery.take(again.other, isOther: true)
-        delivery.take(again.first, isOther: false)
-        return delivery.sorted()
-    }
-
-    /// The outcome of a part of a page. An exception's index is a position in `indices`, which holds the page's own
-    /// indices.
-    fileprivate struct Part: Sendable {
-        var indices: [Int]
-        var outcome: PageOutcome
-
-        /// Page indices of the entries that this environment answered with 400 BadDeviceToken.
-        var misplaced: Set<Int> {
-            Set(
-                outcome.exceptions.compactMap { exception in
-                    guard case .rejected(let rejection) = exception.outcome, rejection.status == 400,
-                        rejection.reason == .known(.badDeviceToken), indices.indices.contains(exception.index)
-                    else { return nil }
-                    return indices[exception.index]
+        _ page: TokenPage, _ push: PreparedPush, variant: (push: PreparedPush, entries: Set<Int>)? = nil,
+        known: Set<Int> = [], while permission: any SendPermission = StandingPermission()
+    ) async -> PagePlan {
+        var plan = PagePlan(page.count, variant: variant?.entries ?? [], elsewhere: known, hasOther: other != nil)
+        @Sendable func send(_ part: PagePlan.Part) async -> PageOutcome {
+            let push = part.isVariant ? variant?.push ?? push : push
+            return await (part.isElsewhere ? other ?? first : first).send(part, of: page, push, while: permission)
+        }
+        while let first = plan.parts.first {
+            let others = plan.parts.dropFirst()
+            plan.add(
+                await withTaskGroup { group in
+                    for (number, part) in others.enumerated() { group.addTask { (number + 1, await send(part)) } }
+                    let outcomes = Array(repeating: await send(first), count: others.count + 1)
+                    return await group.reduce(into: outcomes) { $0[$1.0] = $1.1 }
                 })
         }
-    }
-
-    private static func send(
-        _ page: TokenPage, _ indices: [Int], _ push: PreparedPush, _ transport: any PushTransport,
-        while permission: any SendPermission
-    ) async -> Part {
-        if indices.isEmpty { return Part(indices: [], outcome: PageOutcome()) }
-        if indices.count == page.count {
-            return Part(indices: indices, outcome: await transport.send(page, push, while: permission))
-        }
-        let wanted = Set(indices)
-        return Part(
-            indices: indices, outcome: await transport.send(page.filtered(wanted.contains), push, while: permission))
-    }
-}
-
-extension Environments.Delivery {
-    fileprivate mutating func take(_ part: Environments.Part, isOther: Bool) {
-        outcome.accepted += part.outcome.accepted
-        outcome.duplicatesPossible += part.outcome.duplicatesPossible
-        var refused: Set<Int> = []
-        for exception in part.outcome.exceptions where part.indices.indices.contains(exception.index) {
-            let index = part.indices[exception.index]
-            refused.insert(index)
-            outcome.exceptions.append(.init(index: index, outcome: exception.outcome))
-        }
-        if isOther {
-            elsewhere.formUnion(part.indices)
-            found += part.indices.filter { !refused.contains($0) }
-        } else {
-            elsewhere.subtract(part.indices)
-        }
-    }
-
-    fileprivate func sorted() -> Self {
-        var delivery = self
-        delivery.outcome.exceptions.sort { $0.index < $1.index }
-        delivery.found.sort()
-        return delivery
+        return plan
     }
 }

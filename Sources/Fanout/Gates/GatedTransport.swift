@@ -25,8 +25,9 @@ struct GatedTransport: PushTransport {
     private func probe(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async
         -> PageOutcome
     {
-        var outcome = await transport.send(page.filtered { $0 == 0 }, push, while: permission)
-        let answer = outcome.exceptions.first?.outcome ?? .accepted
+        var plan = PagePlan(probing: page.count)
+        let first = await transport.send(plan.parts[0], of: page, push, while: permission)
+        let answer = first.exceptions.first?.outcome ?? .accepted
         guard !answer.haltsApp else {
             gates.probed(app, hasPassed: false)
             return PageOutcome(all: page, answer)
@@ -37,12 +38,8 @@ struct GatedTransport: PushTransport {
             return PageOutcome(all: page, answer)
         }
         gates.probed(app, hasPassed: true)
-        guard page.count > 1 else { return outcome }
-        let rest = await transport.send(page.filtered { $0 > 0 }, push, while: permission)
-        outcome.accepted += rest.accepted
-        outcome.duplicatesPossible += rest.duplicatesPossible
-        outcome.exceptions += rest.exceptions.map { .init(index: $0.index + 1, outcome: $0.outcome) }
-        return outcome
+        plan.add([first, await transport.send(plan.parts[1], of: page, push, while: permission)])
+        return plan.outcome
     }
 }
 
@@ -63,12 +60,12 @@ extension PushOutcome {
     var haltsApp: Bool {
         switch self {
         case .accepted: false
-        case .rejected(let rejection):
-            switch rejection.verdict {
-            case .haltApp, .renewProviderToken: true
-            default: false
-            }
+        case .rejected(let rejection): rejection.isAboutCredentials
         case .unanswered(let noAnswer): noAnswer.isUnreachable
         }
     }
+}
+
+extension Rejection {
+    var isAboutCredentials: Bool { verdict == .haltApp || verdict == .renewProviderToken }
 }

@@ -44,6 +44,10 @@ struct PageReport {
     /// True if no request of the page left this machine, or if APNs refused the credentials of all requests. Then there
     /// is nothing to settle, and the page can be read again.
     private(set) var isUnsent = false
+    /// Entries whose requests APNs has not seen, or refused for the credentials.
+    private var unsent = 0
+    /// APNs answered a request of the page.
+    private var isAnswered = false
 
     /// - Parameters:
     ///   - now: epoch ms
@@ -60,120 +64,129 @@ struct PageReport {
     ) {
         delivered = outcome.accepted
         duplicatesPossible = outcome.duplicatesPossible
-        var unsent = 0
-        var isAnswered = outcome.accepted > 0
+        isAnswered = delivered > 0
         for exception in outcome.exceptions where page.entries.indices.contains(exception.index) {
-            let entry = page.entries[exception.index]
-            let attempts = Int(entry.attempt) + 1
-            let isElsewhere = elsewhere.contains(exception.index)
-            func again(attempts: Int, after delay: Duration, retryAfter: Int? = nil) -> Decision {
-                let isSpent = attempts > Int(entry.attempt)
-                if isSpent, triesOnce || backoff.attempts.map({ attempts >= $0 }) ?? false { return .failed }
-                guard let due = RetryBackoff.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
-                else {
-                    return .expired
-                }
-                return .retry(due: due, attempts: min(attempts, RetryBackoff.mostCounted))
-            }
-            let decision: Decision
-            var reason = ""
-            var mayBeDuplicate = false
+            let index = exception.index
+            let attempt = Attempt(
+                made: Int(page.entries[index].attempt), isElsewhere: elsewhere.contains(index), now: now,
+                deadline: deadline, triesOnce: triesOnce, backoff: backoff, fraction: random())
             switch exception.outcome {
             case .accepted:
-                decision = .delivered
                 delivered += 1
                 isAnswered = true
             case .unanswered(let noAnswer):
-                reason = noAnswer.cause.rawValue
-                switch noAnswer.cause {
-                case _ where noAnswer.isUnreachable && isElsewhere:
-                    otherRefusal = otherRefusal ?? reason
-                    decision = again(
-                        attempts: attempts - 1, after: backoff.delay(afterAttempts: attempts, fraction: random()))
-                case _ where noAnswer.isUnreachable:
-                    unsent += 1
-                    let unreachable = Halt(cause: .unreachable, reason: noAnswer.cause.rawValue)
-                    halt = halt ?? unreachable
-                    decision = again(attempts: attempts - 1, after: rest(unreachable) * (1 + random()))
-                case .cancelled:
-                    unsent += 1
-                    decision = again(attempts: attempts - 1, after: .zero)
-                case .timeout, .connectionLost, .connectionFailed, .tls:
-                    decision = again(
-                        attempts: attempts, after: backoff.delay(afterAttempts: attempts, fraction: random()))
-                    if case .retry = decision, noAnswer.mayHaveBeenDelivered { mayBeDuplicate = true }
-                }
+                let mayBeDuplicate = noAnswer.mayHaveBeenDelivered && !noAnswer.isUnreachable
+                add(
+                    index, decide(noAnswer, attempt, rest), noAnswer.cause.rawValue, attempt,
+                    mayBeDuplicate: mayBeDuplicate)
             case .rejected(let rejection):
                 isAnswered = true
-                reason = rejection.reason.wire
-                func prune(_ since: Int64?) -> Decision {
-                    .dead(
-                        Prune(
-                            channel: Array(page.channel(exception.index)), token: Array(page.token(exception.index)),
-                            deadSince: since, reason: rejection.reason.wire, attributesType: attributesType))
+                let reason = rejection.reason.wire
+                let decision = decide(rejection, attempt, rest) { since in
+                    Prune(
+                        channel: Array(page.channel(index)), token: Array(page.token(index)), deadSince: since,
+                        reason: reason, attributesType: attributesType)
                 }
-                switch rejection.verdict {
-                case .stopPush where isElsewhere, .recreateChannel where isElsewhere, .haltApp where isElsewhere,
-                    .renewProviderToken where isElsewhere:
-                    otherRefusal = otherRefusal ?? reason
-                    decision = again(
-                        attempts: attempts, after: backoff.delay(afterAttempts: attempts, fraction: random()))
-                case .pruneToken: decision = prune(nil)
-                // An answer without a timestamp means that the token is dead now.
-                case .pruneIfOlder: decision = prune(rejection.timestamp ?? now)
-                case .stopPush, .recreateChannel:
-                    stop = stop ?? rejection.reason.wire
-                    decision = .failed
-                case .haltApp, .renewProviderToken:
-                    unsent += 1
-                    let refused = Halt(cause: .credentials, reason: rejection.reason.wire)
-                    halt = refused
-                    decision = again(attempts: attempts - 1, after: rest(refused) * (1 + random()))
-                case .retry, .retryOnFreshConnection:
-                    decision = again(
-                        attempts: attempts,
-                        after: backoff.delay(
-                            afterAttempts: attempts, fraction: random(), retryAfter: rejection.retryAfter),
-                        retryAfter: rejection.retryAfter)
-                }
+                add(index, decision, reason, attempt)
             }
-            if decision == .delivered { continue }
-            errors[reason, default: 0] += 1
-            if case .retry = decision { retries += 1 }
-            if mayBeDuplicate { duplicatesPossible += 1 }
-            if case .dead(let prune) = decision {
-                answers +=
-                    prune.isDisputable
-                    ? TokenVerdictCounts(answers: 1, dead: 1) : TokenVerdictCounts(answers: 1, gone: 1)
-            }
-            exceptions.append(
-                Exception(
-                    index: exception.index, decision: decision, reason: reason, mayBeDuplicate: mayBeDuplicate,
-                    isGivenUp: decision == .failed && !triesOnce))
         }
         answers += TokenVerdictCounts(answers: delivered)
         isUnsent = unsent > 0 && unsent == page.count
         // APNs answered other requests, so only one connection of several failed. Its tokens wait, and the app goes on.
         if isAnswered, halt?.cause == .unreachable { halt = nil }
     }
-}
 
-/// The reason for which an app's sends rest for a while. The worker keeps the app's work meanwhile.
-struct Halt: Hashable, Sendable {
-    enum Cause: String, Sendable, CaseIterable {
-        case credentials, unreachable
+    private mutating func add(
+        _ index: Int, _ decision: Decision, _ reason: String, _ attempt: Attempt, mayBeDuplicate: Bool = false
+    ) {
+        var exception = Exception(index: index, decision: decision, reason: reason)
+        errors[reason, default: 0] += 1
+        switch decision {
+        case .retry:
+            retries += 1
+            exception.mayBeDuplicate = mayBeDuplicate
+            if mayBeDuplicate { duplicatesPossible += 1 }
+        case .dead(let prune) where prune.isDisputable: answers += TokenVerdictCounts(answers: 1, dead: 1)
+        case .dead: answers += TokenVerdictCounts(answers: 1, gone: 1)
+        case .failed: exception.isGivenUp = !attempt.triesOnce
+        case .expired, .delivered: break
+        }
+        exceptions.append(exception)
+    }
 
-        var alarm: Alarm.Kind {
-            switch self {
-            case .credentials: .credentials
-            case .unreachable: .unreachable
+    // MARK: One function for each verdict
+
+    private mutating func decide(_ noAnswer: NoAnswer, _ attempt: Attempt, _ rest: (Halt) -> Duration) -> Decision {
+        let reason = noAnswer.cause.rawValue
+        guard noAnswer.isUnreachable else {
+            return noAnswer.cause == .cancelled ? unsent(attempt, after: .zero) : attempt.again(after: attempt.pause())
+        }
+        if attempt.isElsewhere { return refusedElsewhere(reason, attempt, isSpent: false) }
+        return halted(Halt(cause: .unreachable, reason: reason), attempt, rest)
+    }
+
+    private mutating func decide(
+        _ rejection: Rejection, _ attempt: Attempt, _ rest: (Halt) -> Duration, prune: (Int64?) -> Prune
+    ) -> Decision {
+        let reason = rejection.reason.wire
+        switch rejection.verdict {
+        case .pruneToken: return .dead(prune(nil))
+        // An answer without a timestamp means that the token is dead now.
+        case .pruneIfOlder: return .dead(prune(rejection.timestamp ?? attempt.now))
+        case .retry, .retryOnFreshConnection:
+            return attempt.again(after: attempt.pause(rejection.retryAfter), retryAfter: rejection.retryAfter)
+        case .stopPush, .recreateChannel, .haltApp, .renewProviderToken:
+            if attempt.isElsewhere { return refusedElsewhere(reason, attempt) }
+            guard rejection.isAboutCredentials else {
+                stop = stop ?? reason
+                return .failed
             }
+            return halted(Halt(cause: .credentials, reason: reason), attempt, rest)
         }
     }
-    var cause: Cause
-    var reason: String
 
-    var alarmText: String { cause.alarm.alarmText }
+    /// The app's other environment refuses all pushes or cannot be reached. The app goes on in the first one.
+    private mutating func refusedElsewhere(_ reason: String, _ attempt: Attempt, isSpent: Bool = true) -> Decision {
+        otherRefusal = otherRefusal ?? reason
+        return attempt.again(after: attempt.pause(), isSpent: isSpent)
+    }
+
+    /// The app's circuit opens. The credentials are the more important reason.
+    private mutating func halted(_ found: Halt, _ attempt: Attempt, _ rest: (Halt) -> Duration) -> Decision {
+        if halt == nil || found.cause == .credentials { halt = found }
+        return unsent(attempt, after: rest(found) * (1 + attempt.fraction))
+    }
+
+    private mutating func unsent(_ attempt: Attempt, after delay: Duration) -> Decision {
+        unsent += 1
+        return attempt.again(after: delay, isSpent: false)
+    }
+
+    /// One attempt for one token, and what decides about the next one.
+    private struct Attempt {
+        /// Attempts before this one.
+        var made: Int
+        var isElsewhere: Bool
+        var now: Int64
+        var deadline: Int64
+        var triesOnce: Bool
+        var backoff: RetryBackoff
+        /// A random number in 0 ..< 1.
+        var fraction: Double
+
+        func pause(_ retryAfter: Int? = nil) -> Duration {
+            backoff.delay(afterAttempts: made + 1, fraction: fraction, retryAfter: retryAfter)
+        }
+
+        /// - Parameter isSpent: false if APNs has not seen this attempt, so it does not count
+        func again(after delay: Duration, isSpent: Bool = true, retryAfter: Int? = nil) -> Decision {
+            let attempts = isSpent ? made + 1 : made
+            if isSpent, triesOnce || backoff.attempts.map({ attempts >= $0 }) ?? false { return .failed }
+            guard let due = RetryBackoff.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
+            else { return .expired }
+            return .retry(due: due, attempts: min(attempts, RetryBackoff.mostCounted))
+        }
+    }
 }
 
 extension Prune {

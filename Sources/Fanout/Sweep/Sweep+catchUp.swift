@@ -7,28 +7,21 @@ extension Sweep {
     /// twice.
     func catchUp() async {
         var number: UInt64 = 0
-        while mayGoOn {
+        while delivery.mayGoOn {
             let before = number
-            await withDiscardingTaskGroup { group in
-                let open = AsyncSemaphore(sweeper.options.openPages)
-                var order: Int64 = 0
-                while mayGoOn {
-                    guard let (page, last) = await arrivals(after: order) else { return lose() }
-                    guard let last else { return }
-                    order = last
-                    await open.take()
-                    guard mayGoOn else { return }
-                    let range = Self.page(number)
-                    number += 1
-                    group.addTask {
-                        await send(page, range)
-                        open.give()
-                    }
-                }
+            var order: Int64 = 0
+            let goesOn = await delivery.eachPage {
+                guard let found = await arrivals(after: order), let last = found.last else { return nil }
+                order = last
+                let range = Self.page(number)
+                number += 1
+                return { await send(found.page, range) }
             }
+            // No number may be left out, so the next claim begins with the first one that was not settled.
+            guard goesOn else { return }
             // No channel is left and no page is in flight. This settlement ends the sweep, unless another channel has
             // arrived.
-            if mayGoOn, number == before {
+            if number == before {
                 await settle(Settlement(range: Self.page(number)))
                 number += 1
             }
@@ -41,17 +34,17 @@ extension Sweep {
 
     /// The next channels and the order number of the last one; no number when there are none. Nil when Redis did not
     /// answer.
-    private func arrivals(after order: Int64) async -> (Page, last: Int64?)? {
-        await held.whileLive(log) { () async throws(StoreError) in
+    private func arrivals(after order: Int64) async -> (page: Page, last: Int64?)? {
+        await delivery.ask { () async throws(StoreError) in
             while true {
                 let arrivals = try await sweeper.store.sweeps.arrivals(
                     lease.app, lease.name, after: order, limit: sweeper.options.pageSize)
-                guard let last = arrivals.last else { return (Page(), last: nil) }
+                guard let last = arrivals.last else { return (page: Page(), last: nil) }
                 let (tokens, signs) = try await sweeper.store.registry.lookup(
                     lease.app, lease.name, arrivals.map(\.channel))
                 guard var page = try await sorted(tokens, signs, setAside: nil) else { continue }
                 page.arrivals = arrivals
-                return (page, last: last.order)
+                return (page: page, last: last.order)
             }
         }
     }

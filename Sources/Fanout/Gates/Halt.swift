@@ -1,0 +1,31 @@
+import APNsWire
+import Store
+
+/// The reason for which an app's sends rest for a while. The worker keeps the app's work meanwhile.
+struct Halt: Hashable, Sendable {
+    enum Cause: String, Sendable, CaseIterable {
+        case credentials, unreachable
+
+        var alarm: Alarm.Kind {
+            switch self {
+            case .credentials: .credentials
+            case .unreachable: .unreachable
+            }
+        }
+    }
+    var cause: Cause
+    var reason: String
+
+    var alarmText: String { cause.alarm.alarmText }
+}
+
+extension Halt {
+    /// The outcome of each token that was not sent because of this halt.
+    var outcome: PushOutcome {
+        switch cause {
+        case .credentials: .rejected(Rejection(status: 403, reason: RejectionReason(wire: reason, status: 403)))
+        case .unreachable:
+            .unanswered(NoAnswer(NoAnswer.Cause(rawValue: reason) ?? .connectionFailed, mayHaveBeenDelivered: false))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import APNsClient
+import LiveActivity
+import Logging
+import Store
+import Synchronization
+
+/// A lease as its holder sees it. It is valid until a time on the boot clock, and each successful renewal moves that
+/// time. The clock is read before the request to Redis leaves, so the time is never later than Redis's own deadline.
+final class HeldLease: SendPermission {
+    private let validUntil: Mutex<Int64>
+    let duration: Duration
+
+    init(askedAt: Int64, duration: Duration) {
+        validUntil = Mutex(askedAt + duration.milliseconds)
+        self.duration = duration
+    }
+
+    /// After the lease expires, requests that have not left a lane belong to the next owner.
+    var holds: Bool { isLive }
+    var isLive: Bool { Clocks.sinceBoot() < validUntil.withLock { $0 } }
+    /// A permission to send while the lease is live, and only until a time on the boot clock if there is one.
+    func permission(until time: Int64?) -> any SendPermission {
+        time.map { BriefPermission(held: self, until: $0) } ?? self
+    }
+    func extend(askedAt: Int64) { validUntil.withLock { $0 = max($0, askedAt + duration.milliseconds) } }
+    /// Marks the lease as lost, because Redis said that another worker has it. Nothing more may begin under it.
+    func lose() { validUntil.withLock { $0 = .min } }
+}
+
+/// A permission that ends before its lease, because it rests on data that was read a while ago.
+private struct BriefPermission: SendPermission {
+    let held: HeldLease
+    let until: Int64
+    var holds: Bool { held.isLive && Clocks.sinceBoot() < until }
+}
+
+extension HeldLease {
+    /// Repeats a call that Redis could not answer, while the lease is live. The call must be safe to repeat.
+    /// - Returns: nil when the lease has expired, or at once for an error that does not pass by itself. Repeating such
+    ///   a call would hold a place of the worker for ever.
+    func repeatWhileLive<T: Sendable>(_ log: Logger, _ body: () async throws(StoreError) -> T) async -> T? {
+        var attempt = 1
+        while isLive {
+            let asked = Clocks.sinceBoot()
+            do throws(StoreError) {
+                let value = try await body()
+                if value is Settled || value is RetrySettled { extend(askedAt: asked) }
+                return value
+            } catch {
+                guard error.isPassing else {
+                    log.error("work is postponed: \(error)")
+                    return nil
+                }
+                log.debug("Redis did not answer, trying again: \(error)")
+                try? await Task.sleep(for: .milliseconds(min(1_000, 50 << min(attempt, 5))))
+                attempt += 1
+            }
+        }
+        return nil
+    }
+}

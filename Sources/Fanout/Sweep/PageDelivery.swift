@@ -1,0 +1,203 @@
+import APNsClient
+import APNsWire
+import LiveActivity
+import Logging
+import Store
+
+/// Delivers pages under one lease, for sweeps and retries alike: sends a page, turns the outcomes into a report, and
+/// opens or closes the app's circuit. The caller settles the report.
+struct PageDelivery: Sendable {
+    let sweeper: Sweeper
+    let app: WorkerApp
+    let lease: Lease
+    let held: HeldLease
+    let log: Logger
+    let state = RunState()
+
+    init(_ sweeper: Sweeper, _ app: WorkerApp, _ lease: Lease, _ held: HeldLease, _ log: Logger) {
+        self.sweeper = sweeper
+        self.app = app
+        self.lease = lease
+        self.held = held
+        self.log = log
+    }
+
+    /// A push with its payload, made once for all pages.
+    struct Outgoing: Sendable {
+        let record: PushRecord
+        let push: PreparedPush
+        /// For a start: the push for devices that can take updates from the name's broadcast channel.
+        let channelPush: PreparedPush?
+
+        init(_ record: PushRecord, _ app: WorkerApp, _ name: ActivityName, isLate: Bool = false) {
+            self.record = record
+            push = record.prepared(bundleID: app.bundleID, name, isLate: isLate)
+            channelPush = record.onBroadcastChannel(push)
+        }
+    }
+
+    // MARK: The run
+
+    var mayGoOn: Bool { state.values.goesOn && held.isLive && !sweeper.drain.isOn }
+    func lose() { state.change { $0.isLost = true } }
+
+    /// Repeats a call to Redis while the lease is live (`HeldLease.repeatWhileLive`).
+    /// - Returns: nil if there is no answer; the run is lost then
+    func ask<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
+        let answer = await held.repeatWhileLive(log, body)
+        if answer == nil { lose() }
+        return answer
+    }
+
+    /// Sends pages, at most `openPages` at a time, until there is none or the run may not go on.
+    /// - Parameter next: what sends and settles the next page; nil when there is none
+    /// - Returns: false if the run may not go on
+    func eachPage(_ next: () async -> (@Sendable () async -> Void)?) async -> Bool {
+        await withDiscardingTaskGroup { group in
+            let open = AsyncSemaphore(sweeper.options.openPages)
+            while mayGoOn {
+                guard let send = await next() else { return mayGoOn }
+                await open.take()
+                // The wait may have been long: begin nothing without a live lease.
+                guard mayGoOn else { return false }
+                group.addTask {
+                    await send()
+                    open.give()
+                }
+            }
+            return false
+        }
+    }
+
+    // MARK: One page
+
+    /// Sends a page.
+    /// - Parameters:
+    ///   - elsewhere: indices of the entries known to live in the other environment
+    ///   - onBroadcastChannel: indices of the entries that get `channelPush`
+    ///   - time: boot-clock milliseconds after which no request leaves this machine
+    /// - Returns: the decision for each entry; nil if there is nothing to settle
+    func send(
+        _ page: TokenPage, _ outgoing: Outgoing, elsewhere: Set<Int>, onBroadcastChannel: Set<Int> = [],
+        until time: Int64?
+    ) async -> PageReport? {
+        // Check the lease, because this may come late or after a suspension. Nothing is sent on a lost lease.
+        guard held.isLive else { return lost() }
+        let isStart = outgoing.record.event == .start
+        let notes = isStart ? await noteStarted(page, outgoing, besides: onBroadcastChannel) : [:]
+        guard let notes else { return nil }
+        let sent = await app.environments.send(
+            page, outgoing.push, variant: outgoing.variant(page, onBroadcastChannel), known: elsewhere,
+            while: held.permission(until: time))
+        let report = report(page, sent, outgoing)
+        await remember(page, sent.found.filter { !elsewhere.contains($0) }, outgoing)
+        if let refusal = report.otherRefusal { await sweeper.ring(app.key, .otherEnvironment, refusal) }
+        if isStart { await removeNotes(page, sent.outcome, report, before: notes) }
+        if let pause = await updateCircuit(report) { state.change { $0.pause = pause } }
+        guard report.isUnsent else { return report }
+        guard held.isLive else { return lost() }
+        // Nothing left this machine. This worker reads the page again when the app is back; another one does if this
+        // one drains. Pause also if a transport returns pages without a reason.
+        let pause: Duration = sweeper.drain.isOn ? .zero : .seconds(1)
+        state.change { $0.pause = $0.pause ?? pause }
+        return nil
+    }
+
+    private func lost() -> PageReport? {
+        lose()
+        return nil
+    }
+
+    private func report(_ page: TokenPage, _ sent: PagePlan, _ outgoing: Outgoing) -> PageReport {
+        let record = outgoing.record
+        let report = PageReport(
+            page, sent.outcome, now: sweeper.store.time.now(), deadline: record.deadline,
+            triesOnce: record.expiry == 0, backoff: sweeper.options.backoff, elsewhere: sent.elsewhere,
+            attributesType: record.startTokens?.startTokensType,
+            rest: { sweeper.gates.nextRest(app.key, $0) }, random: { Double.random(in: 0..<1) })
+        sweeper.answers.note(app.key, report.answers, now: sweeper.store.time.now())
+        return report
+    }
+
+    /// Remembers which tokens the other environment accepted. If this write is lost, the next send finds out again.
+    private func remember(_ page: TokenPage, _ found: [Int], _ outgoing: Outgoing) async {
+        if found.isEmpty { return }
+        let place = outgoing.record.startTokens ?? lease.name
+        try? await sweeper.store.otherEnvironment.remember(app.key, place, page, found)
+    }
+
+    /// Opens or closes the app's circuit after a page.
+    /// - Returns: how long the circuit stays open, if it does
+    private func updateCircuit(_ report: PageReport) async -> Duration? {
+        let (store, gates) = (sweeper.store, sweeper.gates)
+        if let halt = report.halt {
+            if gates.close(app.key, halt, now: Clocks.sinceBoot()) {
+                log.error("\(halt.alarmText)", metadata: ["reason": "\(halt.reason)"])
+                try? await store.alarms.raise(
+                    Alarm(app: app.key, kind: halt.cause.alarm, reason: halt.reason, since: store.time.now()))
+            }
+            return gates.rest(of: app.key, now: Clocks.sinceBoot()) ?? .zero
+        }
+        if report.delivered > 0, let halt = gates.open(app.key) {
+            log.notice("APNs accepts this app's pushes again", metadata: ["reason": "\(halt.reason)"])
+            // One halt may have followed the other, so a delivery clears both alarms.
+            for cause in Halt.Cause.allCases { try? await store.alarms.clear(app.key, cause.alarm) }
+        }
+        return nil
+    }
+}
+
+extension PageDelivery {
+    /// Notes the channels of a page as started channels, before the page is sent. A device may register its token
+    /// before the page's last answer comes. Pushes that are published from then on are kept for it.
+    /// - Parameter onChannel: indices of entries whose activities take updates from a broadcast channel, so their
+    ///   devices register no token
+    /// - Returns: the notes of earlier starts, by the page's index; nil if the run is lost
+    private func noteStarted(
+        _ page: TokenPage, _ outgoing: Outgoing, besides onChannel: Set<Int>
+    ) async -> [Int: [UInt8]]? {
+        let indices = page.entries.indices.filter { !onChannel.contains($0) }
+        let before = await ask { () async throws(StoreError) in
+            try await sweeper.store.lateFollowers.expect(
+                app.key, lease.name, indices.map { Array(page.channel($0)) }, startedBy: outgoing.record.sequence,
+                now: sweeper.store.time.now())
+        }
+        return before.map { Dictionary(zip(indices, $0).compactMap { index, note in note.map { (index, $0) } }) { $1 } }
+    }
+
+    /// Takes back the notes of channels that got no card, because APNs refused their only attempt for good. If the
+    /// worker dies before this, their notes stay for 8 h without effect.
+    private func removeNotes(
+        _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, before: [Int: [UInt8]]
+    ) async {
+        let answered = Set(
+            outcome.exceptions.filter { if case .rejected = $0.outcome { true } else { false } }.map(\.index))
+        let unreached = report.exceptions.filter { exception in
+            if case .retry = exception.decision { return false }
+            return page.entries[exception.index].attempt == 0 && answered.contains(exception.index)
+        }
+        if unreached.isEmpty { return }
+        _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
+            try await sweeper.store.lateFollowers.expectNothing(
+                app.key, lease.name, unreached.map { (Array(page.channel($0.index)), before[$0.index]) })
+        }
+    }
+}
+
+extension PageDelivery.Outgoing {
+    /// The push was accepted for a broadcast channel alone: it is too large for a token.
+    var isTooLarge: Bool { push.payload.count > Payload.maximumBytes }
+
+    /// The other push of a page and the indices of the entries that get it. For a start it is the one for the broadcast
+    /// channel. Otherwise it is the push at priority 5, if the budget demotes the devices that have frequent pushes
+    /// switched off.
+    fileprivate func variant(
+        _ page: TokenPage, _ onBroadcastChannel: Set<Int>
+    ) -> (push: PreparedPush, entries: Set<Int>)? {
+        if let channelPush { return (channelPush, onBroadcastChannel) }
+        guard record.demotion == .infrequent else { return nil }
+        var low = push
+        low.headers.priority = .low
+        return (low, Set(page.entries.indices.filter { page.entries[$0].isInfrequent }))
+    }
+}

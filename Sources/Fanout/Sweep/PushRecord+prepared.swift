@@ -1,0 +1,45 @@
+import APNsWire
+import LiveActivity
+import Store
+
+extension PushRecord {
+    /// The entries of a page that the push is for: for an automatic end, those whose cards are old enough.
+    func targets(of page: TokenPage) -> TokenPage {
+        isAutomatic ? page.filtered { isFor(startedAt: page.entries[$0].startedAt) } : page
+    }
+
+    /// The payload that goes out, the same for all tokens except some of a start. An automatic end shows the content
+    /// state of the update in `shown`.
+    private var rendered: [UInt8] { isAutomatic ? Payload.end(payload, showing: shown) : payload }
+
+    /// The push as it is sent to a token.
+    /// - Parameter isLate: a late joiner gets the content state without the alert, because the alert told about the
+    ///   past
+    func prepared(bundleID: String, _ name: ActivityName, isLate: Bool = false) -> PreparedPush {
+        PreparedPush(
+            headers: PushHeaders(
+                bundleID: bundleID, priority: demotion == .all ? .low : priority, expiration: expiry,
+                collapseID: event == .start ? CollapseID.start(name) : nil),
+            // APNs refuses a start without an alert.
+            payload: isLate && event != .start ? Payload.withoutAlert(rendered) : rendered)
+    }
+
+    /// The variant of a start for devices that can take updates from the name's broadcast channel; nil if there is
+    /// none.
+    func onBroadcastChannel(_ push: PreparedPush) -> PreparedPush? {
+        guard event == .start, let inputChannel, let payload = Payload.start(payload, onBroadcastChannel: inputChannel)
+        else {
+            return nil
+        }
+        return PreparedPush(headers: push.headers, payload: payload)
+    }
+
+    /// How many entries of a page get the push at a lower priority than its publisher asked for.
+    func demoted(_ page: TokenPage) -> Int {
+        switch demotion {
+        case nil: 0
+        case .all: page.count
+        case .infrequent: page.entries.count { $0.isInfrequent }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import LiveActivity
+import Store
+import Synchronization
+
+/// State that the pages of one sweep or of one run of retries share.
+final class RunState: Sendable {
+    struct Values {
+        /// The lease is lost, or Redis did not answer while it lasted.
+        var isLost = false
+        /// How long the run pauses, because the app's circuit is open or nothing could be sent.
+        var pause: Duration?
+        /// How many tokens expired, by push.
+        var expired: [PushID: Int] = [:]
+        /// Sweep: the push has failed or was cancelled.
+        var isOver = false
+        /// Sweep: what is left to do after the finished part.
+        var leftovers: Leftovers?
+        /// Retries: the channels that are in a page of this run.
+        var inPages: Set<[UInt8]> = []
+
+        var goesOn: Bool { !isLost && pause == nil && !isOver && leftovers == nil }
+    }
+
+    private let state = Mutex(Values())
+
+    var values: Values { state.withLock { $0 } }
+    func change(_ body: (inout Values) -> Void) { state.withLock { body(&$0) } }
+}

@@ -1,0 +1,29 @@
+public import APNsClient
+public import LiveActivity
+
+/// One app as a worker serves it.
+public struct WorkerApp: Sendable {
+    public var key: AppKey
+    public var bundleID: String
+    public var transport: any PushTransport
+    /// For an app in both APNs environments: where tokens are tried that the first does not know.
+    public var otherTransport: (any PushTransport)?
+    /// Nil: this worker makes no broadcast channels for the app and sends to none.
+    public var broadcasts: BroadcastService?
+    /// How long after their start the app's cards are ended. Nil: only when a publisher sends an `end`.
+    public var endAfter: Duration?
+
+    public init(
+        key: AppKey, bundleID: String, transport: any PushTransport, otherTransport: (any PushTransport)? = nil,
+        broadcasts: BroadcastService? = nil, endAfter: Duration? = nil
+    ) {
+        self.key = key
+        self.bundleID = bundleID
+        self.transport = transport
+        self.otherTransport = otherTransport
+        self.broadcasts = broadcasts
+        self.endAfter = endAfter
+    }
+
+    var environments: Environments { Environments(first: transport, other: otherTransport) }
+}
