@@ -74,8 +74,9 @@ extension Activity {
     }
 
     private func body(_ number: Int, due: Int64, _ publish: Publish) -> String {
-        let time = Date(timeIntervalSince1970: Double(due) / 1_000)
-            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        // Foundation cuts fractions of a second, so 0.464 would come out as 0.463, another schedule's time.
+        let second = Date(timeIntervalSince1970: Double(due / 1_000)).formatted(.iso8601)
+        let time = "\(second.dropLast()).\(String(due % 1_000 + 1_000).dropFirst())Z"
         let push = object(
             number, event: "update", audience: publish.audience, priority: publish.priority, hasAlert: publish.hasAlert,
             mayBeReplaced: publish.mayBeReplaced)

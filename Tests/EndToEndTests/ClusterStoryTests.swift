@@ -36,7 +36,7 @@ struct ClusterStoryTests {
         // Kill the node of the streams. It may also be the node of the name.
         let killed = try await cluster.primary(of: "{q}")
         killed.signal(SIGKILL)
-        try await eventually("the gateway is ready again", within: .seconds(90)) {
+        try await eventually("the gateway is ready again", within: .seconds(240)) {
             try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil).status == 200
         }
         try await expectComplete(push, deployment)
@@ -45,7 +45,7 @@ struct ClusterStoryTests {
         let refused = try await deployment.run("publish", "order-1", "--content-state", #"{"n":2}"#)
         #expect(refused.code != 0 && refused.err.contains("0 of 1 replicas"), "\(refused.err)")
         try await killed.restart()
-        try await eventually("a publish is accepted", within: .seconds(60)) {
+        try await eventually("a publish is accepted", within: .seconds(240)) {
             let output = try await deployment.run("publish", "order-1", "--content-state", #"{"n":3}"#)
             return output.code == 0
         }
