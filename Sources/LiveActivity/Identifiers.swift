@@ -212,7 +212,8 @@ public func checkText(_ text: String, what: String, maximumBytes: Int) throws(Id
 }
 
 extension UInt8 {
-    var isURLUnreserved: Bool {
+    /// A letter, a digit, `_`, `.` or `-`.
+    public var isURLUnreserved: Bool {
         switch self {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"):

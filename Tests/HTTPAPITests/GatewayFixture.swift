@@ -128,7 +128,7 @@ struct Reply: Sendable {
                 out += "<uuid>"
                 rest = rest[end...]
             } else if let end = rest.index(rest.startIndex, offsetBy: 24, limitedBy: rest.endIndex),
-                rest[..<end].hasSuffix("Z"), Instant.parse(String(rest[..<end])) != nil
+                rest[..<end].hasSuffix("Z"), TimeText.parse(String(rest[..<end])) != nil
             {
                 out += "<time>"
                 rest = rest[end...]

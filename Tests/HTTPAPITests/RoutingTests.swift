@@ -97,20 +97,20 @@ import Testing
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
         ] as [(Int64, String)])
     func `times are written and read`(milliseconds: Int64, text: String) {
-        #expect(Instant.text(milliseconds) == text)
-        #expect(Instant.parse(text) == milliseconds)
+        #expect(TimeText.text(milliseconds) == text)
+        #expect(TimeText.parse(text) == milliseconds)
     }
 
     @Test func `times are read in the SDK's form`() {
-        #expect(Instant.parse("2026-11-21T18:00:00") == testNow)
-        #expect(Instant.parse("2026-11-21 18:00:00") == testNow)
-        #expect(Instant.parse("2026-11-21T18:00:00.5Z") == testNow + 500)
-        #expect(Instant.parse("2026-11-21T19:00:00.5+01:00") == testNow + 500)
+        #expect(TimeText.parse("2026-11-21T18:00:00") == testNow)
+        #expect(TimeText.parse("2026-11-21 18:00:00") == testNow)
+        #expect(TimeText.parse("2026-11-21T18:00:00.5Z") == testNow + 500)
+        #expect(TimeText.parse("2026-11-21T19:00:00.5+01:00") == testNow + 500)
         for broken in [
             "2026-02-30T00:00:00", "2026-13-01T00:00:00", "2026-11-21", "2026-11-21T25:00:00", "",
             "2026-11-21T18:00:00+1:00", "2026-11-21T18:00:00.", "2026-11-21T18:00:00Z+01:00",
         ] {
-            #expect(Instant.parse(broken) == nil, "\(broken)")
+            #expect(TimeText.parse(broken) == nil, "\(broken)")
         }
     }
 }

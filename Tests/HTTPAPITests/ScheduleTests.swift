@@ -133,7 +133,7 @@ import Testing
     ])
     func `times are UTC unless they say otherwise`(written: String, utc: String) throws {
         let scheduled = try ScheduleBody.parse(Array(text(written).utf8), now: testNow)[0]
-        #expect(Instant.plainText(scheduled.due) == utc && scheduled.past == nil)
+        #expect(TimeText.plainText(scheduled.due) == utc && scheduled.past == nil)
     }
 
     @Test(arguments: [

@@ -120,7 +120,7 @@ enum PublishBody {
     /// Airship's `2026-11-21T18:00:00`. 0 means try once.
     private static func expiry(_ value: JSONValue, now: Int64) throws(JSONError) -> Int64 {
         if value.kind == .string {
-            guard let milliseconds = Instant.parse(try value.string()) else {
+            guard let milliseconds = TimeText.parse(try value.string()) else {
                 throw value.error("must be seconds from now, epoch seconds, or a UTC time such as 2026-11-21T18:00:00")
             }
             return milliseconds / 1_000

@@ -78,7 +78,7 @@ enum ScheduleBody {
         }
         try schedule.refuseUnknownKeys(known: ["scheduled_time"])
         let time = try schedule.required("scheduled_time")
-        guard let due = Instant.parse(try time.string()) else {
+        guard let due = TimeText.parse(try time.string()) else {
             throw time.error("must be a time such as 2026-11-21T18:00:00 (UTC) or 2026-11-21T19:00:00+01:00")
         }
         guard due <= now + horizon else { throw time.error("must not be more than 366 days ahead") }

@@ -97,7 +97,7 @@ struct Authenticator: Sendable {
             let parts = [key] + (headers[.airshipChannel].map { [$0] } ?? []) + [nonce, timestamp]
             guard let code = Base64.decode(value),
                 app.secretKey.isValid(code, for: parts.joined(separator: ":").utf8),
-                let signedAt = Instant.parse(timestamp), abs(signedAt - now) <= Self.signatureSkew, known != nil
+                let signedAt = TimeText.parse(timestamp), abs(signedAt - now) <= Self.signatureSkew, known != nil
             else { return nil }
             return (app, .signed(channel))
         }

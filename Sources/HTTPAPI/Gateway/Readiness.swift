@@ -29,7 +29,7 @@ extension Alarm {
     var json: JSON {
         [
             "app": .string(app.rawValue), "kind": .string(kind.rawValue), "reason": .string(reason),
-            "since": .string(Instant.text(since)),
+            "since": .string(TimeText.text(since)),
         ]
     }
 }

@@ -32,7 +32,7 @@ extension Handlers {
             "last_push_id": info?.lastPushID.map { .string($0.description) } ?? .null,
             "ended": .bool(info?.ended ?? false), "broadcast": broadcast?.json ?? .null,
         ]
-        if let due = info?.automaticEndAt { body.append("automatic_end_at", .string(Instant.text(due))) }
+        if let due = info?.automaticEndAt { body.append("automatic_end_at", .string(TimeText.text(due))) }
         if let type = info?.attributesType { body.append("attributes_type", .string(type)) }
         return Answer(200, body)
     }

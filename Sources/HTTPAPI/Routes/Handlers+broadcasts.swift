@@ -129,9 +129,9 @@ extension BroadcastChannel {
         var body: JSON = [
             "state": .string(state.rawValue), "storage": .string(storage.rawValue),
             "channel": id.map { .string($0.rawValue) } ?? .null,
-            "created_at": createdAt.map { .string(Instant.text($0)) } ?? .null,
+            "created_at": createdAt.map { .string(TimeText.text($0)) } ?? .null,
         ]
-        if let deleteAt { body.append("delete_at", .string(Instant.text(deleteAt))) }
+        if let deleteAt { body.append("delete_at", .string(TimeText.text(deleteAt))) }
         if let error { body.append("error", .string(error)) }
         return body
     }

@@ -38,7 +38,7 @@ extension Handlers {
                 "contact": [
                     "contact_id": .string(contact.description), "is_anonymous": .bool(user == nil),
                     "channel_association_timestamp":
-                        .string(action == .resolve ? Self.longAssociated : Instant.plainText(call.now)),
+                        .string(action == .resolve ? Self.longAssociated : TimeText.plainText(call.now)),
                 ],
                 "token": .string(call.tokens.token(for: channel, contact: contact, now: call.now)),
                 "token_expires_in": .integer(DeviceTokens.lifetimeMilliseconds),

@@ -90,7 +90,7 @@ extension DeadLetter {
         let counts = reasons.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer($0.value)) }
         return [
             JSON.Member("push_id", .string(push.description)), JSON.Member("name", .string(name.rawValue)),
-            JSON.Member("at", .string(Instant.text(at))), JSON.Member("stopped", stopped.map { .string($0) } ?? .null),
+            JSON.Member("at", .string(TimeText.text(at))), JSON.Member("stopped", stopped.map { .string($0) } ?? .null),
             JSON.Member("tokens", .integer(tokens)), JSON.Member("kept", .integer(kept)),
             JSON.Member("not_kept", .integer(notKept)),
             JSON.Member("reasons", .object(counts)),

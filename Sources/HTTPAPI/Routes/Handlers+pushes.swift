@@ -39,8 +39,8 @@ extension Ledger {
         if isAutomatic { body.append("automatic", true) }
         if let broadcast { body.append("broadcast", broadcast.json) }
         if let supersededBy { body.append("superseded_by", .string(supersededBy.description)) }
-        body.append("created_at", .string(Instant.text(createdAt)))
-        body.append("finished_at", finishedAt.map { .string(Instant.text($0)) } ?? .null)
+        body.append("created_at", .string(TimeText.text(createdAt)))
+        body.append("finished_at", finishedAt.map { .string(TimeText.text($0)) } ?? .null)
         let reasons = errors.sorted { $0.key < $1.key }
         body.append("errors", .object(reasons.map { JSON.Member($0.key, .integer($0.value)) }))
         return body

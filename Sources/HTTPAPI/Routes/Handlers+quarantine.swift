@@ -69,7 +69,7 @@ extension QuarantinedName {
                 JSON.Member("name", .string(name.rawValue))
             }
         return .object([
-            place, JSON.Member("tokens", .integer(tokens)), JSON.Member("since", .string(Instant.text(since))),
+            place, JSON.Member("tokens", .integer(tokens)), JSON.Member("since", .string(TimeText.text(since))),
             JSON.Member("reasons", .array(reasons.map { .string($0) })),
         ])
     }

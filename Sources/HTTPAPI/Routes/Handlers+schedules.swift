@@ -177,7 +177,7 @@ extension Handlers {
     private static func json(_ schedule: Schedule, _ call: Call) -> JSON {
         var body: JSON = [
             "url": .string(url(schedule.id, call)),
-            "schedule": ["scheduled_time": .string(Instant.plainText(schedule.due))],
+            "schedule": ["scheduled_time": .string(TimeText.plainText(schedule.due))],
         ]
         if let label = schedule.label { body.append("name", .string(label)) }
         body.append("push", .raw(schedule.posted))
