@@ -97,7 +97,7 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "Redis", "LiveActivity",
+                "Redis", "LiveActivity", "StrictJSON",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ]
@@ -106,7 +106,7 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Store", "Settings", "Redis", "Curl",
-                "OpenSSL", "PrometheusText", "LiveActivity", arguments, logging, metrics, lifecycle,
+                "OpenSSL", "PrometheusText", "LiveActivity", "StrictJSON", arguments, logging, metrics, lifecycle,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
@@ -143,7 +143,7 @@ let package = Package(
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", logging]),
         .testTarget(name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "TestSupport", logging]),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "Redis"]),
-        .testTarget(name: "CommandsTests", dependencies: ["Commands", logging]),
+        .testTarget(name: "CommandsTests", dependencies: ["Commands", "StrictJSON", arguments, logging]),
         .testTarget(
             name: "APNsSimulatorTests",
             dependencies: [

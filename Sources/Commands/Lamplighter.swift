@@ -9,17 +9,22 @@ public struct Lamplighter: AsyncParsableCommand {
         commandName: "lamplighter",
         abstract: "Name a Live Activity once; light every lock screen that follows it.",
         discussion: """
-            A publisher sends one update under a name; Lamplighter delivers it through APNs to every device that \
-            follows the name, and accounts for each.
+            A publisher sends one update under a name. Lamplighter delivers it through APNs to every device that \
+            follows the name, and records an outcome for each.
 
-            Settings come from flags, then LAMPLIGHTER_… variables, then the file config/lamplighter.yaml, then \
-            defaults. 'lamplighter doctor' checks them.
+            Flags override LAMPLIGHTER_… variables, these override the file config/lamplighter.yaml, and that overrides \
+            the defaults. 'lamplighter doctor' checks the settings.
+
+            Examples:
+              lamplighter serve
+              lamplighter work
+              lamplighter publish order-1234 --content-state '{"status":"baking"}' --wait
 
             Exit codes: 0 done, 1 it failed, 64 wrong usage, 69 a service is not reachable, 78 wrong configuration.
             """,
         version: "lamplighter \(version)",
         groupedSubcommands: [
-            CommandGroup(name: "Run", subcommands: CommandList.running),
+            CommandGroup(name: "Run", subcommands: [ServeCommand.self, WorkCommand.self, SimulateCommand.self]),
             CommandGroup(
                 name: "Publish",
                 subcommands: [

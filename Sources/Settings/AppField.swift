@@ -1,3 +1,5 @@
+import LiveActivity
+
 /// A field of one served app. It is set under `apps:` in the file or, for a single app, in the environment.
 public enum AppField: String, Sendable, Hashable, CaseIterable {
     case key
@@ -59,13 +61,13 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         let isWord = bytes.allSatisfy { ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7A || $0 >= 0x30 && $0 <= 0x39 }
         switch self {
         case .key:
-            return (1...64).contains(bytes.count) && bytes.allSatisfy(Self.isKeyByte)
+            return (1...64).contains(bytes.count) && bytes.allSatisfy(\.isURLUnreserved)
                 ? nil : "1 to 64 characters of A-Z a-z 0-9 _ . -"
         case .secret, .masterSecret:
             return (8...256).contains(bytes.count) && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F }
                 ? nil : "8 to 256 characters without spaces"
         case .bundleID:
-            return (1...155).contains(bytes.count) && bytes.allSatisfy(Self.isKeyByte)
+            return (1...155).contains(bytes.count) && bytes.allSatisfy(\.isURLUnreserved)
                 ? nil : "a bundle id such as com.example.shop"
         case .environment:
             return ["production", "sandbox", "both"].contains(value) ? nil : "production, sandbox or both"
@@ -80,15 +82,10 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .catchUp: return ["true", "false"].contains(value) ? nil : "true or false"
         case .expiryStart, .expiryUpdate, .expiryEnd:
             let limits = 1...86_400.0
-            return SettingText.seconds(value).map(limits.contains) == true ? nil : "a time from 1s to 24h, such as 15m"
+            return TimeText.duration(value).map(limits.contains) == true ? nil : "a time from 1s to 24h, such as 15m"
         case .staleAfter, .endAfter:
             let limits = 0...28_800.0
-            return SettingText.seconds(value).map(limits.contains) == true ? nil : "a time from 0 to 8h, such as 15m"
+            return TimeText.duration(value).map(limits.contains) == true ? nil : "a time from 0 to 8h, such as 15m"
         }
-    }
-
-    private static func isKeyByte(_ byte: UInt8) -> Bool {
-        let lower = byte | 0x20
-        return lower >= 0x61 && lower <= 0x7A || byte >= 0x30 && byte <= 0x39 || [0x2D, 0x2E, 0x5F].contains(byte)
     }
 }

@@ -20,13 +20,13 @@ public struct SettingKey: Sendable, Hashable {
     public let path: String
     public let form: Form
     /// The default, as written in the file. Nil means unset.
-    public let fallback: String?
+    public let defaultText: String?
     public let summary: String
 
-    init(_ path: String, _ form: Form, _ fallback: String?, _ summary: String) {
+    init(_ path: String, _ form: Form, _ defaultText: String?, _ summary: String) {
         self.path = path
         self.form = form
-        self.fallback = fallback
+        self.defaultText = defaultText
         self.summary = summary
     }
 

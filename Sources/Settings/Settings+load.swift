@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import StrictJSON
 
 extension Settings {
     /// Loads and checks the settings. Throws one error with all problems.
@@ -159,7 +160,7 @@ extension Settings {
             ]
         return environment.keys.filter { $0.hasPrefix("LAMPLIGHTER_") && !known.contains($0) }.sorted().map { name in
             "the environment variable \(name) is not known and is ignored"
-                + (nearestName(to: name, among: known).map { "; did you mean \($0)?" } ?? "")
+                + (known.nearest(to: name).map { "; did you mean \($0)?" } ?? "")
         }
     }
 }

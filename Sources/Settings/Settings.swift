@@ -143,7 +143,7 @@ public struct Settings: Sendable {
     public func endAfter(_ app: AppSettings) -> Duration? { time(app[.endAfter], or: endAfter) }
 
     private func time(_ own: String?, or common: Duration) -> Duration? {
-        let own = own.flatMap(SettingText.seconds).map { Duration.milliseconds(Int64($0 * 1_000)) }
+        let own = own.flatMap { TimeText.duration($0) }.map { Duration.milliseconds(Int64($0 * 1_000)) }
         let time = own ?? common
         return time >= .seconds(1) ? time : nil
     }

@@ -1,3 +1,4 @@
+import StrictJSON
 import Yams
 
 /// The YAML file as a flat map from `section.key` to the text as written, with its line.
@@ -82,7 +83,7 @@ struct SettingsFile {
         } else {
             let sections = Set(known.compactMap { $0.split(separator: ".").first.map(String.init) })
             let candidates = key.contains(".") ? known : known + sections.sorted() + also
-            problems.append(.unknownKey(key, origin(keyNode), nearest: nearestName(to: key, among: candidates)))
+            problems.append(.unknownKey(key, origin(keyNode), nearest: candidates.nearest(to: key)))
         }
     }
 

@@ -1,4 +1,5 @@
 import Configuration
+import LiveActivity
 
 /// Reads the layers in their order, key by key, through swift-configuration. It collects all problems, so that one
 /// run reports every one.
@@ -40,7 +41,7 @@ struct SettingsReader {
                 fromEnvironment.put(key.path, text, .environment("PORT"))
             }
             if let entry = file?.values[key.path] { fromFile.put(key.path, entry.text, entry.origin) }
-            if let text = key.fallback { builtIn.put(key.path, text, .builtIn) }
+            if let text = key.defaultText { builtIn.put(key.path, text, .builtIn) }
         }
         layers = [fromFlags, fromEnvironment, fromFile, builtIn]
         reader = ConfigReader(providers: [
@@ -97,7 +98,7 @@ struct SettingsReader {
         guard case .seconds(let range) = key.form else { preconditionFailure("\(key.path) is no duration") }
         let limits = "from \(SettingText.seconds(range.lowerBound)) to \(SettingText.seconds(range.upperBound))"
         return value(key, or: .zero, expected: "a time \(limits), such as 10s or 500ms") { text in
-            SettingText.seconds(text).flatMap { range.contains($0) ? .milliseconds(Int64($0 * 1_000)) : nil }
+            TimeText.duration(text).flatMap { range.contains($0) ? .milliseconds(Int64($0 * 1_000)) : nil }
         }
     }
 
@@ -105,7 +106,7 @@ struct SettingsReader {
         guard case .share(let range) = key.form else { preconditionFailure("\(key.path) is no share") }
         return value(key, or: range.upperBound, expected: "a share from \(range.lowerBound) to \(range.upperBound)") {
             text in
-            SettingText.number(text[...]).flatMap { range.contains($0) ? $0 : nil }
+            TimeText.number(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
@@ -117,16 +118,8 @@ struct SettingsReader {
     }
 }
 
-/// Reads numbers as people write them.
+/// Reads and writes values as people write them.
 enum SettingText {
-    /// Reads `10`, `0.5`, `10s`, `500ms`, `2m` or `1h` as seconds.
-    static func seconds(_ text: String) -> Double? {
-        for (suffix, factor) in [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600)] where text.hasSuffix(suffix) {
-            return number(text.dropLast(suffix.count)).map { $0 * factor }
-        }
-        return number(text[...])
-    }
-
     static func seconds(_ value: Double) -> String {
         value < 1 && value > 0 ? "\(Int(value * 1_000))ms" : "\(Int(value))s"
     }
@@ -138,10 +131,5 @@ enum SettingText {
             return count * factor
         }
         return Int(text)
-    }
-
-    /// Reads digits with at most one point. An exponent, infinity or a sign is refused.
-    static func number(_ text: Substring) -> Double? {
-        text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2E } ? Double(String(text)) : nil
     }
 }

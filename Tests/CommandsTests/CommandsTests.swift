@@ -1,12 +1,14 @@
+import ArgumentParser
 import Foundation
 import Logging
+import StrictJSON
 import Testing
 
 @testable import Commands
 
 @Suite("What is printed")
 struct PrintingTests {
-    private let time = LogLine.Time(seconds: 1_795_276_923, milliseconds: 7)
+    private let time = Int64(1_795_276_923_007)
 
     @Test func `a line of text has its fields in order, quoted where needed`() {
         let line = LogLine(
@@ -30,7 +32,7 @@ struct PrintingTests {
     func `what a client sent cannot begin a line of its own, in either form`(format: LogFormat) {
         let line = LogLine(
             time: time, level: .info, label: "x", message: "a\nb\u{1B}[31m", metadata: [("k\n", "v\r\u{85}w")])
-        #expect(!line.rendered(format).unicodeScalars.contains(where: CommandJSON.isControl))
+        #expect(!line.rendered(format).unicodeScalars.contains(where: LogLine.isControl))
     }
 
     @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567")])
@@ -103,11 +105,22 @@ struct ReadingTests {
         (#"{"not":{"tag":"a"}}"#, #"{"not":{"tag":"a"}}"#),
     ])
     func `an audience in short`(text: String, json: String) throws {
-        #expect(try PublishRequest.audience(text) == json)
+        #expect(try PublishRequest.audience(text).text == json)
     }
 
-    @Test(arguments: [("+90", "1090"), ("+2m", "1120"), ("+1h", "4600"), ("77", "77"), ("now", "1000")])
-    func `times from now and epoch seconds`(text: String, seconds: String) throws {
+    @Test func `a publish has the fields that were given, and the state as it was written`() throws {
+        let plain = try PublishCommand.parse(["match-1", "--content-state", #"{"a": 1.0, "a": 2}"#])
+        let activity = #"{"name":"match-1","event":"update","content_state":{"a": 1.0, "a": 2}}"#
+        let start = #"{"audience":"all","device_types":["ios"],"notification":{"ios":{"live_activity":"#
+        #expect(try PublishRequest(plain).json(now: 0).text == "\(start)\(activity)}}}")
+        let end = try PublishCommand.parse(["match-1", "--event", "end", "--expiry", "+10m", "--insist"])
+        #expect(
+            try PublishRequest(end).json(now: 0).text
+                == start + #"{"name":"match-1","event":"end"}}},"options":{"expiry":600,"insist":true}}"#)
+    }
+
+    @Test(arguments: [("+90", 1_090), ("+2m", 1_120), ("+1h", 4_600), ("77", 77), ("now", 1_000)])
+    func `times from now and epoch seconds`(text: String, seconds: Int) throws {
         #expect(try PublishRequest.time(text, "--stale-date", now: 1_000) == seconds)
     }
 
@@ -153,7 +166,8 @@ struct ReadingTests {
     }
 
     @Test func `a name is one segment of a path, whatever it holds`() {
-        #expect(GatewayClient.segment("a/b ü%.-_~") == "a%2Fb%20%C3%BC%25.-_~")
+        let path: GatewayPath = "/api/dead/\("a/b ü%.-_~")"
+        #expect(path.text == "/api/dead/a%2Fb%20%C3%BC%25.-_~")
     }
 
     @Test func `a worker's counts are summed over its apps`() {

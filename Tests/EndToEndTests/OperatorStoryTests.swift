@@ -34,7 +34,7 @@ struct OperatorStoryTests {
         let waiting = try Program(
             [Program.path, "publish", "order-1", "--content-state", "{}", "--wait", "--json"],
             directory: deployment.directory, environment: deployment.environment)
-        try await waiting.waitForLog("no worker has taken it up")
+        try await waiting.waitForLog("no worker has begun it")
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
         let output = try #require(await waiting.end())

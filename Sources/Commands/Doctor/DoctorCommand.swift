@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Redis
 import Settings
+import StrictJSON
 
 /// `lamplighter doctor`: checks what must be right before the first push. Each problem comes with a remedy.
 struct DoctorCommand: AsyncParsableCommand {
@@ -10,8 +11,8 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Check configuration, keys, Redis, APNs and the clock.",
         discussion: """
-            ✓ is right, ! works but should be changed, ✗ is wrong; each ! and ✗ says what to do. Exit codes: 0 all is \
-            usable, 69 Redis or APNs is not reachable, 78 the configuration is wrong, 1 anything else.
+            ✓ is right, ! works but should be changed, ✗ is wrong. Each ! and ✗ comes with a remedy. Exit codes: 0 \
+            everything is usable, 69 Redis or APNs is not reachable, 78 the configuration is wrong, 1 anything else.
 
             Examples:
               lamplighter doctor
@@ -24,7 +25,7 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         var findings: [Finding] = []
         do {
-            let settings = try global.settings(redis.values)
+            let settings = try global.settings(redis.given)
             findings.append(
                 .good("configuration", settings.file.map { "read from \($0)" } ?? "no file: flags and environment"))
             for warning in settings.warnings {
@@ -47,15 +48,16 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private func print(_ findings: [Finding]) {
         if global.json {
-            let checks = findings.map { finding in
-                CommandJSON.object([
-                    ("check", CommandJSON.quoted(finding.subject)),
-                    ("result", CommandJSON.quoted(["✓": "ok", "!": "warning"][finding.mark.rawValue] ?? "error")),
-                    ("text", CommandJSON.quoted(finding.text)), ("remedy", finding.remedy.map(CommandJSON.quoted)),
+            let checks: [JSON] = findings.map { finding in
+                .fields([
+                    "check": .string(finding.subject),
+                    "result": .string(["✓": "ok", "!": "warning"][finding.mark.rawValue] ?? "error"),
+                    "text": .string(finding.text), "remedy": finding.remedy.map(JSON.string),
                 ])
             }
             let isFine = !findings.contains { $0.mark == .bad }
-            return Terminal.print(#"{"ok":\#(isFine),"checks":[\#(checks.joined(separator: ","))]}"#)
+            let report: JSON = ["ok": .bool(isFine), "checks": .array(checks)]
+            return Terminal.print(report.text)
         }
         let width = findings.map(\.subject.count).max() ?? 0
         for finding in findings {

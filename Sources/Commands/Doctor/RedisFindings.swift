@@ -40,10 +40,10 @@ struct RedisFindings {
         "hash-max-listpack-entries", "hash-max-ziplist-value", "hash-max-ziplist-entries",
     ]
 
-    var all: [Finding] { [version] + durability + [memory, encoding, cluster].compactMap { $0 } + persistence }
+    var all: [Finding] { [version, durability] + [memory, encoding, cluster].compactMap { $0 } + persistence }
 
     /// Findings about ways to lose accepted work. Every process warns about them at start.
-    var losses: [Finding] { (durability + [memory].compactMap { $0 } + persistence).filter { $0.mark != .good } }
+    var losses: [Finding] { ([durability] + [memory].compactMap { $0 } + persistence).filter { $0.mark != .good } }
 
     var version: Finding {
         let text = info["redis_version"] ?? "of unknown version"
@@ -53,36 +53,23 @@ struct RedisFindings {
         return .bad("Redis version", product, "install Redis 6.2 or later, or Valkey", .configuration)
     }
 
-    var durability: [Finding] {
-        guard !configuration.isEmpty else {
-            return [
-                .warning(
-                    "Redis durability", "the server does not show its configuration",
-                    "make sure that its append-only file is on, with appendfsync always")
-            ]
+    var durability: Finding {
+        func unsafe(_ text: String) -> Finding {
+            let setting = configuration["appendonly"] == "yes" ? "appendfsync always" : "appendonly yes"
+            return .warning("Redis durability", text, "redis-cli CONFIG SET \(setting), and use config/redis.conf")
         }
-        guard configuration["appendonly"] == "yes" else {
-            return [
-                .warning(
-                    "Redis durability", "appendonly is off: a restart of Redis loses accepted pushes and tokens",
-                    "redis-cli CONFIG SET appendonly yes, and use config/redis.conf")
-            ]
+        if configuration.isEmpty {
+            return .warning(
+                "Redis durability", "the server does not show its configuration",
+                "make sure that its append-only file is on, with appendfsync always")
         }
-        switch configuration["appendfsync"] {
-        case "always": return [.good("Redis durability", "append-only file, written to disk before each answer")]
-        case "everysec":
-            return [
-                .warning(
-                    "Redis durability", "appendfsync everysec: a power cut loses up to two seconds of accepted pushes",
-                    "redis-cli CONFIG SET appendfsync always, and use config/redis.conf")
-            ]
-        default:
-            return [
-                .warning(
-                    "Redis durability",
-                    "appendfsync \(configuration["appendfsync"] ?? "?"): a power cut loses what the system had not written",
-                    "redis-cli CONFIG SET appendfsync always, and use config/redis.conf")
-            ]
+        if configuration["appendonly"] != "yes" {
+            return unsafe("appendonly is off: a restart of Redis loses accepted pushes and tokens")
+        }
+        return switch configuration["appendfsync"] {
+        case "always": .good("Redis durability", "append-only file, written to disk before each answer")
+        case "everysec": unsafe("appendfsync everysec: a power cut loses up to two seconds of accepted pushes")
+        case let other: unsafe("appendfsync \(other ?? "?"): a power cut loses what the system had not written")
         }
     }
 
@@ -128,29 +115,27 @@ struct RedisFindings {
     }
 
     var persistence: [Finding] {
-        var found: [Finding] = []
-        if info["aof_last_write_status"] == "err" {
-            found.append(
+        let possible: [(isTrue: Bool, finding: Finding)] = [
+            (
+                info["aof_last_write_status"] == "err",
                 .bad(
                     "Redis disk", "the last write of the append-only file failed",
-                    "free disk space or replace the disk, then check Redis's log", .failed))
-        }
-        if info["aof_last_bgrewrite_status"] == "err" {
-            found.append(
+                    "free disk space or replace the disk, then check Redis's log", .failed)
+            ),
+            (
+                info["aof_last_bgrewrite_status"] == "err",
                 .warning(
                     "Redis disk", "the last rewrite of the append-only file failed", "check Redis's log and disk space")
-            )
-        }
-        if info["role"] == "slave" {
-            found.append(
+            ),
+            (
+                info["role"] == "slave",
                 .bad(
                     "Redis role", "this server is a replica and takes no writes", "point redis.url at the primary",
-                    .configuration))
-        }
-        if info["loading"] == "1" {
-            found.append(.warning("Redis", "it is still loading its data", "wait until it is done"))
-        }
-        return found
+                    .configuration)
+            ),
+            (info["loading"] == "1", .warning("Redis", "the server still loads its data", "wait until it is done")),
+        ]
+        return possible.filter(\.isTrue).map(\.finding)
     }
 }
 

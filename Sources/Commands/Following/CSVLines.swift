@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// Turns CSV into NDJSON, line by line.
 ///
 /// The first line is a header with the keys of NDJSON, and each further line is one record. Fields may be quoted (""
@@ -15,8 +17,8 @@ struct CSVLines {
     private var rest: [UInt8] = []
     /// Lines of the file that were read so far.
     private var lineNumber = 0
-    /// Lines of the file that were not written, ascending. `line(of:)` skips them.
-    private var left: [Int] = []
+    /// Lines of the file that were not uploaded, ascending. `line(of:)` skips them.
+    private var unwritten: [Int] = []
     private(set) var rejected: [ImportCommand.Result.Rejected] = []
 
     mutating func feed(_ piece: [UInt8]) throws -> [UInt8] {
@@ -41,7 +43,7 @@ struct CSVLines {
     }
 
     func line(of uploaded: Int) -> Int {
-        left.reduce(uploaded) { line, skipped in skipped <= line ? line + 1 : line }
+        unwritten.reduce(uploaded) { line, skipped in skipped <= line ? line + 1 : line }
     }
 
     private mutating func take(_ out: inout [UInt8]) throws {
@@ -49,27 +51,25 @@ struct CSVLines {
         lineNumber += 1
         if rest.last == UInt8(ascii: "\r") { rest.removeLast() }
         guard let text = String(validating: rest, as: UTF8.self), let fields = Self.fields(text) else {
-            return reject("not CSV: a quote is not closed, or it is not UTF-8")
+            return reject("is not CSV: a quote is not closed, or the text is not UTF-8")
         }
         guard let header else {
             self.header = try Self.header(fields)
-            return left.append(lineNumber)
+            return unwritten.append(lineNumber)
         }
-        if rest.isEmpty { return left.append(lineNumber) }
+        if rest.isEmpty { return unwritten.append(lineNumber) }
         guard fields.count == header.count else {
             return reject("\(fields.count) fields where the header has \(header.count)")
         }
         let cells = zip(header, fields).filter { !$1.isEmpty }.map { column, field in
-            let value = Self.texts.contains(column) ? CommandJSON.quoted(field) : Self.literal(field)
-            return column == Self.catchUp
-                ? ("options", Optional(CommandJSON.object([("catch_up", value)]))) : (column, Optional(value))
+            let value = Self.texts.contains(column) ? .string(field) : Self.value(field)
+            return column == Self.catchUp ? JSON.Member("options", ["catch_up": value]) : JSON.Member(column, value)
         }
-        out += Array(CommandJSON.object(cells).utf8)
-        out.append(UInt8(ascii: "\n"))
+        out += JSON.object(cells).bytes + [UInt8(ascii: "\n")]
     }
 
     private mutating func reject(_ error: String) {
-        left.append(lineNumber)
+        unwritten.append(lineNumber)
         rejected.append(.init(line: lineNumber, error: error))
     }
 
@@ -77,7 +77,7 @@ struct CSVLines {
         let names = fields.map { $0.lowercased() }
         for name in names where !columns.contains(name) {
             throw CommandFailure(
-                .failed, "line 1: unknown column '\(name)'; known are \(columns.joined(separator: ", "))")
+                .failed, "line 1: unknown column '\(name)'; use \(columns.joined(separator: ", "))")
         }
         for name in ["channel", "token"] where !names.contains(name) {
             throw CommandFailure(.failed, "line 1: the header needs a column '\(name)'")
@@ -86,8 +86,8 @@ struct CSVLines {
     }
 
     /// Numbers and flags stay as they are. Everything else is quoted, so that the gateway can name the problem.
-    private static func literal(_ field: String) -> String {
-        Int(field) != nil || field == "true" || field == "false" ? field : CommandJSON.quoted(field)
+    private static func value(_ field: String) -> JSON {
+        Int(field) != nil || field == "true" || field == "false" ? .raw(Array(field.utf8)) : .string(field)
     }
 
     /// The fields of a line. Nil if a quote is not closed.

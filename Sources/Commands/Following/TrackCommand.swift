@@ -1,5 +1,5 @@
 import ArgumentParser
-import Curl
+import StrictJSON
 
 /// `lamplighter track`: lets one channel follow a name.
 struct TrackCommand: AsyncParsableCommand {
@@ -13,35 +13,27 @@ struct TrackCommand: AsyncParsableCommand {
               lamplighter track match-42 my-device 0a1b2c --catch-up
             """)
 
-    @OptionGroup var global: GlobalOptions
     @OptionGroup var gateway: GatewayOptions
-
     @Argument(help: "Name of the activity.")
     var name: String
-    @Argument(help: "Id of the channel (one install of the app).")
+    @Argument(help: "Id of the channel: one install of the app.")
     var channel: String
     @Argument(help: "The activity's push token, in hex.")
     var token: String
-    @Option(name: .long, help: ArgumentHelp("When the device got the token; default: now.", valueName: "epoch-ms"))
+    @Option(help: .value("epoch-ms", "When the device got the token. The default is now."))
     var registeredAt: Int?
-    @Flag(name: .long, inversion: .prefixedNo, help: "Whether the user allows frequent updates.")
+    @Flag(inversion: .prefixedNo, help: "Whether the user allows frequent updates.")
     var frequentPushes: Bool?
-
-    @Flag(
-        name: .long, inversion: .prefixedNo,
-        help: "Send it the state published before, at once; default: as configured.")
+    @Flag(inversion: .prefixedNo, help: "Send the last published state at once. The default is defaults.catch_up.")
     var catchUp: Bool?
 
     func run() async throws {
-        let client = try gateway.client(global)
-        let body = CommandJSON.object([
-            ("token", CommandJSON.quoted(token)), ("registered_at_ms", registeredAt.map(String.init)),
-            ("frequent_pushes_enabled", frequentPushes.map { "\($0)" }),
-            ("options", catchUp.map { #"{"catch_up":\#($0)}"# }),
+        let body = JSON.fields([
+            "token": .string(token), "registered_at_ms": registeredAt.map(JSON.integer),
+            "frequent_pushes_enabled": frequentPushes.map(JSON.bool),
+            "options": catchUp.map { ["catch_up": .bool($0)] },
         ])
-        let path = "/api/activities/\(GatewayClient.segment(name))/channels/\(GatewayClient.segment(channel))"
-        let answer = try await client.send("PUT", path, body: .bytes(Array(body.utf8)))
-        if global.json { return Terminal.print(json: answer) }
-        Terminal.print("\(channel) follows \(name)")
+        let request = GatewayRequest.put("/api/activities/\(name)/channels/\(channel)", body)
+        try await gateway.call(request, done: "\(channel) follows \(name)")
     }
 }

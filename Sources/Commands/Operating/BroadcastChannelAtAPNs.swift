@@ -2,6 +2,7 @@ import APNsClient
 import APNsWire
 import LiveActivity
 import Settings
+import StrictJSON
 
 /// The state of a broadcast channel as APNs itself reports it. Others who have the key may have deleted it.
 enum BroadcastChannelAtAPNs {
@@ -30,10 +31,10 @@ enum BroadcastChannelAtAPNs {
         }
     }
 
-    var json: String {
+    var json: JSON {
         switch self {
-        case .kept(let storage): CommandJSON.object([("storage", CommandJSON.quoted(storage.rawValue))])
-        case .failed(let error): CommandJSON.object([("error", CommandJSON.quoted(error.description))])
+        case .kept(let storage): ["storage": .string(storage.rawValue)]
+        case .failed(let error): ["error": .string(error.description)]
         }
     }
 }

@@ -1,16 +1,16 @@
 import ArgumentParser
-import Curl
 import Settings
+import StrictJSON
 
 /// `lamplighter broadcast`: manages the broadcast channels of names.
 struct BroadcastCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "broadcast",
-        abstract: "Give a name a broadcast channel (iOS 18), show it, list all, or delete one.",
+        abstract: "Create, show, list or delete the broadcast channels of names (iOS 18).",
         discussion: """
-            A push to a name with a channel goes to APNs once for all devices that subscribed to the channel, and to each \
-            token that follows the name besides. An app may have 10,000 channels; a worker has to run, since it is \
-            workers that speak to APNs.
+            A push to a name with a broadcast channel is one request to APNs for all devices that subscribed to the \
+            channel. It also goes to each token that follows the name. An app may have 10,000 channels. A worker must \
+            run, because only workers speak to APNs.
 
             Examples:
               lamplighter broadcast create match-42 --storage newest
@@ -21,23 +21,22 @@ struct BroadcastCommand: ParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a channel for a name; what it has already stays.",
+            abstract: "Create a broadcast channel for a name. A channel that it already has stays.",
             discussion: """
                 Examples:
                   lamplighter broadcast create match-42
                   lamplighter broadcast create match-42 --storage newest --json
                 """)
 
-        @OptionGroup var global: GlobalOptions
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var wait: Wait
         @Argument(help: "Name of the activity.")
         var name: String
         @Option(
-            name: .long,
-            help: ArgumentHelp(
-                "What APNs keeps for devices that subscribe late: none (more messages a minute) or newest (up to 8 h).",
-                valueName: "none|newest"))
+            help: .value(
+                "none|newest",
+                "What APNs keeps for devices that subscribe late: none (more messages a minute) or newest (up to 8 h).")
+        )
         var storage = "none"
 
         func validate() throws {
@@ -47,92 +46,81 @@ struct BroadcastCommand: ParsableCommand {
         }
 
         func run() async throws {
-            let body = CommandJSON.object([("storage", CommandJSON.quoted(storage))])
-            let answer = try await gateway.client(global).send(
-                "PUT", Self.path(name) + "?wait=\(wait.seconds)", body: .bytes(Array(body.utf8)),
-                timeout: .seconds(wait.seconds + 30))
-            if global.json { return Terminal.print(json: answer) }
-            let result = try GatewayClient.decode(Answer.self, answer)
-            Terminal.print(
-                result.broadcast.channel.map { "\(name) has channel \($0)" }
-                    ?? "\(name) gets a channel as soon as a worker has made it: lamplighter broadcast show \(name)")
+            let path: GatewayPath = "/api/activities/\(name)/broadcast?wait=\(wait.seconds)"
+            let request = GatewayRequest.put(path, ["storage": .string(storage)]).within(wait.timeout)
+            try await gateway.call(request) { (answer: Answer) in
+                [
+                    answer.broadcast.channel.map { "\(name) has channel \($0)" }
+                        ?? "\(name) gets a channel as soon as a worker has made it: lamplighter broadcast show \(name)"
+                ]
+            }
         }
     }
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a name's channel.",
+            abstract: "Show a name's broadcast channel.",
             discussion: """
                 Examples:
                   lamplighter broadcast show match-42
                   lamplighter broadcast show match-42 --apns --json
                 """)
 
-        @OptionGroup var global: GlobalOptions
         @OptionGroup var gateway: GatewayOptions
-        @Flag(name: .long, help: "Ask APNs too whether it has the channel, with the key that is configured here.")
+        @Flag(help: "Also ask APNs whether it has the channel, with the key that is configured here.")
         var apns = false
         @Argument(help: "Name of the activity.")
         var name: String
 
         func run() async throws {
-            let settings = try global.settings(gateway.values)
+            let settings = try gateway.settings()
             let app = try settings.app(named: gateway.app)
-            let answer = try await gateway.client(settings, app).send("GET", Self.path(name))
-            let result = try GatewayClient.decode(Answer.self, answer)
+            let body = try await GatewayClient(settings, app).send(.get("/api/activities/\(name)/broadcast"))
+            let answer: Answer = try GatewayClient.decode(body)
             var found: BroadcastChannelAtAPNs?
-            if apns, let channel = result.broadcast.channel {
+            if apns, let channel = answer.broadcast.channel {
                 found = try await BroadcastChannelAtAPNs(channel, app, settings)
             }
-            if global.json {
-                guard let found, let end = answer.lastIndex(of: UInt8(ascii: "}")) else {
-                    return Terminal.print(json: answer)
+            if gateway.json {
+                guard let found, let end = body.lastIndex(of: UInt8(ascii: "}")) else {
+                    return Terminal.print(json: body)
                 }
-                return Terminal.print(json: answer[..<end] + Array(#","apns":\#(found.json)}"#.utf8))
+                return Terminal.print(json: body[..<end] + Array(#","apns":\#(found.json.text)}"#.utf8))
             }
-            var table = Table(.left, .left)
-            table.add("name", result.name)
-            table.add("channel", result.broadcast.channel ?? "none yet")
-            table.add("state", result.broadcast.state)
-            table.add("storage", result.broadcast.storage)
-            if let created = result.broadcast.created_at { table.add("created", created) }
-            if let deleted = result.broadcast.delete_at { table.add("deleted at", deleted) }
-            if let error = result.broadcast.error { table.add("error", error) }
-            if let found { table.add("at APNs", found.text) }
-            table.print()
+            let channel = answer.broadcast
+            Table(fields: [
+                "name": answer.name, "channel": channel.channel ?? "none yet", "state": channel.state,
+                "storage": channel.storage, "created": channel.created_at, "deleted at": channel.delete_at,
+                "error": channel.error, "at APNs": found?.text,
+            ]).print()
         }
     }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the app's channels and how many of 10,000 are used.",
+            abstract: "List the app's broadcast channels, and how many of 10,000 are used.",
             discussion: """
                 Examples:
                   lamplighter broadcast list
                   lamplighter broadcast list --limit 1000 --json
                 """)
 
-        @OptionGroup var global: GlobalOptions
         @OptionGroup var gateway: GatewayOptions
-        @Option(name: .long, help: ArgumentHelp("List at most this many.", valueName: "number"))
+        @Option(help: .value("number", "List at most this many."))
         var limit = 100
-        @Option(name: .long, help: ArgumentHelp("List those of names after this one.", valueName: "name"))
+        @Option(help: .value("name", "List the channels of names after this one."))
         var after: String?
 
         func run() async throws {
-            let cursor = after.map { "&after=\(GatewayClient.segment($0))" } ?? ""
-            let answer = try await gateway.client(global).send("GET", "/api/broadcasts?limit=\(limit)\(cursor)")
-            if global.json { return Terminal.print(json: answer) }
-            let listing = try GatewayClient.decode(Listing.self, answer)
-            if !listing.broadcasts.isEmpty {
+            let request = GatewayRequest.get("/api/broadcasts", ["limit": "\(limit)", "after": after])
+            try await gateway.call(request) { (listing: Listing) in
                 var table = Table(.left, .left)
-                table.add("NAME", "CHANNEL")
+                if !listing.broadcasts.isEmpty { table.add("NAME", "CHANNEL") }
                 for entry in listing.broadcasts { table.add(entry.name, entry.channel) }
-                table.print()
+                let foreign = listing.foreign > 0 ? ", and \(Terminal.grouped(listing.foreign)) made elsewhere" : ""
+                let (used, limit) = (Terminal.grouped(listing.channels), Terminal.grouped(listing.limit))
+                return table.lines + ["\(used) of \(limit) channels\(foreign)"]
             }
-            let foreign = listing.foreign > 0 ? ", and \(Terminal.grouped(listing.foreign)) made elsewhere" : ""
-            Terminal.print(
-                "\(Terminal.grouped(listing.channels)) of \(Terminal.grouped(listing.limit)) channels\(foreign)")
         }
 
         private struct Listing: Decodable {
@@ -149,39 +137,39 @@ struct BroadcastCommand: ParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a name's channel, here and at APNs.",
+            abstract: "Delete a name's broadcast channel, here and at APNs.",
             discussion: """
-                Devices that subscribed to it receive nothing more, and the name is free for another one.
+                Devices that subscribed to the channel receive nothing more. The name may get another channel.
 
                 Examples:
                   lamplighter broadcast delete match-42
                   lamplighter broadcast delete match-42 --wait 0
                 """)
 
-        @OptionGroup var global: GlobalOptions
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var wait: Wait
         @Argument(help: "Name of the activity.")
         var name: String
 
         func run() async throws {
-            let answer = try await gateway.client(global).send(
-                "DELETE", Self.path(name) + "?wait=\(wait.seconds)", timeout: .seconds(wait.seconds + 30))
-            if global.json {
-                let done = CommandJSON.object([("ok", "true"), ("name", CommandJSON.quoted(name)), ("deleted", "true")])
-                return Terminal.print(json: answer.isEmpty ? Array(done.utf8) : answer)
-            }
+            let path: GatewayPath = "/api/activities/\(name)/broadcast?wait=\(wait.seconds)"
+            let answer = try await gateway.client().send(.delete(path).within(wait.timeout))
+            // A response without a broadcast says that the channel is deleted.
+            let isLater = (try? GatewayClient.decode(answer) as Answer) != nil
+            let deleted: JSON = ["ok": true, "name": .string(name), "deleted": true]
+            if gateway.json { return Terminal.print(json: isLater ? answer : deleted.bytes) }
             Terminal.print(
-                answer.isEmpty
-                    ? "\(name) has no channel any more" : "\(name)'s channel is deleted as soon as a worker gets to it")
+                isLater
+                    ? "\(name)'s channel is deleted as soon as a worker gets to it" : "\(name) has no channel any more")
         }
     }
 
     struct Wait: ParsableArguments {
         @Option(
-            name: .customLong("wait"),
-            help: ArgumentHelp("Wait this long for a worker and APNs: 0 to 30.", valueName: "seconds"))
+            name: .customLong("wait"), help: .value("seconds", "Wait this long for a worker and APNs: 0 to 30."))
         var seconds = 10
+
+        var timeout: Duration { .seconds(seconds + 30) }
     }
 
     struct Answer: Decodable {
@@ -195,11 +183,5 @@ struct BroadcastCommand: ParsableCommand {
         }
         var name: String
         var broadcast: Channel
-    }
-}
-
-extension ParsableCommand {
-    fileprivate static func path(_ name: String) -> String {
-        "/api/activities/\(GatewayClient.segment(name))/broadcast"
     }
 }

@@ -4,11 +4,11 @@ import ArgumentParser
 struct DeadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead",
-        abstract: "List what pushes gave up, try it again, or drop it.",
+        abstract: "List the dead letters of pushes, retry them, or drop them.",
         discussion: """
-            A dead letter is what one push gave up: tokens whose attempts were used up, the rest of a push that was \
-            stopped early, and tokens for which a push expired unsent. What expired is only counted: it cannot be tried \
-            again. Dead letters are kept for seven days; a newer push makes them worthless.
+            A dead letter holds what one push gave up: tokens whose attempts were used up, the rest of a push that was \
+            stopped early, and tokens for which the push expired unsent. Expired tokens are only counted and cannot be \
+            retried. Dead letters are kept for seven days. A newer push under the name makes them useless.
 
             Examples:
               lamplighter dead list
@@ -27,28 +27,21 @@ struct DeadCommand: ParsableCommand {
                   lamplighter dead list --limit 20 --json
                 """)
 
-        @OptionGroup var global: GlobalOptions
         @OptionGroup var gateway: GatewayOptions
-        @Option(name: .long, help: ArgumentHelp("List at most this many.", valueName: "number"))
+        @Option(help: .value("number", "List at most this many."))
         var limit = 100
-        @Option(name: .long, help: ArgumentHelp("List those after this push.", valueName: "id"))
+        @Option(help: .value("id", "List the dead letters after this push."))
         var after: String?
 
         func run() async throws {
-            let client = try gateway.client(global)
-            let query = "limit=\(limit)" + (after.map { "&after=\(GatewayClient.segment($0))" } ?? "")
-            let answer = try await client.send("GET", "/api/dead?\(query)")
-            if global.json { return Terminal.print(json: answer) }
-            let listing = try GatewayClient.decode(Listing.self, answer)
-            guard !listing.dead.isEmpty else { return Terminal.print("no dead letters") }
-            var table = Table(.left, .left, .right, .left, .left)
-            table.add("PUSH", "NAME", "TOKENS", "AT", "WHY")
-            for letter in listing.dead {
-                table.add(letter.push_id, letter.name, Terminal.grouped(letter.tokens), letter.at, letter.why)
-            }
-            table.print()
-            if listing.total > listing.dead.count {
-                Terminal.print("\(Terminal.grouped(listing.total)) in all")
+            try await gateway.call(.get("/api/dead", ["limit": "\(limit)", "after": after])) { (listing: Listing) in
+                guard !listing.dead.isEmpty else { return ["no dead letters"] }
+                var table = Table(.left, .left, .right, .left, .left)
+                table.add("PUSH", "NAME", "TOKENS", "AT", "WHY")
+                for letter in listing.dead {
+                    table.add(letter.push_id, letter.name, Terminal.grouped(letter.tokens), letter.at, letter.why)
+                }
+                return table.lines + Terminal.total(listing.total, shown: listing.dead.count)
             }
         }
 
@@ -66,27 +59,23 @@ struct DeadCommand: ParsableCommand {
                   lamplighter dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
                 """)
 
-        @OptionGroup var global: GlobalOptions
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the push.")
         var id: String
 
         func run() async throws {
-            let answer = try await gateway.client(global).send("GET", "/api/dead/\(GatewayClient.segment(id))")
-            if global.json { return Terminal.print(json: answer) }
-            let letter = try GatewayClient.decode(Letter.self, answer)
-            var table = Table(.left, .left)
-            table.add("push", letter.push_id)
-            table.add("name", letter.name)
-            table.add("at", letter.at)
-            if let stopped = letter.stopped { table.add("stopped early", stopped) }
-            table.add("tokens", Terminal.grouped(letter.tokens))
-            for (reason, count) in letter.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-                table.add("  \(reason)", Terminal.grouped(count))
+            try await gateway.call(.get("/api/dead/\(id)")) { (letter: Letter) in
+                var table = Table(fields: [
+                    "push": letter.push_id, "name": letter.name, "at": letter.at, "stopped early": letter.stopped,
+                    "tokens": Terminal.grouped(letter.tokens),
+                ])
+                for (reason, count) in Terminal.ranked(letter.reasons) {
+                    table.add("  \(reason)", Terminal.grouped(count))
+                }
+                table.add("kept for a retry", Terminal.grouped(letter.kept))
+                if let lost = letter.not_kept, lost > 0 { table.add("not kept", Terminal.grouped(lost)) }
+                return table.lines
             }
-            table.add("kept for a retry", Terminal.grouped(letter.kept))
-            if let lost = letter.not_kept, lost > 0 { table.add("not kept", Terminal.grouped(lost)) }
-            table.print()
         }
     }
 
@@ -94,24 +83,22 @@ struct DeadCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Send once more what a push gave up.",
             discussion: """
-                A push that was stopped goes on where it stopped. Refused when a newer push went out under the name, or \
-                when its time is over: publish the present state then.
+                A push that was stopped early goes on where it stopped. The gateway refuses the retry if a newer push \
+                went out under the name, or if the push has expired. Publish the present state then.
 
                 Example:
                   lamplighter dead retry 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
                 """)
 
-        @OptionGroup var global: GlobalOptions
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the push.")
         var id: String
 
         func run() async throws {
-            let answer = try await gateway.client(global).send("POST", "/api/dead/\(GatewayClient.segment(id))/retry")
-            if global.json { return Terminal.print(json: answer) }
-            let retried = try GatewayClient.decode(Retried.self, answer)
-            let rest = retried.resumed ? "; the push goes on where it was stopped" : ""
-            Terminal.print("\(Terminal.grouped(retried.retried)) tokens are tried again\(rest)")
+            try await gateway.call(.post("/api/dead/\(id)/retry")) { (answer: Retried) in
+                let rest = answer.resumed ? "; the push goes on where it was stopped" : ""
+                return ["\(Terminal.grouped(answer.retried)) tokens are tried again\(rest)"]
+            }
         }
 
         private struct Retried: Decodable {
@@ -122,21 +109,17 @@ struct DeadCommand: ParsableCommand {
 
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Forget what a push gave up; its ledger stays.",
+            abstract: "Delete the dead letter of a push. Its ledger stays.",
             discussion: """
                 Example:
                   lamplighter dead drop 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
                 """)
 
-        @OptionGroup var global: GlobalOptions
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the push.")
         var id: String
 
-        func run() async throws {
-            _ = try await gateway.client(global).send("DELETE", "/api/dead/\(GatewayClient.segment(id))")
-            Terminal.print(global.json ? #"{"ok":true}"# : "\(id) is dropped")
-        }
+        func run() async throws { try await gateway.call(.delete("/api/dead/\(id)"), done: "\(id) is dropped") }
     }
 
     /// A dead letter as `GET /api/dead/{push_id}` returns it.
@@ -152,9 +135,8 @@ struct DeadCommand: ParsableCommand {
         var reasons: [String: Int]
 
         var why: String {
-            let reasons = reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
-            let first = stopped.map { ["stopped: \($0)"] } ?? []
-            return (first + reasons.filter { $0 != stopped }).joined(separator: ", ")
+            let reasons = Terminal.ranked(reasons).map(\.key).filter { $0 != stopped }
+            return ((stopped.map { ["stopped: \($0)"] } ?? []) + reasons).joined(separator: ", ")
         }
     }
 }

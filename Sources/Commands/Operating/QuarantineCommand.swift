@@ -1,15 +1,16 @@
 import ArgumentParser
-import Curl
+import StrictJSON
 
 /// `lamplighter quarantine`: manages tokens that the prune guard put into quarantine.
 struct QuarantineCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "quarantine",
-        abstract: "List tokens that the prune guard holds back, release them, or discard them.",
+        abstract: "List quarantined tokens, release them, or discard them.",
         discussion: """
-            When APNs calls unusually many tokens wrong (400 BadDeviceToken, DeviceTokenNotForTopic), the key, the topic or \
-            the environment is more likely wrong than the tokens are. They are kept then and not sent to, until somebody \
-            decides: release them once the cause is corrected, discard them if they are really dead.
+            The prune guard quarantines tokens when APNs calls unusually many of them wrong (400 BadDeviceToken, \
+            DeviceTokenNotForTopic). Then the key, the topic or the environment is more likely wrong than the tokens \
+            are. Quarantined tokens stay registered, but pushes skip them until an operator decides. Release them once \
+            the cause is corrected. Discard them if they are really dead.
 
             Examples:
               lamplighter quarantine list
@@ -20,33 +21,29 @@ struct QuarantineCommand: ParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the names that hold quarantined tokens.",
+            abstract: "List the names that have quarantined tokens.",
             discussion: """
                 Examples:
                   lamplighter quarantine list
                   lamplighter quarantine list --json
                 """)
 
-        @OptionGroup var global: GlobalOptions
         @OptionGroup var gateway: GatewayOptions
-        @Option(name: .long, help: ArgumentHelp("List at most this many names.", valueName: "number"))
+        @Option(help: .value("number", "List at most this many names."))
         var limit = 100
 
         func run() async throws {
-            let answer = try await gateway.client(global).send("GET", "/api/quarantine?limit=\(limit)")
-            if global.json { return Terminal.print(json: answer) }
-            let listing = try GatewayClient.decode(Listing.self, answer)
-            guard !listing.names.isEmpty else { return Terminal.print("nothing is quarantined") }
-            var table = Table(.left, .right, .left, .left)
-            table.add("NAME", "TOKENS", "SINCE", "REASONS")
-            for entry in listing.names {
-                table.add(
-                    entry.name ?? "start tokens of \(entry.attributes_type ?? "?")", Terminal.grouped(entry.tokens),
-                    entry.since, entry.reasons.joined(separator: ", "))
-            }
-            table.print()
-            if listing.total_names > listing.names.count {
-                Terminal.print("\(Terminal.grouped(listing.total_names)) names in all")
+            try await gateway.call(.get("/api/quarantine", ["limit": "\(limit)"])) { (listing: Listing) in
+                guard !listing.names.isEmpty else { return ["nothing is quarantined"] }
+                var table = Table(.left, .right, .left, .left)
+                table.add("NAME", "TOKENS", "SINCE", "REASONS")
+                for entry in listing.names {
+                    table.add(
+                        entry.name ?? "start tokens of \(entry.attributes_type ?? "?")",
+                        Terminal.grouped(entry.tokens), entry.since, entry.reasons.joined(separator: ", "))
+                }
+                return table.lines
+                    + Terminal.total(listing.total_names, shown: listing.names.count, what: "names in all")
             }
         }
 
@@ -73,17 +70,14 @@ struct QuarantineCommand: ParsableCommand {
                   lamplighter quarantine release --all
                 """)
 
-        @OptionGroup var global: GlobalOptions
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
 
         func run() async throws {
-            let answer = try await choice.send("release", gateway.client(global))
-            if global.json { return Terminal.print(json: answer) }
-            let result = try GatewayClient.decode(Result.self, answer)
-            Terminal.print(
-                "\(Terminal.grouped(result.released)) tokens of \(Terminal.grouped(result.names)) names are sent to again"
-            )
+            try await gateway.call(choice.request("/api/quarantine/release")) { (result: Result) in
+                let (tokens, names) = (Terminal.grouped(result.released), Terminal.grouped(result.names))
+                return ["\(tokens) tokens of \(names) names are sent to again"]
+            }
         }
 
         private struct Result: Decodable {
@@ -94,26 +88,23 @@ struct QuarantineCommand: ParsableCommand {
 
     struct Discard: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prune quarantined tokens, each only if its channel still has that very token.",
+            abstract: "Prune quarantined tokens, each only if its channel still has this very token.",
             discussion: """
                 Examples:
                   lamplighter quarantine discard match-42
                   lamplighter quarantine discard --all --json
                 """)
 
-        @OptionGroup var global: GlobalOptions
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
 
         func run() async throws {
-            let answer = try await choice.send("discard", gateway.client(global))
-            if global.json { return Terminal.print(json: answer) }
-            let result = try GatewayClient.decode(Result.self, answer)
-            let rest = [("have a newer token", result.newer), ("no longer follow", result.gone)]
-                .filter { $0.1 > 0 }.map { "; \(Terminal.grouped($0.1)) \($0.0)" }.joined()
-            Terminal.print(
-                "\(Terminal.grouped(result.pruned)) tokens of \(Terminal.grouped(result.names)) names are pruned\(rest)"
-            )
+            try await gateway.call(choice.request("/api/quarantine/discard")) { (result: Result) in
+                let rest = [("have a newer token", result.newer), ("no longer follow", result.gone)]
+                    .filter { $0.1 > 0 }.map { "; \(Terminal.grouped($0.1)) \($0.0)" }.joined()
+                let (tokens, names) = (Terminal.grouped(result.pruned), Terminal.grouped(result.names))
+                return ["\(tokens) tokens of \(names) names are pruned\(rest)"]
+            }
         }
 
         private struct Result: Decodable {
@@ -129,9 +120,9 @@ struct QuarantineCommand: ParsableCommand {
     struct Choice: ParsableArguments {
         @Argument(help: "Name of the activity.")
         var name: String?
-        @Option(name: .long, help: ArgumentHelp("The start tokens of this attributes type.", valueName: "type"))
+        @Option(help: .value("type", "The start tokens of this attributes type."))
         var attributesType: String?
-        @Flag(name: .long, help: "Every name of the app.")
+        @Flag(help: "Every name of the app.")
         var all = false
 
         func validate() throws {
@@ -140,12 +131,9 @@ struct QuarantineCommand: ParsableCommand {
             }
         }
 
-        func send(_ verb: String, _ client: GatewayClient) async throws -> [UInt8] {
-            let body = CommandJSON.object([
-                ("name", name.map(CommandJSON.quoted)), ("attributes_type", attributesType.map(CommandJSON.quoted)),
-            ])
-            return try await client.send(
-                "POST", "/api/quarantine/\(verb)", body: .bytes(Array(body.utf8)), timeout: .seconds(600))
+        func request(_ path: GatewayPath) -> GatewayRequest {
+            let body = JSON.fields(["name": name.map(JSON.string), "attributes_type": attributesType.map(JSON.string)])
+            return .post(path, body).within(.seconds(600))
         }
     }
 }

@@ -4,6 +4,7 @@ import LiveActivity
 import Redis
 import Settings
 import Store
+import StrictJSON
 
 /// `lamplighter status`: shows the queues, the alarms, the workers and Redis.
 struct StatusCommand: AsyncParsableCommand {
@@ -11,7 +12,7 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Show the queues, the alarms, the workers and Redis.",
         discussion: """
-            It reads Redis itself, so it works without a gateway.
+            This command reads Redis itself, so it works without a gateway.
 
             Examples:
               lamplighter status
@@ -22,7 +23,7 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var redis: RedisFlags
 
     func run() async throws {
-        let settings = try global.settings(redis.values)
+        let settings = try global.settings(redis.given)
         let logger = global.quietLogger("status", settings)
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
@@ -91,40 +92,37 @@ struct StatusCommand: AsyncParsableCommand {
         _ settings: Settings, _ findings: [RedisFindings], _ alarms: [Alarm], _ depths: [QueueDepth],
         _ kept: [AppKey: Kept], _ workers: [(name: String, idle: Int, pending: Int)]
     ) -> String {
-        let apps = depths.map { depth in
-            CommandJSON.object([
-                ("key", CommandJSON.quoted(depth.app.rawValue)), ("pushes_high", "\(depth.pushesHigh)"),
-                ("pushes_low", "\(depth.pushesLow)"), ("shard_tasks", "\(depth.shardTasks)"),
-                ("retries_due", "\(depth.retriesDue)"),
-                ("dead_letters", "\(kept[depth.app]?.deadLetters ?? 0)"),
-                ("quarantined_names", "\(kept[depth.app]?.quarantinedNames ?? 0)"),
-            ])
-        }
-        let consumers = workers.map { worker in
-            CommandJSON.object([
-                ("name", CommandJSON.quoted(worker.name)), ("idle_ms", "\(worker.idle)"),
-                ("pending", "\(worker.pending)"),
-            ])
-        }
-        let raised = alarms.map { alarm in
-            CommandJSON.object([
-                ("app", CommandJSON.quoted(alarm.app.rawValue)), ("kind", CommandJSON.quoted(alarm.kind.rawValue)),
-                ("reason", CommandJSON.quoted(alarm.reason)), ("since", "\(alarm.since)"),
-            ])
-        }
-        let server = CommandJSON.object([
-            ("url", CommandJSON.quoted(settings.redisURL.description)),
-            ("version", CommandJSON.quoted(findings.first?.info["redis_version"] ?? "")),
-            ("used_memory", findings.usedMemory.map(String.init)),
-            (
-                "warnings",
-                "[" + findings.merged(\.losses).map { CommandJSON.quoted($0.text) }.joined(separator: ",") + "]"
-            ),
+        let server = JSON.fields([
+            "url": .string(settings.redisURL.description),
+            "version": .string(findings.first?.info["redis_version"] ?? ""),
+            "used_memory": findings.usedMemory.map(JSON.integer),
+            "warnings": .array(findings.merged(\.losses).map { .string($0.text) }),
         ])
-        return CommandJSON.object([
-            ("redis", server), ("apps", "[\(apps.joined(separator: ","))]"),
-            ("alarms", "[\(raised.joined(separator: ","))]"), ("workers", "[\(consumers.joined(separator: ","))]"),
-        ])
+        let report: JSON = [
+            "redis": server,
+            "apps": .array(
+                depths.map { depth in
+                    [
+                        "key": .string(depth.app.rawValue), "pushes_high": .integer(depth.pushesHigh),
+                        "pushes_low": .integer(depth.pushesLow), "shard_tasks": .integer(depth.shardTasks),
+                        "retries_due": .integer(depth.retriesDue),
+                        "dead_letters": .integer(kept[depth.app]?.deadLetters ?? 0),
+                        "quarantined_names": .integer(kept[depth.app]?.quarantinedNames ?? 0),
+                    ]
+                }),
+            "alarms": .array(
+                alarms.map { alarm in
+                    [
+                        "app": .string(alarm.app.rawValue), "kind": .string(alarm.kind.rawValue),
+                        "reason": .string(alarm.reason), "since": .integer(alarm.since),
+                    ]
+                }),
+            "workers": .array(
+                workers.map {
+                    ["name": .string($0.name), "idle_ms": .integer($0.idle), "pending": .integer($0.pending)]
+                }),
+        ]
+        return report.text
     }
 
     private static func ago(_ milliseconds: Int) -> String {

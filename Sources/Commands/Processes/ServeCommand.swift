@@ -13,10 +13,10 @@ import Store
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Run a gateway: takes registrations and publishes over HTTP.",
+        abstract: "Run a gateway, which takes registrations and publishes over HTTP.",
         discussion: """
-            It speaks plain HTTP: put a proxy with TLS in front of it. Run as many as you like. SIGTERM: no new \
-            connections, requests in work are answered, exit 0.
+            The gateway speaks plain HTTP, so put a proxy with TLS in front of it. Any number may run. On SIGTERM it \
+            accepts no more connections, answers the requests that it has, and exits 0.
 
             Examples:
               lamplighter serve
@@ -28,7 +28,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Gateway") var gateway: GatewayFlags
 
     func run() async throws {
-        let settings = try global.settings(redis.values.merging(gateway.values) { first, _ in first })
+        let settings = try global.settings(redis.given + gateway.given)
         let logger = global.logger("gateway", settings)
         let apps = try settings.requiredApps().map { app in
             // A gateway does not sign. If a key is configured, it is checked here so that an error shows up

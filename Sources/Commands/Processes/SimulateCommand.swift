@@ -3,16 +3,17 @@ import ArgumentParser
 import Foundation
 import Logging
 import Settings
+import StrictJSON
 
 /// `lamplighter simulate`: runs a server that behaves like Apple's, including faults.
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Run an APNs simulator: TLS, HTTP/2, provider tokens, answers and faults as Apple's.",
+        abstract: "Run an APNs simulator that answers like Apple's servers, with faults if asked.",
         discussion: """
-            It writes its certificates (ca.pem, for apns.ca_file) and, unless --key-file is given, a provider key into \
-            --directory, and says on stdout what a worker must be told. What each token received is read at the \
-            control port: GET /simulator/record, /simulator/tokens and /simulator/channels.
+            The simulator writes its certificates into --directory. A worker needs ca.pem as apns.ca_file. Without \
+            --key-file it also writes a provider key. It prints the settings that a worker needs to stdout. The control \
+            port shows what each token received: GET /simulator/record, /simulator/tokens and /simulator/channels.
 
             Examples:
               lamplighter simulate --port 8443 --control-port 8444
@@ -48,14 +49,12 @@ struct SimulateCommand: AsyncParsableCommand {
         let keyFile: String? = if case .file(let path) = key?.material { Self.whole(path) } else { nil }
         let caFile = Self.whole(simulator.caFile)
         if global.json {
-            return Terminal.print(
-                CommandJSON.object([
-                    ("url", CommandJSON.quoted(url)), ("manage_url", manage.map(CommandJSON.quoted)),
-                    ("control_url", control.map(CommandJSON.quoted)),
-                    ("ca_file", CommandJSON.quoted(caFile)), ("key_file", keyFile.map(CommandJSON.quoted)),
-                    ("key_id", key.map { CommandJSON.quoted($0.keyID) }),
-                    ("team_id", key.map { CommandJSON.quoted($0.teamID) }),
-                ]))
+            let announcement = JSON.fields([
+                "url": .string(url), "manage_url": manage.map(JSON.string), "control_url": control.map(JSON.string),
+                "ca_file": .string(caFile), "key_file": keyFile.map(JSON.string),
+                "key_id": key.map { .string($0.keyID) }, "team_id": key.map { .string($0.teamID) },
+            ])
+            return Terminal.print(announcement.text)
         }
         Terminal.print("APNs simulator at \(url); a worker needs")
         let variables: [(AppField, String?)] = [

@@ -4,54 +4,41 @@ import Foundation
 
 /// Options for the simulator's addresses and its clients.
 struct SimulatorServerOptions: ParsableArguments {
-    @Option(name: .long, help: "Address to listen on.")
+    @Option(help: "Address to listen on.")
     var host = "127.0.0.1"
-    @Option(name: .long, help: "Port for APNs; 0 picks a free one.")
+    @Option(help: "Port for APNs; 0 picks a free one.")
     var port = 8443
-    @Option(name: .long, help: "Port for channel management; 0 picks a free one.")
+    @Option(help: "Port for channel management; 0 picks a free one.")
     var managePort = 0
-    @Option(name: .long, help: "Broadcast channels that an app may have.")
+    @Option(help: "Broadcast channels that an app may have.")
     var channelLimit = 10_000
-    @Option(name: .long, help: "Port of the control interface; 0 picks a free one.")
+    @Option(help: "Port of the control interface; 0 picks a free one.")
     var controlPort = 0
-    @Option(
-        name: .long, help: ArgumentHelp("Where certificates and keys are kept; made if missing.", valueName: "path"))
+    @Option(help: .value("path", "Where certificates and keys are kept. It is created if missing."))
     var directory = ".simulator"
-    @Option(
-        name: .long,
-        help: ArgumentHelp("A provider's key (.p8 or public PEM); with --key-id and --team-id.", valueName: "file"))
+    @Option(help: .value("file", "A provider's key (.p8 or public PEM). Needs --key-id and --team-id."))
     var keyFile: String?
-    @Option(name: .long, help: ArgumentHelp("The id of that key.", valueName: "id"))
+    @Option(help: .value("id", "The id of that key."))
     var keyID: String?
-    @Option(name: .long, help: ArgumentHelp("The team of that key.", valueName: "id"))
+    @Option(help: .value("id", "The team of that key."))
     var teamID: String?
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Bundle id that the key (a given one or its own) may send for; repeatable; none = any.", valueName: "id")
-    )
+    @Option(help: .value("id", "Bundle id that the key may send for. Repeatable; without one, any."))
     var bundleID: [String] = []
-    @Option(name: .long, help: "Streams allowed on a new connection, before its first valid provider token.")
+    @Option(help: "Streams allowed on a new connection, before its first valid provider token.")
     var initialStreams = 1
-    @Option(name: .long, help: "Streams allowed after it.")
+    @Option(help: "Streams allowed after the first valid provider token.")
     var streams = 1_000
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Seconds added to the clock: makes provider tokens expire.", valueName: "seconds"))
+    @Option(help: .value("seconds", "Seconds added to the clock, to make provider tokens expire."))
     var clockOffset = 0
-    @Option(name: .long, help: "The same seed gives the same dead tokens and the same faults.")
+    @Option(help: "The same seed gives the same dead tokens and the same faults.")
     var seed: UInt64 = 1
-    @Option(name: .long, help: "Requests kept of each token.")
+    @Option(help: "How many requests are kept for each token.")
     var history = 16
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "A number in content-state that only rises: the record tells what broke it.", valueName: "name")
-    )
+    @Option(help: .value("name", "A number in content-state that must only rise. The record shows where it did not."))
     var orderMember: String?
-    @Flag(name: .long, help: "Count only, keep nothing of a token: for benchmarks.")
+    @Flag(help: "Only count, and keep nothing of a token. For benchmarks.")
     var fast = false
-    @Option(name: .long, help: "Threads.")
+    @Option(help: "How many threads serve connections.")
     var threads = 1
 
     func validate() throws {
@@ -93,46 +80,40 @@ struct SimulatorServerOptions: ParsableArguments {
 
 /// Options for the simulator's faults.
 struct SimulatorFaultOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Share of tokens that are dead: 0 to 1.", valueName: "share"))
+    @Option(help: .value("share", "Share of tokens that are dead: 0 to 1."))
     var deadShare: Double?
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Answer of the dead with its weight, such as BadDeviceToken=1; repeatable.", valueName: "reason=weight"))
+        help: .value("reason=weight", "A reason for dead tokens and its weight, such as BadDeviceToken=1. Repeatable."))
     var deadReason: [String] = []
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Share of requests with a reason, such as TooManyRequests=0.01; repeatable.", valueName: "reason=share"))
+        help: .value("reason=share", "A reason and its share of requests, such as TooManyRequests=0.01. Repeatable."))
     var reject: [String] = []
-    @Option(name: .long, help: ArgumentHelp("Retry-After of every 429 and 503.", valueName: "seconds"))
+    @Option(help: .value("seconds", "Retry-After of every 429 and 503."))
     var retryAfter: Int?
-    @Option(name: .long, help: ArgumentHelp("Every request gets this reason.", valueName: "reason"))
+    @Option(help: .value("reason", "Every request gets this reason."))
     var rejectAll: String?
-    @Option(
-        name: .long, help: ArgumentHelp("So many requests get 403 ExpiredProviderToken first.", valueName: "number"))
+    @Option(help: .value("number", "How many requests get 403 ExpiredProviderToken first."))
     var expireNext: Int?
-    @Option(name: .long, help: ArgumentHelp("Milliseconds before each answer.", valueName: "ms"))
+    @Option(help: .value("ms", "Milliseconds before each answer."))
     var latency: Double?
-    @Option(name: .long, help: ArgumentHelp("Up to as many more.", valueName: "ms"))
+    @Option(help: .value("ms", "The most milliseconds that chance adds to --latency."))
     var latencyJitter: Double?
-    @Option(name: .long, help: ArgumentHelp("Share of requests that are reset.", valueName: "share"))
+    @Option(help: .value("share", "Share of requests that are reset."))
     var resetShare: Double?
-    @Option(name: .long, help: ArgumentHelp("Share of requests that never get an answer.", valueName: "share"))
+    @Option(help: .value("share", "Share of requests that never get an answer."))
     var stallShare: Double?
-    @Option(name: .long, help: ArgumentHelp("GOAWAY at the Nth request of a connection.", valueName: "N"))
+    @Option(help: .value("N", "Send GOAWAY at the Nth request of a connection."))
     var goawayAfter: Int?
-    @Option(name: .long, help: ArgumentHelp("Close each connection at its Nth request.", valueName: "N"))
+    @Option(help: .value("N", "Close each connection at its Nth request."))
     var closeAfter: Int?
-    @Option(name: .long, help: ArgumentHelp("No answers after the Nth request of a connection.", valueName: "N"))
+    @Option(help: .value("N", "Answer nothing after the Nth request of a connection."))
     var stallAfter: Int?
-    @Flag(name: .long, help: "A rejection lowers the stream limit to 1, the next acceptance restores it.")
+    @Flag(help: "A rejection lowers the stream limit to 1. The next acceptance restores it.")
     var settingsDropOnRejection = false
-    @Option(name: .long, help: ArgumentHelp("JSON file with all faults; flags are put on top.", valueName: "file"))
+    @Option(help: .value("file", "JSON file with faults. Flags override it."))
     var faultsFile: String?
     @Option(
-        name: .long,
-        help: ArgumentHelp("JSON file with phases of faults; replaces them as its phases come.", valueName: "file"))
+        help: .value("file", "JSON file with phases of faults. Each phase replaces the faults when its time comes."))
     var scenario: String?
 
     func faults() throws -> Faults {

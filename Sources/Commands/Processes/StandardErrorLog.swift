@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import Logging
 
 enum LogFormat: Sendable {
@@ -33,7 +33,8 @@ struct StandardErrorLog: LogHandler {
         if let own = event.metadata { all.merge(own) { _, new in new } }
         if let error = event.error { all["error"] = "\(error)" }
         let line = LogLine(
-            time: .now, level: event.level, label: label, message: event.message.description,
+            time: Int64(Date().timeIntervalSince1970 * 1_000), level: event.level, label: label,
+            message: event.message.description,
             metadata: all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         var bytes = Array(line.rendered(format).utf8)
         bytes.append(UInt8(ascii: "\n"))

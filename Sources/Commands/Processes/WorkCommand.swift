@@ -16,10 +16,11 @@ import Store
 struct WorkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "work",
-        abstract: "Run a worker: expands pushes, sends to APNs, settles the outcomes.",
+        abstract: "Run a worker, which sends pushes to APNs and settles their outcomes.",
         discussion: """
-            It opens no port, but for --port: /healthz, /readyz and /metrics. SIGTERM: no new work is begun, pages in flight are settled, exit 0 within \
-            worker.drain_timeout; SIGUSR1: logs what it has settled. Killed in any way, its work is finished by others within worker.claim_after.
+            A worker opens no port unless --port is set. Then it serves /healthz, /readyz and /metrics. On SIGTERM it \
+            begins no new work, settles the pages in flight, and exits 0 within worker.drain_timeout. On SIGUSR1 it \
+            logs what it has settled. If it is killed, other workers claim its work after worker.claim_after.
 
             Examples:
               lamplighter work
@@ -32,7 +33,7 @@ struct WorkCommand: AsyncParsableCommand {
     @OptionGroup(title: "Worker") var worker: WorkerFlags
 
     func run() async throws {
-        let settings = try global.settings(redis.values.merging(worker.values) { first, _ in first })
+        let settings = try global.settings(redis.given + worker.given)
         let logger = global.logger("worker", settings)
         let apps = try settings.requiredApps()
         let configurations = try apps.map { try Self.configuration($0, settings) }

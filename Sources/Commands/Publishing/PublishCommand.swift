@@ -1,12 +1,12 @@
 import ArgumentParser
-import Curl
 import Foundation
+import StrictJSON
 
 /// `lamplighter publish`: sends one update to all devices that follow a name.
 struct PublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
-        abstract: "Publish one update to everyone who follows a name.",
+        abstract: "Publish one update to every device that follows a name.",
         discussion: """
             Examples:
               lamplighter publish order-1234 --content-state '{"status":"baking"}'
@@ -22,81 +22,60 @@ struct PublishCommand: AsyncParsableCommand {
                 --content-state '{"home":0,"away":0}' --alert-title 'Kick-off' --audience tag:team/reds --wait
             """)
 
-    @OptionGroup var global: GlobalOptions
     @OptionGroup var gateway: GatewayOptions
-
     @Argument(help: "Name of the activity, such as order-1234.")
     var name: String
-
-    @Option(name: .long, help: ArgumentHelp("The new state: JSON, @file, or - for stdin.", valueName: "json"))
+    @Option(help: .value("json", "The new content state: JSON, @file, or - for stdin."))
     var contentState: String?
-
-    @Option(name: .long, help: ArgumentHelp("start, update or end.", valueName: "event"))
+    @Option(help: .value("event", "start, update or end."))
     var event = "update"
-
-    @Option(name: .long, help: ArgumentHelp("10 at once, 5 when convenient for the device.", valueName: "number"))
+    @Option(help: .value("number", "10 delivers at once, 5 when it suits the device."))
     var priority: Int?
-
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Who, among the followers (of a start: among those with a start token): all, tag:T, tag:GROUP/T, channel:ID, user:NAME, or a selector as JSON.",
-            valueName: "audience"))
+        help: .value(
+            "audience",
+            "The followers to send to (for start: the channels with a start token): all, tag:T, tag:GROUP/T, "
+                + "channel:ID, user:NAME, or a selector as JSON."))
     var audience = "all"
-
-    @Option(name: .long, help: ArgumentHelp("Title of an alert.", valueName: "text"))
+    @Option(help: .value("text", "Title of an alert."))
     var alertTitle: String?
-    @Option(name: .long, help: ArgumentHelp("Body of an alert.", valueName: "text"))
+    @Option(help: .value("text", "Body of an alert."))
     var alertBody: String?
-    @Option(name: .long, help: ArgumentHelp("Sound of an alert.", valueName: "name"))
+    @Option(help: .value("name", "Sound of an alert."))
     var alertSound: String?
-
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "A whole alert: JSON, @file, or -. Its title and body may be {\"loc-key\",\"loc-args\"}.", valueName: "json"
-        ))
+        help: .value(
+            "json", "A whole alert: JSON, @file, or -. Its title and body may be {\"loc-key\",\"loc-args\"}."))
     var alert: String?
-
-    @Option(
-        name: .long, help: ArgumentHelp("When the state is out of date: epoch seconds, or +15m.", valueName: "time"))
+    @Option(help: .value("time", "When the state is out of date: epoch seconds, or +15m."))
     var staleDate: String?
-    @Option(
-        name: .long,
-        help: ArgumentHelp("When an ended activity leaves the screen: now, +10m, epoch seconds.", valueName: "time"))
+    @Option(help: .value("time", "When an ended activity leaves the screen: now, +10m, or epoch seconds."))
     var dismissalDate: String?
-    @Option(name: .long, help: ArgumentHelp("Which activity is shown first: the higher.", valueName: "number"))
+    @Option(help: .value("number", "Order of activities on a device. The highest is shown first."))
     var relevanceScore: String?
-    @Option(name: .long, help: ArgumentHelp("How long it may be tried: epoch seconds, or +10m.", valueName: "time"))
+    @Option(help: .value("time", "Until when delivery is tried: epoch seconds, or +10m."))
     var expiry: String?
-    @Flag(name: .long, help: "Keep priority 10, though the name's budget of the hour is used up.")
+    @Flag(help: "Keep priority 10, although the name's budget of the hour is used up.")
     var insist = false
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Time of the state, epoch seconds; default: when it is accepted.", valueName: "time"))
+    @Option(help: .value("time", "Time of the state in epoch seconds. The default is the time of acceptance."))
     var timestamp: String?
-
-    @Option(name: .long, help: ArgumentHelp("For start: the type of the attributes.", valueName: "type"))
+    @Option(help: .value("type", "For start: the attributes type."))
     var attributesType: String?
-    @Option(name: .long, help: ArgumentHelp("For start: the attributes: JSON, @file, or -.", valueName: "json"))
+    @Option(help: .value("json", "For start: the attributes: JSON, @file, or -."))
     var attributes: String?
-
-    @Flag(name: .long, help: "For start: also to channels that follow the name already.")
+    @Flag(help: "For start: also send to channels that follow the name already.")
     var restart = false
-
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Publish then and not now: 2026-11-21T18:00 (here), 2026-11-21T18:00+01:00, epoch seconds, or +10m."
-                + " Other relative times count from it.", valueName: "time"))
+        help: .value(
+            "time",
+            "Publish at this time: 2026-11-21T18:00 (here), 2026-11-21T18:00+01:00, epoch seconds, or +10m. "
+                + "Other relative times count from it."))
     var at: String?
-    @Option(
-        name: .long,
-        help: ArgumentHelp("With --at: put this in the place of a schedule that still waits.", valueName: "id"))
+    @Option(help: .value("id", "With --at: replace this schedule, if it still waits."))
     var replace: String?
-    @Option(name: .long, help: ArgumentHelp("Repeating a publish with the same key sends it once.", valueName: "key"))
+    @Option(help: .value("key", "A publish that is repeated with the same key is sent once."))
     var idempotencyKey: String?
-    @Flag(name: .long, help: "Wait until every token has an outcome, then print the ledger.")
+    @Flag(help: "Wait until every token has an outcome, then print the ledger.")
     var wait = false
 
     func validate() throws {
@@ -110,7 +89,7 @@ struct PublishCommand: AsyncParsableCommand {
             }
             guard alert != nil || alertTitle != nil else { throw ValidationError("--alert-title is needed for start") }
         } else if restart {
-            throw ValidationError("--restart belongs to --event start")
+            throw ValidationError("--restart needs --event start")
         }
         if alert != nil, alertTitle != nil || alertBody != nil || alertSound != nil {
             throw ValidationError("--alert is the whole alert: leave out --alert-title, --alert-body and --alert-sound")
@@ -118,9 +97,9 @@ struct PublishCommand: AsyncParsableCommand {
         if alertTitle == nil, alertBody != nil || alertSound != nil {
             throw ValidationError("--alert-title is needed: devices ignore an alert without a title")
         }
-        if replace != nil, at == nil { throw ValidationError("--replace needs --at: the schedule's time") }
+        if replace != nil, at == nil { throw ValidationError("--replace needs --at, the schedule's time") }
         if replace != nil, idempotencyKey != nil {
-            throw ValidationError("--idempotency-key is not needed: a --replace may be repeated")
+            throw ValidationError("--replace may be repeated without --idempotency-key: leave that out")
         }
         if [contentState, attributes, alert].count(where: { $0 == "-" }) > 1 {
             throw ValidationError("only one option can read stdin")
@@ -128,62 +107,63 @@ struct PublishCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let client = try gateway.client(global)
+        let client = try gateway.client()
         let now = Int(Date().timeIntervalSince1970)
         if let at { return try await schedule(at, now: now, client) }
-        let body = try PublishRequest(self).json(now: now)
+        var request = GatewayRequest.post("/api/push", try PublishRequest(self).json(now: now))
+        request.headers = idempotencyHeader
         let expected =
             wait && audience == "all" && event != "start" && Terminal.standardErrorIsTerminal
             ? await followers(client) : nil
-        let headers = idempotencyKey.map { [("Idempotency-Key", $0)] } ?? []
-        let answer = try await client.send("POST", "/api/push", headers: headers, body: .bytes(Array(body.utf8)))
-        let accepted = try GatewayClient.decode(Accepted.self, answer)
+        let answer = try await client.send(request)
+        let accepted: Accepted = try GatewayClient.decode(answer)
         guard let pushID = accepted.push_ids.first else {
-            throw CommandFailure(.failed, "the gateway accepted the push and named no id")
+            throw CommandFailure(.failed, "the gateway accepted the push but returned no id")
         }
         warn(accepted.warnings)
         if wait {
-            return try await PushWatch(client: client, pushID: pushID, expected: expected).report(json: global.json)
+            return try await PushWatch(client: client, pushID: pushID, expected: expected).report(json: gateway.json)
         }
-        if global.json { return Terminal.print(json: answer) }
+        if gateway.json { return Terminal.print(json: answer) }
         Terminal.print(pushID)
     }
 
     private func schedule(_ text: String, now: Int, _ client: GatewayClient) async throws {
         let time: ScheduleTime
         do { time = try ScheduleTime.parse(text, now: now) } catch { throw ValidationError("--at \(error)") }
-        let body = CommandJSON.object([
-            ("schedule", CommandJSON.object([("scheduled_time", CommandJSON.quoted(time.text))])),
-            ("push", try PublishRequest(self).json(now: time.seconds)),
-        ])
-        let headers = idempotencyKey.map { [("Idempotency-Key", $0)] } ?? []
-        let place = replace.map { "/" + GatewayClient.segment($0) } ?? ""
-        let answer = try await client.send(
-            replace == nil ? "POST" : "PUT", "/api/schedules" + place, headers: headers,
-            body: .bytes(Array(body.utf8)))
-        let scheduled = try GatewayClient.decode(Scheduled.self, answer)
+        let body: JSON = [
+            "schedule": ["scheduled_time": .string(time.text)],
+            "push": try PublishRequest(self).json(now: time.seconds),
+        ]
+        var request: GatewayRequest =
+            replace.map { .put("/api/schedules/\($0)", body) } ?? .post("/api/schedules", body)
+        request.headers = idempotencyHeader
+        let answer = try await client.send(request)
+        let scheduled: Scheduled = try GatewayClient.decode(answer)
         guard let id = scheduled.schedule_ids.first else {
-            throw CommandFailure(.failed, "the gateway accepted the schedule and named no id")
+            throw CommandFailure(.failed, "the gateway accepted the schedule but returned no id")
         }
         warn(scheduled.warnings)
-        if wait { return try await PushWatch(client: client, pushID: id).report(json: global.json) }
-        if global.json { return Terminal.print(json: answer) }
+        if wait { return try await PushWatch(client: client, pushID: id).report(json: gateway.json) }
+        if gateway.json { return Terminal.print(json: answer) }
         Terminal.print(id)
         if Terminal.standardErrorIsTerminal { Terminal.error("scheduled for \(time.text)") }
     }
 
+    private var idempotencyHeader: [(String, String)] { idempotencyKey.map { [("Idempotency-Key", $0)] } ?? [] }
+
     /// Prints warnings to stderr. With `--json` the printed response holds them already, except when
     /// a ledger is printed.
     private func warn(_ warnings: [String]?) {
-        guard wait || !global.json else { return }
+        guard wait || !gateway.json else { return }
         for warning in warnings ?? [] { Terminal.error("warning: \(warning)") }
     }
 
     /// How many tokens follow the name, for the progress bar only. Nil if the gateway does not answer.
     private func followers(_ client: GatewayClient) async -> Int? {
         struct Activity: Decodable { var tokens: Int }
-        let answer = try? await client.send("GET", "/api/activities/\(GatewayClient.segment(name))")
-        return answer.flatMap { try? GatewayClient.decode(Activity.self, $0).tokens }
+        guard let answer = try? await client.send(.get("/api/activities/\(name)")) else { return nil }
+        return (try? GatewayClient.decode(answer) as Activity)?.tokens
     }
 
     private struct Accepted: Decodable {

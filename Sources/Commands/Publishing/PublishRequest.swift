@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LiveActivity
+import StrictJSON
 
 /// Turns the options of `publish` into Airship's request. The publisher's JSON is passed on byte for byte.
 struct PublishRequest {
@@ -9,62 +10,52 @@ struct PublishRequest {
     init(_ options: PublishCommand) { self.options = options }
 
     /// The request's JSON. `now` is in epoch seconds, for relative times.
-    func json(now: Int) throws -> String {
-        let activity = CommandJSON.object([
-            ("name", CommandJSON.quoted(options.name)),
-            ("event", CommandJSON.quoted(options.event)),
-            ("content_state", try options.contentState.map { try Self.jsonObject($0, "--content-state") }),
-            ("timestamp", try options.timestamp.map { try Self.time($0, "--timestamp", now: now) }),
-            ("priority", options.priority.map(String.init)),
-            ("stale_date", try options.staleDate.map { try Self.time($0, "--stale-date", now: now) }),
-            ("dismissal_date", try options.dismissalDate.map { try Self.time($0, "--dismissal-date", now: now) }),
-            ("relevance_score", try options.relevanceScore.map { try Self.number($0, "--relevance-score") }),
-            (
-                "alert",
-                try options.alert.map { try Self.jsonObject($0, "--alert") }
-                    ?? options.alertTitle.map {
-                        CommandJSON.object([
-                            ("title", CommandJSON.quoted($0)), ("body", options.alertBody.map(CommandJSON.quoted)),
-                            ("sound", options.alertSound.map(CommandJSON.quoted)),
-                        ])
-                    }
-            ),
-            ("attributes_type", options.attributesType.map(CommandJSON.quoted)),
-            ("attributes", try options.attributes.map { try Self.jsonObject($0, "--attributes") }),
+    func json(now: Int) throws -> JSON {
+        func time(_ text: String?, _ option: String) throws -> JSON? {
+            try text.map { .integer(try Self.time($0, option, now: now)) }
+        }
+        let titled: JSON? = options.alertTitle.map { title in
+            .fields([
+                "title": .string(title), "body": options.alertBody.map(JSON.string),
+                "sound": options.alertSound.map(JSON.string),
+            ])
+        }
+        let activity = JSON.fields([
+            "name": .string(options.name), "event": .string(options.event),
+            "content_state": try Self.object(options.contentState, "--content-state"),
+            "timestamp": try time(options.timestamp, "--timestamp"),
+            "priority": options.priority.map(JSON.integer),
+            "stale_date": try time(options.staleDate, "--stale-date"),
+            "dismissal_date": try time(options.dismissalDate, "--dismissal-date"),
+            "relevance_score": try options.relevanceScore.map { try Self.number($0, "--relevance-score") },
+            "alert": try Self.object(options.alert, "--alert") ?? titled,
+            "attributes_type": options.attributesType.map(JSON.string),
+            "attributes": try Self.object(options.attributes, "--attributes"),
         ])
-        let pushOptions = CommandJSON.object([
-            ("expiry", try options.expiry.map { try Self.time($0, "--expiry", now: now) }),
-            ("insist", options.insist ? "true" : nil),
-            ("restart", options.restart ? "true" : nil),
+        let pushOptions = JSON.fields([
+            "expiry": try time(options.expiry, "--expiry"), "insist": options.insist ? true : nil,
+            "restart": options.restart ? true : nil,
         ])
-        return CommandJSON.object([
-            ("audience", try Self.audience(options.audience)),
-            ("device_types", #"["ios"]"#),
-            ("notification", #"{"ios":{"live_activity":\#(activity)}}"#),
-            ("options", pushOptions == "{}" ? nil : pushOptions),
+        return .fields([
+            "audience": try Self.audience(options.audience), "device_types": ["ios"],
+            "notification": ["ios": ["live_activity": activity]],
+            "options": pushOptions == [:] ? nil : pushOptions,
         ])
     }
 
     /// Reads `all`, `tag:T`, `tag:GROUP/T`, `channel:ID`, `user:NAME`, or JSON.
-    static func audience(_ text: String) throws -> String {
-        if text == "all" { return #""all""# }
-        if text.hasPrefix("{") || text.hasPrefix("\"") {
-            guard isJSON(text) else { throw ValidationError("--audience is not valid JSON") }
-            return text
-        }
-        let parts = text.parts(between: UInt8(ascii: ":"), atMost: 2)
-        if parts.count == 2, !parts[1].isEmpty {
-            switch parts[0] {
+    static func audience(_ text: String) throws -> JSON {
+        if text == "all" { return "all" }
+        if text.hasPrefix("{") || text.hasPrefix("\"") { return try checked(text, "--audience").json }
+        if let (kind, value) = text.cut(at: UInt8(ascii: ":")), !value.isEmpty {
+            switch kind {
             case "tag":
-                let halves = parts[1].parts(between: UInt8(ascii: "/"), atMost: 2)
-                if halves.count == 2, !halves.contains(where: \.isEmpty) {
-                    return CommandJSON.object([
-                        ("tag", CommandJSON.quoted(halves[1])), ("group", CommandJSON.quoted(halves[0])),
-                    ])
+                if let (group, tag) = value.cut(at: UInt8(ascii: "/")), !group.isEmpty, !tag.isEmpty {
+                    return ["tag": .string(tag), "group": .string(group)]
                 }
-                return CommandJSON.object([("tag", CommandJSON.quoted(parts[1]))])
-            case "channel": return CommandJSON.object([("ios_channel", CommandJSON.quoted(parts[1]))])
-            case "user": return CommandJSON.object([("named_user", CommandJSON.quoted(parts[1]))])
+                return ["tag": .string(value)]
+            case "channel": return ["ios_channel": .string(value)]
+            case "user": return ["named_user": .string(value)]
             default: break
             }
         }
@@ -72,38 +63,38 @@ struct PublishRequest {
     }
 
     /// Reads epoch seconds, `now`, or a time from now such as `+90`, `+15m`, `+2h`.
-    static func time(_ text: String, _ option: String, now: Int) throws -> String {
-        if text == "now" { return String(now) }
-        if text.hasPrefix("+") {
-            var digits = text.dropFirst()
-            var unit = 1
-            for (suffix, factor) in [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400)] where digits.hasSuffix(suffix) {
-                unit = factor
-                digits = digits.dropLast()
-                break
-            }
-            if let count = Int(digits), (0...1_000_000_000).contains(count) { return String(now + count * unit) }
-        } else if let seconds = Int(text), seconds >= 0 {
-            return String(seconds)
-        }
+    static func time(_ text: String, _ option: String, now: Int) throws -> Int {
+        if let seconds = TimeText.epochSeconds(text, now: now) { return seconds }
         throw ValidationError("\(option) must be epoch seconds or a time from now such as +15m, not '\(text)'")
     }
 
-    private static func number(_ text: String, _ option: String) throws -> String {
-        guard Double(text) != nil, isJSON(text) else { throw ValidationError("\(option) must be a number") }
-        return text
+    private static func number(_ text: String, _ option: String) throws -> JSON {
+        guard let number = try? checked(text, option), number.kind == .number else {
+            throw ValidationError("\(option) must be a number, not '\(text)'")
+        }
+        return number.json
     }
 
-    /// The JSON text of an object: as written, from `@file`, or from stdin (`-`).
-    private static func jsonObject(_ text: String, _ option: String) throws -> String {
-        let json = try InputText.read(text, option).trimmingCharacters(in: .whitespacesAndNewlines)
-        guard json.hasPrefix("{"), isJSON(json) else { throw ValidationError("\(option) must be a JSON object") }
-        return json
+    /// An object: as written, from `@file`, or from stdin (`-`). Its bytes are passed on unchanged.
+    private static func object(_ text: String?, _ option: String) throws -> JSON? {
+        guard let text else { return nil }
+        let value = try checked(InputText.read(text, option), option)
+        guard value.kind == .object else { throw ValidationError("\(option) must be a JSON object") }
+        return value.json
     }
 
-    private static func isJSON(_ text: String) -> Bool {
-        (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil
+    private static func checked(_ text: String, _ option: String) throws -> JSONValue {
+        do {
+            return try JSONDocument(text).root
+        } catch {
+            throw ValidationError("\(option) is not valid JSON: \(error)")
+        }
     }
+}
+
+extension JSONValue {
+    /// The value exactly as written.
+    fileprivate var json: JSON { .raw(Array(raw)) }
 }
 
 /// The text of an option: as written, from `@file`, or from stdin (`-`).

@@ -21,7 +21,7 @@ struct PushWatch: Sendable {
         while true {
             let body: [UInt8]
             do {
-                body = try await client.send("GET", "/api/push/\(pushID)")
+                body = try await client.send(.get("/api/push/\(pushID)"))
                 failures = 0
             } catch let failure as CommandFailure {
                 // Keep trying while the gateway restarts, because the push goes on without it.
@@ -30,13 +30,15 @@ struct PushWatch: Sendable {
                     bar.abandon()
                     throw CommandFailure(
                         failure.status,
-                        "\(failure.message)\npush \(pushID) was accepted; see what became of it with "
-                            + "'lamplighter push \(pushID) --wait'")
+                        """
+                        \(failure.message)
+                        Push \(pushID) was accepted and goes on. 'lamplighter push \(pushID) --wait' shows its outcome.
+                        """)
                 }
                 try await Task.sleep(for: .milliseconds(500))
                 continue
             }
-            let report = try GatewayClient.decode(LedgerReport.self, body)
+            let report: LedgerReport = try GatewayClient.decode(body)
             let settled = report.targets - report.pending
             let seconds = (ContinuousClock.now - started) / .seconds(1)
             let rate = seconds > 0.2 ? "  \(Terminal.grouped(Int(Double(settled) / seconds)))/s" : ""
@@ -50,8 +52,8 @@ struct PushWatch: Sendable {
                 isTold = true
                 bar.abandon()
                 Terminal.error(
-                    "push \(pushID) waits: no worker has taken it up. "
-                        + "'lamplighter status' shows which workers run and what holds them.")
+                    "push \(pushID) waits because no worker has begun it. 'lamplighter status' shows the workers and alarms."
+                )
             }
             try await Task.sleep(for: .milliseconds(100))
         }

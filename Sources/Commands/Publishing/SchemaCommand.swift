@@ -1,100 +1,106 @@
 import ArgumentParser
-import Curl
+import StrictJSON
 
 /// `lamplighter schema`: manages the schemas of content states and attributes.
-struct SchemaCommand: AsyncParsableCommand {
+struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",
         abstract: "Register, list, show or delete the schemas of attributes types.",
         discussion: """
-            A publish whose content state or attributes do not match is refused: APNs would take it, and no card would \
-            change. The file holds {"content_state": {JSON Schema}, "attributes": {JSON Schema}, "names": ["match-*"]}.
+            The gateway refuses a publish whose content state or attributes do not match the schema. APNs would accept \
+            it, but no card would change. The file holds
+            {"content_state": {JSON Schema}, "attributes": {JSON Schema}, "names": ["match-*"]}.
 
             Examples:
               lamplighter schema set MatchAttributes match.schema.json
               lamplighter schema list
               lamplighter schema show MatchAttributes
             """,
-        subcommands: [SchemaSetCommand.self, SchemaList.self, SchemaShow.self, SchemaDelete.self])
+        subcommands: [Set.self, List.self, Show.self, Delete.self])
 
-    static func path(_ type: String) -> String { "/api/schemas/\(GatewayClient.segment(type))" }
-}
+    struct Set: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Register the schema of an attributes type.",
+            discussion: """
+                Example:
+                  lamplighter schema set MatchAttributes match.schema.json
+                """)
 
-struct SchemaSetCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "set", abstract: "Register the schema of a type.")
+        @OptionGroup var gateway: GatewayOptions
+        @Argument(help: "The attributes type: the name of the app's ActivityAttributes.")
+        var type: String
+        @Argument(help: "The file. A dash reads stdin.")
+        var file: String
 
-    @OptionGroup var global: GlobalOptions
-    @OptionGroup var gateway: GatewayOptions
-
-    @Argument(help: "The attributes type: the name of the app's ActivityAttributes.")
-    var type: String
-    @Argument(help: "The file; - for stdin.")
-    var file: String
-
-    func run() async throws {
-        let text = try InputText.read(file == "-" ? "-" : "@" + file, "schema")
-        let answer = try await gateway.client(global).send(
-            "PUT", SchemaCommand.path(type), body: .bytes(Array(text.utf8)))
-        if global.json { Terminal.print(json: answer) }
-    }
-}
-
-struct SchemaList: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "The types that have one.")
-
-    @OptionGroup var global: GlobalOptions
-    @OptionGroup var gateway: GatewayOptions
-
-    func run() async throws {
-        let answer = try await gateway.client(global).send("GET", "/api/schemas")
-        if global.json { return Terminal.print(json: answer) }
-        var table = Table(.left, .left, .left)
-        for schema in try GatewayClient.decode(Listing.self, answer).schemas {
-            let parts = [schema.content_state ? "content state" : nil, schema.attributes ? "attributes" : nil]
-            table.add(
-                schema.attributes_type, parts.compactMap { $0 }.joined(separator: ", "),
-                schema.names.joined(separator: " "))
+        func run() async throws {
+            let text = try InputText.read(file == "-" ? "-" : "@" + file, "schema")
+            try await gateway.call(.put("/api/schemas/\(type)", .raw(Array(text.utf8))))
         }
-        table.print()
     }
 
-    private struct Listing: Decodable {
-        struct Entry: Decodable {
-            var attributes_type: String
-            var content_state: Bool
-            var attributes: Bool
-            var names: [String]
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the attributes types that have a schema.",
+            discussion: """
+                Example:
+                  lamplighter schema list
+                """)
+
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.call(.get("/api/schemas")) { (listing: Listing) in
+                var table = Table(.left, .left, .left)
+                for schema in listing.schemas {
+                    let parts = [schema.content_state ? "content state" : nil, schema.attributes ? "attributes" : nil]
+                    table.add(
+                        schema.attributes_type, parts.compactMap { $0 }.joined(separator: ", "),
+                        schema.names.joined(separator: " "))
+                }
+                return table.lines
+            }
         }
-        var schemas: [Entry]
+
+        private struct Listing: Decodable {
+            struct Entry: Decodable {
+                var attributes_type: String
+                var content_state: Bool
+                var attributes: Bool
+                var names: [String]
+            }
+            var schemas: [Entry]
+        }
     }
-}
 
-struct SchemaShow: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "A type's schema as it was set.")
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show the schema of an attributes type as it was registered.",
+            discussion: """
+                Example:
+                  lamplighter schema show MatchAttributes
+                """)
 
-    @OptionGroup var global: GlobalOptions
-    @OptionGroup var gateway: GatewayOptions
+        @OptionGroup var gateway: GatewayOptions
+        @Argument(help: "The attributes type.")
+        var type: String
 
-    @Argument(help: "The attributes type.")
-    var type: String
-
-    func run() async throws {
-        Terminal.print(json: try await gateway.client(global).send("GET", SchemaCommand.path(type)))
+        func run() async throws {
+            Terminal.print(json: try await gateway.client().send(.get("/api/schemas/\(type)")))
+        }
     }
-}
 
-struct SchemaDelete: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "delete", abstract: "Take a type's schema away: nothing is compared any more.")
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete the schema of an attributes type. Its publishes are not checked any more.",
+            discussion: """
+                Example:
+                  lamplighter schema delete MatchAttributes
+                """)
 
-    @OptionGroup var global: GlobalOptions
-    @OptionGroup var gateway: GatewayOptions
+        @OptionGroup var gateway: GatewayOptions
+        @Argument(help: "The attributes type.")
+        var type: String
 
-    @Argument(help: "The attributes type.")
-    var type: String
-
-    func run() async throws {
-        _ = try await gateway.client(global).send("DELETE", SchemaCommand.path(type))
-        if global.json { Terminal.print(#"{"ok":true}"#) }
+        func run() async throws { try await gateway.call(.delete("/api/schemas/\(type)")) }
     }
 }

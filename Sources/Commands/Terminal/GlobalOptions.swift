@@ -6,24 +6,18 @@ import Settings
 /// The options of every command.
 struct GlobalOptions: ParsableArguments {
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Configuration file (\(SettingsInput.fileVariable), default \(SettingsInput.defaultFile)).",
-            valueName: "file"))
+        help: .value(
+            "file", "Configuration file (\(SettingsInput.fileVariable), default \(SettingsInput.defaultFile))."))
     var config: String?
-
-    @Flag(name: .long, help: "Print results as JSON.")
+    @Flag(help: "Print results as JSON.")
     var json = false
-
-    @Option(name: .customLong(SettingKey.logLevel.flagName), help: ArgumentHelp(SettingKey.logLevel))
-    var logLevel: String?
+    @Option(.logLevel) var logLevel: SettingFlag?
 
     /// Loads the settings and prints their warnings to stderr. Flags override the environment, then the
     /// file, then the defaults.
-    func settings(_ flags: [SettingKey: String?] = [:]) throws -> Settings {
+    func settings(_ flags: [SettingFlag?] = []) throws -> Settings {
         var values: [String: String] = [:]
-        for (key, value) in flags { values[key.path] = value }
-        if let logLevel { values[SettingKey.logLevel.path] = logLevel }
+        for case let flag? in flags + [logLevel] { values[flag.key.path] = flag.text }
         let input = try SettingsInput(
             flags: values, environment: ProcessInfo.processInfo.environment, config: config)
         let settings = try Settings.load(input)
@@ -44,27 +38,5 @@ struct GlobalOptions: ParsableArguments {
         var logger = logger(label, settings)
         if logLevel == nil { logger.logLevel = .critical }
         return logger
-    }
-}
-
-extension ArgumentHelp {
-    /// Help in the form `summary (ENVIRONMENT, default …).`
-    init(_ key: SettingKey) {
-        var choices = ""
-        if case .choice(let values) = key.form { choices = ": \(values.joined(separator: ", "))" }
-        let fallback = key.fallback.map { ", default \($0)" } ?? ""
-        let first = key.summary.prefix(1).uppercased() + key.summary.dropFirst()
-        self.init("\(first)\(choices) (\(key.environmentName)\(fallback)).", valueName: Self.valueName(key))
-    }
-
-    private static func valueName(_ key: SettingKey) -> String {
-        switch key.form {
-        case .text: String(key.path.split(separator: "_").last?.split(separator: ".").last ?? "text")
-        case .whole: "number"
-        case .size: "bytes"
-        case .seconds: "time"
-        case .share: "share"
-        case .choice: String(key.path.split(separator: ".").last ?? "choice")
-        }
     }
 }

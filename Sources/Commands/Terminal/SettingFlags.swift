@@ -1,85 +1,86 @@
 import ArgumentParser
 import Settings
 
-/// The flags of each section. Names and help come from the table of settings.
-struct RedisFlags: ParsableArguments {
-    @Option(name: .customLong(SettingKey.redisURL.flagName), help: ArgumentHelp(SettingKey.redisURL))
-    var url: String?
-    @Option(name: .customLong(SettingKey.redisCAFile.flagName), help: ArgumentHelp(SettingKey.redisCAFile))
-    var caFile: String?
-    @Option(name: .customLong(SettingKey.redisCertFile.flagName), help: ArgumentHelp(SettingKey.redisCertFile))
-    var certFile: String?
-    @Option(name: .customLong(SettingKey.redisKeyFile.flagName), help: ArgumentHelp(SettingKey.redisKeyFile))
-    var keyFile: String?
-    @Option(name: .customLong(SettingKey.redisConnections.flagName), help: ArgumentHelp(SettingKey.redisConnections))
-    var connections: String?
-    @Option(name: .customLong(SettingKey.redisPrefix.flagName), help: ArgumentHelp(SettingKey.redisPrefix))
-    var prefix: String?
+/// A setting that was given as a flag.
+struct SettingFlag: Sendable {
+    let key: SettingKey
+    let text: String
+}
 
-    var values: [SettingKey: String?] {
-        [
-            .redisURL: url, .redisCAFile: caFile, .redisCertFile: certFile, .redisKeyFile: keyFile,
-            .redisConnections: connections, .redisPrefix: prefix,
-        ]
+extension Option where Value == SettingFlag? {
+    /// The flag of a setting. Its names and its help come from the table of settings.
+    /// - Parameter short: another name for it, such as `port`
+    init(_ key: SettingKey, _ short: String? = nil) {
+        let names = [short, key.flagName].compactMap { $0.map { NameSpecification.Element.customLong($0) } }
+        self.init(name: NameSpecification(names), help: ArgumentHelp(key)) { SettingFlag(key: key, text: $0) }
     }
 }
 
-struct GatewayFlags: ParsableArguments {
-    @Option(
-        name: [.customLong("host"), .customLong(SettingKey.gatewayHost.flagName)], help: ArgumentHelp(.gatewayHost))
-    var host: String?
-    @Option(
-        name: [.customLong("port"), .customLong(SettingKey.gatewayPort.flagName)], help: ArgumentHelp(.gatewayPort))
-    var port: String?
-    @Option(name: .customLong(SettingKey.gatewayMaxBody.flagName), help: ArgumentHelp(.gatewayMaxBody))
-    var maximumBody: String?
-    @Option(name: .customLong(SettingKey.gatewayMaxConcurrency.flagName), help: ArgumentHelp(.gatewayMaxConcurrency))
-    var maximumConcurrency: String?
+/// Flags of settings. A flag is one line: its property.
+protocol SettingFlags: ParsableArguments {}
 
-    var values: [SettingKey: String?] {
-        [
-            .gatewayHost: host, .gatewayPort: port, .gatewayMaxBody: maximumBody,
-            .gatewayMaxConcurrency: maximumConcurrency,
-        ]
+extension SettingFlags {
+    /// The flags that were given.
+    var given: [SettingFlag?] {
+        Mirror(reflecting: self).children.map { ($0.value as? Option<SettingFlag?>)?.wrappedValue }
     }
 }
 
-struct WorkerFlags: ParsableArguments {
-    @Option(name: .customLong(SettingKey.workerTransport.flagName), help: ArgumentHelp(.workerTransport))
-    var transport: String?
-    @Option(
-        name: [.customLong("lanes"), .customLong(SettingKey.workerLanes.flagName)], help: ArgumentHelp(.workerLanes))
-    var lanes: String?
-    @Option(name: .customLong(SettingKey.workerStreams.flagName), help: ArgumentHelp(.workerStreams))
-    var streams: String?
-    @Option(name: .customLong(SettingKey.workerPage.flagName), help: ArgumentHelp(.workerPage))
-    var page: String?
-    @Option(name: .customLong(SettingKey.workerConcurrency.flagName), help: ArgumentHelp(.workerConcurrency))
-    var concurrency: String?
-    @Option(name: .customLong(SettingKey.workerClaimAfter.flagName), help: ArgumentHelp(.workerClaimAfter))
-    var claimAfter: String?
-    @Option(name: .customLong(SettingKey.workerMaxClaims.flagName), help: ArgumentHelp(.workerMaxClaims))
-    var maxClaims: String?
-    @Option(name: .customLong(SettingKey.workerMaxAttempts.flagName), help: ArgumentHelp(.workerMaxAttempts))
-    var maxAttempts: String?
-    @Option(name: .customLong(SettingKey.workerDrainTimeout.flagName), help: ArgumentHelp(.workerDrainTimeout))
-    var drainTimeout: String?
-    @Option(name: .customLong(SettingKey.workerRequestTimeout.flagName), help: ArgumentHelp(.workerRequestTimeout))
-    var requestTimeout: String?
-    @Option(name: [.customLong("name"), .customLong(SettingKey.workerName.flagName)], help: ArgumentHelp(.workerName))
-    var name: String?
-    @Option(name: [.customLong("host"), .customLong(SettingKey.workerHost.flagName)], help: ArgumentHelp(.workerHost))
-    var host: String?
-    @Option(name: [.customLong("port"), .customLong(SettingKey.workerPort.flagName)], help: ArgumentHelp(.workerPort))
-    var port: String?
+struct RedisFlags: SettingFlags {
+    @Option(.redisURL) var url: SettingFlag?
+    @Option(.redisCAFile) var caFile: SettingFlag?
+    @Option(.redisCertFile) var certFile: SettingFlag?
+    @Option(.redisKeyFile) var keyFile: SettingFlag?
+    @Option(.redisConnections) var connections: SettingFlag?
+    @Option(.redisPrefix) var prefix: SettingFlag?
+}
 
-    var values: [SettingKey: String?] {
-        [
-            .workerTransport: transport, .workerLanes: lanes, .workerStreams: streams, .workerPage: page,
-            .workerConcurrency: concurrency, .workerClaimAfter: claimAfter, .workerMaxClaims: maxClaims,
-            .workerMaxAttempts: maxAttempts,
-            .workerDrainTimeout: drainTimeout, .workerRequestTimeout: requestTimeout,
-            .workerName: name, .workerHost: host, .workerPort: port,
-        ]
+struct GatewayFlags: SettingFlags {
+    @Option(.gatewayHost, "host") var host: SettingFlag?
+    @Option(.gatewayPort, "port") var port: SettingFlag?
+    @Option(.gatewayMaxBody) var maximumBody: SettingFlag?
+    @Option(.gatewayMaxConcurrency) var maximumConcurrency: SettingFlag?
+}
+
+struct WorkerFlags: SettingFlags {
+    @Option(.workerTransport) var transport: SettingFlag?
+    @Option(.workerLanes, "lanes") var lanes: SettingFlag?
+    @Option(.workerStreams) var streams: SettingFlag?
+    @Option(.workerPage) var page: SettingFlag?
+    @Option(.workerConcurrency) var concurrency: SettingFlag?
+    @Option(.workerClaimAfter) var claimAfter: SettingFlag?
+    @Option(.workerMaxClaims) var maxClaims: SettingFlag?
+    @Option(.workerMaxAttempts) var maxAttempts: SettingFlag?
+    @Option(.workerDrainTimeout) var drainTimeout: SettingFlag?
+    @Option(.workerRequestTimeout) var requestTimeout: SettingFlag?
+    @Option(.workerName, "name") var name: SettingFlag?
+    @Option(.workerHost, "host") var host: SettingFlag?
+    @Option(.workerPort, "port") var port: SettingFlag?
+}
+
+extension ArgumentHelp {
+    /// Help for an option whose value is shown as `<name>`.
+    static func value(_ name: String, _ abstract: String) -> ArgumentHelp {
+        ArgumentHelp("\(abstract)", valueName: name)
+    }
+
+    /// Help in the form `summary (ENVIRONMENT, default …).`
+    init(_ key: SettingKey) {
+        var choices = ""
+        if case .choice(let values) = key.form { choices = ": \(values.joined(separator: ", "))" }
+        let defaultText = key.defaultText.map { ", default \($0)" } ?? ""
+        let first = key.summary.prefix(1).uppercased() + key.summary.dropFirst()
+        self.init("\(first)\(choices) (\(key.environmentName)\(defaultText)).", valueName: Self.valueName(key))
+    }
+
+    private static func valueName(_ key: SettingKey) -> String {
+        switch key.form {
+        case .text: String(key.path.split(separator: "_").last?.split(separator: ".").last ?? "text")
+        case .whole: "number"
+        case .size: "bytes"
+        case .seconds: "time"
+        case .share: "share"
+        case .choice: String(key.path.split(separator: ".").last ?? "choice")
+        }
     }
 }

@@ -22,6 +22,12 @@ enum Terminal {
     /// Prints one line of a result.
     static func print(_ line: String) { put(line + "\n", to: STDOUT_FILENO) }
 
+    /// Prints a gateway's JSON response as received, with one newline at its end.
+    static func print(json body: [UInt8]) {
+        let end = body.lastIndex { $0 != UInt8(ascii: "\n") }
+        print(String(decoding: end.map { body[...$0] } ?? [], as: UTF8.self))
+    }
+
     /// Writes `1234567` as `1,234,567`.
     static func grouped(_ number: Int) -> String {
         var digits = String(number.magnitude)
@@ -31,6 +37,16 @@ enum Terminal {
             digits = String(digits.dropLast(3))
         }
         return (number < 0 ? "-" : "") + ([digits[...]] + groups).joined(separator: ",")
+    }
+
+    /// The line under a table that shows only some of `total` entries.
+    static func total(_ total: Int, shown: Int, what: String = "in all") -> [String] {
+        total > shown ? ["\(grouped(total)) \(what)"] : []
+    }
+
+    /// Counts by reason, the largest first.
+    static func ranked(_ counts: [String: Int]) -> [(key: String, value: Int)] {
+        counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     }
 }
 
@@ -42,6 +58,12 @@ struct Table {
     var rows: [[String]] = []
 
     init(_ alignments: Alignment...) { self.alignments = alignments }
+
+    /// A table of a value's fields, one a row. Fields without a value have no row.
+    init(fields: KeyValuePairs<String, String?>, values: Alignment = .left) {
+        self.init(.left, values)
+        for case (let name, let value?) in fields { add(name, value) }
+    }
 
     mutating func add(_ cells: String...) { rows.append(cells) }
 
