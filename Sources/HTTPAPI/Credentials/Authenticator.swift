@@ -2,26 +2,6 @@ import HTTPTypes
 import LiveActivity
 import OpenSSL
 
-/// The caller, as far as a secret proves it.
-enum Credential: Sendable, Hashable {
-    case master
-    case app
-    /// The SDK with a token that we issued for this channel.
-    case device(ChannelID)
-    /// The SDK, which signed this request with the app secret: for a channel, or before it has one.
-    case signed(ChannelID?)
-    /// The SDK with a token that we issued for the contact of this channel.
-    case contact(ContactID, ChannelID)
-
-    /// Whether an app on a device sent the request, not a server with a secret.
-    var isDevice: Bool {
-        switch self {
-        case .master, .app: false
-        case .device, .signed, .contact: true
-        }
-    }
-}
-
 /// Checks credentials.
 ///
 /// Secrets are compared as SHA-256 digests in constant time. An unknown app costs the same work as a known one.
@@ -105,38 +85,5 @@ struct Authenticator: Sendable {
             channel == nil || channel == holder.channel
         else { return nil }
         return (app, holder.contact.map { .contact($0, holder.channel) } ?? .device(holder.channel))
-    }
-}
-
-extension Access {
-    /// Whether the credential opens a call. `channel` and `contact` are those that the path names, if it names one.
-    func admits(_ credential: Credential, channel: ChannelID?, contact: ContactID? = nil) -> Bool {
-        switch (self, credential) {
-        case (.anyone, _): true
-        case (.master, .master): true
-        case (.server, .master), (.server, .app): true
-        case (.channel, .master), (.channel, .app): true
-        case (.channel, .device(let id)), (.channel, .signed(.some(let id))): id == channel
-        case (.newChannel, .master), (.newChannel, .app), (.newChannel, .signed): true
-        case (.signedChannel, .signed(.some)), (.signedChannel, .app), (.signedChannel, .master): true
-        case (.contact, .app), (.contact, .master): true
-        case (.contact, .contact(let id, _)): id == contact
-        default: false
-        }
-    }
-}
-
-// Header names, most of them the SDK's. HTTP compares names without case.
-extension HTTPField.Name {
-    static let airshipAppKey = constant("X-UA-Appkey")
-    static let airshipChannel = constant("X-UA-Channel-ID")
-    static let airshipNonce = constant("X-UA-Nonce")
-    static let airshipTimestamp = constant("X-UA-Timestamp")
-    static let idempotencyKey = constant("Idempotency-Key")
-    static let forwardedProto = constant("X-Forwarded-Proto")
-
-    private static func constant(_ name: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(name) else { preconditionFailure("not a header name: \(name)") }
-        return name
     }
 }

@@ -54,12 +54,12 @@ struct AccessRecord: Sendable {
     }
 
     private var level: Logger.Level {
-        switch (status, endpoint?.operation) {
+        switch (status, endpoint?.access) {
         case (500, _): .error
         // The cause is Redis or our own limits, and the caller tries again.
         case (503, _): .warning
         case _ where !warnings.isEmpty: .warning
-        case (_, .health), (_, .readiness), (_, .metrics): .debug
+        case (_, .anyone): .debug
         default: .info
         }
     }

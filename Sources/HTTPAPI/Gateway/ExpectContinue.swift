@@ -9,6 +9,6 @@ extension Request {
         let announced = headers[.contentLength].flatMap { Int($0) } ?? 0
         let path = head.path ?? ""
         let match = RouteMatch(method: method.rawValue, path: path.cut(at: UInt8(ascii: "?"))?.head[...] ?? path[...])
-        return announced <= maximumBodyBytes || match.endpoint.map { $0.operation.streamsBody } ?? false
+        return announced <= maximumBodyBytes || match.endpoint?.body == .streamed
     }
 }

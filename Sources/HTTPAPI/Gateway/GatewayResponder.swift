@@ -5,17 +5,6 @@ import Logging
 import NIOCore
 import StrictJSON
 
-/// Hummingbird's context of a request. It gives us the connection's channel, for deadlines on the body.
-struct GatewayContext: RequestContext {
-    var coreContext: CoreRequestContextStorage
-    let channel: any Channel
-
-    init(source: ApplicationRequestContextSource) {
-        coreContext = CoreRequestContextStorage(source: source)
-        channel = source.channel
-    }
-}
-
 /// Handles every request: route, authenticate, read the body, reserve capacity, run the handler, count, log.
 ///
 /// It never throws. Each outcome is a response in the API's own form.
@@ -75,7 +64,11 @@ struct GatewayResponder: HTTPResponder {
         case .notFound: throw .notFound
         case .malformed: throw .parameter("path", "must be percent-encoded UTF-8")
         }
-        if endpoint.access == .anyone { return try await performOpen(endpoint.operation) }
+        let handle: (Call) async throws(APIError) -> Answer
+        switch endpoint.handler {
+        case .open(let handle): return try await performOpen(endpoint, handle(handlers))
+        case .call(let method): handle = method(handlers)
+        }
         let now = clock()
         guard let (app, credential) = authenticator.authenticate(request.headers, now: now),
             endpoint.access.admits(
@@ -87,11 +80,11 @@ struct GatewayResponder: HTTPResponder {
         let holding = capacity.holding(.init(credential), app.app.key)
         defer { holding.giveBackAll() }
         // Read the body before the request reserves its place: a slow body must not block other requests.
-        if endpoint.readsBody { try await body.read(holding) }
+        if endpoint.body == .whole { try await body.read(holding) }
         guard holding.take(.requests) else { throw .busy("requests in work") }
         metrics.inFlight(1)
         defer { metrics.inFlight(-1) }
-        return try await handlers.perform(
+        return try await handle(
             Call(
                 operation: operation, endpoint: endpoint, parameters: parameters, query: query,
                 headers: request.headers, origin: Self.origin(request), app: app.app, tokens: app.tokens,
@@ -106,11 +99,13 @@ struct GatewayResponder: HTTPResponder {
         }
     }
 
-    private func performOpen(_ operation: Operation) async throws(APIError) -> Answer {
+    private func performOpen(
+        _ endpoint: Endpoint, _ handle: () async throws(APIError) -> Answer
+    ) async throws(APIError) -> Answer {
         let holding = capacity.holding(.anyone, nil)
         defer { holding.giveBackAll() }
-        guard operation == .health || holding.take(.requests) else { throw .busy("open requests in work") }
-        return try await handlers.performOpen(operation)
+        guard endpoint.limit == .none || holding.take(.requests) else { throw .busy("open requests in work") }
+        return try await handle()
     }
 
     /// The address by which the caller reached this gateway. A proxy that ends TLS says so in `X-Forwarded-Proto`.
@@ -134,11 +129,5 @@ struct GatewayResponder: HTTPResponder {
             match = RouteMatch(method: request.method.rawValue, path: (parts?.head ?? text)[...])
             query = PercentEncoding.query((parts?.tail ?? "")[...])
         }
-    }
-}
-
-extension RouteMatch {
-    var endpoint: Endpoint? {
-        if case .found(let endpoint, _) = self { endpoint } else { nil }
     }
 }

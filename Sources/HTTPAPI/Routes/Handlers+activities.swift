@@ -49,6 +49,8 @@ extension Handlers {
 
     func untrack(_ call: Call) async throws(APIError) -> Answer { try await unregister(from: call.name(), call) }
 
+    func bulkTrack(_ call: Call) async throws(APIError) -> Answer { try await bulkTrack(call, place: call.name()) }
+
     // MARK: Of an activity, and of start tokens
 
     /// Stores one registration.

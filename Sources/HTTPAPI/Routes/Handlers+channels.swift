@@ -127,7 +127,7 @@ extension Handlers {
 
     /// A token for the channel that the request was signed for. `expires_in` is
     /// in milliseconds, because the SDK reads it so.
-    func deviceToken(_ call: Call) throws(APIError) -> Answer {
+    func deviceToken(_ call: Call) async throws(APIError) -> Answer {
         let channel = try call.actingChannel()
         return Answer(
             200,

@@ -58,7 +58,7 @@ extension Handlers {
     }
 
     /// Tells the SDK which addresses to call: this gateway, for everything. Only the SDK reads it.
-    func remoteData(_ call: Call) throws(APIError) -> Answer {
+    func remoteData(_ call: Call) async throws(APIError) -> Answer {
         guard call.parameter("app_key") == call.app.key.rawValue else { throw .notFound }
         guard let url = configuration.publicURL else {
             throw APIError(

@@ -33,4 +33,8 @@ extension Handlers {
     func removeStartToken(_ call: Call) async throws(APIError) -> Answer {
         try await unregister(from: call.startTokens(), call)
     }
+
+    func bulkStartTokens(_ call: Call) async throws(APIError) -> Answer {
+        try await bulkTrack(call, place: call.startTokens())
+    }
 }

@@ -1,0 +1,33 @@
+import LiveActivity
+
+/// The callers that a call admits.
+enum Access: Sendable, Hashable {
+    case anyone
+    case master
+    /// App or master secret.
+    case server
+    /// App or master secret, or the SDK for the channel that the path names (parameter `channel`).
+    case channel
+    /// App or master secret, or a request that the SDK signed, with or without a channel.
+    case newChannel
+    /// App or master secret, or a request that the SDK signed for the channel in its header.
+    case signedChannel
+    /// App or master secret, or the SDK for the contact that the path names (parameter `contact`).
+    case contact
+
+    /// Whether the credential opens a call. `channel` and `contact` are those that the path names, if it names one.
+    func admits(_ credential: Credential, channel: ChannelID?, contact: ContactID? = nil) -> Bool {
+        switch (self, credential) {
+        case (.anyone, _): true
+        case (.master, .master): true
+        case (.server, .master), (.server, .app): true
+        case (.channel, .master), (.channel, .app): true
+        case (.channel, .device(let id)), (.channel, .signed(.some(let id))): id == channel
+        case (.newChannel, .master), (.newChannel, .app), (.newChannel, .signed): true
+        case (.signedChannel, .signed(.some)), (.signedChannel, .app), (.signedChannel, .master): true
+        case (.contact, .app), (.contact, .master): true
+        case (.contact, .contact(let id, _)): id == contact
+        default: false
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import LiveActivity
+
+/// The caller, as far as a secret proves it.
+enum Credential: Sendable, Hashable {
+    case master
+    case app
+    /// The SDK with a token that we issued for this channel.
+    case device(ChannelID)
+    /// The SDK, which signed this request with the app secret: for a channel, or before it has one.
+    case signed(ChannelID?)
+    /// The SDK with a token that we issued for the contact of this channel.
+    case contact(ContactID, ChannelID)
+
+    /// Whether an app on a device sent the request, not a server with a secret.
+    var isDevice: Bool {
+        switch self {
+        case .master, .app: false
+        case .device, .signed, .contact: true
+        }
+    }
+}

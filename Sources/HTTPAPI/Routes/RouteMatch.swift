@@ -1,0 +1,72 @@
+import LiveActivity
+
+/// The route of a request: a pure function of method and path.
+enum RouteMatch: Sendable {
+    case found(Endpoint, parameters: [String: String])
+    case methodNotAllowed([String])
+    /// A call of Airship's API that Lamplighter does not serve.
+    case unserved(UnservedPath)
+    case notFound
+    /// A path component is not percent-encoded UTF-8.
+    case malformed
+
+    /// Finds the route of a request.
+    ///
+    /// - Parameters:
+    ///   - method: the HTTP method.
+    ///   - path: the path as received, still percent-encoded, so that a name may hold
+    ///     `%2F`. One slash at the end is allowed, except where no secret is needed.
+    init(method: String, path: Substring) {
+        // Split by bytes, because a path may hold UTF-8 that is not percent-encoded.
+        var parts = path.parts(between: UInt8(ascii: "/"))
+        guard parts.first?.isEmpty == true else {
+            self = .notFound
+            return
+        }
+        parts.removeFirst()
+        if parts.last?.isEmpty == true { parts.removeLast() }
+        guard !parts.isEmpty, !parts.contains(where: \.isEmpty) else {
+            self = .notFound
+            return
+        }
+        var components: [String] = []
+        for part in parts {
+            guard let component = PercentEncoding.decode(part) else {
+                self = .malformed
+                return
+            }
+            components.append(component)
+        }
+        let unserved = UnservedPath.row(method: method, components: components)
+        guard let first = Endpoint.all.first(where: { $0.matches(components) }) else {
+            self = unserved.map(Self.unserved) ?? .notFound
+            return
+        }
+        // Accept one spelling only for paths that need no secret, because proxies block these by their path.
+        guard first.access != .anyone || path == first.pattern[...] else {
+            self = .notFound
+            return
+        }
+        let candidates = Endpoint.all.filter { $0.pattern == first.pattern }
+        // HEAD is GET without the body of the response.
+        let wanted = method == "HEAD" ? "GET" : method
+        guard let endpoint = candidates.first(where: { $0.method == wanted }) else {
+            if let unserved {
+                self = .unserved(unserved)
+                return
+            }
+            let methods = candidates.map(\.method)
+            self = .methodNotAllowed(methods.contains("GET") ? methods + ["HEAD"] : methods)
+            return
+        }
+        if let unserved, unserved.isMoreExact(than: endpoint) {
+            self = .unserved(unserved)
+            return
+        }
+        self = .found(endpoint, parameters: endpoint.parameters(of: components))
+    }
+
+    var endpoint: Endpoint? {
+        if case .found(let endpoint, _) = self { endpoint } else { nil }
+    }
+}

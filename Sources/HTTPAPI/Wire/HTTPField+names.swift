@@ -1,0 +1,16 @@
+import HTTPTypes
+
+// Header names, most of them the SDK's. HTTP compares names without case.
+extension HTTPField.Name {
+    static let airshipAppKey = constant("X-UA-Appkey")
+    static let airshipChannel = constant("X-UA-Channel-ID")
+    static let airshipNonce = constant("X-UA-Nonce")
+    static let airshipTimestamp = constant("X-UA-Timestamp")
+    static let idempotencyKey = constant("Idempotency-Key")
+    static let forwardedProto = constant("X-Forwarded-Proto")
+
+    private static func constant(_ name: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(name) else { preconditionFailure("not a header name: \(name)") }
+        return name
+    }
+}
