@@ -143,7 +143,7 @@ let package = Package(
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", logging]),
         .testTarget(name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "TestSupport", logging]),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "Redis"]),
-        .testTarget(name: "CommandsTests", dependencies: ["Commands", "StrictJSON", arguments, logging]),
+        .testTarget(name: "CommandsTests", dependencies: ["Commands", "PrometheusText", logging]),
         .testTarget(
             name: "APNsSimulatorTests",
             dependencies: [

@@ -56,6 +56,12 @@ public final class PrometheusRegistry: MetricsFactory {
         scalar(PrometheusName.name(label, suffix: "_total"), .counter, dimensions).set(Double(value))
     }
 
+    /// The values of a counter or gauge now, one for each set of labels. Empty for a name without series.
+    public func snapshot(of name: String) -> [PrometheusSample] {
+        families.withLock { $0[name] }?.scalars.values
+            .map { PrometheusSample(labels: $0.labels, value: $0.value) } ?? []
+    }
+
     /// Renders all series, ordered by name and labels.
     public func text() -> String {
         let families = families.withLock { $0 }
@@ -78,7 +84,7 @@ public final class PrometheusRegistry: MetricsFactory {
         let labels = PrometheusName.labels(dimensions)
         return families.withLock { families in
             var family = families[name] ?? PrometheusFamily(kind: kind)
-            let scalar = family.scalars[labels] ?? PrometheusScalar()
+            let scalar = family.scalars[labels] ?? PrometheusScalar(dimensions)
             family.scalars[labels] = scalar
             families[name] = family
             return scalar

@@ -1,9 +1,20 @@
 import CoreMetrics
 import Synchronization
 
+/// The value of one series at one moment.
+public struct PrometheusSample: Sendable, Hashable {
+    public let labels: [String: String]
+    public let value: Double
+}
+
 /// One number that is increased (counter) or set (gauge). It is a double, so sums are exact up to 2^53.
 final class PrometheusScalar: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
+    let labels: [String: String]
     private let state = Mutex<Double>(0)
+
+    init(_ dimensions: [(String, String)]) {
+        labels = Dictionary(dimensions, uniquingKeysWith: { first, _ in first })
+    }
 
     var value: Double { state.withLock { $0 } }
 

@@ -95,8 +95,8 @@ struct AppsStoryTests {
             #expect(alarms.map { $0["app"] as? String } == ["news"])
             let metrics = try await deployment.call("GET", deployment.gatewayURL + "/metrics", user: nil).text
             for line in [
-                #"lamplighter_alarms{app="news",kind="credentials"} 1"#,
-                #"lamplighter_alarms{app="shop",kind="credentials"} 0"#,
+                #"lamplighter_fleet_alarms{app="news",kind="credentials"} 1"#,
+                #"lamplighter_fleet_alarms{app="shop",kind="credentials"} 0"#,
                 #"lamplighter_pushes_total{app="news",outcome="accepted"} 4"#,
                 #"lamplighter_pushes_total{app="shop",outcome="accepted"} 3"#,
                 #"lamplighter_registrations_total{app="shop",outcome="stored"} 1"#,

@@ -40,8 +40,8 @@ struct BroadcastStoryTests {
         }
         #expect(try await deployment.run("broadcast", "list").out.contains("0 of 10,000 channels"))
         let metrics = try await deployment.call("GET", deployment.gatewayURL + "/metrics", user: nil).text
-        #expect(metrics.contains(#"lamplighter_broadcasts_total{app="shop",outcome="delivered"} 2"#))
-        #expect(metrics.contains(#"lamplighter_broadcasts_total{app="shop",outcome="failed"} 0"#))
+        #expect(metrics.contains(#"lamplighter_fleet_broadcasts_total{app="shop",outcome="delivered"} 2"#))
+        #expect(metrics.contains(#"lamplighter_fleet_broadcasts_total{app="shop",outcome="failed"} 0"#))
         worker.signal(SIGTERM)
         #expect(await worker.end()?.code == 0)
         #expect(worker.err.contains("broadcasts since the start delivered=2"), "\(worker.err)")

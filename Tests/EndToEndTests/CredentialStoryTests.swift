@@ -70,7 +70,7 @@ struct CredentialStoryTests {
         #expect(ready.status == 200 && alarm?["kind"] as? String == "credentials")
         #expect(alarm?["reason"] as? String == "InvalidProviderToken")
         let metrics = try await deployment.call("GET", "\(deployment.gatewayURL)/metrics", user: nil).text
-        #expect(metrics.contains(#"lamplighter_alarms{app="shop",kind="credentials"} 1"#))
+        #expect(metrics.contains(#"lamplighter_fleet_alarms{app="shop",kind="credentials"} 1"#))
         let status = try await deployment.run("status")
         #expect(status.out.contains("credentials: InvalidProviderToken"), "\(status.out)")
 

@@ -27,6 +27,10 @@ struct MonitorTests {
         let delivered = metrics.text.split(separator: "\n").filter { $0.contains(#"outcome="delivered""#) }
         #expect(
             delivered.contains { $0.hasPrefix("lamplighter_tokens_total{app=") && $0.hasSuffix(" 1") }, "\(delivered)")
+        // A name means one thing, so that a sum over processes counts nothing twice.
+        let gateway = try await deployment.call("GET", deployment.gatewayURL + "/metrics", user: nil)
+        let own = Self.names(metrics.text)
+        #expect(own.contains("lamplighter_tokens_total") && own.isDisjoint(with: Self.names(gateway.text)))
         let ready = try await deployment.call("GET", url + "/readyz", user: nil)
         #expect(ready.status == 200 && ready.json["alarms"] as? [String] == [])
         #expect(try await deployment.call("GET", url + "/api/activities", user: nil).status == 404)
@@ -35,6 +39,13 @@ struct MonitorTests {
         let without = try await deployment.call("GET", url + "/readyz", user: nil)
         #expect(without.status == 503, "\(without.text)")
         #expect(try await deployment.call("GET", url + "/healthz", user: nil).status == 200)
+    }
+
+    private static func names(_ metrics: String) -> Set<Substring> {
+        Set(
+            metrics.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.compactMap {
+                $0.split(separator: " ").dropFirst(2).first
+            })
     }
 
     @Test func `an address in use ends the worker with its name`() async throws {

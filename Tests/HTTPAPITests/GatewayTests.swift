@@ -261,7 +261,7 @@ import Testing
             #expect(
                 metrics.text.contains(
                     #"lamplighter_http_request_duration_seconds_count{method="POST",route="/api/push"} 1"#))
-            #expect(metrics.text.contains("lamplighter_queue_depth{app="))
+            #expect(metrics.text.contains("lamplighter_fleet_queue_depth{app="))
             let line = try #require(gateway.log.all.first { $0.contains("route=/api/push ") })
             #expect(
                 line.contains("status=202") && line.contains("app=\(GatewayFixture.key)")

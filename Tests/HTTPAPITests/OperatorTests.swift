@@ -20,15 +20,15 @@ import Testing
             #expect(ready.status == 200)
             #expect(ready.text.contains(#""kind":"credentials","reason":"InvalidProviderToken","since":"20"#))
             let metrics = try await gateway.send("GET", "/metrics", user: nil).text
-            #expect(metrics.contains(#"lamplighter_alarms{app="\#(app)",kind="credentials"} 1"#), "\(metrics)")
+            #expect(metrics.contains(#"lamplighter_fleet_alarms{app="\#(app)",kind="credentials"} 1"#), "\(metrics)")
             for kind in Alarm.Kind.allCases where kind != .credentials {
-                #expect(metrics.contains(#"lamplighter_alarms{app="\#(app)",kind="\#(kind.rawValue)"} 0"#))
+                #expect(metrics.contains(#"lamplighter_fleet_alarms{app="\#(app)",kind="\#(kind.rawValue)"} 0"#))
             }
-            #expect(metrics.contains(#"lamplighter_alarms{app="other-app",kind="credentials"} 0"#))
-            #expect(metrics.contains(#"lamplighter_dead_letters{app="\#(app)"} 0"#))
+            #expect(metrics.contains(#"lamplighter_fleet_alarms{app="other-app",kind="credentials"} 0"#))
+            #expect(metrics.contains(#"lamplighter_fleet_dead_letters{app="\#(app)"} 0"#))
             try await gateway.store.alarms.clear(app, .credentials)
             let after = try await gateway.send("GET", "/metrics", user: nil).text
-            #expect(after.contains(#"lamplighter_alarms{app="\#(app)",kind="credentials"} 0"#))
+            #expect(after.contains(#"lamplighter_fleet_alarms{app="\#(app)",kind="credentials"} 0"#))
         }
     }
 

@@ -29,6 +29,16 @@ import Testing
         #expect(text.contains("http_duration_seconds_sum 40.0005\nhttp_duration_seconds_count 2\n"))
     }
 
+    @Test func `a snapshot holds each series of a name with its labels`() {
+        let registry = PrometheusRegistry()
+        for (app, count) in [("a", 7), ("b", 5)] {
+            Counter(label: "tokens_total", dimensions: [("app", app)], factory: registry).increment(by: count)
+        }
+        let samples = registry.snapshot(of: "tokens_total").map { "\($0.labels) \($0.value)" }
+        #expect(samples.sorted() == [#"["app": "a"] 7.0"#, #"["app": "b"] 5.0"#])
+        #expect(registry.snapshot(of: "tokens").isEmpty)
+    }
+
     @Test func `loses nothing under concurrent use`() async {
         let registry = PrometheusRegistry()
         await withTaskGroup(of: Void.self) { group in

@@ -1,4 +1,5 @@
 import Dispatch
+import Fanout
 import Glibc
 import Logging
 import PrometheusText
@@ -24,26 +25,17 @@ struct WorkerTotals: Service {
     }
 
     func log() {
-        var metadata: Logger.Metadata = [:]
-        let text = registry.text()
-        let tokens = ["delivered": 0, "pruned": 0].merging(Self.outcomes("lamplighter_tokens_total", text)) { $1 }
-        for (outcome, count) in tokens { metadata[outcome] = "\(count)" }
-        logger.notice("settled since the start", metadata: metadata)
-        let broadcasts = Self.outcomes("lamplighter_broadcasts_total", text).filter { $0.value > 0 }
+        let tokens = ["delivered": 0, "pruned": 0].merging(byOutcome(WorkerMetricName.tokens)) { $1 }
+        logger.notice("settled since the start", metadata: tokens.mapValues { "\($0)" })
+        let broadcasts = byOutcome(WorkerMetricName.broadcasts).filter { $0.value > 0 }
         guard !broadcasts.isEmpty else { return }
         logger.notice("broadcasts since the start", metadata: broadcasts.mapValues { "\($0)" })
     }
 
-    /// Sums `METRIC{app="…",outcome="…"} N` over all apps.
-    static func outcomes(_ metric: String, _ text: String) -> [String: Int] {
-        var found: [String: Int] = [:]
-        for line in text.split(separator: "\n") where line.hasPrefix(metric + "{") {
-            guard let label = line.firstRange(of: "outcome=\""),
-                let end = line[label.upperBound...].firstIndex(of: "\""),
-                let count = line.split(separator: " ").last.flatMap({ Int($0) })
-            else { continue }
-            found[String(line[label.upperBound..<end]), default: 0] += count
+    /// The sums of a counter over all apps, by the label `outcome`.
+    func byOutcome(_ counter: String) -> [String: Int] {
+        registry.snapshot(of: counter).reduce(into: [:]) { sums, sample in
+            sums[sample.labels["outcome"] ?? "", default: 0] += Int(sample.value)
         }
-        return found
     }
 }

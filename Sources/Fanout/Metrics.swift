@@ -2,6 +2,14 @@ import LiveActivity
 import Metrics
 import Store
 
+/// The names of the metrics that this target defines. Each worker counts its own work, so a sum over all workers is right.
+public enum WorkerMetricName {
+    public static let tokens = "lamplighter_tokens_total"
+    public static let broadcasts = "lamplighter_broadcasts_total"
+    static let retries = "lamplighter_retries_total"
+    static let duplicatesPossible = "lamplighter_duplicates_possible_total"
+}
+
 /// The worker's metrics: one set of handles for each app, made once.
 struct WorkerMeters: Sendable {
     private let outcomes: [AppKey: [SettledField: Counter]]
@@ -9,19 +17,17 @@ struct WorkerMeters: Sendable {
     private let attempts: [AppKey: (retries: Counter, duplicates: Counter)]
 
     init(_ apps: [AppKey]) {
-        outcomes = Self.byOutcome("lamplighter_tokens_total", apps)
-        broadcasts = Self.byOutcome("lamplighter_broadcasts_total", apps)
-        attempts = Dictionary(
-            uniqueKeysWithValues: apps.map { app in
-                let dimensions = [("app", app.rawValue)]
-                return (
-                    app,
-                    (
-                        retries: Counter(label: "lamplighter_retries_total", dimensions: dimensions),
-                        duplicates: Counter(label: "lamplighter_duplicates_possible_total", dimensions: dimensions)
-                    )
-                )
-            })
+        outcomes = Self.byOutcome(WorkerMetricName.tokens, apps)
+        broadcasts = Self.byOutcome(WorkerMetricName.broadcasts, apps)
+        var attempts: [AppKey: (retries: Counter, duplicates: Counter)] = [:]
+        for app in apps {
+            let labels = [("app", app.rawValue)]
+            attempts[app] = (
+                Counter(label: WorkerMetricName.retries, dimensions: labels),
+                Counter(label: WorkerMetricName.duplicatesPossible, dimensions: labels)
+            )
+        }
+        self.attempts = attempts
     }
 
     private static func byOutcome<Outcome: CaseIterable & RawRepresentable & Hashable>(

@@ -3,7 +3,11 @@ import Metrics
 import PrometheusText
 import Store
 
-/// The gateway's metrics. Labels are route patterns, app keys and fixed words, so a caller cannot make new series.
+/// All metrics that this target defines. Labels are route patterns, app keys and fixed words, so a caller cannot make new
+/// series.
+///
+/// A name that begins with `lamplighter_fleet_` is about the whole deployment and comes from Redis at each scrape, so
+/// every gateway exports the same value. All other names are about this process. Workers export theirs under other names.
 struct GatewayMetrics: Sendable {
     private let registry: PrometheusRegistry
 
@@ -13,27 +17,29 @@ struct GatewayMetrics: Sendable {
 
     func requested(method: String, route: String, status: Int, duration: Duration) {
         let dimensions = [("method", method), ("route", route)]
-        counter("lamplighter.http.requests", dimensions + [("status", "\(status)")]).increment()
-        Timer(label: "lamplighter.http.request.duration", dimensions: dimensions, factory: registry)
+        counter("lamplighter_http_requests_total", dimensions + [("status", "\(status)")]).increment()
+        Timer(label: "lamplighter_http_request_duration_seconds", dimensions: dimensions, factory: registry)
             .recordNanoseconds(duration.nanoseconds)
     }
 
     func inFlight(_ change: Int) {
-        Meter(label: "lamplighter.http.requests.in_flight", factory: registry).increment(by: Double(change))
+        Meter(label: "lamplighter_http_requests_in_flight", factory: registry).increment(by: Double(change))
     }
 
     func published(_ app: AppKey, outcome: String) {
-        counter("lamplighter.pushes", [("app", app.rawValue), ("outcome", outcome)]).increment()
+        counter("lamplighter_pushes_total", [("app", app.rawValue), ("outcome", outcome)]).increment()
     }
 
     func scheduled(_ app: AppKey, outcome: String, count: Int) {
-        counter("lamplighter.schedules", [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
+        counter("lamplighter_schedules_total", [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
     }
 
     func registered(_ app: AppKey, outcome: String, count: Int = 1) {
         guard count > 0 else { return }
-        counter("lamplighter.registrations", [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
+        counter("lamplighter_registrations_total", [("app", app.rawValue), ("outcome", outcome)]).increment(by: count)
     }
+
+    // MARK: The deployment, from Redis
 
     func record(_ depth: QueueDepth) {
         let parts = [
@@ -41,7 +47,7 @@ struct GatewayMetrics: Sendable {
             ("retries_due", depth.retriesDue),
         ]
         for (kind, value) in parts {
-            gauge("lamplighter.queue.depth", [("app", depth.app.rawValue), ("kind", kind)]).set(value)
+            gauge("lamplighter_fleet_queue_depth", [("app", depth.app.rawValue), ("kind", kind)]).set(value)
         }
     }
 
@@ -51,24 +57,26 @@ struct GatewayMetrics: Sendable {
         for app in apps {
             for kind in Alarm.Kind.allCases {
                 let isRaised = raised.contains([app.rawValue, kind.rawValue])
-                gauge("lamplighter.alarms", [("app", app.rawValue), ("kind", kind.rawValue)]).set(isRaised ? 1 : 0)
+                gauge("lamplighter_fleet_alarms", [("app", app.rawValue), ("kind", kind.rawValue)]).set(
+                    isRaised ? 1 : 0)
             }
         }
     }
 
     func quarantined(_ app: AppKey, names: Int) {
-        gauge("lamplighter.quarantined_names", [("app", app.rawValue)]).set(names)
+        gauge("lamplighter_fleet_quarantined_names", [("app", app.rawValue)]).set(names)
     }
 
     func deadLetters(_ app: AppKey, pushes: Int) {
-        gauge("lamplighter.dead_letters", [("app", app.rawValue)]).set(pushes)
+        gauge("lamplighter_fleet_dead_letters", [("app", app.rawValue)]).set(pushes)
     }
 
     /// Counts of all workers together, read from Redis.
     func broadcasts(_ app: AppKey, _ counts: [BroadcastEvent: Int]) {
         for (event, count) in counts {
             registry.set(
-                counter: "lamplighter.broadcasts", dimensions: [("app", app.rawValue), ("outcome", event.rawValue)],
+                counter: "lamplighter_fleet_broadcasts_total",
+                dimensions: [("app", app.rawValue), ("outcome", event.rawValue)],
                 to: count)
         }
     }
