@@ -177,7 +177,7 @@ import Testing
     }
 
     private func refusal(_ text: String) throws -> APIError {
-        try #require(throws: APIError.self) { try parse(text) }
+        APIError(try #require(throws: JSONError.self) { try parse(text) })
     }
 }
 

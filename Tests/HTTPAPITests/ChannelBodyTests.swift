@@ -52,6 +52,7 @@ import Testing
         #expect(batch.problems.isEmpty)
         #expect(batch.tags?.add == ["g": ["t"]])
         let name = try ActivityName("order-1")
+        let start = ActivityName(startTokensOf: "T")
         #expect(
             batch.updates == [
                 .set(
@@ -60,8 +61,10 @@ import Testing
                         channel: channel, token: try PushToken(hex: "0aff"), registeredAt: 1_795_284_000_001,
                         startedAt: 1_795_283_000_000, activityID: "A1")),
                 .remove(name, Removal(channel: channel, removedAt: 1_795_284_000_002, activityID: "A1")),
-                .startToken(attributesType: "T", try PushToken(hex: "bb"), at: 1_795_284_000_003),
-                .startToken(attributesType: "T", nil, at: 1_795_284_000_004),
+                .set(
+                    start,
+                    Registration(channel: channel, token: try PushToken(hex: "bb"), registeredAt: 1_795_284_000_003)),
+                .remove(start, Removal(channel: channel, removedAt: 1_795_284_000_004)),
             ])
     }
 

@@ -302,7 +302,7 @@ private func parse(_ text: String) throws -> [PublishBody.Push] {
 }
 
 private func refusal(_ text: String) throws -> APIError {
-    try #require(throws: APIError.self) { try parse(text) }
+    APIError(try #require(throws: JSONError.self) { try parse(text) })
 }
 
 extension Sequence<UInt8> {

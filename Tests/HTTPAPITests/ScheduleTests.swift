@@ -158,7 +158,7 @@ import Testing
         ] {
             let body = #"{"schedule":\#(schedule),"push":\#(publishText())}"#
             #expect { try ScheduleBody.parse(Array(body.utf8), now: testNow) } throws: { error in
-                (error as? APIError)?.message.contains("is not supported: give the one moment") == true
+                (error as? JSONError)?.message.contains("is not supported: give the one moment") == true
             }
         }
     }
@@ -181,7 +181,7 @@ import Testing
         #expect {
             try ScheduleBody.parse(Array("[\(text("2026-11-21T19:00:00")),\(wrong)]".utf8), now: testNow)
         } throws: {
-            ($0 as? APIError)?.details?.path == "[1].push.notification.ios.live_activity.content_state"
+            ($0 as? JSONError)?.path == "[1].push.notification.ios.live_activity.content_state"
         }
     }
 

@@ -82,17 +82,17 @@ enum AudienceBody {
             walk.isForeignNegated = walk.isForeignNegated || part == .nobody
             return part == .nobody ? .all : .not(part)
         case "tag":
-            let group = try object["group"].map { value throws(JSONError) in try text(value, "group") }
+            let group = try object["group"]?.text("group") ?? Audience.deviceGroup
             return try anyOf(operand, depth: depth, &walk) { value throws(JSONError) in
-                .tag(try text(value, "tag"), group: group ?? Audience.deviceGroup)
+                .tag(try value.text("tag"), group: group)
             }
         case "named_user":
             return try anyOf(operand, depth: depth, &walk) { value throws(JSONError) in
-                .namedUser(try text(value, "named_user"))
+                .namedUser(try value.text("named_user"))
             }
         default:
             return try anyOf(operand, depth: depth, &walk) { value throws(JSONError) in
-                .channel(try identifier(value) { text throws(IdentifierError) in try ChannelID(text) })
+                .channel(try value.channelID())
             }
         }
     }
@@ -124,13 +124,6 @@ enum AudienceBody {
         var found: [Audience] = []
         for value in values { found.append(try leaf(value)) }
         return found.count == 1 ? found[0] : .or(found)
-    }
-
-    static func text(_ value: JSONValue, _ what: String) throws(JSONError) -> String {
-        try identifier(value) { text throws(IdentifierError) in
-            try checkText(text, what: what, maximumBytes: maximumTextBytes)
-            return text
-        }
     }
 }
 

@@ -8,10 +8,9 @@ import StrictJSON
 /// one. So the gateway applies every entry that it can, and the response names the rest.
 struct BatchBody: Sendable {
     enum Update: Sendable, Hashable {
+        // The name is an activity's, or that of an attributes type's start tokens.
         case set(ActivityName, Registration)
         case remove(ActivityName, Removal)
-        /// Sets the start token. Nil removes it.
-        case startToken(attributesType: String, PushToken?, at: Int64)
     }
 
     /// The most entries of `live_activities` in one call. The SDK sends a few,
@@ -82,66 +81,24 @@ struct BatchBody: Sendable {
         let actionValue = try entry.required("action")
         let action = try actionValue.string()
         guard action == "set" || action == "remove" else { throw actionValue.error("must be set or remove") }
-        let at = try EpochMilliseconds.read(entry.required("action_ts_ms"))
-        let type = try entry["type"].map { value throws(JSONError) in try value.string() } ?? "update_token"
-        switch type {
+        let at = try entry.required("action_ts_ms").epochMilliseconds()
+        let place: ActivityName
+        var id: String?
+        switch try entry["type"]?.string() ?? "update_token" {
         case "update_token":
-            let name = try identifier(entry.required("name")) { text throws(IdentifierError) in try ActivityName(text) }
-            let id = try entry["id"].map { value throws(JSONError) in try AudienceBody.text(value, "id") }
-            guard action == "set" else {
-                return .remove(name, Removal(channel: channel, removedAt: at, activityID: id))
-            }
-            let started = try entry["start_ts_ms"].map { value throws(JSONError) in
-                try EpochMilliseconds.start(value, after: at, "action_ts_ms")
-            }
-            return .set(
-                name,
-                Registration(
-                    channel: channel, token: try token(entry), registeredAt: at, startedAt: started, activityID: id,
-                    wantsState: catchesUp))
-        case "start_token":
-            let attributes = try identifier(entry.required("attributes_type")) { text throws(IdentifierError) in
-                try checkAttributesType(text)
-                return text
-            }
-            return .startToken(attributesType: attributes, action == "set" ? try token(entry) : nil, at: at)
+            place = try entry.required("name").activityName()
+            id = try entry["id"]?.text("id")
+        case "start_token": place = ActivityName(startTokensOf: try entry.required("attributes_type").attributesType())
         default: throw (entry["type"] ?? value).error("must be update_token or start_token")
         }
-    }
-
-    private static func token(_ entry: JSONObject) throws(JSONError) -> PushToken {
-        try identifier(entry.required("token")) { text throws(IdentifierError) in try PushToken(hex: text) }
-    }
-}
-
-/// Reads epoch milliseconds from a body.
-enum EpochMilliseconds {
-    /// Accepts 13 digits: the years 2001 to 2286. For a value in seconds the error says so.
-    static func read(_ value: JSONValue) throws(JSONError) -> Int64 {
-        let milliseconds = try value.integer()
-        guard (1_000_000_000_000...9_999_999_999_999).contains(milliseconds) else {
-            let isSeconds = (1_000_000_000...9_999_999_999).contains(milliseconds)
-            throw value.error(
-                isSeconds
-                    ? "must be epoch milliseconds; this looks like seconds: \(milliseconds)000?"
-                    : "must be epoch milliseconds, a number of 13 digits")
-        }
-        return milliseconds
-    }
-
-    /// Reads the time at which an activity started or will start.
-    ///
-    /// - Parameters:
-    ///   - value: epoch milliseconds. A scheduled activity may start up to 30 days after `time`.
-    ///   - time: epoch milliseconds.
-    ///   - what: the name of `time` in the error.
-    static func start(_ value: JSONValue, after time: Int64, _ what: String) throws(JSONError) -> Int64 {
-        let milliseconds = try read(value)
-        guard milliseconds <= time + Registration.mostAhead else {
-            throw value.error(
-                "must be at most 30 days after \(what): register the token of an activity that starts later nearer to its start"
-            )
-        }
-        return milliseconds
+        guard action == "set" else { return .remove(place, Removal(channel: channel, removedAt: at, activityID: id)) }
+        let isStart = place.isForStartTokens
+        let started = try isStart ? nil : entry["start_ts_ms"]?.startMilliseconds(after: at, "action_ts_ms")
+        let token = try entry.required("token").pushToken()
+        return .set(
+            place,
+            Registration(
+                channel: channel, token: token, registeredAt: at, startedAt: started, activityID: id,
+                wantsState: catchesUp && !isStart))
     }
 }

@@ -27,15 +27,14 @@ enum ChannelBody {
         var registration = Registration(tags: TagChange(), namedUser: nil)
         // In Airship's API the list is only informative without `set_tags`.
         if let set = channel["set_tags"], try set.bool() {
-            let tags = try channel["tags"].map { value throws(JSONError) in
-                try strings(value, atMost: maximumDeviceTags)
-            }
-            registration.tags.set[ExactText(Audience.deviceGroup)] = tags ?? []
+            var tags: Set<ExactText> = []
+            if let value = channel["tags"] { tags = try strings(value, atMost: maximumDeviceTags) }
+            registration.tags.set[ExactText(Audience.deviceGroup)] = tags
         } else if let tags = channel["tags"], tags.kind != .null {
             _ = try strings(tags, atMost: maximumDeviceTags)
         }
         if let user = channel["named_user_id"], user.kind != .null {
-            registration.namedUser = try AudienceBody.text(user, "named_user_id")
+            registration.namedUser = try user.text("named_user_id")
         }
         if let system = channel["device_os"], system.kind == .string {
             registration.hasIOS18 = Int(try system.string().prefix { $0 != "." }).map { $0 >= 18 }
@@ -95,9 +94,7 @@ enum ChannelBody {
         let warnings = foreignAudience.compactMap { audience[$0] }
             .map { "\($0.path) is not tagged: Lamplighter serves iOS only" }
         var channels: [ChannelID] = []
-        for value in values {
-            channels.append(try identifier(value) { text throws(IdentifierError) in try ChannelID(text) })
-        }
+        for value in values { channels.append(try value.channelID()) }
         guard body["add"] != nil || body["remove"] != nil || body["set"] != nil else {
             throw body.value.error("must have add, remove or set")
         }
@@ -113,14 +110,10 @@ enum ChannelBody {
     static func namedUser(_ bytes: [UInt8], isRequired: Bool) throws(JSONError) -> NamedUserRequest {
         let body = try JSONDocument(bytes).root.object()
         try body.refuseUnknownKeys(known: ["channel_id", "device_type", "named_user_id"])
-        let channel = try identifier(body.required("channel_id")) { text throws(IdentifierError) in try ChannelID(text)
-        }
+        let channel = try body.required("channel_id").channelID()
         if let type = body["device_type"] { try iosOnly(type) }
         if isRequired { _ = try body.required("named_user_id") }
-        let user = try body["named_user_id"].map { value throws(JSONError) in
-            try AudienceBody.text(value, "named_user_id")
-        }
-        return NamedUserRequest(channel: channel, namedUser: user)
+        return NamedUserRequest(channel: channel, namedUser: try body["named_user_id"]?.text("named_user_id"))
     }
 
     private static func iosOnly(_ value: JSONValue) throws(JSONError) {
@@ -150,7 +143,7 @@ enum ChannelBody {
         guard values.count <= limit else {
             throw value.error("must hold at most \(limit) tags, not \(values.count)")
         }
-        for value in values { strings.insert(ExactText(try AudienceBody.text(value, "tag"))) }
+        for value in values { strings.insert(ExactText(try value.text("tag"))) }
         return strings
     }
 }

@@ -21,7 +21,7 @@ enum ContactBody {
         switch try type.string() {
         case "resolve": return .resolve
         case "identify":
-            return .identify(namedUser: try AudienceBody.text(action.required("named_user_id"), "named_user_id"))
+            return .identify(namedUser: try action.required("named_user_id").text("named_user_id"))
         case "reset": return .reset
         default: throw type.error("must be resolve, identify or reset")
         }

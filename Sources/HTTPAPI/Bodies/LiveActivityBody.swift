@@ -12,14 +12,6 @@ enum LiveActivityBody {
     /// The most seconds for which Apple keeps an ended activity on the lock screen.
     static let maximumLinger = 4 * 3_600
 
-    struct Parsed {
-        var publish: Publish
-        var payload: [UInt8]
-        var contentState: JSONValue?
-        var attributes: JSONValue?
-        var oversize: JSONError?
-    }
-
     static let keys = [
         "name", "event", "content_state", "timestamp", "priority", "stale_date", "dismissal_date", "relevance_score",
         "alert", "attributes_type", "attributes",
@@ -29,15 +21,14 @@ enum LiveActivityBody {
     static func parse(
         _ value: JSONValue, audience: Audience, options: PublishOptions, now: Int64, staleAfter: Int?,
         warnings: inout [String]
-    ) throws(JSONError) -> Parsed {
+    ) throws(JSONError) -> PublishBody.Push {
         let body = try value.object()
         try body.refuseUnknownKeys(known: keys)
         let name = try body.required("name")
         let eventValue = try body.required("event")
         let event = try self.event(eventValue)
         var publish = Publish(
-            name: try identifier(name) { text throws(IdentifierError) in try ActivityName(text) }, event: event,
-            audience: audience, options: options)
+            name: try name.activityName(), event: event, audience: audience, options: options)
         if let priority = body["priority"] { publish.priority = try self.priority(priority) }
         try content(body, event: event, into: &publish)
         try times(body, now: now, into: &publish, warnings: &warnings)
@@ -57,9 +48,9 @@ enum LiveActivityBody {
         let payload = Payload(publish, timestamp: time).bytes
         let oversize = payload.count > Payload.maximumBytes ? tooLarge(payload.count, body) : nil
         if let oversize, payload.count > Payload.maximumBroadcastBytes || !publish.isForBroadcast { throw oversize }
-        return Parsed(
-            publish: publish, payload: payload,
-            contentState: body["content_state"], attributes: body["attributes"], oversize: oversize)
+        return PublishBody.Push(
+            publish: publish, payload: payload, contentState: body["content_state"],
+            attributes: body["attributes"], oversize: oversize)
     }
 
     private static func event(_ value: JSONValue) throws(JSONError) -> ActivityEvent {
@@ -93,7 +84,7 @@ enum LiveActivityBody {
         _ body: JSONObject, now: Int64, into publish: inout Publish, warnings: inout [String]
     ) throws(JSONError) {
         if let timestamp = body["timestamp"] {
-            let seconds = try EpochSeconds.read(timestamp)
+            let seconds = try timestamp.epochSeconds()
             guard seconds <= now + maximumLead else {
                 throw timestamp.error(
                     "must not be more than \(maximumLead) s ahead; it is \(seconds - Int(now)) s ahead")
@@ -101,7 +92,7 @@ enum LiveActivityBody {
             publish.timestamp = seconds
         }
         if let stale = body["stale_date"] {
-            let seconds = try EpochSeconds.read(stale)
+            let seconds = try stale.epochSeconds()
             if seconds <= now {
                 warnings.append("\(stale.path) is in the past: devices show the state as stale at once")
             }
@@ -110,7 +101,7 @@ enum LiveActivityBody {
         if let dismissal = body["dismissal_date"] {
             // Apple takes any time in the past as "now", and many publishers write 0.
             let isZero = try dismissal.integer() == 0
-            publish.dismissalDate = isZero ? 0 : try EpochSeconds.read(dismissal)
+            publish.dismissalDate = isZero ? 0 : try dismissal.epochSeconds()
             if publish.event != .end { warnings.append("\(dismissal.path) has an effect with event end only") }
             if let date = publish.dismissalDate, date > Int(now) + maximumLinger {
                 warnings.append(
@@ -123,17 +114,12 @@ enum LiveActivityBody {
         _ body: JSONObject, event: ActivityEvent, into publish: inout Publish
     ) throws(JSONError) {
         for key in ["attributes_type", "attributes"] {
-            if event == .start {
-                _ = try body.requiredFor(key, event: event)
-            } else if let value = body[key] {
-                throw value.keyError("belongs to event start only")
-            }
+            let value = body[key]
+            if event == .start, value == nil { throw body.missing(key, "is required for event start") }
+            if event != .start, let value { throw value.keyError("belongs to event start only") }
         }
         guard let type = body["attributes_type"], let attributes = body["attributes"] else { return }
-        publish.attributesType = try identifier(type) { text throws(IdentifierError) in
-            try checkAttributesType(text)
-            return text
-        }
+        publish.attributesType = try type.attributesType()
         guard attributes.kind == .object else { throw attributes.mismatch("an object") }
         publish.attributes = RawJSON(checked: Array(attributes.raw))
     }
@@ -145,24 +131,5 @@ enum LiveActivityBody {
         return culprit.error(
             "makes the APNs payload \(size) bytes; Apple's limit is \(Payload.maximumBytes)"
                 + " (this value: \(culprit.raw.count) bytes)")
-    }
-}
-
-/// Reads a string as an identifier of the domain.
-func identifier<Value>(
-    _ value: JSONValue, _ make: (String) throws(IdentifierError) -> Value
-) throws(JSONError) -> Value {
-    let text = try value.string()
-    do throws(IdentifierError) {
-        return try make(text)
-    } catch {
-        throw value.error("must be \(error.rule)")
-    }
-}
-
-extension JSONObject {
-    func requiredFor(_ key: String, event: ActivityEvent) throws(JSONError) -> JSONValue {
-        guard let value = self[key] else { throw missing(key, "is required for event \(event.rawValue)") }
-        return value
     }
 }

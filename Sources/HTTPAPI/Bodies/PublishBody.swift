@@ -13,7 +13,7 @@ enum PublishBody {
         var publish: Publish
         var payload: [UInt8]
         /// Parts that may not do what the publisher expects. The response shows them.
-        var warnings: [String]
+        var warnings: [String] = []
         /// The value as written in the body, for the check against its schema.
         var contentState: JSONValue?
         var attributes: JSONValue?
@@ -25,19 +25,13 @@ enum PublishBody {
     ///   - bytes: the body.
     ///   - now: epoch milliseconds.
     ///   - staleAfter: seconds to the `stale_date` of starts and updates that have none.
-    static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(APIError) -> [Push] {
-        try reading { () throws(JSONError) in
-            let root = try JSONDocument(bytes).root
-            guard root.kind == .array else { return [try push(root, now: now / 1_000, staleAfter: staleAfter)] }
-            let values = try root.array()
-            guard !values.isEmpty else { throw root.error("must hold at least one push") }
-            guard values.count <= maximumPushes else {
-                throw root.error("must hold at most \(maximumPushes) pushes, not \(values.count)")
-            }
-            var pushes: [Push] = []
-            for value in values { pushes.append(try push(value, now: now / 1_000, staleAfter: staleAfter)) }
-            return pushes
+    static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(JSONError) -> [Push] {
+        let root = try JSONDocument(bytes).root
+        var pushes: [Push] = []
+        for value in try root.oneOrMore(atMost: maximumPushes, ("push", "pushes")) {
+            pushes.append(try push(value, now: now / 1_000, staleAfter: staleAfter))
         }
+        return pushes
     }
 
     /// Reads one push object. `now` is the time of its sending, in epoch seconds.
@@ -55,20 +49,19 @@ enum PublishBody {
         guard let activityValue = ios["live_activity"] else {
             throw ios.missing("live_activity", "is required: Lamplighter sends Live Activities only")
         }
-        let options = try body["options"].map { value throws(JSONError) in
-            try self.options(value, now: now, warnings: &warnings)
-        }
-        let activity = try LiveActivityBody.parse(
-            activityValue, audience: audience, options: options ?? PublishOptions(), now: now,
-            staleAfter: staleAfter, warnings: &warnings)
+        let options = try body["options"]?.object()
+        var publishOptions = PublishOptions()
+        if let options { publishOptions = try self.options(options, now: now, warnings: &warnings) }
+        var push = try LiveActivityBody.parse(
+            activityValue, audience: audience, options: publishOptions, now: now, staleAfter: staleAfter,
+            warnings: &warnings)
         try Braces.check(
             activityValue.object(), areTemplates: AirshipKey.fillInTemplates(body, notification), warnings: &warnings)
-        if activity.publish.event != .start, let restart = body["options"].flatMap({ try? $0.object() })?["restart"] {
+        if push.publish.event != .start, let restart = options?["restart"] {
             throw restart.keyError("belongs to event start only")
         }
-        return Push(
-            publish: activity.publish, payload: activity.payload, warnings: warnings,
-            contentState: activity.contentState, attributes: activity.attributes, oversize: activity.oversize)
+        push.warnings = warnings
+        return push
     }
 
     private static let pushKeys = ["audience", "device_types", "notification", "options"]
@@ -98,9 +91,8 @@ enum PublishBody {
     }
 
     private static func options(
-        _ value: JSONValue, now: Int64, warnings: inout [String]
+        _ object: JSONObject, now: Int64, warnings: inout [String]
     ) throws(JSONError) -> PublishOptions {
-        let object = try value.object()
         try AirshipKey.check(object, own: optionKeys, AirshipKey.options, warnings: &warnings)
         var options = PublishOptions()
         if let conflate = object["conflate"] { options.conflate = try conflate.bool() }
@@ -129,23 +121,7 @@ enum PublishBody {
         switch seconds {
         case 0: return 0
         case 1..<Int64(Payload.timestampRange.lowerBound): return now + seconds
-        default: return Int64(try EpochSeconds.read(value))
+        default: return Int64(try value.epochSeconds())
         }
-    }
-}
-
-/// Reads epoch seconds from a body.
-enum EpochSeconds {
-    /// Accepts ten digits: the years 2001 to 2286. For a value in milliseconds the error says so.
-    static func read(_ value: JSONValue) throws(JSONError) -> Int {
-        let seconds = try value.integer()
-        guard let exact = Int(exactly: seconds), Payload.timestampRange.contains(exact) else {
-            let isMilliseconds = Payload.timestampRange.contains(Int(seconds / 1_000))
-            throw value.error(
-                isMilliseconds
-                    ? "must be epoch seconds; this looks like milliseconds: \(seconds / 1_000)?"
-                    : "must be epoch seconds, a number of ten digits")
-        }
-        return exact
     }
 }

@@ -26,26 +26,18 @@ enum ScheduleBody {
     }
 
     /// Reads the body. `now` is in epoch milliseconds.
-    static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(APIError) -> [Scheduled] {
-        try reading { () throws(JSONError) in
-            let root = try JSONDocument(bytes).root
-            guard root.kind == .array else { return [try scheduled(root, now: now, staleAfter: staleAfter)] }
-            let values = try root.array()
-            guard !values.isEmpty else { throw root.error("must hold at least one schedule") }
-            guard values.count <= PublishBody.maximumPushes else {
-                throw root.error("must hold at most \(PublishBody.maximumPushes) schedules, not \(values.count)")
-            }
-            var schedules: [Scheduled] = []
-            for value in values { schedules.append(try scheduled(value, now: now, staleAfter: staleAfter)) }
-            return schedules
+    static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(JSONError) -> [Scheduled] {
+        let root = try JSONDocument(bytes).root
+        var schedules: [Scheduled] = []
+        for value in try root.oneOrMore(atMost: PublishBody.maximumPushes, ("schedule", "schedules")) {
+            schedules.append(try scheduled(value, now: now, staleAfter: staleAfter))
         }
+        return schedules
     }
 
     /// The body of `PUT /api/schedules/{schedule_id}`: one schedule object.
-    static func parseOne(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(APIError) -> Scheduled {
-        try reading { () throws(JSONError) in
-            try scheduled(try JSONDocument(bytes).root, now: now, staleAfter: staleAfter)
-        }
+    static func parseOne(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(JSONError) -> Scheduled {
+        try scheduled(JSONDocument(bytes).root, now: now, staleAfter: staleAfter)
     }
 
     private static func scheduled(_ value: JSONValue, now: Int64, staleAfter: Int?) throws(JSONError) -> Scheduled {
@@ -53,12 +45,7 @@ enum ScheduleBody {
         let body = try value.object()
         try body.refuseUnknownKeys(known: ["schedule", "push", "name"])
         let (due, past) = try time(try body.required("schedule"), now: now)
-        let label = try body["name"].map { value throws(JSONError) in
-            try identifier(value) { text throws(IdentifierError) in
-                try checkText(text, what: "name", maximumBytes: 255)
-                return text
-            }
-        }
+        let label = try body["name"]?.text("name")
         let push = try body.required("push")
         guard push.raw.count <= maximumPushBytes else {
             throw push.error("must be at most \(maximumPushBytes) bytes, not \(push.raw.count)")

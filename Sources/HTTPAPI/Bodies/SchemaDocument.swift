@@ -17,8 +17,8 @@ struct SchemaDocument: Sendable {
     init(_ value: JSONValue) throws(JSONError) {
         let body = try value.object()
         try body.refuseUnknownKeys(known: ["content_state", "attributes", "names"])
-        contentState = try body["content_state"].map { value throws(JSONError) in try JSONSchema(value) }
-        attributes = try body["attributes"].map { value throws(JSONError) in try JSONSchema(value) }
+        if let value = body["content_state"] { contentState = try JSONSchema(value) }
+        if let value = body["attributes"] { attributes = try JSONSchema(value) }
         guard contentState != nil || attributes != nil else {
             throw body.missing("content_state", "or `attributes` is required, with a JSON Schema")
         }
@@ -37,7 +37,7 @@ struct SchemaDocument: Sendable {
             guard stars.count == 1 || stars.count == 2 && stars[1].isEmpty else {
                 throw value.error("may have a * at its end only")
             }
-            _ = try identifier(value) { _ throws(IdentifierError) in try ActivityName(stars[0]) }
+            _ = try value.identifier { _ throws(IdentifierError) in try ActivityName(stars[0]) }
             names.append(ExactText(text))
         }
     }

@@ -1,13 +1,6 @@
+import Glibc
 import Logging
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Counts the open connections of each client address, so that one client cannot use all of them. `network(of:)` gives
 /// the address.

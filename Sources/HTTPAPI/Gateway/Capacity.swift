@@ -22,23 +22,23 @@ final class Capacity: Sendable {
         }
     }
 
-    enum Good: Int, Sendable, CaseIterable {
+    enum Resource: Int, Sendable, CaseIterable {
         case requests, bodies, bytes
     }
 
     /// The most bodies in transit for each request that may run. A slow body waits here, where it costs little.
     static let bodiesPerRequest = 4
 
-    private struct Holder: Hashable {
+    private struct CallerKey: Hashable {
         var caller: Caller
         /// Nil stands for all apps together.
         var app: AppKey?
     }
 
-    /// By caller, then by `Good`.
+    /// By caller, then by `Resource`.
     private let limits: [Caller: [Int]]
     private let isShared: Bool
-    private let held = Mutex<[Holder: [Int]]>([:])
+    private let used = Mutex<[CallerKey: [Int]]>([:])
 
     /// Sets the limits.
     ///
@@ -51,36 +51,26 @@ final class Capacity: Sendable {
         isShared = apps > 1
     }
 
-    func holding(_ caller: Caller, _ app: AppKey?) -> Holding { Holding(capacity: self, caller: caller, app: app) }
+    func share(of caller: Caller, _ app: AppKey?) -> Share { Share(capacity: self, caller: caller, app: app) }
 
-    fileprivate func take(_ good: Good, _ amount: Int, _ caller: Caller, _ app: AppKey?) -> Bool {
-        let limit = limits[caller]?[good.rawValue] ?? 0
-        let all = Holder(caller: caller)
-        let own = Holder(caller: caller, app: app)
-        return held.withLock { held in
-            guard (held[all]?[good.rawValue] ?? 0) + amount <= limit else { return false }
-            if isShared, app != nil {
-                guard (held[own]?[good.rawValue] ?? 0) + amount <= max(1, limit / 2) else { return false }
-                held[own, default: Self.nothing][good.rawValue] += amount
-            }
-            held[all, default: Self.nothing][good.rawValue] += amount
+    /// Changes what a caller uses.
+    /// - Returns: false, and changes nothing, if the caller or the app would be above its limit.
+    fileprivate func change(_ resource: Resource, by amount: Int, _ caller: Caller, _ app: AppKey?) -> Bool {
+        let limit = limits[caller]?[resource.rawValue] ?? 0
+        var keys = [(key: CallerKey(caller: caller), limit: limit)]
+        if isShared, app != nil { keys.append((CallerKey(caller: caller, app: app), max(1, limit / 2))) }
+        return used.withLock { used in
+            let isWithin = keys.allSatisfy { (used[$0.key]?[resource.rawValue] ?? 0) + amount <= $0.limit }
+            guard amount < 0 || isWithin else { return false }
+            for (key, _) in keys { used[key, default: Self.nothing][resource.rawValue] += amount }
             return true
-        }
-    }
-
-    fileprivate func giveBack(_ good: Good, _ amount: Int, _ caller: Caller, _ app: AppKey?) {
-        held.withLock { held in
-            held[Holder(caller: caller), default: Self.nothing][good.rawValue] -= amount
-            if isShared, app != nil {
-                held[Holder(caller: caller, app: app), default: Self.nothing][good.rawValue] -= amount
-            }
         }
     }
 
     private static let nothing = [0, 0, 0]
 
     /// The share that one request uses. The request gives it back at its end.
-    final class Holding: Sendable {
+    final class Share: Sendable {
         private let capacity: Capacity
         private let caller: Caller
         private let app: AppKey?
@@ -92,20 +82,20 @@ final class Capacity: Sendable {
             self.app = app
         }
 
-        func take(_ good: Good, _ amount: Int = 1) -> Bool {
-            guard capacity.take(good, amount, caller, app) else { return false }
-            amounts.withLock { $0[good.rawValue] += amount }
+        func take(_ resource: Resource, _ amount: Int = 1) -> Bool {
+            guard capacity.change(resource, by: amount, caller, app) else { return false }
+            amounts.withLock { $0[resource.rawValue] += amount }
             return true
         }
 
-        func giveBack(_ good: Good) {
+        func giveBack(_ resource: Resource) {
             let amount = amounts.withLock { amounts in
-                defer { amounts[good.rawValue] = 0 }
-                return amounts[good.rawValue]
+                defer { amounts[resource.rawValue] = 0 }
+                return amounts[resource.rawValue]
             }
-            if amount > 0 { capacity.giveBack(good, amount, caller, app) }
+            if amount > 0 { _ = capacity.change(resource, by: -amount, caller, app) }
         }
 
-        func giveBackAll() { Good.allCases.forEach(giveBack) }
+        func giveBackAll() { Resource.allCases.forEach(giveBack) }
     }
 }

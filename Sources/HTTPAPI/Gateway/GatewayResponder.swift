@@ -31,13 +31,14 @@ struct GatewayResponder: HTTPResponder {
         let target = Target(request)
         var record = AccessRecord(operation: operation, endpoint: target.match.endpoint)
         let answer: Answer
-        do throws(APIError) {
+        do {
             answer = try await perform(target, request, body, operation, &record)
         } catch {
+            let error = APIError(thrown: error)
             record.cause = error.cause
-            answer = Answer(error, operation: operation, type: record.endpoint?.answerType ?? Answer.jsonType)
+            answer = Answer(error, operation: operation)
         }
-        var response = answer.response
+        var response = answer.response(record.endpoint?.answerType ?? Answer.jsonType)
         if await body.finish() || request.headers[.connection] == "close" { response.headers[.connection] = "close" }
         record.finish(answer, bytesIn: body.bytesRead, duration: started.duration(to: .now))
         metrics.requested(
@@ -53,18 +54,18 @@ struct GatewayResponder: HTTPResponder {
 
     private func perform(
         _ target: Target, _ request: Request, _ body: IncomingBody, _ operation: String, _ record: inout AccessRecord
-    ) async throws(APIError) -> Answer {
+    ) async throws -> Answer {
         try checkForm(request)
         let endpoint: Endpoint
         let parameters: [String: String]
         switch target.match {
         case .found(let found, let values): (endpoint, parameters) = (found, values)
-        case .methodNotAllowed(let methods): throw .methodNotAllowed(methods)
-        case .unserved(let row): throw .unserved(row)
-        case .notFound: throw .notFound
-        case .malformed: throw .parameter("path", "must be percent-encoded UTF-8")
+        case .methodNotAllowed(let methods): throw APIError.methodNotAllowed(methods)
+        case .unserved(let row): throw APIError.unserved(row)
+        case .notFound: throw APIError.notFound
+        case .malformed: throw APIError.parameter("path", "must be percent-encoded UTF-8")
         }
-        let handle: (Call) async throws(APIError) -> Answer
+        let handle: (Call) async throws -> Answer
         switch endpoint.handler {
         case .open(let handle): return try await performOpen(endpoint, handle(handlers))
         case .call(let method): handle = method(handlers)
@@ -74,14 +75,14 @@ struct GatewayResponder: HTTPResponder {
             endpoint.access.admits(
                 credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
-        else { throw .unauthorized(request.headers) }
+        else { throw APIError.unauthorized(request.headers) }
         record.app = app.app.key
-        guard let query = target.query else { throw .parameter("query", "must be percent-encoded UTF-8") }
-        let holding = capacity.holding(.init(credential), app.app.key)
-        defer { holding.giveBackAll() }
+        guard let query = target.query else { throw APIError.parameter("query", "must be percent-encoded UTF-8") }
+        let share = capacity.share(of: .init(credential), app.app.key)
+        defer { share.giveBackAll() }
         // Read the body before the request reserves its place: a slow body must not block other requests.
-        if endpoint.body == .whole { try await body.read(holding) }
-        guard holding.take(.requests) else { throw .busy("requests in work") }
+        if endpoint.body == .whole { try await body.read(share) }
+        guard share.take(.requests) else { throw APIError.busy("requests in work") }
         metrics.inFlight(1)
         defer { metrics.inFlight(-1) }
         return try await handle(
@@ -93,18 +94,18 @@ struct GatewayResponder: HTTPResponder {
 
     /// Refuses a request that clients, proxies and servers would read in different ways.
     private func checkForm(_ request: Request) throws(APIError) {
-        guard request.head.authority != nil else { throw .parameter("Host", "must be there once") }
+        guard request.head.authority != nil else { throw APIError.parameter("Host", "must be there once") }
         if let coding = request.headers[.transferEncoding], coding.lowercased() != "chunked" {
             throw APIError(501, "The only Transfer-Encoding that is understood is chunked.")
         }
     }
 
     private func performOpen(
-        _ endpoint: Endpoint, _ handle: () async throws(APIError) -> Answer
-    ) async throws(APIError) -> Answer {
-        let holding = capacity.holding(.anyone, nil)
-        defer { holding.giveBackAll() }
-        guard endpoint.limit == .none || holding.take(.requests) else { throw .busy("open requests in work") }
+        _ endpoint: Endpoint, _ handle: () async throws -> Answer
+    ) async throws -> Answer {
+        let share = capacity.share(of: .anyone, nil)
+        defer { share.giveBackAll() }
+        guard endpoint.limit == .none || share.take(.requests) else { throw APIError.busy("open requests in work") }
         return try await handle()
     }
 

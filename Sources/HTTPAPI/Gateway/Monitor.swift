@@ -73,16 +73,16 @@ public final class Monitor: ListeningService {
     private func router() -> Router<BasicRequestContext> {
         let router = Router(options: .autoGenerateHeadEndpoints)
         let (registry, version) = (registry, version)
-        router.get("healthz") { _, _ in Answer(200, ["ok": true, "version": .string(version)]).response }
+        router.get("healthz") { _, _ in Answer(200, ["ok": true, "version": .string(version)]).response() }
         router.get("metrics") { _, _ in
-            Answer(200, text: registry.text(), type: Answer.prometheusType).response
+            Answer(200, text: registry.text(), type: Answer.prometheusType).response()
         }
         let readiness = Readiness(store: store, apps: apps)
         router.get("readyz") { _, _ in
-            do throws(APIError) {
-                return try await readiness.answer().response
+            do {
+                return try await readiness.answer().response()
             } catch {
-                return Answer(error, operation: UUIDBytes.random().description, type: Answer.jsonType).response
+                return Answer(APIError(thrown: error), operation: UUIDBytes.random().description).response()
             }
         }
         return router

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// The process's limit of file descriptors. A server that runs out of them stops accepting connections for good.
 enum OpenFiles {
@@ -14,11 +8,7 @@ enum OpenFiles {
     /// Raises the soft limit as far as the hard limit allows, and returns how many connections fit.
     static func connectionLimit(wanted: Int) -> Int {
         var limit = rlimit()
-        #if canImport(Glibc)
-            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-            let resource = RLIMIT_NOFILE
-        #endif
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         guard getrlimit(resource, &limit) == 0 else { return min(wanted, 512) }
         let needed = rlim_t(wanted + reserve)
         if limit.rlim_cur < needed {

@@ -22,20 +22,39 @@ struct Call: Sendable {
 
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
 
-    func name() throws(APIError) -> ActivityName {
-        try identified("name") { text throws(IdentifierError) in try ActivityName(text) }
-    }
+    func name() throws(APIError) -> ActivityName { try identified("name", ActivityName.init(_:)) }
 
-    /// The place where the start tokens of the path's attributes type are registered.
-    func startTokens() throws(APIError) -> ActivityName {
-        try identified("attributes_type") { text throws(IdentifierError) in
+    func channel() throws(APIError) -> ChannelID { try identified("channel", ChannelID.init(_:)) }
+
+    /// The place where the path's tokens are registered: an activity's name, or that of an attributes type's start tokens.
+    func place() throws(APIError) -> ActivityName {
+        guard parameters["attributes_type"] != nil else { return try name() }
+        return try identified("attributes_type") { text throws(IdentifierError) in
             try checkAttributesType(text)
             return ActivityName(startTokensOf: text)
         }
     }
 
-    func channel() throws(APIError) -> ChannelID {
-        try identified("channel") { text throws(IdentifierError) in try ChannelID(text) }
+    /// The id of a push or a schedule, from the path or from `values`.
+    func id(_ name: String, in values: [String: String]? = nil) throws(APIError) -> PushID {
+        guard let id = (values ?? parameters)[name].flatMap({ PushID($0) }) else {
+            throw .parameter(name, "must be a UUID")
+        }
+        return id
+    }
+
+    /// The query parameter `limit` of a list's page.
+    func limit() throws(APIError) -> Int { try number("limit", "a whole number", in: 1...1_000, default: 100) }
+
+    /// A query parameter that is a number. `what` says so in the error.
+    func number(
+        _ name: String, _ what: String, in range: ClosedRange<Int>, default standard: Int
+    ) throws(APIError) -> Int {
+        guard let text = query[name] else { return standard }
+        guard let number = Int(text), range.contains(number) else {
+            throw .parameter(name, "must be \(what) from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
     }
 
     /// The channel that the caller acts for: the SDK's own, or the one that a server names in a header.

@@ -3,8 +3,8 @@ struct Endpoint: Sendable {
     /// The work of a request, as methods of `Handlers`.
     enum Handler: Sendable {
         /// For a call that needs no secret, so it belongs to no app.
-        case open(@Sendable (Handlers) -> () async throws(APIError) -> Answer)
-        case call(@Sendable (Handlers) -> (Call) async throws(APIError) -> Answer)
+        case open(@Sendable (Handlers) -> () async throws -> Answer)
+        case call(@Sendable (Handlers) -> (Call) async throws -> Answer)
     }
 
     /// The limit of `Capacity` that a request counts against.
@@ -61,7 +61,7 @@ struct Endpoint: Sendable {
     /// - Parameter isAirship: whether responses carry Airship's media type.
     init(
         _ method: String, _ pattern: String, _ access: Access,
-        _ handle: @escaping @Sendable (Handlers) -> (Call) async throws(APIError) -> Answer,
+        _ handle: @escaping @Sendable (Handlers) -> (Call) async throws -> Answer,
         isAirship: Bool = false, body: Body? = nil
     ) {
         self.init(
@@ -72,7 +72,7 @@ struct Endpoint: Sendable {
 
     /// A `GET` that needs no secret.
     init(
-        open pattern: String, _ handle: @escaping @Sendable (Handlers) -> () async throws(APIError) -> Answer,
+        open pattern: String, _ handle: @escaping @Sendable (Handlers) -> () async throws -> Answer,
         limit: Limit = .open
     ) {
         self.init("GET", pattern, .anyone, limit: limit, body: .none, answerType: Answer.jsonType, .open(handle))
@@ -107,10 +107,9 @@ struct Endpoint: Sendable {
         Endpoint("DELETE", "/api/activities/{name}/channels/{channel}", .channel, Handlers.untrack),
         Endpoint("GET", "/api/start-tokens/{attributes_type}", .master, Handlers.startTokens),
         Endpoint(
-            "POST", "/api/start-tokens/{attributes_type}/channels", .master, Handlers.bulkStartTokens, body: .streamed),
-        Endpoint("PUT", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, Handlers.setStartToken),
-        Endpoint(
-            "DELETE", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, Handlers.removeStartToken),
+            "POST", "/api/start-tokens/{attributes_type}/channels", .master, Handlers.bulkTrack, body: .streamed),
+        Endpoint("PUT", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, Handlers.track),
+        Endpoint("DELETE", "/api/start-tokens/{attributes_type}/channels/{channel}", .channel, Handlers.untrack),
         Endpoint("GET", "/api/dead", .master, Handlers.listDead),
         Endpoint("GET", "/api/dead/{push_id}", .master, Handlers.deadLetter),
         Endpoint("DELETE", "/api/dead/{push_id}", .master, Handlers.dropDead),

@@ -3,26 +3,18 @@ import Store
 import StrictJSON
 
 extension Handlers {
-    /// How many names one page of `GET /api/activities` holds.
-    static let defaultPage = 100
-    static let maximumPage = 1_000
-
-    func listActivities(_ call: Call) async throws(APIError) -> Answer {
+    func listActivities(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
-        let names = try await storing { () throws(StoreError) in
-            try await store.registry.names(
-                call.app.key, prefix: call.query["prefix"] ?? "", after: call.query["after"], limit: limit)
-        }
-        var body: JSON = ["ok": true, "activities": .array(names.map { ["name": .string($0.rawValue)] })]
-        // A full page may be the last one. The next page is empty then.
-        if names.count == limit, let last = names.last { body.append("next", .string(last.rawValue)) }
-        return Answer(200, body)
+        let names = try await store.registry.names(
+            call.app.key, prefix: call.query["prefix"] ?? "", after: call.query["after"], limit: limit)
+        let body: JSON = ["ok": true, "activities": .array(names.map { ["name": .string($0.rawValue)] })]
+        return Answer(page: body, isFull: names.count == limit, last: names.last?.rawValue)
     }
 
-    func activity(_ call: Call) async throws(APIError) -> Answer {
+    func activity(_ call: Call) async throws -> Answer {
         let name = try call.name()
-        let info = try await storing { () throws(StoreError) in try await store.registry.info(call.app.key, name) }
-        let broadcast = try await broadcastChannel(call, name)
+        let info = try await store.registry.info(call.app.key, name)
+        let broadcast = try await store.broadcasts.channel(call.app.key, name)
         guard info != nil || broadcast != nil else {
             throw APIError(404, "Nothing follows this name, and nothing was published to it.", code: 40401)
         }
@@ -37,156 +29,74 @@ extension Handlers {
         return Answer(200, body)
     }
 
-    func track(_ call: Call) async throws(APIError) -> Answer {
-        let name = try call.name()
-        let channel = try call.channel()
-        let bytes = call.body.collect()
-        let registration = try reading { () throws(JSONError) in
-            try TrackBody.single(bytes, channel: channel, now: call.now, catchesUp: call.app.catchesUp)
-        }
-        return try await register(registration, in: name, call)
+    /// Push-to-start tokens belong to an attributes type on a channel, not to an activity.
+    func startTokens(_ call: Call) async throws -> Answer {
+        let type = try call.place().startTokensType ?? ""
+        let before = call.now - configuration.startTokensStaleAfter.milliseconds
+        let found = try await store.registry.startTokens(call.app.key, type, reportedBefore: before)
+        return Answer(
+            200,
+            [
+                "attributes_type": .string(type), "tokens": .integer(found.tokens), "stale": .integer(found.stale),
+                "shards": .integer(found.buckets),
+            ])
     }
 
-    func untrack(_ call: Call) async throws(APIError) -> Answer { try await unregister(from: call.name(), call) }
+    // MARK: Registrations under an activity's name, or of start tokens
 
-    func bulkTrack(_ call: Call) async throws(APIError) -> Answer { try await bulkTrack(call, place: call.name()) }
-
-    // MARK: Of an activity, and of start tokens
-
-    /// Stores one registration.
-    /// - Parameter registration: the channel and its token.
-    /// - Parameter place: an activity's name, or the place where start tokens are registered.
-    func register(
-        _ registration: Registration, in place: ActivityName, _ call: Call
-    ) async throws(APIError) -> Answer {
-        let results = try await storing { () throws(StoreError) in
-            try await store.registry.track(call.app.key, place, [registration], endAfter: call.app.endAfter)
-        }
-        let isStored = results.first == .stored
-        metrics.registered(call.app.key, outcome: isStored ? place.storedOutcome : "stale")
-        return Answer(200, ["ok": true, "result": .string(isStored ? "stored" : "stale")])
+    func track(_ call: Call) async throws -> Answer {
+        let place = try call.place()
+        let registration = try TrackBody.single(
+            call.body.collect(), channel: call.channel(), isStart: place.isForStartTokens, now: call.now,
+            catchesUp: call.app.catchesUp)
+        let results = try await register([registration], in: place, call.app)
+        return Answer(200, ["ok": true, "result": results.first == .stored ? "stored" : "stale"])
     }
 
-    func unregister(from place: ActivityName, _ call: Call) async throws(APIError) -> Answer {
-        let removal = Removal(channel: try call.channel(), removedAt: call.now)
-        try await storing { () throws(StoreError) in
-            try await store.registry.untrack(call.app.key, place, [removal])
-        }
-        metrics.registered(
-            call.app.key, outcome: place.startTokensType == nil ? "removed" : "start_token_removed")
+    func untrack(_ call: Call) async throws -> Answer {
+        try await unregister(Removal(channel: call.channel(), removedAt: call.now), from: call.place(), call.app)
         return .empty
     }
 
     /// Reads lines as they arrive and applies them batch by batch, so memory holds one batch whatever the length.
     ///
     /// Applying a line twice does no harm, so after a failure the caller may send the whole body once more.
-    /// - Parameter place: an activity's name, or the place where start tokens are registered.
-    func bulkTrack(_ call: Call, place: ActivityName) async throws(APIError) -> Answer {
-        var bulk = BulkTrack(name: place, app: call.app, now: call.now)
-        do throws(APIError) {
-            try await call.body.stream { part throws(APIError) in
+    func bulkTrack(_ call: Call) async throws -> Answer {
+        var bulk = BulkTrack(place: try call.place(), catchesUp: call.app.catchesUp, now: call.now)
+        do {
+            try await call.body.stream { part in
                 for line in bulk.lines.read(part) {
                     bulk.take(line)
-                    if bulk.isFull { try await flush(&bulk) }
+                    if bulk.isFull { bulk.applied(try await register(bulk.batch, in: bulk.place, call.app)) }
                 }
             }
             if let line = bulk.lines.finish() { bulk.take(line) }
-            try await flush(&bulk)
+            bulk.applied(try await register(bulk.batch, in: bulk.place, call.app))
         } catch {
-            var failure = error
+            var failure = APIError(thrown: error)
             failure.extra = bulk.counts + [JSON.Member("lines_applied", .integer(bulk.appliedLines))]
             throw failure
         }
         return Answer(200, .object([JSON.Member("ok", true)] + bulk.counts))
     }
 
-    private func flush(_ bulk: inout BulkTrack) async throws(APIError) {
-        let batch = bulk.batch
-        let (app, name) = (bulk.app, bulk.name)
-        guard !batch.isEmpty else { return bulk.applied([]) }
-        let endAfter = bulk.endAfter
-        let results = try await storing { () throws(StoreError) in
-            try await store.registry.track(app, name, batch, endAfter: endAfter)
-        }
+    func register(
+        _ registrations: [Registration], in place: ActivityName, _ app: GatewayApp
+    ) async throws -> [RegistrationResult] {
+        guard !registrations.isEmpty else { return [] }
+        let results = try await store.registry.track(app.key, place, registrations, endAfter: app.endAfter)
         let stored = results.count { $0 == .stored }
-        metrics.registered(app, outcome: name.storedOutcome, count: stored)
-        metrics.registered(app, outcome: "stale", count: results.count - stored)
-        bulk.applied(results)
+        metrics.registered(app.key, outcome: place.isForStartTokens ? "start_token" : "stored", count: stored)
+        metrics.registered(app.key, outcome: "stale", count: results.count - stored)
+        return results
+    }
+
+    func unregister(_ removal: Removal, from place: ActivityName, _ app: GatewayApp) async throws {
+        try await store.registry.untrack(app.key, place, [removal])
+        metrics.registered(app.key, outcome: place.isForStartTokens ? "start_token_removed" : "removed")
     }
 }
 
 extension ActivityName {
-    /// The label that metrics use for a registration that was stored here.
-    fileprivate var storedOutcome: String { startTokensType == nil ? "stored" : "start_token" }
-}
-
-/// The progress of one bulk call.
-struct BulkTrack {
-    /// The longest line: a token of 512 bytes is 1,024 digits, a channel has up
-    /// to 128 bytes. The rest is room for escapes.
-    static let maximumLineBytes = 8 << 10
-    static let batchSize = 1_000
-    /// The most rejections that the response lists. All of them are counted.
-    static let maximumListed = 1_000
-
-    let name: ActivityName
-    let app: AppKey
-    let catchesUp: Bool
-    let endAfter: Duration?
-    let now: Int64
-    var lines = LineReader(maximumBytes: BulkTrack.maximumLineBytes)
-    private(set) var batch: [Registration] = []
-    private(set) var appliedLines = 0
-    private var line = 0
-    private var accepted = 0
-    private var stale = 0
-    private var rejected: [JSON] = []
-    private var rejectedCount = 0
-
-    init(name: ActivityName, app: GatewayApp, now: Int64) {
-        self.name = name
-        self.app = app.key
-        catchesUp = app.catchesUp
-        endAfter = app.endAfter
-        self.now = now
-    }
-
-    var isFull: Bool { batch.count >= Self.batchSize }
-
-    /// Reads one line. Lines are counted from 1, and empty lines are skipped.
-    mutating func take(_ text: LineReader.Line) {
-        line += 1
-        switch text {
-        case .tooLong: reject("is longer than \(Self.maximumLineBytes) bytes")
-        case .text(let bytes):
-            if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return }
-            do throws(JSONError) {
-                let isStart = name.startTokensType != nil
-                batch.append(try TrackBody.line(bytes, isStart: isStart, now: now, catchesUp: catchesUp && !isStart))
-            } catch {
-                reject(error.path.isEmpty ? error.message : "\(error.path): \(error.message)")
-            }
-        }
-    }
-
-    mutating func applied(_ results: [RegistrationResult]) {
-        accepted += results.count
-        stale += results.count { $0 == .stale }
-        appliedLines = line
-        batch.removeAll(keepingCapacity: true)
-    }
-
-    private mutating func reject(_ problem: String) {
-        rejectedCount += 1
-        if rejected.count < Self.maximumListed { rejected.append(["line": .integer(line), "error": .string(problem)]) }
-    }
-
-    /// `accepted` counts the lines that were applied. `stale` of them changed
-    /// nothing, because the stored registration is newer.
-    var counts: [JSON.Member] {
-        [
-            JSON.Member("accepted", .integer(accepted)), JSON.Member("stale", .integer(stale)),
-            JSON.Member("rejected", .array(rejected)), JSON.Member("rejected_count", .integer(rejectedCount)),
-        ]
-    }
+    var isForStartTokens: Bool { startTokensType != nil }
 }

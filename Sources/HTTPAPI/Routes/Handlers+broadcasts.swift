@@ -7,19 +7,15 @@ import StrictJSON
 /// A gateway does not call APNs. It records the wanted state, workers create or
 /// delete the channel at APNs, and the caller waits for that as long as it asked to.
 extension Handlers {
-    static let defaultWait = 10
-    static let maximumWait = 30
     /// APNs's own limit.
     static let maximumBroadcasts = 10_000
 
     /// Body: `{"storage"?: "none" | "newest"}`.
-    func createBroadcast(_ call: Call) async throws(APIError) -> Answer {
+    func createBroadcast(_ call: Call) async throws -> Answer {
         let name = try call.name()
-        let storage = try await Self.storage(call)
+        let storage = try Self.storage(call)
         let wait = try call.wait()
-        let asked = try await storing { () throws(StoreError) in
-            try await store.broadcasts.want(call.app.key, name, storage, now: store.time.now())
-        }
+        let asked = try await store.broadcasts.want(call.app.key, name, storage, now: store.time.now())
         guard asked.state != .deleting else {
             throw APIError(409, "The name's channel is being deleted. Try again.", code: 40901, retryAfter: 1)
         }
@@ -39,84 +35,69 @@ extension Handlers {
         return Answer(channel.state == .live ? 200 : 202, channel.answer(name))
     }
 
-    func broadcast(_ call: Call) async throws(APIError) -> Answer {
+    func broadcast(_ call: Call) async throws -> Answer {
         let name = try call.name()
-        guard let channel = try await broadcastChannel(call, name) else { throw .noSuchBroadcast }
+        guard let channel = try await store.broadcasts.channel(call.app.key, name) else {
+            throw APIError.noSuchBroadcast
+        }
         return Answer(200, channel.answer(name))
     }
 
-    func deleteBroadcast(_ call: Call) async throws(APIError) -> Answer {
+    func deleteBroadcast(_ call: Call) async throws -> Answer {
         let name = try call.name()
         let wait = try call.wait()
-        let exists = try await storing { () throws(StoreError) in
-            try await store.broadcasts.discard(call.app.key, name, now: store.time.now())
-        }
-        guard exists else { throw .noSuchBroadcast }
+        let exists = try await store.broadcasts.discard(call.app.key, name, now: store.time.now())
+        guard exists else { throw APIError.noSuchBroadcast }
         guard let channel = try await poll(call, name, for: wait, until: { $0 == nil }) else { return .empty }
         return Answer(202, channel.answer(name))
     }
 
-    func listBroadcasts(_ call: Call) async throws(APIError) -> Answer {
+    func listBroadcasts(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
-        let (all, foreign) = try await storing { () throws(StoreError) in
-            (
-                try await store.broadcasts.list(call.app.key),
-                try await store.broadcasts.count(call.app.key).foreign
-            )
-        }
+        let all = try await store.broadcasts.list(call.app.key)
+        let foreign = try await store.broadcasts.count(call.app.key).foreign
         let after = call.query["after"]
         let page = all.filter { entry in after.map { entry.name.exact > ExactText($0) } ?? true }.prefix(limit)
-        var body: JSON = [
+        let body: JSON = [
             "ok": true, "channels": .integer(all.count), "foreign": .integer(foreign),
             "limit": .integer(Self.maximumBroadcasts),
             "broadcasts": .array(
                 page.map { ["name": .string($0.name.rawValue), "channel": .string($0.id.rawValue)] }),
         ]
-        if page.count == limit, let last = page.last { body.append("next", .string(last.name.rawValue)) }
-        return Answer(200, body)
-    }
-
-    func broadcastChannel(_ call: Call, _ name: ActivityName) async throws(APIError) -> BroadcastChannel? {
-        try await storing { () throws(StoreError) in try await store.broadcasts.channel(call.app.key, name) }
+        return Answer(page: body, isFull: page.count == limit, last: page.last?.name.rawValue)
     }
 
     /// Reads the channel until `isSettled` is true or `wait` seconds are over, and returns it.
     private func poll(
         _ call: Call, _ name: ActivityName, for wait: Int, until isSettled: (BroadcastChannel?) -> Bool
-    ) async throws(APIError) -> BroadcastChannel? {
+    ) async throws -> BroadcastChannel? {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(wait)
         while true {
-            let channel = try await broadcastChannel(call, name)
+            let channel = try await store.broadcasts.channel(call.app.key, name)
             if isSettled(channel) || clock.now >= end { return channel }
             // The task was cancelled because the connection closed, so no one reads the response.
             do { try await clock.sleep(for: .milliseconds(200)) } catch { return channel }
         }
     }
 
-    private static func storage(_ call: Call) async throws(APIError) -> BroadcastStorage {
+    private static func storage(_ call: Call) throws(JSONError) -> BroadcastStorage {
         let bytes = call.body.collect()
         if bytes.isEmpty { return .none }
-        return try reading { () throws(JSONError) in
-            let body = try JSONDocument(bytes).root.object()
-            try body.refuseUnknownKeys(known: ["storage"])
-            guard let value = body["storage"] else { return .none }
-            guard let storage = BroadcastStorage(rawValue: try value.string()) else {
-                throw value.error("must be \"none\" or \"newest\"")
-            }
-            return storage
+        let body = try JSONDocument(bytes).root.object()
+        try body.refuseUnknownKeys(known: ["storage"])
+        guard let value = body["storage"] else { return .none }
+        guard let storage = BroadcastStorage(rawValue: try value.string()) else {
+            throw value.error("must be \"none\" or \"newest\"")
         }
+        return storage
     }
 }
 
 extension Call {
     /// The seconds that the caller waits for APNs.
     fileprivate func wait() throws(APIError) -> Int {
-        guard let text = query["wait"] else { return Handlers.defaultWait }
-        guard let seconds = Int(text), (0...Handlers.maximumWait).contains(seconds) else {
-            throw .parameter("wait", "must be a whole number of seconds from 0 to \(Handlers.maximumWait)")
-        }
-        return seconds
+        try number("wait", "a whole number of seconds", in: 0...30, default: 10)
     }
 }
 

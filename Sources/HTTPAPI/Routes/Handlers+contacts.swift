@@ -14,21 +14,17 @@ extension Handlers {
     /// the first launch is older than the channel, and the SDK must not drop it.
     private static let longAssociated = "1970-01-01T00:00:00"
 
-    func identifyContact(_ call: Call) async throws(APIError) -> Answer {
+    func identifyContact(_ call: Call) async throws -> Answer {
         let channel = try call.actingChannel()
-        let bytes = call.body.collect()
-        let action = try reading { () throws(JSONError) in try ContactBody.action(bytes) }
+        let action = try ContactBody.action(call.body.collect())
         let app = call.app.key
-        let user = try await storing { () async throws(StoreError) -> String? in
-            switch action {
-            case .resolve: return try await store.channels.namedUser(app, channel)
-            case .identify(let user):
-                try await store.channels.associate(app, channel, namedUser: user)
-                return user
-            case .reset:
-                try await store.channels.disassociate(app, channel, namedUser: nil)
-                return nil
-            }
+        var user: String?
+        switch action {
+        case .resolve: user = try await store.channels.namedUser(app, channel)
+        case .identify(let named):
+            try await store.channels.associate(app, channel, namedUser: named)
+            user = named
+        case .reset: try await store.channels.disassociate(app, channel, namedUser: nil)
         }
         let contact = user.map { ContactID(of: app, namedUser: $0) } ?? ContactID(of: app, anonymous: channel)
         return Answer(
@@ -42,24 +38,21 @@ extension Handlers {
                 ],
                 "token": .string(call.tokens.token(for: channel, contact: contact, now: call.now)),
                 "token_expires_in": .integer(DeviceTokens.lifetimeMilliseconds),
-            ], type: Answer.airshipType)
+            ])
     }
 
     /// Puts a contact's tags on the channel that sends them, because a device acts only for itself.
-    func updateContact(_ call: Call) async throws(APIError) -> Answer {
+    func updateContact(_ call: Call) async throws -> Answer {
         let channel = try call.actingChannel()
-        guard ContactID(call.parameter("contact")) != nil else { throw .parameter("contact", "must be a UUID") }
-        let bytes = call.body.collect()
-        let change = try reading { () throws(JSONError) in try ContactBody.update(bytes) }
-        try await storing { () throws(StoreError) in
-            try await store.channels.tag(call.app.key, [channel], change)
-        }
-        return Answer(200, ["ok": true], type: Answer.airshipType)
+        guard ContactID(call.parameter("contact")) != nil else { throw APIError.parameter("contact", "must be a UUID") }
+        let change = try ContactBody.update(call.body.collect())
+        try await store.channels.tag(call.app.key, [channel], change)
+        return Answer(200, ["ok": true])
     }
 
     /// Tells the SDK which addresses to call: this gateway, for everything. Only the SDK reads it.
-    func remoteData(_ call: Call) async throws(APIError) -> Answer {
-        guard call.parameter("app_key") == call.app.key.rawValue else { throw .notFound }
+    func remoteData(_ call: Call) async throws -> Answer {
+        guard call.parameter("app_key") == call.app.key.rawValue else { throw APIError.notFound }
         guard let url = configuration.publicURL else {
             throw APIError(
                 404,
@@ -76,7 +69,7 @@ extension Handlers {
                         "data": RemoteConfig.data(url: url),
                     ]
                 ],
-            ], type: Answer.airshipType)
+            ])
         answer.fields.append((.lastModified, RemoteConfig.lastModified))
         return answer
     }

@@ -10,23 +10,12 @@ extension Handlers {
     ///
     /// After kill -9 between two pushes of an array the caller has no response. With an Idempotency-Key the caller can
     /// repeat the request, which completes the array under the same ids.
-    func publish(_ call: Call) async throws(APIError) -> Answer {
+    func publish(_ call: Call) async throws -> Answer {
         let key = try idempotencyKey(call)
         let bytes = call.body.collect()
         let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
-        var warnings = pushes.flatMap(\.warnings) + (try await checkShapes(pushes, call))
-        warnings += try await budgetWarnings(pushes, call)
-        warnings += try await checkSizes(pushes, call)
-        var ids = pushes.map { _ in PushID.random() }
-        if let key {
-            let digest = Array(SHA256Digest(of: bytes))
-            let fresh = ids
-            let reserved = try await storing { () throws(StoreError) in
-                try await store.pushes.reserve(call.app.key, idempotencyKey: key, bodyDigest: digest, ids: fresh)
-            }
-            guard let reserved, reserved.count == pushes.count else { throw .idempotencyConflict }
-            ids = reserved
-        }
+        let warnings = try await check(pushes, call) + budgetWarnings(pushes, call)
+        let ids = try await self.ids(pushes.count, key, bytes, call)
         try await rememberTypes(pushes, call)
         // Look this up while the pushes are committed: a hint must not make a publish slower.
         async let missing = unfollowed(pushes, call)
@@ -38,19 +27,17 @@ extension Handlers {
             "ok": true, "operation_id": .string(call.operation),
             "push_ids": .array(ids.map { .string($0.description) }), "message_ids": [], "content_urls": [],
         ]
-        return Answer(202, body, warnings: warnings, hints: hints, type: Answer.airshipType)
+        return Answer(202, body, warnings: warnings, hints: hints)
     }
 
     /// Warns of updates that will go out at priority 5. This is an estimate,
     /// because a worker counts the budget when it begins the push.
-    private func budgetWarnings(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) -> [String] {
+    private func budgetWarnings(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
         guard configuration.budget.perHour > 0 else { return [] }
         var warnings: [String] = []
         for (position, push) in pushes.enumerated() where push.publish.isDemotable {
-            let isSpent = try await storing { () throws(StoreError) in
-                try await store.pushes.isHighSpent(
-                    call.app.key, push.publish.name, configuration.budget, now: call.now)
-            }
+            let isSpent = try await store.pushes.isHighSpent(
+                call.app.key, push.publish.name, configuration.budget, now: call.now)
             guard isSpent else { continue }
             warnings.append(
                 (pushes.count > 1 ? "[\(position)]: " : "")
@@ -61,31 +48,44 @@ extension Handlers {
     }
 
     /// A dry run: the same checks, but nothing is written.
-    func validate(_ call: Call) async throws(APIError) -> Answer {
+    func validate(_ call: Call) async throws -> Answer {
         let bytes = call.body.collect()
         let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
         async let missing = unfollowed(pushes, call)
         let warnings =
-            pushes.flatMap(\.warnings) + (try await checkShapesIfPossible(pushes, call))
-            + (try await checkSizes(pushes, call))
+            try await pushes.flatMap(\.warnings) + checkShapesIfPossible(pushes, call) + checkSizes(pushes, call)
         let hints = await self.hints(missing, call)
-        return Answer(200, ["ok": true], warnings: warnings, hints: hints, type: Answer.airshipType)
+        return Answer(200, ["ok": true], warnings: warnings, hints: hints)
     }
 
     /// Accepts a payload of 4,097 to 5,120 bytes only for a name with a
     /// broadcast channel, and warns that it goes only there.
-    func checkSizes(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) -> [String] {
+    func checkSizes(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
         var warnings: [String] = []
         for push in pushes {
             guard let oversize = push.oversize else { continue }
-            guard let channel = try await broadcastChannel(call, push.publish.name), channel.state != .deleting else {
-                throw APIError(oversize)
-            }
+            let channel = try await store.broadcasts.channel(call.app.key, push.publish.name)
+            guard let channel, channel.state != .deleting else { throw oversize }
             warnings.append(
                 "\(oversize.path): the payload is over \(Payload.maximumBytes) bytes: it goes to the broadcast channel alone,"
                     + " and the tokens that follow the name fail with PayloadTooLarge")
         }
         return warnings
+    }
+
+    /// Checks pushes against schemas and broadcast channels, and returns the warnings of all checks.
+    func check(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
+        try await pushes.flatMap(\.warnings) + checkShapes(pushes, call) + checkSizes(pushes, call)
+    }
+
+    /// New ids, or those that an earlier request with the same Idempotency-Key got.
+    func ids(_ count: Int, _ key: String?, _ body: [UInt8], _ call: Call) async throws -> [PushID] {
+        let fresh = (0..<count).map { _ in PushID.random() }
+        guard let key else { return fresh }
+        let reserved = try await store.pushes.reserve(
+            call.app.key, idempotencyKey: key, bodyDigest: Array(SHA256Digest(of: body)), ids: fresh)
+        guard let reserved, reserved.count == count else { throw APIError.idempotencyConflict }
+        return reserved
     }
 
     func idempotencyKey(_ call: Call) throws(APIError) -> String? {
@@ -98,18 +98,17 @@ extension Handlers {
 
     private func accept(
         _ push: PublishBody.Push, ids: [PushID], isRepeatable: Bool, position: Int, _ call: Call
-    ) async throws(APIError) {
+    ) async throws {
         let app = call.app.key
         let publish = lasting(push.publish, call)
-        do throws(APIError) {
-            let acceptance = try await storing { () throws(StoreError) in
-                try await store.pushes.accept(
-                    app, publish, id: ids[position], payload: push.payload,
-                    timestampOffset: Payload.timestampOffset, isRepeatable: isRepeatable, bounds: bounds)
-            }
+        do {
+            let acceptance = try await store.pushes.accept(
+                app, publish, id: ids[position], payload: push.payload, timestampOffset: Payload.timestampOffset,
+                isRepeatable: isRepeatable, bounds: bounds)
             if case .refused(let refusal) = acceptance { throw APIError(refusal) }
             metrics.published(app, outcome: "accepted")
         } catch {
+            let error = APIError(thrown: error)
             metrics.published(
                 app, outcome: error.status == 429 ? "queue_full" : error.status == 409 ? "conflict" : "failed")
             guard ids.count > 1 else { throw error }

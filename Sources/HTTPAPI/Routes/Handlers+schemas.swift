@@ -5,11 +5,11 @@ import StrictJSON
 
 extension Handlers {
     /// Like `checkShapes`, but for a dry run, which also works without Redis.
-    func checkShapesIfPossible(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) -> [String] {
-        do throws(APIError) {
+    func checkShapesIfPossible(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
+        do {
             return try await checkShapes(pushes, call)
         } catch {
-            guard error.status == 503 else { throw error }
+            guard APIError(thrown: error).status == 503 else { throw error }
             return ["content states were not compared with their schemas: Redis is not reachable"]
         }
     }
@@ -20,14 +20,12 @@ extension Handlers {
     /// for their name, or else the type whose names fit.
     ///
     /// - Returns: warnings.
-    func checkShapes(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) -> [String] {
+    func checkShapes(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
         let app = call.app.key
-        let page = try await storing { () throws(StoreError) in try await schemas.page(app) }
+        let page = try await schemas.page(app)
         guard !page.types.isEmpty || !page.unreadable.isEmpty else { return [] }
         let names = Array(Set(pushes.filter { $0.publish.attributesType == nil }.map(\.publish.name)))
-        let remembered = try await storing { () throws(StoreError) in
-            names.isEmpty ? [] : try await store.schemas.types(app, names)
-        }
+        let remembered = try await names.isEmpty ? [] : store.schemas.types(app, names)
         var types: [ActivityName: ExactText] = [:]
         for (name, type) in zip(names, remembered) { types[name] = type.map { ExactText($0) } }
         var warnings: [String] = []
@@ -46,39 +44,34 @@ extension Handlers {
         return warnings
     }
 
-    private static func check(_ value: JSONValue?, _ schema: JSONSchema?, _ type: ExactText) throws(APIError) {
+    private static func check(_ value: JSONValue?, _ schema: JSONSchema?, _ type: ExactText) throws(JSONError) {
         guard let value, let offence = schema?.firstOffence(in: value) else { return }
-        throw APIError(
-            JSONError(
-                message: "\(offence.message) (schema of \(type))", path: offence.path, location: offence.location))
+        throw JSONError(
+            message: "\(offence.message) (schema of \(type))", path: offence.path, location: offence.location)
     }
 
     /// Remembers for each name the type that its last start gave.
-    func rememberTypes(_ pushes: [PublishBody.Push], _ call: Call) async throws(APIError) {
+    func rememberTypes(_ pushes: [PublishBody.Push], _ call: Call) async throws {
         for push in pushes {
             guard let type = push.publish.attributesType else { continue }
-            try await storing { () throws(StoreError) in
-                try await store.schemas.describe(call.app.key, push.publish.name, type: type)
-            }
+            try await store.schemas.describe(call.app.key, push.publish.name, type: type)
         }
     }
 
     /// `PUT /api/activities/{name}` `{"attributes_type": …}`. Null forgets the type.
-    func describeActivity(_ call: Call) async throws(APIError) -> Answer {
+    func describeActivity(_ call: Call) async throws -> Answer {
         let name = try call.name()
-        let bytes = call.body.collect()
-        let type = try reading { () throws(JSONError) -> String? in
-            let body = try JSONDocument(bytes).root.object()
-            try body.refuseUnknownKeys(known: ["attributes_type"])
-            let value = try body.required("attributes_type")
-            return value.kind == .null ? nil : try Self.attributesType(value)
-        }
-        try await storing { () throws(StoreError) in try await store.schemas.describe(call.app.key, name, type: type) }
+        let body = try JSONDocument(call.body.collect()).root.object()
+        try body.refuseUnknownKeys(known: ["attributes_type"])
+        let value = try body.required("attributes_type")
+        let type = try value.kind == .null ? nil : value.string()
+        guard (1...255).contains(type?.utf8.count ?? 1) else { throw value.error("must be 1 to 255 bytes of text") }
+        try await store.schemas.describe(call.app.key, name, type: type)
         return Answer(200, ["ok": true])
     }
 
-    func listSchemas(_ call: Call) async throws(APIError) -> Answer {
-        let set = try await storing { () throws(StoreError) in try await store.schemas.all(call.app.key) }
+    func listSchemas(_ call: Call) async throws -> Answer {
+        let set = try await store.schemas.all(call.app.key)
         let schemas = set.documents.sorted { $0.key < $1.key }.map { type, bytes -> JSON in
             let body = try? JSONDocument(bytes).root.object()
             return [
@@ -91,56 +84,43 @@ extension Handlers {
     }
 
     /// Returns the document exactly as it was put.
-    func schema(_ call: Call) async throws(APIError) -> Answer {
+    func schema(_ call: Call) async throws -> Answer {
         let type = call.parameter("attributes_type")
-        let document = try await storing { () throws(StoreError) in
-            try await store.schemas.document(call.app.key, type: type)
-        }
-        guard let document else { throw .noSuchSchema }
+        let document = try await store.schemas.document(call.app.key, type: type)
+        guard let document else { throw APIError.noSuchSchema }
         return Answer(200, .raw(document))
     }
 
-    func setSchema(_ call: Call) async throws(APIError) -> Answer {
+    func setSchema(_ call: Call) async throws -> Answer {
         let (app, type) = (call.app.key, call.parameter("attributes_type"))
         guard (1...255).contains(type.utf8.count) else {
-            throw .parameter("attributes_type", "must be 1 to 255 bytes of text")
+            throw APIError.parameter("attributes_type", "must be 1 to 255 bytes of text")
         }
         let bytes = call.body.collect()
         guard bytes.count <= SchemaDocument.maximumBytes else {
-            throw .bodyTooLarge(limit: SchemaDocument.maximumBytes)
+            throw APIError.bodyTooLarge(limit: SchemaDocument.maximumBytes)
         }
-        let (root, document) = try reading { () throws(JSONError) in
-            let root = try JSONDocument(bytes).root
-            return (root, try SchemaDocument(root))
-        }
+        let root = try JSONDocument(bytes).root
+        let document = try SchemaDocument(root)
         schemas.forget(app)
-        let page = try await storing { () throws(StoreError) in try await schemas.page(app) }
+        let page = try await schemas.page(app)
         for (other, its) in page.types where other != ExactText(type) {
             guard let name = document.names.first(where: its.names.contains) else { continue }
             throw APIError(409, "names: \(JSON.string("\(name)").text) belongs to the schema of \(other).")
         }
-        let hasRoom = try await storing { () throws(StoreError) in
-            try await store.schemas.set(app, type: type, document: Array(root.raw))
-        }
+        let hasRoom = try await store.schemas.set(app, type: type, document: Array(root.raw))
         schemas.forget(app)
         guard hasRoom else { throw APIError(409, "An app may have \(Schemas.most) schemas: delete one first.") }
         return Answer(200, ["ok": true])
     }
 
-    func deleteSchema(_ call: Call) async throws(APIError) -> Answer {
-        let wasThere = try await storing { () throws(StoreError) in
-            try await store.schemas.delete(call.app.key, type: call.parameter("attributes_type"))
-        }
+    func deleteSchema(_ call: Call) async throws -> Answer {
+        let wasThere = try await store.schemas.delete(call.app.key, type: call.parameter("attributes_type"))
         schemas.forget(call.app.key)
-        guard wasThere else { throw .noSuchSchema }
+        guard wasThere else { throw APIError.noSuchSchema }
         return .empty
     }
 
-    private static func attributesType(_ value: JSONValue) throws(JSONError) -> String {
-        let text = try value.string()
-        guard (1...255).contains(text.utf8.count) else { throw value.error("must be 1 to 255 bytes of text") }
-        return text
-    }
 }
 
 extension APIError {

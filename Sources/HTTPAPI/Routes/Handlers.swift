@@ -14,17 +14,17 @@ struct Handlers: Sendable {
     let schemas: SchemaBook
     let nearNames = NearNames()
 
-    func health() async throws(APIError) -> Answer {
+    func health() async throws -> Answer {
         Answer(200, ["ok": true, "version": .string(configuration.version)])
     }
 
-    func readiness() async throws(APIError) -> Answer {
+    func readiness() async throws -> Answer {
         try await Readiness(store: store, apps: configuration.apps.map(\.key)).answer()
     }
 
     /// Reads queue depths and alarms from Redis at each scrape. Without Redis
     /// the process still reports its own metrics.
-    func renderMetrics() async throws(APIError) -> Answer {
+    func renderMetrics() async throws -> Answer {
         let apps = configuration.apps.map(\.key)
         if let depths = try? await store.queue.depth(apps) {
             for depth in depths { metrics.record(depth) }

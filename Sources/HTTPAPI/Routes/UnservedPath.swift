@@ -49,89 +49,84 @@ struct UnservedPath: Sendable, Hashable {
 }
 
 extension UnservedPath {
-    private static let lookUp = "Lamplighter keeps no list of channels. GET /api/activities lists the names."
-    private static let attributes =
-        "Lamplighter keeps no attributes. Use tags: POST /api/channels/tags."
-    private static let lists = "Lamplighter keeps no lists. Use tags: POST /api/channels/tags."
-    private static let forget =
-        "Use DELETE /api/activities/{name}/channels/{channel} and POST /api/named_users/disassociate."
-    private static let platforms = "Lamplighter serves iOS only: POST /api/channels."
+    // A row stands before a wider one that would match too. A path without a method stands for all methods.
+    private static let table: [(advice: String, paths: [String])] = [
+        ("Lamplighter keeps no list of channels. GET /api/activities lists the names.", ["GET /api/channels"]),
+        (users, ["GET /api/named_users/**"]),
+        ("Use POST /api/channels/tags with the user's channels.", ["/api/named_users/tags"]),
+        ("Use POST /api/channels/tags.", ["/api/tags/**", "/api/tag-lists/**", "/api/contacts/tags"]),
+        (
+            "Use DELETE /api/activities/{name}/channels/{channel} and POST /api/named_users/disassociate.",
+            ["/api/channels/uninstall/**", "/api/named_users/uninstall"]
+        ),
+        (
+            "Lamplighter keeps no lists. Use tags: POST /api/channels/tags.",
+            [
+                "/api/channels/subscription_lists/**", "/api/named_users/scoped/**", "/api/lists/**",
+                "/api/subscription_lists/**",
+            ]
+        ),
+        (
+            "Lamplighter keeps no attributes. Use tags: POST /api/channels/tags.",
+            [
+                "/api/channels/attributes/**", "POST /api/named_users/{user}/attributes", "/api/attribute-lists/**",
+                "/api/contacts/attributes",
+            ]
+        ),
+        (users, ["POST /api/named_users/{user}"]),
+        ("Lamplighter keeps no segments. Put the selectors into `audience`.", ["/api/segments/**"]),
+        (
+            "Lamplighter fills in no templates. Send the finished text with POST /api/push.",
+            ["/api/templates/**", "/api/content/**", "/api/feeds/**"]
+        ),
+        (
+            "Use POST /api/push, or POST /api/schedules for a later time.",
+            [
+                "/api/pipelines/**", "/api/experiments/**", "/api/journeys/**", "/api/create-and-send/**",
+                "/api/bulk-send/**", "/api/bulk/**", "/api/schedules/create-and-send", "/api/schedules/bulk-send",
+            ]
+        ),
+        (
+            "Use PUT /api/schedules/{schedule_id} for another time, or DELETE.",
+            ["/api/schedules/{schedule_id}/pause", "/api/schedules/{schedule_id}/resume"]
+        ),
+        (
+            "GET /api/push/{push_id} is the ledger of a push; GET /metrics counts them all.",
+            ["/api/reports/**", "/api/responses/**"]
+        ),
+        (
+            "Of contacts Lamplighter serves POST /api/contacts/identify/v2 and POST /api/contacts/{contact}.",
+            ["/api/contacts/associate", "/api/contacts/**"]
+        ),
+        (
+            "GET /api/remote-data/app/{app_key}/ios tells the SDK not to ask for it.", ["/api/remote-data-contact/**"]
+        ),
+        ("Lamplighter knows no places.", ["/api/regions/**", "/api/location/**"]),
+        (
+            "Lamplighter sends Live Activities only.",
+            ["/api/custom-events/**", "/api/attachments/**", "/api/airmail/**", "/api/sms/**", "/api/user/**"]
+        ),
+        ("Lamplighter keeps no analytics. Switch the SDK's off.", ["/warp9/**"]),
+        (
+            "Lamplighter serves iOS only: POST /api/channels.",
+            [
+                "/api/device_tokens/**", "/api/apids/**", "/api/channels/email/**", "/api/channels/sms/**",
+                "/api/channels/open/**", "/api/channels/restricted/**",
+            ]
+        ),
+        (
+            "OAuth is not served: send Basic with the app key and the master secret.",
+            ["/token", "/verify/public_key/**"]
+        ),
+        ("GET /api/activities/{name} shows a name and how many follow it.", ["GET /api/channels/{channel}"]),
+    ]
     private static let users =
         "Lamplighter keeps a user's channels only: POST /api/named_users/associate and /api/named_users/disassociate."
-    private static let templates = "Lamplighter fills in no templates. Send the finished text with POST /api/push."
-    private static let push = "Use POST /api/push, or POST /api/schedules for a later time."
-    private static let reports = "GET /api/push/{push_id} is the ledger of a push; GET /metrics counts them all."
-    private static let contacts =
-        "Of contacts Lamplighter serves POST /api/contacts/identify/v2 and POST /api/contacts/{contact}."
-    private static let others = "Lamplighter sends Live Activities only."
 
-    static let all: [UnservedPath] =
-        channels
-        + [
-            UnservedPath("GET", "/api/named_users/**", users),
-            UnservedPath(nil, "/api/named_users/tags", "Use POST /api/channels/tags with the user's channels."),
-            UnservedPath(nil, "/api/named_users/uninstall", forget),
-            UnservedPath(nil, "/api/named_users/scoped/**", lists),
-            UnservedPath("POST", "/api/named_users/{user}/attributes", attributes),
-            UnservedPath("POST", "/api/named_users/{user}", users),
-            UnservedPath(nil, "/api/segments/**", "Lamplighter keeps no segments. Put the selectors into `audience`."),
-            UnservedPath(nil, "/api/tags/**", "Use POST /api/channels/tags."),
-            UnservedPath(nil, "/api/tag-lists/**", "Use POST /api/channels/tags."),
-            UnservedPath(nil, "/api/lists/**", lists),
-            UnservedPath(nil, "/api/attribute-lists/**", attributes),
-            UnservedPath(nil, "/api/subscription_lists/**", lists),
-            UnservedPath(nil, "/api/templates/**", templates),
-            UnservedPath(nil, "/api/content/**", templates),
-            UnservedPath(nil, "/api/feeds/**", templates),
-            UnservedPath(nil, "/api/pipelines/**", push),
-            UnservedPath(nil, "/api/experiments/**", push),
-            UnservedPath(nil, "/api/journeys/**", push),
-            UnservedPath(nil, "/api/create-and-send/**", push),
-            UnservedPath(nil, "/api/bulk-send/**", push),
-            UnservedPath(nil, "/api/bulk/**", push),
-            UnservedPath(
-                nil, "/api/schedules/{schedule_id}/pause",
-                "Use PUT /api/schedules/{schedule_id} for another time, or DELETE."),
-            UnservedPath(
-                nil, "/api/schedules/{schedule_id}/resume",
-                "Use PUT /api/schedules/{schedule_id} for another time, or DELETE."),
-            UnservedPath(nil, "/api/schedules/create-and-send", push),
-            UnservedPath(nil, "/api/schedules/bulk-send", push),
-            UnservedPath(nil, "/api/reports/**", reports),
-            UnservedPath(nil, "/api/responses/**", reports),
-            UnservedPath(nil, "/api/contacts/associate", contacts),
-            UnservedPath(nil, "/api/contacts/attributes", attributes),
-            UnservedPath(nil, "/api/contacts/tags", "Use POST /api/channels/tags."),
-            UnservedPath(nil, "/api/contacts/**", contacts),
-            UnservedPath(
-                nil, "/api/remote-data-contact/**",
-                "GET /api/remote-data/app/{app_key}/ios tells the SDK not to ask for it."),
-            UnservedPath(nil, "/api/regions/**", "Lamplighter knows no places."),
-            UnservedPath(nil, "/api/location/**", "Lamplighter knows no places."),
-            UnservedPath(nil, "/api/custom-events/**", others),
-            UnservedPath(nil, "/api/attachments/**", others),
-            UnservedPath(nil, "/api/airmail/**", others),
-            UnservedPath(nil, "/api/sms/**", others),
-            UnservedPath(nil, "/api/user/**", others),
-            UnservedPath(nil, "/warp9/**", "Lamplighter keeps no analytics. Switch the SDK's off."),
-            UnservedPath(nil, "/api/device_tokens/**", platforms),
-            UnservedPath(nil, "/api/apids/**", platforms),
-            UnservedPath(
-                nil, "/token", "OAuth is not served: send Basic with the app key and the master secret."),
-            UnservedPath(
-                nil, "/verify/public_key/**", "OAuth is not served: send Basic with the app key and the master secret."),
-        ]
-
-    private static let channels: [UnservedPath] = [
-        UnservedPath("GET", "/api/channels", lookUp),
-        UnservedPath(nil, "/api/channels/uninstall/**", forget),
-        UnservedPath(nil, "/api/channels/attributes/**", attributes),
-        UnservedPath(nil, "/api/channels/subscription_lists/**", lists),
-        UnservedPath(nil, "/api/channels/email/**", platforms),
-        UnservedPath(nil, "/api/channels/sms/**", platforms),
-        UnservedPath(nil, "/api/channels/open/**", platforms),
-        UnservedPath(nil, "/api/channels/restricted/**", platforms),
-        UnservedPath(
-            "GET", "/api/channels/{channel}", "GET /api/activities/{name} shows a name and how many follow it."),
-    ]
+    static let all = table.flatMap { row in
+        row.paths.map { path in
+            let words = path.split(separator: " ")
+            return UnservedPath(words.count > 1 ? String(words[0]) : nil, String(words[words.count - 1]), row.advice)
+        }
+    }
 }

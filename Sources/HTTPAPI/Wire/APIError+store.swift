@@ -77,12 +77,3 @@ extension APIError {
 extension Quota {
     fileprivate var words: String { self == .startTokens ? "start tokens" : rawValue }
 }
-
-/// Runs a call to the store. A failure becomes a 503 or a 500.
-func storing<Value>(_ body: () async throws(StoreError) -> Value) async throws(APIError) -> Value {
-    do throws(StoreError) {
-        return try await body()
-    } catch {
-        throw APIError(error)
-    }
-}

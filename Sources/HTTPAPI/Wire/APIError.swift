@@ -1,4 +1,5 @@
 import HTTPTypes
+import Store
 import StrictJSON
 
 /// A refusal as the caller sees it, in Airship's form.
@@ -40,6 +41,23 @@ struct APIError: Error, Sendable, Hashable {
         self.init(
             400, "\(subject)\(error.message)",
             details: Details(error: error.message, path: error.path, location: error.location))
+    }
+
+    /// Any error of a handler, as the caller sees it: a refusal of ours, a wrong body, or a failure of the store.
+    init(thrown error: any Error) {
+        switch error {
+        case let error as APIError: self = error
+        case let error as JSONError: self.init(error)
+        case let error as StoreError: self.init(error)
+        default: self = .internalError("unexpected \(type(of: error))")
+        }
+    }
+
+    /// The caller learns nothing about the cause, which goes to the log.
+    static func internalError(_ cause: String) -> APIError {
+        var error = APIError(500, "An internal error occurred. The log has its cause under the operation id.")
+        error.cause = cause
+        return error
     }
 
     /// A 400 for something outside the body: a path component, a header, a query parameter.
@@ -98,14 +116,5 @@ struct APIError: Error, Sendable, Hashable {
 
     static func bodyTooLarge(limit: Int) -> APIError {
         APIError(413, "The request body is larger than \(limit) bytes.")
-    }
-}
-
-/// Runs typed reading of JSON. An error becomes a 400 with path and location.
-func reading<Value>(_ body: () throws(JSONError) -> Value) throws(APIError) -> Value {
-    do throws(JSONError) {
-        return try body()
-    } catch {
-        throw APIError(error)
     }
 }

@@ -9,60 +9,61 @@ struct Answer: Sendable {
     static let jsonType = "application/json"
     static let prometheusType = "text/plain; version=0.0.4; charset=utf-8"
 
-    var status: Int
-    var body: [UInt8]
-    var type: String
+    /// The most warnings that are shown. The rest are only counted.
+    static let maximumWarnings = 100
+
+    let status: Int
+    let body: [UInt8]
+    /// The media type. Nil stands for the one of the endpoint.
+    private var type: String?
     var fields: [(HTTPField.Name, String)] = []
     /// Parts of the request that were accepted but may not do what the sender
     /// expects. The log shows them to an operator too.
     private(set) var warnings: [String] = []
 
-    init(_ status: Int, _ body: JSON, type: String = jsonType) {
-        self.status = status
-        self.body = body.bytes
-        self.type = type
-    }
-
-    init(_ status: Int, text: String, type: String) {
-        self.status = status
-        self.body = Array(text.utf8)
-        self.type = type
-    }
-
-    /// The most warnings that are shown. The rest are only counted.
-    static let maximumWarnings = 100
-
-    /// A body with its warnings.
-    ///
     /// - Parameters:
     ///   - status: the HTTP status.
     ///   - body: gets the member `warnings` if there are any, and `warning_count` if not all of them are shown.
     ///   - warnings: are shown to the caller and logged.
     ///   - hints: warnings that hold names of activities. They are shown to the caller, but the log must not hold them.
-    ///   - type: the media type.
-    init(_ status: Int, _ body: JSON, warnings: [String], hints: [String] = [], type: String) {
+    init(_ status: Int, _ body: JSON, warnings: [String] = [], hints: [String] = []) {
         var body = body
         let all = warnings + hints
         let shown = all.prefix(Self.maximumWarnings)
         if !shown.isEmpty { body.append("warnings", .array(shown.map(JSON.string))) }
         if all.count > shown.count { body.append("warning_count", .integer(all.count)) }
-        self.init(status, body, type: type)
+        self.status = status
+        self.body = body.bytes
         self.warnings = Array(warnings.prefix(Self.maximumWarnings))
     }
 
-    /// A 204 without a body.
-    static let empty = Answer(204, text: "", type: "")
+    /// A page of a list. A full page may be the last one, and the next page is empty then.
+    init(page body: JSON, isFull: Bool, last: String?) {
+        var body = body
+        if isFull, let last { body.append("next", .string(last)) }
+        self.init(200, body)
+    }
 
-    init(_ error: APIError, operation: String, type: String) {
-        self.init(error.status, error.body(operation: operation), type: type)
+    init(_ status: Int, text: String, type: String? = nil) {
+        self.status = status
+        body = Array(text.utf8)
+        self.type = type
+    }
+
+    /// A 204 without a body.
+    static let empty = Answer(204, text: "")
+
+    init(_ error: APIError, operation: String) {
+        self.init(error.status, error.body(operation: operation))
         if let seconds = error.retryAfter { fields.append((.retryAfter, "\(seconds)")) }
         if error.status == 401 { fields.append((.wwwAuthenticate, #"Basic realm="lamplighter""#)) }
         if !error.allow.isEmpty { fields.append((.allow, error.allow.joined(separator: ", "))) }
     }
 
-    var response: Response {
+    /// - Parameter endpointType: the media type of the endpoint's answers.
+    func response(_ endpointType: String = jsonType) -> Response {
         var headers = HTTPFields()
-        if !type.isEmpty { headers[.contentType] = type }
+        if !body.isEmpty { headers[.contentType] = type ?? endpointType }
         // Caches must not keep responses, because each one is for one moment and one caller.
         headers[.cacheControl] = "no-store"
         for (name, value) in fields { headers[name] = value }

@@ -50,34 +50,45 @@ final class IncomingBody: Sendable {
     func collect() -> [UInt8] { state.withLock { $0.whole } }
 
     /// Receives the whole body.
-    /// - Parameter holding: counts bodies while they are received, and their bytes until the request ends.
+    /// - Parameter share: counts bodies while they are received, and their bytes until the request ends.
     /// - Throws: 413 if the body is too large, 408 if it takes too long, 503 if too many bodies are in transit.
-    func read(_ holding: Capacity.Holding) async throws(APIError) {
+    func read(_ share: Capacity.Share) async throws {
         try checkEncoding()
-        guard announced ?? 0 <= limit else { throw .bodyTooLarge(limit: limit) }
+        guard announced ?? 0 <= limit else { throw APIError.bodyTooLarge(limit: limit) }
         if announced == 0 { return }
-        guard holding.take(.bodies) else { throw .busy("request bodies on their way") }
-        defer { holding.giveBack(.bodies) }
-        begin()
+        guard share.take(.bodies) else { throw APIError.busy("request bodies that are received at once") }
+        defer { share.giveBack(.bodies) }
         var bytes: [UInt8] = []
         let deadline = scheduleDeadline()
         defer { deadline.cancel() }
-        do {
-            for try await part in body {
-                count(part.readableBytes)
-                guard bytes.count + part.readableBytes <= limit else { throw APIError.bodyTooLarge(limit: limit) }
-                guard holding.take(.bytes, part.readableBytes) else { throw APIError.busy("request bodies in memory") }
-                bytes.append(contentsOf: part.readableBytesView)
-            }
-        } catch let error as APIError {
-            throw error
-        } catch {
-            throw failure(error)
+        try await receive { part in
+            guard bytes.count + part.count <= limit else { throw APIError.bodyTooLarge(limit: limit) }
+            guard share.take(.bytes, part.count) else { throw APIError.busy("bytes of request bodies in memory") }
+            bytes.append(contentsOf: part)
         }
+        state.withLock { $0.whole = bytes }
+    }
+
+    /// Passes on the body part by part as it arrives, without a limit of its size.
+    func stream(_ take: (ByteBufferView) async throws -> Void) async throws {
+        try checkEncoding()
+        try await receive(take)
+    }
+
+    private func receive(_ take: (ByteBufferView) async throws -> Void) async throws {
         state.withLock { state in
-            state.isRead = true
-            state.whole = bytes
+            precondition(!state.isBegun, "a body is read once")
+            state.isBegun = true
         }
+        var parts = body.makeAsyncIterator()
+        while true {
+            let part: ByteBuffer?
+            do { part = try await parts.next() } catch { throw failure(error) }
+            guard let part else { break }
+            state.withLock { $0.bytes += part.readableBytes }
+            try await take(part.readableBytesView)
+        }
+        state.withLock { $0.isRead = true }
     }
 
     /// Runs on the channel's event loop. Closing only the input ends the receiving, so the response can still be sent.
@@ -97,23 +108,6 @@ final class IncomingBody: Sendable {
         return APIError(400, "The request body is not framed as its header fields say.")
     }
 
-    /// Passes on the body part by part as it arrives, without a limit of its size.
-    func stream(_ take: (ByteBufferView) async throws(APIError) -> Void) async throws(APIError) {
-        try checkEncoding()
-        begin()
-        do {
-            for try await part in body {
-                count(part.readableBytes)
-                try await take(part.readableBytesView)
-            }
-        } catch let error as APIError {
-            throw error
-        } catch {
-            throw failure(error)
-        }
-        markRead()
-    }
-
     /// Must be called with every response. True if the connection cannot be used again.
     func finish() async -> Bool {
         let state = state.withLock { $0 }
@@ -125,29 +119,12 @@ final class IncomingBody: Sendable {
     }
 
     private func drain() async -> Bool {
-        begin()
         let deadline = scheduleDeadline()
         defer { deadline.cancel() }
-        do {
-            for try await part in body { count(part.readableBytes) }
-            markRead()
-            return true
-        } catch {
-            return false
-        }
+        return (try? await receive { _ in }) != nil
     }
 
     private func checkEncoding() throws(APIError) {
         if hasEncoding { throw APIError(415, "The request body must not be compressed: leave out Content-Encoding.") }
     }
-
-    private func begin() {
-        state.withLock { state in
-            precondition(!state.isBegun, "a body is read once")
-            state.isBegun = true
-        }
-    }
-
-    private func count(_ bytes: Int) { state.withLock { $0.bytes += bytes } }
-    private func markRead() { state.withLock { $0.isRead = true } }
 }

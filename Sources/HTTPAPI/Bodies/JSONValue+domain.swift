@@ -1,0 +1,84 @@
+import APNsWire
+import LiveActivity
+import Store
+import StrictJSON
+
+// Typed reading of names, tokens, texts and times. Each error has the path and the place of its value.
+extension JSONValue {
+    func activityName() throws(JSONError) -> ActivityName { try identifier(ActivityName.init(_:)) }
+    func channelID() throws(JSONError) -> ChannelID { try identifier(ChannelID.init(_:)) }
+    func pushToken() throws(JSONError) -> PushToken { try identifier(PushToken.init(hex:)) }
+
+    func attributesType() throws(JSONError) -> String {
+        try identifier { text throws(IdentifierError) in
+            try checkAttributesType(text)
+            return text
+        }
+    }
+
+    /// A tag, a tag group, a named user or another short text. `what` names it in the error.
+    func text(_ what: String) throws(JSONError) -> String {
+        try identifier { text throws(IdentifierError) in
+            try checkText(text, what: what, maximumBytes: AudienceBody.maximumTextBytes)
+            return text
+        }
+    }
+
+    func identifier<Value>(_ make: (String) throws(IdentifierError) -> Value) throws(JSONError) -> Value {
+        let text = try string()
+        do throws(IdentifierError) {
+            return try make(text)
+        } catch {
+            throw self.error("must be \(error.rule)")
+        }
+    }
+
+    /// Accepts 13 digits: the years 2001 to 2286. For a value in seconds the error says so.
+    func epochMilliseconds() throws(JSONError) -> Int64 {
+        let milliseconds = try integer()
+        guard (1_000_000_000_000...9_999_999_999_999).contains(milliseconds) else {
+            let isSeconds = (1_000_000_000...9_999_999_999).contains(milliseconds)
+            throw error(
+                isSeconds
+                    ? "must be epoch milliseconds; this looks like seconds: \(milliseconds)000?"
+                    : "must be epoch milliseconds, a number of 13 digits")
+        }
+        return milliseconds
+    }
+
+    /// Accepts ten digits: the years 2001 to 2286. For a value in milliseconds the error says so.
+    func epochSeconds() throws(JSONError) -> Int {
+        let seconds = try integer()
+        guard let exact = Int(exactly: seconds), Payload.timestampRange.contains(exact) else {
+            let isMilliseconds = Payload.timestampRange.contains(Int(seconds / 1_000))
+            throw error(
+                isMilliseconds
+                    ? "must be epoch seconds; this looks like milliseconds: \(seconds / 1_000)?"
+                    : "must be epoch seconds, a number of ten digits")
+        }
+        return exact
+    }
+
+    /// Reads the time at which an activity started or will start, in epoch milliseconds.
+    ///
+    /// - Parameters:
+    ///   - time: epoch milliseconds. A scheduled activity may start up to 30 days after it.
+    ///   - what: the name of `time` in the error.
+    func startMilliseconds(after time: Int64, _ what: String) throws(JSONError) -> Int64 {
+        let milliseconds = try epochMilliseconds()
+        guard milliseconds <= time + Registration.mostAhead else {
+            throw error(
+                "must be at most 30 days after \(what): an activity that starts later has to register its token later")
+        }
+        return milliseconds
+    }
+
+    /// The value itself, or the 1 to `limit` values of an array. `what` names them in the error.
+    func oneOrMore(atMost limit: Int, _ what: (one: String, many: String)) throws(JSONError) -> [JSONValue] {
+        guard kind == .array else { return [self] }
+        let values = try array()
+        guard !values.isEmpty else { throw error("must hold at least one \(what.one)") }
+        guard values.count <= limit else { throw error("must hold at most \(limit) \(what.many), not \(values.count)") }
+        return values
+    }
+}
