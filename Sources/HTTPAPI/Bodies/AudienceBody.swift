@@ -81,19 +81,7 @@ enum AudienceBody {
             let part = try selector(operand, depth: depth + 1, &walk)
             walk.isForeignNegated = walk.isForeignNegated || part == .nobody
             return part == .nobody ? .all : .not(part)
-        case "tag":
-            let group = try object["group"]?.text("group") ?? Audience.deviceGroup
-            return try anyOf(operand, depth: depth, &walk) { value throws(JSONError) in
-                .tag(try value.text("tag"), group: group)
-            }
-        case "named_user":
-            return try anyOf(operand, depth: depth, &walk) { value throws(JSONError) in
-                .namedUser(try value.text("named_user"))
-            }
-        default:
-            return try anyOf(operand, depth: depth, &walk) { value throws(JSONError) in
-                .channel(try value.channelID())
-            }
+        default: return try anyOf(key, operand, group: object["group"], depth: depth, &walk)
         }
     }
 
@@ -107,10 +95,11 @@ enum AudienceBody {
         return parts
     }
 
-    /// Reads a string, or a list of strings of which any may match.
+    /// Reads the string of a selector, or a list of strings of which any may match.
     private static func anyOf(
-        _ value: JSONValue, depth: Int, _ walk: inout Walk, _ leaf: (JSONValue) throws(JSONError) -> Audience
+        _ key: String, _ value: JSONValue, group: JSONValue?, depth: Int, _ walk: inout Walk
     ) throws(JSONError) -> Audience {
+        let group = try group?.text("group") ?? Audience.deviceGroup
         let values = value.kind == .array ? try value.array() : [value]
         guard !values.isEmpty else { throw value.error("must hold at least one string") }
         walk.leaves += values.count
@@ -122,7 +111,13 @@ enum AudienceBody {
             throw value.error("nests selectors deeper than \(Audience.maximumDepth) levels")
         }
         var found: [Audience] = []
-        for value in values { found.append(try leaf(value)) }
+        for value in values {
+            switch key {
+            case "tag": found.append(.tag(try value.text("tag"), group: group))
+            case "named_user": found.append(.namedUser(try value.text("named_user")))
+            default: found.append(.channel(try value.channelID()))
+            }
+        }
         return found.count == 1 ? found[0] : .or(found)
     }
 }

@@ -36,27 +36,22 @@ struct BatchBody: Sendable {
     init(_ bytes: [UInt8], channel: ChannelID, catchesUp: Bool = false) throws(JSONError) {
         let body = try JSONDocument(bytes).root.object()
         tagsValue = body["tags"]
-        if let tags = tagsValue {
-            do throws(JSONError) {
-                self.tags = try ChannelBody.tags(tags.object(), isFromDevice: true)
-            } catch {
-                note(error)
-            }
-        }
-        guard let entries = body["live_activities"] else { return }
         do throws(JSONError) {
-            let values = try entries.array()
+            if let tagsValue { tags = try ChannelBody.tags(tagsValue.object(), isFromDevice: true) }
+        } catch {
+            note(error)
+        }
+        do throws(JSONError) {
+            let values = try body["live_activities"]?.array() ?? []
             for entry in values.prefix(Self.maximumUpdates) {
-                do throws(JSONError) {
-                    updates.append(try Self.update(entry, channel: channel, catchesUp))
-                } catch {
+                do throws(JSONError) { updates.append(try Self.update(entry, channel: channel, catchesUp)) } catch {
                     note(error)
                 }
             }
             if values.count > Self.maximumUpdates {
                 throw values[Self.maximumUpdates].error(
-                    "is one of \(values.count) entries, and only the first \(Self.maximumUpdates) of a call are applied: "
-                        + "send the others in another call")
+                    "is beyond the first \(Self.maximumUpdates) of the call's \(values.count) entries: send it in another call"
+                )
             }
         } catch {
             note(error)

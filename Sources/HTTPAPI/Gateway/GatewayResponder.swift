@@ -40,14 +40,11 @@ struct GatewayResponder: HTTPResponder {
         }
         var response = answer.response(record.endpoint?.answerType ?? Answer.jsonType)
         if await body.finish() || request.headers[.connection] == "close" { response.headers[.connection] = "close" }
-        record.finish(answer, bytesIn: body.bytesRead, duration: started.duration(to: .now))
-        metrics.requested(
-            method: record.method, route: record.route, status: answer.status, duration: record.duration)
-        if answer.status == 401 {
-            record.address = context.channel.remoteAddress?.ipAddress
-            if let leftOut = refusals.take() { record.write(to: logger, leftOut: leftOut) }
-        } else {
-            record.write(to: logger)
+        let duration = started.duration(to: .now)
+        metrics.requested(method: record.method, route: record.route, status: answer.status, duration: duration)
+        if answer.status == 401 { record.address = context.channel.remoteAddress?.ipAddress }
+        if let leftOut = answer.status == 401 ? refusals.take() : 0 {
+            record.write(answer, bytesIn: body.bytesRead, duration, leftOut: leftOut, to: logger)
         }
         return request.method == .head ? response.createHeadResponse() : response
     }
@@ -87,8 +84,8 @@ struct GatewayResponder: HTTPResponder {
         defer { metrics.inFlight(-1) }
         return try await handle(
             Call(
-                operation: operation, endpoint: endpoint, parameters: parameters, query: query,
-                headers: request.headers, origin: Self.origin(request), app: app.app, tokens: app.tokens,
+                operation: operation, parameters: parameters, query: query, headers: request.headers,
+                origin: Self.origin(request), app: app.app, tokens: app.tokens,
                 credential: credential, body: body, now: now))
     }
 

@@ -6,7 +6,6 @@ import StrictJSON
 struct Call: Sendable {
     /// Also the `operation_id` of an error response and the log's `operation`.
     let operation: String
-    let endpoint: Endpoint
     /// Decoded parameters of the path.
     let parameters: [String: String]
     let query: [String: String]

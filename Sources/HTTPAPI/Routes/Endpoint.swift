@@ -40,23 +40,9 @@ struct Endpoint: Sendable {
     let answerType: String
     let handler: Handler
     let segments: [Segment]
+}
 
-    private init(
-        _ method: String, _ pattern: String, _ access: Access, limit: Limit, body: Body, answerType: String,
-        _ handler: Handler
-    ) {
-        self.method = method
-        self.pattern = pattern
-        self.access = access
-        self.limit = limit
-        self.body = body
-        self.answerType = answerType
-        self.handler = handler
-        segments = pattern.split(separator: "/").map { part in
-            part.first == "{" ? .parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
-        }
-    }
-
+extension Endpoint {
     /// A call of an app.
     /// - Parameter isAirship: whether responses carry Airship's media type.
     init(
@@ -65,9 +51,10 @@ struct Endpoint: Sendable {
         isAirship: Bool = false, body: Body? = nil
     ) {
         self.init(
-            method, pattern, access, limit: .caller,
+            method: method, pattern: pattern, access: access, limit: .caller,
             body: body ?? (["GET", "DELETE"].contains(method) ? .none : .whole),
-            answerType: isAirship ? Answer.airshipType : Answer.jsonType, .call(handle))
+            answerType: isAirship ? Answer.airshipType : Answer.jsonType, handler: .call(handle),
+            segments: Self.segments(pattern))
     }
 
     /// A `GET` that needs no secret.
@@ -75,7 +62,15 @@ struct Endpoint: Sendable {
         open pattern: String, _ handle: @escaping @Sendable (Handlers) -> () async throws -> Answer,
         limit: Limit = .open
     ) {
-        self.init("GET", pattern, .anyone, limit: limit, body: .none, answerType: Answer.jsonType, .open(handle))
+        self.init(
+            method: "GET", pattern: pattern, access: .anyone, limit: limit, body: .none, answerType: Answer.jsonType,
+            handler: .open(handle), segments: Self.segments(pattern))
+    }
+
+    private static func segments(_ pattern: String) -> [Segment] {
+        pattern.split(separator: "/").map { part in
+            part.first == "{" ? .parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
+        }
     }
 
     /// In order of precedence: a literal path stands before a parameter that would match it too.

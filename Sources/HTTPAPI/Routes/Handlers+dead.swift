@@ -15,8 +15,7 @@ extension Handlers {
 
     func deadLetter(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
-        let letter = try await store.deadLetters.letter(call.app.key, id)
-        guard let letter else { throw APIError.noDeadLetter }
+        guard let letter = try await store.deadLetters.letter(call.app.key, id) else { throw APIError.noDeadLetter }
         return Answer(200, letter.json)
     }
 
@@ -42,8 +41,7 @@ extension Handlers {
 
     func dropDead(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
-        let isDropped = try await store.deadLetters.drop(call.app.key, id)
-        guard isDropped else { throw APIError.noDeadLetter }
+        guard try await store.deadLetters.drop(call.app.key, id) else { throw APIError.noDeadLetter }
         return .empty
     }
 }

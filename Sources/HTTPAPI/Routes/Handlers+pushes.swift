@@ -5,16 +5,14 @@ import StrictJSON
 extension Handlers {
     func pushLedger(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
-        let ledger = try await self.ledger(call.app.key, id)
-        guard let ledger else { throw APIError.noSuchPush }
+        guard let ledger = try await self.ledger(call.app.key, id) else { throw APIError.noSuchPush }
         return Answer(200, ledger.json)
     }
 
     /// Cancels what is not yet sent. The ledger in the response tells how much was sent before.
     func cancelPush(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
-        let ledger = try await cancelled(call.app.key, id, now: call.now)
-        guard let ledger else { throw APIError.noSuchPush }
+        guard let ledger = try await cancelled(call.app.key, id, now: call.now) else { throw APIError.noSuchPush }
         return Answer(200, ledger.json)
     }
 }

@@ -86,8 +86,7 @@ extension Handlers {
 
     func schedule(_ call: Call) async throws -> Answer {
         let id = try call.id("schedule_id")
-        let schedule = try await store.schedules.find(call.app.key, id)
-        guard let schedule else { throw APIError.noSuchSchedule }
+        guard let schedule = try await store.schedules.find(call.app.key, id) else { throw APIError.noSuchSchedule }
         return Answer(200, Self.json(schedule, call))
     }
 

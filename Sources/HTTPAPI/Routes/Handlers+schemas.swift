@@ -86,8 +86,9 @@ extension Handlers {
     /// Returns the document exactly as it was put.
     func schema(_ call: Call) async throws -> Answer {
         let type = call.parameter("attributes_type")
-        let document = try await store.schemas.document(call.app.key, type: type)
-        guard let document else { throw APIError.noSuchSchema }
+        guard let document = try await store.schemas.document(call.app.key, type: type) else {
+            throw APIError.noSuchSchema
+        }
         return Answer(200, .raw(document))
     }
 

@@ -16,54 +16,33 @@ enum RouteMatch: Sendable {
     ///   - method: the HTTP method.
     ///   - path: the path as received, still percent-encoded, so that a name may hold
     ///     `%2F`. One slash at the end is allowed, except where no secret is needed.
-    init(method: String, path: Substring) {
+    init(method: String, path: Substring) { self = Self.find(method, path) }
+
+    private static func find(_ method: String, _ path: Substring) -> RouteMatch {
         // Split by bytes, because a path may hold UTF-8 that is not percent-encoded.
         var parts = path.parts(between: UInt8(ascii: "/"))
-        guard parts.first?.isEmpty == true else {
-            self = .notFound
-            return
-        }
+        guard parts.first?.isEmpty == true else { return .notFound }
         parts.removeFirst()
         if parts.last?.isEmpty == true { parts.removeLast() }
-        guard !parts.isEmpty, !parts.contains(where: \.isEmpty) else {
-            self = .notFound
-            return
-        }
-        var components: [String] = []
-        for part in parts {
-            guard let component = PercentEncoding.decode(part) else {
-                self = .malformed
-                return
-            }
-            components.append(component)
-        }
+        guard !parts.isEmpty, !parts.contains(where: \.isEmpty) else { return .notFound }
+        let components = parts.compactMap { PercentEncoding.decode($0) }
+        guard components.count == parts.count else { return .malformed }
         let unserved = UnservedPath.row(method: method, components: components)
         guard let first = Endpoint.all.first(where: { $0.matches(components) }) else {
-            self = unserved.map(Self.unserved) ?? .notFound
-            return
+            return unserved.map(Self.unserved) ?? .notFound
         }
         // Accept one spelling only for paths that need no secret, because proxies block these by their path.
-        guard first.access != .anyone || path == first.pattern[...] else {
-            self = .notFound
-            return
-        }
+        guard first.access != .anyone || path == first.pattern[...] else { return .notFound }
         let candidates = Endpoint.all.filter { $0.pattern == first.pattern }
         // HEAD is GET without the body of the response.
         let wanted = method == "HEAD" ? "GET" : method
         guard let endpoint = candidates.first(where: { $0.method == wanted }) else {
-            if let unserved {
-                self = .unserved(unserved)
-                return
-            }
+            if let unserved { return .unserved(unserved) }
             let methods = candidates.map(\.method)
-            self = .methodNotAllowed(methods.contains("GET") ? methods + ["HEAD"] : methods)
-            return
+            return .methodNotAllowed(methods.contains("GET") ? methods + ["HEAD"] : methods)
         }
-        if let unserved, unserved.isMoreExact(than: endpoint) {
-            self = .unserved(unserved)
-            return
-        }
-        self = .found(endpoint, parameters: endpoint.parameters(of: components))
+        if let unserved, unserved.isMoreExact(than: endpoint) { return .unserved(unserved) }
+        return .found(endpoint, parameters: endpoint.parameters(of: components))
     }
 
     var endpoint: Endpoint? {

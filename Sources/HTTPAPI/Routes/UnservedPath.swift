@@ -50,83 +50,60 @@ struct UnservedPath: Sendable, Hashable {
 
 extension UnservedPath {
     // A row stands before a wider one that would match too. A path without a method stands for all methods.
-    private static let table: [(advice: String, paths: [String])] = [
-        ("Lamplighter keeps no list of channels. GET /api/activities lists the names.", ["GET /api/channels"]),
-        (users, ["GET /api/named_users/**"]),
-        ("Use POST /api/channels/tags with the user's channels.", ["/api/named_users/tags"]),
-        ("Use POST /api/channels/tags.", ["/api/tags/**", "/api/tag-lists/**", "/api/contacts/tags"]),
-        (
+    static let all: [UnservedPath] = [
+        rows("Lamplighter keeps no list of channels. GET /api/activities lists the names.", "GET /api/channels"),
+        rows(users, "GET /api/named_users/**"),
+        rows("Use POST /api/channels/tags with the user's channels.", "/api/named_users/tags"),
+        rows("Use POST /api/channels/tags.", "/api/tags/**", "/api/tag-lists/**", "/api/contacts/tags"),
+        rows(
             "Use DELETE /api/activities/{name}/channels/{channel} and POST /api/named_users/disassociate.",
-            ["/api/channels/uninstall/**", "/api/named_users/uninstall"]
-        ),
-        (
-            "Lamplighter keeps no lists. Use tags: POST /api/channels/tags.",
-            [
-                "/api/channels/subscription_lists/**", "/api/named_users/scoped/**", "/api/lists/**",
-                "/api/subscription_lists/**",
-            ]
-        ),
-        (
-            "Lamplighter keeps no attributes. Use tags: POST /api/channels/tags.",
-            [
-                "/api/channels/attributes/**", "POST /api/named_users/{user}/attributes", "/api/attribute-lists/**",
-                "/api/contacts/attributes",
-            ]
-        ),
-        (users, ["POST /api/named_users/{user}"]),
-        ("Lamplighter keeps no segments. Put the selectors into `audience`.", ["/api/segments/**"]),
-        (
-            "Lamplighter fills in no templates. Send the finished text with POST /api/push.",
-            ["/api/templates/**", "/api/content/**", "/api/feeds/**"]
-        ),
-        (
-            "Use POST /api/push, or POST /api/schedules for a later time.",
-            [
-                "/api/pipelines/**", "/api/experiments/**", "/api/journeys/**", "/api/create-and-send/**",
-                "/api/bulk-send/**", "/api/bulk/**", "/api/schedules/create-and-send", "/api/schedules/bulk-send",
-            ]
-        ),
-        (
-            "Use PUT /api/schedules/{schedule_id} for another time, or DELETE.",
-            ["/api/schedules/{schedule_id}/pause", "/api/schedules/{schedule_id}/resume"]
-        ),
-        (
-            "GET /api/push/{push_id} is the ledger of a push; GET /metrics counts them all.",
-            ["/api/reports/**", "/api/responses/**"]
-        ),
-        (
+            "/api/channels/uninstall/**", "/api/named_users/uninstall"),
+        rows(
+            "Lamplighter keeps no lists. Use tags: POST /api/channels/tags.", "/api/channels/subscription_lists/**",
+            "/api/named_users/scoped/**", "/api/lists/**", "/api/subscription_lists/**"),
+        rows(
+            "Lamplighter keeps no attributes. Use tags: POST /api/channels/tags.", "/api/channels/attributes/**",
+            "POST /api/named_users/{user}/attributes", "/api/attribute-lists/**", "/api/contacts/attributes"),
+        rows(users, "POST /api/named_users/{user}"),
+        rows("Lamplighter keeps no segments. Put the selectors into `audience`.", "/api/segments/**"),
+        rows(
+            "Lamplighter fills in no templates. Send the finished text with POST /api/push.", "/api/templates/**",
+            "/api/content/**", "/api/feeds/**"),
+        rows(
+            "Use POST /api/push, or POST /api/schedules for a later time.", "/api/pipelines/**", "/api/experiments/**",
+            "/api/journeys/**", "/api/create-and-send/**", "/api/bulk-send/**", "/api/bulk/**",
+            "/api/schedules/create-and-send", "/api/schedules/bulk-send"),
+        rows(
+            "Use PUT /api/schedules/{schedule_id} for another time, or DELETE.", "/api/schedules/{schedule_id}/pause",
+            "/api/schedules/{schedule_id}/resume"),
+        rows(
+            "GET /api/push/{push_id} is the ledger of a push; GET /metrics counts them all.", "/api/reports/**",
+            "/api/responses/**"),
+        rows(
             "Of contacts Lamplighter serves POST /api/contacts/identify/v2 and POST /api/contacts/{contact}.",
-            ["/api/contacts/associate", "/api/contacts/**"]
-        ),
-        (
-            "GET /api/remote-data/app/{app_key}/ios tells the SDK not to ask for it.", ["/api/remote-data-contact/**"]
-        ),
-        ("Lamplighter knows no places.", ["/api/regions/**", "/api/location/**"]),
-        (
-            "Lamplighter sends Live Activities only.",
-            ["/api/custom-events/**", "/api/attachments/**", "/api/airmail/**", "/api/sms/**", "/api/user/**"]
-        ),
-        ("Lamplighter keeps no analytics. Switch the SDK's off.", ["/warp9/**"]),
-        (
-            "Lamplighter serves iOS only: POST /api/channels.",
-            [
-                "/api/device_tokens/**", "/api/apids/**", "/api/channels/email/**", "/api/channels/sms/**",
-                "/api/channels/open/**", "/api/channels/restricted/**",
-            ]
-        ),
-        (
-            "OAuth is not served: send Basic with the app key and the master secret.",
-            ["/token", "/verify/public_key/**"]
-        ),
-        ("GET /api/activities/{name} shows a name and how many follow it.", ["GET /api/channels/{channel}"]),
-    ]
+            "/api/contacts/associate", "/api/contacts/**"),
+        rows("GET /api/remote-data/app/{app_key}/ios tells the SDK not to ask for it.", "/api/remote-data-contact/**"),
+        rows("Lamplighter knows no places.", "/api/regions/**", "/api/location/**"),
+        rows(
+            "Lamplighter sends Live Activities only.", "/api/custom-events/**", "/api/attachments/**",
+            "/api/airmail/**", "/api/sms/**", "/api/user/**"),
+        rows("Lamplighter keeps no analytics. Switch the SDK's off.", "/warp9/**"),
+        rows(
+            "Lamplighter serves iOS only: POST /api/channels.", "/api/device_tokens/**", "/api/apids/**",
+            "/api/channels/email/**", "/api/channels/sms/**", "/api/channels/open/**", "/api/channels/restricted/**"),
+        rows(
+            "OAuth is not served: send Basic with the app key and the master secret.", "/token",
+            "/verify/public_key/**"),
+        rows("GET /api/activities/{name} shows a name and how many follow it.", "GET /api/channels/{channel}"),
+    ].flatMap { $0 }
+
     private static let users =
         "Lamplighter keeps a user's channels only: POST /api/named_users/associate and /api/named_users/disassociate."
 
-    static let all = table.flatMap { row in
-        row.paths.map { path in
-            let words = path.split(separator: " ")
-            return UnservedPath(words.count > 1 ? String(words[0]) : nil, String(words[words.count - 1]), row.advice)
+    private static func rows(_ advice: String, _ paths: String...) -> [UnservedPath] {
+        paths.map { path in
+            let words = path.split(separator: " ").map(String.init)
+            return UnservedPath(words.count > 1 ? words[0] : nil, words[words.count - 1], advice)
         }
     }
 }
