@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `tokens hold for their channel, app and hour`() throws {
-        let tokens = DeviceTokens(app: app)
+        let tokens = SDKTokens(app: app)
         let token = tokens.token(for: channel, now: testNow)
         let headers = ["authorization": "Bearer " + token, "x-ua-appkey": "key-1", "x-ua-auth-type": "SDK-JWT"]
         #expect(credential(headers) == .device(channel))

@@ -78,18 +78,19 @@ import Testing
             let (store, app) = (gateway.store, try gateway.app)
             let start = ContinuousClock.now
             let passed = Mutex(Duration.zero)
-            let book = SchemaBook(store.schemas, now: { start + passed.withLock { $0 } })
-            #expect(try await book.page(app).types.isEmpty)
+            let cache = SchemaCache(store.schemas, now: { start + passed.withLock { $0 } })
+            #expect(try await cache.snapshot(app).types.isEmpty)
             _ = try await store.schemas.set(app, type: "Match", document: Array(match.utf8))
             passed.withLock { $0 = .milliseconds(999) }
-            #expect(try await book.page(app).types.isEmpty, "for a second")
+            #expect(try await cache.snapshot(app).types.isEmpty, "for a second")
             passed.withLock { $0 = .seconds(1) }
-            #expect(try await book.page(app).type(for: try ActivityName("match-7")) == "Match")
+            #expect(try await cache.snapshot(app).type(for: try ActivityName("match-7")) == "Match")
             _ = try await store.schemas.set(
                 app, type: "Match", document: Array(#"{"content_state":true,"names":["cup-*"]}"#.utf8))
-            #expect(try await book.page(app).type(for: try ActivityName("match-7")) == "Match")
-            book.forget(app)
-            #expect(try await book.page(app).type(for: try ActivityName("match-7")) == nil, "its own change, at once")
+            #expect(try await cache.snapshot(app).type(for: try ActivityName("match-7")) == "Match")
+            cache.forget(app)
+            #expect(
+                try await cache.snapshot(app).type(for: try ActivityName("match-7")) == nil, "its own change, at once")
             _ = try await store.schemas.set(
                 app, type: "New", document: Array(#"{"content_state":{"pattern":"x"},"names":["n"]}"#.utf8))
             try await store.schemas.describe(app, try ActivityName("new-1"), type: "New")

@@ -55,7 +55,7 @@ enum PublishBody {
         var push = try LiveActivityBody.parse(
             activityValue, audience: audience, options: publishOptions, now: now, staleAfter: staleAfter,
             warnings: &warnings)
-        try Braces.check(
+        try TemplateCheck.check(
             activityValue.object(), areTemplates: AirshipKey.fillInTemplates(body, notification), warnings: &warnings)
         if push.publish.event != .start, let restart = options?["restart"] {
             throw restart.keyError("belongs to event start only")

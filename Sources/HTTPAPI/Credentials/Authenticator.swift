@@ -11,14 +11,14 @@ struct Authenticator: Sendable {
         let secretDigest: SHA256Digest
         let masterDigest: SHA256Digest
         let secretKey: HMACKey
-        let tokens: DeviceTokens
+        let tokens: SDKTokens
 
         init(_ app: GatewayApp) {
             self.app = app
             secretDigest = SHA256Digest(of: app.secret.utf8)
             masterDigest = SHA256Digest(of: app.masterSecret.utf8)
             secretKey = HMACKey(app.secret.utf8)
-            tokens = DeviceTokens(app: app)
+            tokens = SDKTokens(app: app)
         }
     }
 

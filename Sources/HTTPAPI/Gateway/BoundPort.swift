@@ -1,22 +1,4 @@
-import Logging
-public import ServiceLifecycle
 import Synchronization
-
-/// A service that listens.
-public protocol ListeningService: Service {
-    /// Waits until the service listens, and returns its port. Nil if the service ended without binding.
-    func boundPort() async -> Int?
-}
-
-extension Logger {
-    /// A logger for Hummingbird, without its `info` lines about start and end.
-    /// The caller of the service logs those itself.
-    var quietAtInfo: Logger {
-        var logger = self
-        if logLevel == .info { logger.logLevel = .notice }
-        return logger
-    }
-}
 
 /// The port that a server listens on. Others can wait for it.
 final class BoundPort: Sendable {

@@ -57,7 +57,7 @@ public final class Gateway: ListeningService {
                 bounds: QueueBounds(
                     apps: configuration.apps.map(\.key), perApp: configuration.maximumQueue,
                     total: configuration.maximumQueueTotal),
-                metrics: metrics, registry: registry, schemas: SchemaBook(store.schemas)),
+                metrics: metrics, registry: registry, schemas: SchemaCache(store.schemas)),
             authenticator: Authenticator(configuration.apps), capacity: configuration.capacity,
             metrics: metrics, logger: logger, configuration: configuration, clock: clock)
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)

@@ -1,31 +1,4 @@
-public import LiveActivity
 public import Store
-
-/// One app that the gateway serves.
-public struct GatewayApp: Sendable {
-    public var key: AppKey
-    /// The secret of devices, and of servers that act for one device.
-    public var secret: String
-    /// The secret of publishers.
-    public var masterSecret: String
-    public var bundleID: String
-    /// Seconds to the `stale_date` of starts and updates that have none. Nil leaves them without one.
-    public var staleAfter: Int?
-    /// The time for which pushes without `options.expiry` are tried. An event
-    /// that is absent here has the default of its kind.
-    public var lives: [ActivityEvent: Duration] = [:]
-    /// The age at which the app's cards are ended automatically. Nil: only a published end ends them.
-    public var endAfter: Duration?
-    /// The value of `options.catch_up` for a registration that does not give one.
-    public var catchesUp = false
-
-    public init(key: AppKey, secret: String, masterSecret: String, bundleID: String) {
-        self.key = key
-        self.secret = secret
-        self.masterSecret = masterSecret
-        self.bundleID = bundleID
-    }
-}
 
 public struct GatewayConfiguration: Sendable {
     public var host: String

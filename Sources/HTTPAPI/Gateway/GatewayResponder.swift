@@ -20,7 +20,7 @@ struct GatewayResponder: HTTPResponder {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
     /// Limits the log lines about wrong credentials, because anybody can send these.
-    let refusals = LogAllowance(burst: 100, perSecond: 10)
+    let refusals = LogThrottle(burst: 100, perSecond: 10)
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
         let started = ContinuousClock.now

@@ -13,7 +13,7 @@ struct Call: Sendable {
     /// `http://host:port` as the caller addressed this gateway, used for links. Empty if the request does not tell.
     let origin: String
     let app: GatewayApp
-    let tokens: DeviceTokens
+    let tokens: SDKTokens
     let credential: Credential
     let body: IncomingBody
     /// Epoch milliseconds at which the request arrived.

@@ -88,7 +88,7 @@ extension Handlers {
             200,
             [
                 "ok": true, "token": .string(call.tokens.token(for: channel, now: call.now)),
-                "expires_in": .integer(DeviceTokens.lifetimeMilliseconds),
+                "expires_in": .integer(SDKTokens.lifetimeMilliseconds),
             ])
     }
 }

@@ -37,7 +37,7 @@ extension Handlers {
                         .string(action == .resolve ? Self.longAssociated : TimeText.plainText(call.now)),
                 ],
                 "token": .string(call.tokens.token(for: channel, contact: contact, now: call.now)),
-                "token_expires_in": .integer(DeviceTokens.lifetimeMilliseconds),
+                "token_expires_in": .integer(SDKTokens.lifetimeMilliseconds),
             ])
     }
 
@@ -72,29 +72,5 @@ extension Handlers {
             ])
         answer.fields.append((.lastModified, RemoteConfig.lastModified))
         return answer
-    }
-}
-
-/// The remote config of Airship's SDK.
-enum RemoteConfig {
-    // The SDK stores the date of the config. The gateway always sends the whole config, so one date is enough.
-    static let timestamp = "2026-01-01T00:00:00"
-    static let lastModified = "Thu, 01 Jan 2026 00:00:00 GMT"
-    /// Milliseconds: one day instead of the SDK's ten minutes.
-    ///
-    /// The SDK resolves its contact before it updates its channel, unless the
-    /// last time is this recent. Nothing here depends on the response.
-    static let resolveAge: Int64 = 86_400_000
-
-    /// The remote config. `analytics_url` is this gateway too, because the SDK
-    /// would otherwise send its analytics to Airship.
-    static func data(url: String) -> JSON {
-        [
-            "airship_config": [
-                "device_api_url": .string(url), "remote_data_url": .string(url), "analytics_url": .string(url),
-            ],
-            "contact_config": ["max_cra_resolve_age_ms": .integer(resolveAge)],
-            "fetch_contact_remote_data": false,
-        ]
     }
 }

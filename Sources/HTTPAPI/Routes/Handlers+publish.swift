@@ -53,7 +53,7 @@ extension Handlers {
         let pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: call.app.staleAfter)
         async let missing = unfollowed(pushes, call)
         let warnings =
-            try await pushes.flatMap(\.warnings) + checkShapesIfPossible(pushes, call) + checkSizes(pushes, call)
+            try await pushes.flatMap(\.warnings) + checkSchemasIfPossible(pushes, call) + checkSizes(pushes, call)
         let hints = await self.hints(missing, call)
         return Answer(200, ["ok": true], warnings: warnings, hints: hints)
     }
@@ -75,7 +75,7 @@ extension Handlers {
 
     /// Checks pushes against schemas and broadcast channels, and returns the warnings of all checks.
     func check(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
-        try await pushes.flatMap(\.warnings) + checkShapes(pushes, call) + checkSizes(pushes, call)
+        try await pushes.flatMap(\.warnings) + checkSchemas(pushes, call) + checkSizes(pushes, call)
     }
 
     /// New ids, or those that an earlier request with the same Idempotency-Key got.
@@ -100,7 +100,7 @@ extension Handlers {
         _ push: PublishBody.Push, ids: [PushID], isRepeatable: Bool, position: Int, _ call: Call
     ) async throws {
         let app = call.app.key
-        let publish = lasting(push.publish, call)
+        let publish = withLife(push.publish, call)
         do {
             let acceptance = try await store.pushes.accept(
                 app, publish, id: ids[position], payload: push.payload, timestampOffset: Payload.timestampOffset,

@@ -53,13 +53,13 @@ extension Handlers {
 
     private func scheduled(_ id: PushID, _ body: ScheduleBody.Scheduled, _ call: Call) -> Schedule {
         Schedule(
-            id: id, publish: lasting(body.push.publish, call), payload: body.push.payload,
+            id: id, publish: withLife(body.push.publish, call), payload: body.push.payload,
             timestampOffset: Payload.timestampOffset, due: body.due, createdAt: call.now, label: body.label,
             posted: body.posted)
     }
 
     /// Adds the life that the app sets for this event. It counts from the push's acceptance.
-    func lasting(_ publish: Publish, _ call: Call) -> Publish {
+    func withLife(_ publish: Publish, _ call: Call) -> Publish {
         var publish = publish
         publish.life = call.app.lives[publish.event]
         return publish

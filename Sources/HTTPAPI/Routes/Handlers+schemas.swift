@@ -4,10 +4,10 @@ import Store
 import StrictJSON
 
 extension Handlers {
-    /// Like `checkShapes`, but for a dry run, which also works without Redis.
-    func checkShapesIfPossible(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
+    /// Like `checkSchemas`, but for a dry run, which also works without Redis.
+    func checkSchemasIfPossible(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
         do {
-            return try await checkShapes(pushes, call)
+            return try await checkSchemas(pushes, call)
         } catch {
             guard APIError(thrown: error).status == 503 else { throw error }
             return ["content states were not compared with their schemas: Redis is not reachable"]
@@ -20,9 +20,9 @@ extension Handlers {
     /// for their name, or else the type whose names fit.
     ///
     /// - Returns: warnings.
-    func checkShapes(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
+    func checkSchemas(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
         let app = call.app.key
-        let page = try await schemas.page(app)
+        let page = try await schemas.snapshot(app)
         guard !page.types.isEmpty || !page.unreadable.isEmpty else { return [] }
         let names = Array(Set(pushes.filter { $0.publish.attributesType == nil }.map(\.publish.name)))
         let remembered = try await names.isEmpty ? [] : store.schemas.types(app, names)
@@ -104,7 +104,7 @@ extension Handlers {
         let root = try JSONDocument(bytes).root
         let document = try SchemaDocument(root)
         schemas.forget(app)
-        let page = try await schemas.page(app)
+        let page = try await schemas.snapshot(app)
         for (other, its) in page.types where other != ExactText(type) {
             guard let name = document.names.first(where: its.names.contains) else { continue }
             throw APIError(409, "names: \(JSON.string("\(name)").text) belongs to the schema of \(other).")

@@ -11,7 +11,7 @@ struct Handlers: Sendable {
     let bounds: QueueBounds
     let metrics: GatewayMetrics
     let registry: PrometheusRegistry
-    let schemas: SchemaBook
+    let schemas: SchemaCache
     let nearNames = NearNames()
 
     func health() async throws -> Answer {

@@ -6,7 +6,7 @@ import StrictJSON
 ///
 /// They are JWTs signed with HMAC-SHA256. The key is derived from the master secret, which no device has. No token is
 /// stored, and every gateway of the deployment makes and reads the same ones.
-struct DeviceTokens: Sendable {
+struct SDKTokens: Sendable {
     /// One hour. The SDK reads `expires_in` as milliseconds. It fetches a new token in the last 30 s and after any 401.
     static let lifetimeMilliseconds: Int64 = 3_600_000
 

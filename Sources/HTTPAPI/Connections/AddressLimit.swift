@@ -8,7 +8,7 @@ final class AddressLimit: Sendable {
     /// 0 means no limit.
     private let limit: Int
     private let open = Mutex<[String: Int]>([:])
-    private let lines = LogAllowance(burst: 1, perSecond: 1.0 / 60)
+    private let lines = LogThrottle(burst: 1, perSecond: 1.0 / 60)
 
     /// The address by which a client is counted. It is the IPv4 address, or the first 64 bits of the IPv6 address,
     /// because one client has all addresses with those bits.

@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// The gateway asks Redis for their version at most once a second. So a change is in
 /// use everywhere a second later, and an app without schemas costs only that request.
-final class SchemaBook: Sendable {
-    struct Page: Sendable {
+final class SchemaCache: Sendable {
+    struct Snapshot: Sendable {
         var version: Int
         var types: [ExactText: SchemaDocument] = [:]
         /// Types whose schemas a newer version of Lamplighter wrote, with keywords that this version does not know.
@@ -22,7 +22,7 @@ final class SchemaBook: Sendable {
     }
 
     private struct Entry {
-        var page: Page
+        var snapshot: Snapshot
         var asked: ContinuousClock.Instant
     }
 
@@ -37,35 +37,35 @@ final class SchemaBook: Sendable {
         self.now = now
     }
 
-    func page(_ app: AppKey) async throws(StoreError) -> Page {
+    func snapshot(_ app: AppKey) async throws(StoreError) -> Snapshot {
         let asked = now()
         let known = entries.withLock { $0[app] }
-        if let known, known.asked + Self.freshness > asked { return known.page }
+        if let known, known.asked + Self.freshness > asked { return known.snapshot }
         let version = try await schemas.version(app)
-        var page = Page(version: version)
+        var snapshot = Snapshot(version: version)
         if version > 0 {
-            if let known, known.page.version == version {
-                page = known.page
+            if let known, known.snapshot.version == version {
+                snapshot = known.snapshot
             } else {
-                page = Self.compiled(try await schemas.all(app))
+                snapshot = Self.compiled(try await schemas.all(app))
             }
         }
-        entries.withLock { $0[app] = Entry(page: page, asked: asked) }
-        return page
+        entries.withLock { $0[app] = Entry(snapshot: snapshot, asked: asked) }
+        return snapshot
     }
 
     /// Drops the cached schemas, so that a change by this gateway is in use at once.
     func forget(_ app: AppKey) { _ = entries.withLock { $0.removeValue(forKey: app) } }
 
-    private static func compiled(_ set: SchemaSet) -> Page {
-        var page = Page(version: set.version)
+    private static func compiled(_ set: SchemaSet) -> Snapshot {
+        var snapshot = Snapshot(version: set.version)
         for (type, bytes) in set.documents {
             if let document = try? SchemaDocument(JSONDocument(bytes).root) {
-                page.types[type] = document
+                snapshot.types[type] = document
             } else {
-                page.unreadable.insert(type)
+                snapshot.unreadable.insert(type)
             }
         }
-        return page
+        return snapshot
     }
 }

@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func `docs/api md has the rows of the table`() throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/api.md")
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/api.md")
         let lines = try String(contentsOf: file.standardized, encoding: .utf8).split(separator: "\n")
         for row in AirshipKey.push + AirshipKey.options + AirshipKey.notification + AirshipKey.ios {
             let name = row.name.hasSuffix("::") ? "\(row.name)…" : row.name
@@ -162,7 +162,7 @@ import Testing
         (#""{ {""#, false), (#""\\u007b\\u007b""#, false), (#""\\{{""#, true), (#""{"#, false), ("", false),
     ])
     func `braces are found however they are written`(text: String, isFound: Bool) {
-        #expect(Braces.contains(Array(text.utf8)[...]) == isFound)
+        #expect(TemplateCheck.contains(Array(text.utf8)[...]) == isFound)
     }
 
     private static let braces =

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Limits the log lines of one kind and counts those it leaves out, so that strangers cannot fill a disk.
-final class LogAllowance: Sendable {
+final class LogThrottle: Sendable {
     private struct State {
         var allowed: Double
         var updated: ContinuousClock.Instant

@@ -244,7 +244,7 @@ import Testing
             let lines = gateway.log.all.filter { $0.contains("status=401") }
             #expect(lines.first?.contains("address=127.0.0.1") == true)
         }
-        let allowance = LogAllowance(burst: 2, perSecond: 1, now: .now)
+        let allowance = LogThrottle(burst: 2, perSecond: 1, now: .now)
         let start = ContinuousClock.now
         #expect(allowance.take(now: start) == 0 && allowance.take(now: start) == 0)
         #expect(allowance.take(now: start) == nil && allowance.take(now: start) == nil)

@@ -2,7 +2,7 @@ import StrictJSON
 
 /// Finds Airship's templates (`{{first_name}}`) in the text that a device shows.
 /// Lamplighter does not fill them in, so the device would show the braces.
-enum Braces {
+enum TemplateCheck {
     /// Refuses or warns of two opening braces in a row.
     ///
     /// - Parameters:

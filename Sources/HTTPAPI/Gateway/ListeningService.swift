@@ -1,0 +1,18 @@
+import Logging
+public import ServiceLifecycle
+
+/// A service that listens.
+public protocol ListeningService: Service {
+    /// Waits until the service listens, and returns its port. Nil if the service ended without binding.
+    func boundPort() async -> Int?
+}
+
+extension Logger {
+    /// A logger for Hummingbird, without its `info` lines about start and end.
+    /// The caller of the service logs those itself.
+    var quietAtInfo: Logger {
+        var logger = self
+        if logLevel == .info { logger.logLevel = .notice }
+        return logger
+    }
+}
