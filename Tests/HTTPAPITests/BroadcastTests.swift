@@ -50,7 +50,7 @@ import Testing
                     + #"[{"name":"match-42","channel":"dHN0LXNyY2gtY2hubA=="}]}"#)
 
             let other = try await gateway.send("PUT", path, #"{"storage":"none"}"#)
-            #expect(other.status == 409 && other.text.contains("storage newest, which APNs fixes"))
+            #expect(other.status == 409 && other.text.contains("storage newest, and APNs cannot change it"))
 
             let deleted = try await gateway.send("DELETE", "\(path)?wait=0")
             #expect(deleted.status == 202 && deleted.text.contains(#""state":"deleting""#))

@@ -60,7 +60,7 @@ import Testing
             #expect(half.status == 400)
             #expect(try await gateway.store.redis.keyCount() == 0)
             let valid = try await gateway.publish(publishText(), path: "/api/push/validate")
-            #expect(valid.status == 200 && valid.text.hasPrefix(#"{"ok":true,"warnings":["nobody follows "#))
+            #expect(valid.status == 200 && valid.text.hasPrefix(#"{"ok":true,"warnings":["\"order-1234\" has no followers"#))
             #expect(try await gateway.store.redis.keyCount() == 0)
         }
     }
@@ -85,7 +85,7 @@ import Testing
             let control = try await gateway.publish(start(#""attributes_type":"a\u0001""#, without: "attributes_type"))
             #expect(control.status == 400)
             let misplaced = try await gateway.publish(publishText(tail: #","options":{"restart":true}"#))
-            #expect(misplaced.status == 400 && misplaced.text.contains("belongs to event start only"))
+            #expect(misplaced.status == 400 && misplaced.text.contains("is allowed with event start only"))
             #expect(try await gateway.publish(start(""), path: "/api/push/validate").status == 200)
             #expect(try await gateway.store.redis.keys("ll:p:*").count == 0)
             let reply = try await gateway.publish(start("", options: #","options":{"restart":true}"#))
@@ -133,7 +133,7 @@ import Testing
             let warned = try await gateway.publish(publishText())
             #expect(
                 try warned.object.required("warnings").array().map { try $0.string() } == [
-                    "goes out at priority 5: the name has used up its 5 updates at 10 of this hour (budget.high_per_hour)"
+                    "goes out at priority 5: the name has used its 5 updates at priority 10 for this hour (budget.high_per_hour)"
                 ])
             let exempt = [
                 publishText(tail: #","options":{"insist":true}"#),
@@ -211,7 +211,7 @@ import Testing
             #expect(missing.status == 404)
             #expect(
                 missing.golden
-                    == #"{"ok":false,"operation_id":"<uuid>","error":"There is nothing at this path.","error_code":40400}"#
+                    == #"{"ok":false,"operation_id":"<uuid>","error":"This path does not exist. Check its spelling.","error_code":40400}"#
             )
             let wrong = try await gateway.send("PUT", "/api/push", "{}")
             #expect(wrong.status == 405 && wrong.header("allow") == "POST")

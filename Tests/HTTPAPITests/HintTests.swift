@@ -19,12 +19,12 @@ import Testing
                 #expect(reply.status == 202)
                 #expect(
                     try warnings(reply) == [
-                        #"nobody follows "ordr-1234"; names with followers that are like it: "order-1234", "order-1235""#
+                        #""ordr-1234" has no followers; similar names with followers: "order-1234", "order-1235""#
                     ])
             }
             #expect(
                 try await told(gateway, body("delivery 7"))
-                    == [#"nobody follows "delivery 7"; no name with followers is like it"#])
+                    == [#""delivery 7" has no followers; no similar name has any"#])
             #expect(try await told(gateway, body("order-1234")).isEmpty)
             // The log holds no names.
             for line in gateway.log.all { #expect(!line.contains("order-") && !line.contains("ordr-"), "\(line)") }
@@ -60,7 +60,7 @@ import Testing
             let other = start.replacing("match-1", with: "match-2")
             let both = "[\(publishText(activity: other)),\(body("match-2")),\(body("nobody's"))]"
             let all = try await told(gateway, both)
-            #expect(all.count == 1 && all[0].hasPrefix(#"[2]: nobody follows "nobody's""#), "\(all)")
+            #expect(all.count == 1 && all[0].hasPrefix(#"[2]: "nobody's" has no followers"#), "\(all)")
             let made = try await gateway.send("PUT", "/api/activities/match-3/broadcast?wait=0", "{}")
             #expect(made.status == 202)
             #expect(try await told(gateway, body("match-3")).isEmpty)
@@ -76,16 +76,16 @@ import Testing
             for _ in 0..<3 {
                 #expect(
                     try await told(gateway, body("ordr-1234"))
-                        == [#"nobody follows "ordr-1234"; names with followers that are like it: "order-1234""#])
+                        == [#""ordr-1234" has no followers; similar names with followers: "order-1234""#])
             }
             #expect(try await searches(gateway) == 1)
             for number in 0..<3 * NearNames.mostSearches {
                 let told = try await told(gateway, body("feed \(number)"))
-                #expect(told.count == 1 && told[0].hasPrefix(#"nobody follows "feed \#(number)""#), "\(told)")
+                #expect(told.count == 1 && told[0].hasPrefix(#""feed \#(number)" has no followers"#), "\(told)")
             }
             #expect(try await searches(gateway) == NearNames.mostSearches)
             // The warning does not claim what nobody looked up.
-            #expect(try await told(gateway, body("ordr-12345")) == [#"nobody follows "ordr-12345""#])
+            #expect(try await told(gateway, body("ordr-12345")) == [#""ordr-12345" has no followers"#])
             // And it ends with the first follower.
             try await gateway.follow("feed-7")
             #expect(try await told(gateway, body("feed-7")).isEmpty)

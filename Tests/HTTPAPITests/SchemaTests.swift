@@ -99,7 +99,7 @@ import Testing
             #expect(reply.status == 202)
             #expect(
                 try reply.object.required("warnings").array().map { try $0.string() } == [
-                    "the schema of New is not one that this gateway's version knows: it was not compared"
+                    "the schema of New was not checked: a newer version of Lamplighter wrote it"
                 ])
         }
     }

@@ -73,7 +73,7 @@ enum AudienceBody {
             let found = keys.isEmpty ? "none" : keys.joined(separator: ", ")
             throw value.error("must have exactly one of \(known.joined(separator: ", ")); it has \(found)")
         }
-        if key != "tag", let group = object["group"] { throw group.keyError("belongs beside `tag` only") }
+        if key != "tag", let group = object["group"] { throw group.keyError("is allowed beside `tag` only") }
         switch operators[key] ?? key {
         case "or": return .anyOf(try parts(operand, depth: depth, &walk))
         case "and": return .allOf(try parts(operand, depth: depth, &walk))

@@ -116,7 +116,7 @@ enum LiveActivityBody {
         for key in ["attributes_type", "attributes"] {
             let value = body[key]
             if event == .start, value == nil { throw body.missing(key, "is required for event start") }
-            if event != .start, let value { throw value.keyError("belongs to event start only") }
+            if event != .start, let value { throw value.keyError("is allowed with event start only") }
         }
         guard let type = body["attributes_type"], let attributes = body["attributes"] else { return }
         publish.attributesType = try type.attributesType()

@@ -58,7 +58,7 @@ enum PublishBody {
         try TemplateCheck.check(
             activityValue.object(), areTemplates: AirshipKey.fillInTemplates(body, notification), warnings: &warnings)
         if push.publish.event != .start, let restart = options?["restart"] {
-            throw restart.keyError("belongs to event start only")
+            throw restart.keyError("is allowed with event start only")
         }
         push.warnings = warnings
         return push

@@ -63,7 +63,7 @@ public final class Gateway: ListeningService {
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)
         if connections < configuration.maximumConnections {
             logger.warning(
-                "fewer connections than configured: the open-files limit is low",
+                "the open-files limit is too low for gateway.max_connections: raise it",
                 metadata: ["connections": "\(connections)", "configured": "\(configuration.maximumConnections)"])
         }
         let configuration = configuration

@@ -79,7 +79,7 @@ struct GatewayResponder: HTTPResponder {
         defer { share.giveBackAll() }
         // Read the body before the request reserves its place: a slow body must not block other requests.
         if endpoint.body == .whole { try await body.read(share) }
-        guard share.take(.requests) else { throw APIError.busy("requests in work") }
+        guard share.take(.requests) else { throw APIError.busy("requests that run at once") }
         metrics.inFlight(1)
         defer { metrics.inFlight(-1) }
         return try await handle(
@@ -91,9 +91,9 @@ struct GatewayResponder: HTTPResponder {
 
     /// Refuses a request that clients, proxies and servers would read in different ways.
     private func checkForm(_ request: Request) throws(APIError) {
-        guard request.head.authority != nil else { throw APIError.parameter("Host", "must be there once") }
+        guard request.head.authority != nil else { throw APIError.parameter("Host", "must be sent exactly once") }
         if let coding = request.headers[.transferEncoding], coding.lowercased() != "chunked" {
-            throw APIError(501, "The only Transfer-Encoding that is understood is chunked.")
+            throw APIError(501, "The Transfer-Encoding must be chunked.")
         }
     }
 
@@ -102,7 +102,9 @@ struct GatewayResponder: HTTPResponder {
     ) async throws -> Answer {
         let share = capacity.share(of: .anyone, nil)
         defer { share.giveBackAll() }
-        guard endpoint.limit == .none || share.take(.requests) else { throw APIError.busy("open requests in work") }
+        guard endpoint.limit == .none || share.take(.requests) else {
+            throw APIError.busy("requests without a secret that run at once")
+        }
         return try await handle()
     }
 

@@ -16,7 +16,7 @@ extension Handlers {
         let info = try await store.registry.info(call.app.key, name)
         let broadcast = try await store.broadcasts.channel(call.app.key, name)
         guard info != nil || broadcast != nil else {
-            throw APIError(404, "Nothing follows this name, and nothing was published to it.", code: 40401)
+            throw APIError(404, "This name has no followers and no pushes. Check its spelling.", code: 40401)
         }
         var body: JSON = [
             "name": .string(name.rawValue), "tokens": .integer(info?.tokens ?? 0),

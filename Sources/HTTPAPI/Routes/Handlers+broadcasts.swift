@@ -17,20 +17,22 @@ extension Handlers {
         let wait = try call.wait()
         let asked = try await store.broadcasts.want(call.app.key, name, storage, now: store.time.now())
         guard asked.state != .deleting else {
-            throw APIError(409, "The name's channel is being deleted. Try again.", code: 40901, retryAfter: 1)
+            throw APIError(
+                409, "The name's broadcast channel is being deleted. Try again in 1 s.", code: 40901, retryAfter: 1)
         }
         guard asked.storage == storage else {
             throw APIError(
                 409,
-                "The name has a channel with storage \(asked.storage.rawValue), which APNs fixes when a channel is made."
-                    + " Delete it first.", code: 40902)
+                "The name's broadcast channel has storage \(asked.storage.rawValue), and APNs cannot change it."
+                    + " Delete the channel first.", code: 40902)
         }
         let channel = try await poll(call, name, for: wait) { $0?.state != .wanted || $0?.error != nil }
         guard let channel else {
-            throw APIError(409, "The channel was deleted before it was made.", code: 40901)
+            throw APIError(
+                409, "The broadcast channel was deleted before APNs made it. Send the request again.", code: 40901)
         }
         if channel.state == .wanted, let error = channel.error {
-            throw APIError(409, "\(error). It is tried again in the background.", code: 40903)
+            throw APIError(409, "\(error). A worker tries again in the background.", code: 40903)
         }
         return Answer(channel.state == .live ? 200 : 202, channel.answer(name))
     }

@@ -29,13 +29,13 @@ extension Handlers {
         case .newer(let newer):
             throw APIError(
                 409,
-                "A newer push went out under this name\(newer.map { " (\($0))" } ?? ""), and nothing goes backwards: "
-                    + "publish the present state again.")
+                "A newer push\(newer.map { " (\($0))" } ?? "") went out under this name, so this one cannot be sent again. "
+                    + "Publish the current state.")
         case .expired:
             throw APIError(
-                409, "The push has expired: nothing of it is sent any more. Publish the present state again.")
+                409, "The push has expired. Publish the current state.")
         case .notFinished:
-            throw APIError(409, "The push was cancelled or is still being sent; see its ledger.")
+            throw APIError(409, "The push was cancelled or is still being sent. Its ledger tells which.")
         }
     }
 

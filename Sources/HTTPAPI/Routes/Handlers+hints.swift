@@ -34,10 +34,10 @@ extension Handlers {
             let told = near.map { near in
                 let quoted = near.map { JSON.string($0).text }
                 return quoted.isEmpty
-                    ? "; no name with followers is like it"
-                    : "; names with followers that are like it: \(quoted.joined(separator: ", "))"
+                    ? "; no similar name has any"
+                    : "; similar names with followers: \(quoted.joined(separator: ", "))"
             }
-            hints.append(place + "nobody follows \(JSON.string(name.rawValue).text)" + (told ?? ""))
+            hints.append(place + "\(JSON.string(name.rawValue).text) has no followers" + (told ?? ""))
         }
         return hints
     }

@@ -41,8 +41,8 @@ extension Handlers {
             guard isSpent else { continue }
             warnings.append(
                 (pushes.count > 1 ? "[\(position)]: " : "")
-                    + "goes out at priority 5: the name has used up its \(configuration.budget.perHour) updates at 10 "
-                    + "of this hour (budget.high_per_hour)")
+                    + "goes out at priority 5: the name has used its \(configuration.budget.perHour) updates at priority 10 "
+                    + "for this hour (budget.high_per_hour)")
         }
         return warnings
     }
@@ -141,9 +141,9 @@ extension APIError {
         case .queueFull(let scope, let seconds):
             let what =
                 switch scope {
-                case .name: "Too many pushes of this name wait, and none of them may be replaced"
-                case .app: "Too much work of this app waits (gateway.max_queue)"
-                case .total: "Too much work waits, of all apps together (gateway.max_queue_total)"
+                case .name: "The name's queue is full, and no waiting push may be superseded"
+                case .app: "The app's queue is full (gateway.max_queue)"
+                case .total: "The queue of all apps together is full (gateway.max_queue_total)"
                 }
             self.init(429, "\(what): nothing was accepted. Try again in \(seconds) s.", retryAfter: seconds)
         case .idempotencyConflict: self = .idempotencyConflict

@@ -36,7 +36,7 @@ extension Handlers {
         let body = try JSONDocument(bytes).root.object()
         try body.refuseUnknownKeys(known: ["name", "attributes_type"])
         guard let type = body["attributes_type"] else { return try body["name"]?.activityName() }
-        guard body["name"] == nil else { throw type.keyError("stands in place of a name") }
+        guard body["name"] == nil else { throw type.keyError("must not stand beside `name`") }
         return ActivityName(startTokensOf: try type.attributesType())
     }
 }

@@ -27,7 +27,8 @@ extension Handlers {
         let hasRoom = try await store.schedules.create(call.app.key, schedules)
         guard hasRoom else {
             metrics.scheduled(call.app.key, outcome: "full", count: schedules.count)
-            throw APIError(429, "Too many schedules wait: none was accepted. Try again in 60 s.", retryAfter: 60)
+            throw APIError(
+                429, "The app has too many waiting schedules: none was accepted. Try again in 60 s.", retryAfter: 60)
         }
         metrics.scheduled(call.app.key, outcome: "created", count: schedules.count)
         return Answer(201, Self.json(schedules, call), warnings: warnings)
@@ -46,7 +47,7 @@ extension Handlers {
             metrics.scheduled(call.app.key, outcome: "replaced", count: 1)
             return Answer(200, Self.json([schedule], call), warnings: warnings)
         case .tooLate: throw APIError.scheduleOnItsWay(id)
-        case .finished: throw APIError(409, "The schedule has failed or was deleted: create another one.")
+        case .finished: throw APIError(409, "The schedule failed or was deleted. Create another one.")
         case nil: throw APIError.noSuchSchedule
         }
     }

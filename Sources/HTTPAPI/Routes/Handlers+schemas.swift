@@ -10,7 +10,7 @@ extension Handlers {
             return try await checkSchemas(pushes, call)
         } catch {
             guard APIError(thrown: error).status == 503 else { throw error }
-            return ["content states were not compared with their schemas: Redis is not reachable"]
+            return ["schemas were not checked: Redis is not reachable"]
         }
     }
 
@@ -35,7 +35,7 @@ extension Handlers {
             guard let type = started ?? types[name] ?? page.type(for: name) else { continue }
             if page.unreadable.contains(type) {
                 warnings.append(
-                    "the schema of \(type) is not one that this gateway's version knows: it was not compared")
+                    "the schema of \(type) was not checked: a newer version of Lamplighter wrote it")
             }
             guard let document = page.types[type] else { continue }
             try Self.check(push.contentState, document.contentState, type)

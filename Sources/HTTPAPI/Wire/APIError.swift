@@ -99,13 +99,13 @@ struct APIError: Error, Sendable, Hashable {
     }
 
     static func unserved(_ row: UnservedPath) -> APIError {
-        APIError(404, "This is a call of Airship's that Lamplighter does not serve. \(row.advice)")
+        APIError(404, "Lamplighter does not serve this call of Airship's API. \(row.advice)")
     }
 
-    static let notFound = APIError(404, "There is nothing at this path.")
+    static let notFound = APIError(404, "This path does not exist. Check its spelling.")
 
     static func methodNotAllowed(_ allowed: [String]) -> APIError {
-        var error = APIError(405, "This path answers \(allowed.joined(separator: ", ")).")
+        var error = APIError(405, "This path does not take this method. Use \(allowed.joined(separator: ", ")).")
         error.allow = allowed
         return error
     }

@@ -101,11 +101,13 @@ final class IncomingBody: Sendable {
     }
 
     private func failure(_ error: any Error) -> APIError {
-        if state.withLock({ $0.isLate }) { return APIError(408, "The request body did not arrive whole in time.") }
-        guard let error = error as? HTTPParserError, error != .invalidEOFState else {
-            return APIError(400, "The request body did not arrive whole.")
+        if state.withLock({ $0.isLate }) {
+            return APIError(408, "The request body did not arrive in time. Send the request again.")
         }
-        return APIError(400, "The request body is not framed as its header fields say.")
+        guard let error = error as? HTTPParserError, error != .invalidEOFState else {
+            return APIError(400, "The request body is incomplete: the connection ended first. Send the request again.")
+        }
+        return APIError(400, "The request body does not match Content-Length or Transfer-Encoding.")
     }
 
     /// Must be called with every response. True if the connection cannot be used again.

@@ -57,7 +57,7 @@ private let prefix = "notification.ios.live_activity"
             "string", 70
         ),
         (#"{"name":"n","event":"end","alert":{"sound":true}}"#, "alert.sound", "must be a string, not true", 44),
-        (#"{"name":"n","event":"end","attributes":{}}"#, "attributes", "belongs to event start only", 27),
+        (#"{"name":"n","event":"end","attributes":{}}"#, "attributes", "is allowed with event start only", 27),
         (
             #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes":{}}"#,
             "attributes_type", "is required for event start", 1
