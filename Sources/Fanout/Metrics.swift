@@ -2,7 +2,7 @@ import LiveActivity
 import Metrics
 import Store
 
-/// The names of the metrics that this target defines. Each worker counts its own work, so a sum over all workers is right.
+/// The names of the metrics that this target defines. Each worker counts its own work, so add up those of all workers.
 public enum WorkerMetricName {
     public static let tokens = "lamplighter_tokens_total"
     public static let broadcasts = "lamplighter_broadcasts_total"

@@ -25,7 +25,7 @@ struct Call: Sendable {
 
     func channel() throws(APIError) -> ChannelID { try identified("channel", ChannelID.init(_:)) }
 
-    /// The place where the path's tokens are registered: an activity's name, or that of an attributes type's start tokens.
+    /// The place where the path's tokens are registered: an activity's name, or the one of a type's start tokens.
     func place() throws(APIError) -> ActivityName {
         guard parameters["attributes_type"] != nil else { return try name() }
         return try identified("attributes_type") { text throws(IdentifierError) in
