@@ -41,7 +41,8 @@ struct BulkTrack {
             if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return }
             do throws(JSONError) {
                 batch.append(
-                    try TrackBody.line(bytes, isStart: place.isForStartTokens, now: now, catchesUp: catchesUp))
+                    try TrackBody.read(
+                        bytes, channel: nil, isStart: place.isForStartTokens, now: now, catchesUp: catchesUp))
             } catch {
                 reject(error.path.isEmpty ? error.message : "\(error.path): \(error.message)")
             }

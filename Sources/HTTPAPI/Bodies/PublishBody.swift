@@ -69,25 +69,19 @@ enum PublishBody {
 
     /// `all`, `ios`, or a list of platforms that includes `ios`.
     private static func deviceTypes(_ value: JSONValue) throws(JSONError) {
-        switch value.kind {
-        case .string:
-            let text = try value.string()
-            guard text == "all" || text == "ios" else {
-                throw value.error("must include `ios`, or be `all`: Lamplighter sends to iOS only")
-            }
-        case .array:
-            var found = false
-            for entry in try value.array() {
-                let text = try entry.string()
-                found = found || text == "ios" || text == "all"
-                guard AirshipKey.platforms.contains(text) || text == "all" || text.rest(behind: "open::") != nil else {
-                    let nearest = AirshipKey.platforms.nearest(to: text).map { "; did you mean `\($0)`?" } ?? ""
-                    throw entry.error("is not a known device type\(nearest)")
-                }
-            }
-            guard found else { throw value.error("must include `ios`, or be `all`: Lamplighter sends to iOS only") }
-        default: throw value.mismatch("a list of device types, or the string `all`")
+        guard value.kind == .array || value.kind == .string else {
+            throw value.mismatch("a list of device types, or the string `all`")
         }
+        var includesIOS = false
+        for entry in value.kind == .array ? try value.array() : [value] {
+            let text = try entry.string()
+            includesIOS = includesIOS || text == "ios" || text == "all"
+            guard AirshipKey.platforms.contains(text) || text == "all" || text.rest(behind: "open::") != nil else {
+                let nearest = AirshipKey.platforms.nearest(to: text).map { "; did you mean `\($0)`?" } ?? ""
+                throw entry.error("is not a known device type\(nearest)")
+            }
+        }
+        guard includesIOS else { throw value.error("must include `ios`, or be `all`: Lamplighter sends to iOS only") }
     }
 
     private static func options(

@@ -28,11 +28,11 @@ struct GatewayResponder: HTTPResponder {
         let body = IncomingBody(
             request, channel: context.channel, limit: configuration.maximumBodyBytes, timeout: configuration.readTimeout
         )
-        let target = Target(request)
-        var record = AccessRecord(operation: operation, endpoint: target.match.endpoint)
+        let match = RouteMatch(method: request.method.rawValue, path: request.target.path)
+        var record = AccessRecord(operation: operation, endpoint: match.endpoint)
         let answer: Answer
         do {
-            answer = try await perform(target, request, body, operation, &record)
+            answer = try await perform(match, request, body, operation, &record)
         } catch {
             let error = APIError(thrown: error)
             record.cause = error.cause
@@ -50,12 +50,12 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func perform(
-        _ target: Target, _ request: Request, _ body: IncomingBody, _ operation: String, _ record: inout AccessRecord
+        _ match: RouteMatch, _ request: Request, _ body: IncomingBody, _ operation: String, _ record: inout AccessRecord
     ) async throws -> Answer {
         try checkForm(request)
         let endpoint: Endpoint
         let parameters: [String: String]
-        switch target.match {
+        switch match {
         case .found(let found, let values): (endpoint, parameters) = (found, values)
         case .methodNotAllowed(let methods): throw APIError.methodNotAllowed(methods)
         case .unserved(let row): throw APIError.unserved(row)
@@ -64,7 +64,13 @@ struct GatewayResponder: HTTPResponder {
         }
         let handle: (Call) async throws -> Answer
         switch endpoint.handler {
-        case .open(let handle): return try await performOpen(endpoint, handle(handlers))
+        case .open(let method):
+            let share = capacity.share(of: .anyone, nil)
+            defer { share.giveBackAll() }
+            guard endpoint.limit == .none || share.take(.requests) else {
+                throw APIError.busy("requests without a secret that run at once")
+            }
+            return try await method(handlers)()
         case .call(let method): handle = method(handlers)
         }
         let now = clock()
@@ -74,7 +80,9 @@ struct GatewayResponder: HTTPResponder {
                 contact: parameters["contact"].flatMap { ContactID($0) })
         else { throw APIError.unauthorized(request.headers) }
         record.app = app.app.key
-        guard let query = target.query else { throw APIError.parameter("query", "must be percent-encoded UTF-8") }
+        guard let query = PercentEncoding.query(request.target.query) else {
+            throw APIError.parameter("query", "must be percent-encoded UTF-8")
+        }
         let share = capacity.share(of: .init(credential), app.app.key)
         defer { share.giveBackAll() }
         // Read the body before the request reserves its place: a slow body must not block other requests.
@@ -97,17 +105,6 @@ struct GatewayResponder: HTTPResponder {
         }
     }
 
-    private func performOpen(
-        _ endpoint: Endpoint, _ handle: () async throws -> Answer
-    ) async throws -> Answer {
-        let share = capacity.share(of: .anyone, nil)
-        defer { share.giveBackAll() }
-        guard endpoint.limit == .none || share.take(.requests) else {
-            throw APIError.busy("requests without a secret that run at once")
-        }
-        return try await handle()
-    }
-
     /// The address by which the caller reached this gateway. A proxy that ends TLS says so in `X-Forwarded-Proto`.
     private static func origin(_ request: Request) -> String {
         guard let authority = request.head.authority, !authority.isEmpty,
@@ -115,19 +112,5 @@ struct GatewayResponder: HTTPResponder {
         else { return "" }
         let isSecure = request.headers[.forwardedProto]?.lowercased() == "https"
         return "\(isSecure ? "https" : "http")://\(authority)"
-    }
-
-    /// Path and query of a request, still encoded, and the route that they lead to.
-    private struct Target {
-        let match: RouteMatch
-        /// Nil if the query cannot be decoded.
-        let query: [String: String]?
-
-        init(_ request: Request) {
-            let text = request.head.path ?? "/"
-            let parts = text.cut(at: UInt8(ascii: "?"))
-            match = RouteMatch(method: request.method.rawValue, path: (parts?.head ?? text)[...])
-            query = PercentEncoding.query((parts?.tail ?? "")[...])
-        }
     }
 }

@@ -14,8 +14,7 @@ import StrictJSON
 public final class Monitor: ListeningService {
     private let host: String
     private let port: Int
-    private let apps: [AppKey]
-    private let store: Store
+    private let readiness: Readiness
     private let registry: PrometheusRegistry
     private let version: String
     private let logger: Logger
@@ -42,8 +41,7 @@ public final class Monitor: ListeningService {
     ) {
         self.host = host
         self.port = port
-        self.apps = apps
-        self.store = store
+        readiness = Readiness(store: store, apps: apps)
         self.registry = registry
         self.version = version
         self.logger = logger
@@ -72,12 +70,11 @@ public final class Monitor: ListeningService {
 
     private func router() -> Router<BasicRequestContext> {
         let router = Router(options: .autoGenerateHeadEndpoints)
-        let (registry, version) = (registry, version)
+        let (registry, version, readiness) = (registry, version, readiness)
         router.get("healthz") { _, _ in Answer(200, ["ok": true, "version": .string(version)]).response() }
         router.get("metrics") { _, _ in
             Answer(200, text: registry.text(), type: Answer.prometheusType).response()
         }
-        let readiness = Readiness(store: store, apps: apps)
         router.get("readyz") { _, _ in
             do {
                 return try await readiness.answer().response()

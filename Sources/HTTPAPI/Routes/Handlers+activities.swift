@@ -46,7 +46,7 @@ extension Handlers {
 
     func track(_ call: Call) async throws -> Answer {
         let place = try call.place()
-        let registration = try TrackBody.single(
+        let registration = try TrackBody.read(
             call.body.collect(), channel: call.channel(), isStart: place.isForStartTokens, now: call.now,
             catchesUp: call.app.catchesUp)
         let results = try await register([registration], in: place, call.app)

@@ -103,10 +103,6 @@ extension Call {
     }
 }
 
-extension APIError {
-    static let noSuchBroadcast = APIError(404, "This name has no broadcast channel.", code: 40401)
-}
-
 extension BroadcastChannel {
     var json: JSON {
         var body: JSON = [

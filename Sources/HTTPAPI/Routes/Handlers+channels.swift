@@ -30,9 +30,10 @@ extension Handlers {
         let channel = try call.channel()
         var batch = try BatchBody(call.body.collect(), channel: channel, catchesUp: call.app.catchesUp)
         if let tags = batch.tags {
-            do {
+            do throws(StoreError) {
                 try await store.channels.tag(call.app.key, [channel], tags)
-            } catch StoreError.tooManyTags(_, let limit) {
+            } catch {
+                guard case .tooManyTags(_, let limit) = error else { throw error }
                 batch.note(tooManyTags: limit)
             }
         }

@@ -59,18 +59,6 @@ extension Handlers {
                 "There is no remote config: set `gateway.public_url` to the address at which devices reach this gateway."
             )
         }
-        var answer = Answer(
-            200,
-            [
-                "ok": true,
-                "payloads": [
-                    [
-                        "type": "app_config", "timestamp": .string(RemoteConfig.timestamp),
-                        "data": RemoteConfig.data(url: url),
-                    ]
-                ],
-            ])
-        answer.fields.append((.lastModified, RemoteConfig.lastModified))
-        return answer
+        return RemoteConfig.answer(url: url)
     }
 }

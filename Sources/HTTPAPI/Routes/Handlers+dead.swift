@@ -46,10 +46,6 @@ extension Handlers {
     }
 }
 
-extension APIError {
-    static let noDeadLetter = APIError(404, "There is no dead letter of that push.", code: 40401)
-}
-
 extension DeadLetter {
     fileprivate var json: JSON {
         let counts = reasons.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer($0.value)) }

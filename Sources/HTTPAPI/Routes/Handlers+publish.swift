@@ -130,14 +130,11 @@ extension APIError {
     init(_ refusal: AcceptanceRefusal) {
         switch refusal {
         case .timestampBehind(let last):
-            let path = "notification.ios.live_activity.timestamp"
-            let problem =
+            self.init(
+                409, "timestamp",
                 "is older than the name's last, \(last): devices would drop it. Leave it out to use the time of acceptance"
-            self.init(409, "\(path): \(problem).", details: Details(error: problem, path: path, location: nil))
-        case .nameEnded:
-            let path = "notification.ios.live_activity.name"
-            let problem = "has ended, and nothing began to follow it since"
-            self.init(409, "\(path): \(problem).", details: Details(error: problem, path: path, location: nil))
+            )
+        case .nameEnded: self.init(409, "name", "has ended, and nothing began to follow it since")
         case .queueFull(let scope, let seconds):
             let what =
                 switch scope {
@@ -148,5 +145,10 @@ extension APIError {
             self.init(429, "\(what): nothing was accepted. Try again in \(seconds) s.", retryAfter: seconds)
         case .idempotencyConflict: self = .idempotencyConflict
         }
+    }
+
+    private init(_ status: Int, _ key: String, _ problem: String) {
+        let path = "notification.ios.live_activity.\(key)"
+        self.init(status, "\(path): \(problem).", details: Details(error: problem, path: path, location: nil))
     }
 }

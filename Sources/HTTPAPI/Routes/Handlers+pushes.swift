@@ -17,10 +17,6 @@ extension Handlers {
     }
 }
 
-extension APIError {
-    static let noSuchPush = APIError(404, "This app has no push of that id, or its record has expired.", code: 40401)
-}
-
 extension Ledger {
     var json: JSON {
         var body: JSON = [

@@ -147,9 +147,6 @@ extension Handlers {
 }
 
 extension APIError {
-    static let noSuchSchedule = APIError(
-        404, "This app has no schedule of that id, or its record has expired.", code: 40401)
-
     static func scheduleOnItsWay(_ id: PushID) -> APIError {
         APIError(
             409, "The schedule's time has come and its push is on its way: cancel it with DELETE /api/push/\(id).")

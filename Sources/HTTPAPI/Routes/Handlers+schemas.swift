@@ -123,7 +123,3 @@ extension Handlers {
     }
 
 }
-
-extension APIError {
-    static let noSuchSchema = APIError(404, "This app has no schema of that attributes type.", code: 40401)
-}

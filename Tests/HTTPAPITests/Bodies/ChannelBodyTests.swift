@@ -200,7 +200,7 @@ import Testing
     ])
     func `refuses a bad registration of a token`(text: String, path: String) throws {
         let error = try #require(throws: JSONError.self) {
-            try TrackBody.single(Array(text.utf8), channel: channel, now: testNow)
+            try TrackBody.read(Array(text.utf8), channel: channel, now: testNow)
         }
         #expect(error.path == path)
     }
@@ -208,7 +208,7 @@ import Testing
     @Test func `an activity may start up to 30 days later`() throws {
         func single(_ start: Int64) throws(JSONError) -> Registration {
             let text = #"{"token":"ab","started_at_ms":\#(start)}"#
-            return try TrackBody.single(Array(text.utf8), channel: channel, now: testNow)
+            return try TrackBody.read(Array(text.utf8), channel: channel, now: testNow)
         }
         func batch(_ start: Int64) throws(JSONError) -> BatchBody {
             let update =
@@ -235,10 +235,11 @@ import Testing
                 ("", isDefault), (#","options":{}"#, isDefault), (#","options":{"catch_up":true}"#, true),
                 (#","options":{"catch_up":false}"#, false),
             ] {
-                let single = try TrackBody.single(
+                let single = try TrackBody.read(
                     Array(#"{"token":"ab"\#(options)}"#.utf8), channel: channel, now: testNow, catchesUp: isDefault)
-                let line = try TrackBody.line(
-                    Array(#"{"channel":"c","token":"ab"\#(options)}"#.utf8), now: testNow, catchesUp: isDefault)
+                let line = try TrackBody.read(
+                    Array(#"{"channel":"c","token":"ab"\#(options)}"#.utf8), channel: nil, now: testNow,
+                    catchesUp: isDefault)
                 #expect(single.wantsState == expected && line.wantsState == expected)
             }
             let update = #"{"action":"set","name":"n","token":"ab","action_ts_ms":1795284000000}"#
