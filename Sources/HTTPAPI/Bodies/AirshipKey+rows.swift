@@ -2,21 +2,19 @@ import StrictJSON
 
 extension AirshipKey {
     /// Keys of a push beside `audience`, `device_types`, `notification` and `options`.
-    static let push: [AirshipKey] = [
-        AirshipKey("message", .notSent, "a Message Center message"),
-        AirshipKey("in_app", .notSent, "an in-app message"),
-        AirshipKey("actions", .notSent, "actions of an ordinary notification"),
-        AirshipKey("campaigns", .ignored, "there are no campaign reports"),
-        AirshipKey("message_type", .ignored, "commercial and transactional pushes are sent alike"),
-        AirshipKey("trace", .ignored, "every push has a ledger, `GET /api/push/{push_id}`"),
-        AirshipKey("localizations", .ignored, "every device gets the one `live_activity`, whatever its language"),
-        AirshipKey(
-            "orchestration", .ignored, "every channel of the audience that follows the name gets the push (`fan_out`)"),
-        AirshipKey("global_attributes", .ignored, "Lamplighter fills in no templates"),
-        AirshipKey("feed_references", .ignored, "Lamplighter fills in no templates"),
-        AirshipKey("feeds", .ignored, "Lamplighter fills in no templates"),
-        AirshipKey("snippet_references", .ignored, "Lamplighter fills in no templates"),
-    ]
+    static let push: [AirshipKey] =
+        [
+            AirshipKey("message", .notSent, "a Message Center message"),
+            AirshipKey("in_app", .notSent, "an in-app message"),
+            AirshipKey("actions", .notSent, "actions of an ordinary notification"),
+            AirshipKey("campaigns", .ignored, "there are no campaign reports"),
+            AirshipKey("message_type", .ignored, "commercial and transactional pushes are sent alike"),
+            AirshipKey("trace", .ignored, "every push has a ledger, `GET /api/push/{push_id}`"),
+            AirshipKey("localizations", .ignored, "every device gets the one `live_activity`, whatever its language"),
+            AirshipKey(
+                "orchestration", .ignored,
+                "every channel of the audience that follows the name gets the push (`fan_out`)"),
+        ] + templateKeys.map { AirshipKey($0, .ignored, "Lamplighter fills in no templates") }
 
     static let options: [AirshipKey] = [
         AirshipKey("no_throttle", .granted, "no limit of a whole project slows a push"),

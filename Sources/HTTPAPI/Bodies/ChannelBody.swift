@@ -66,12 +66,6 @@ enum ChannelBody {
         return change
     }
 
-    struct TagRequest: Sendable, Hashable {
-        var channels: [ChannelID]
-        var change: TagChange
-        var warnings: [String] = []
-    }
-
     static let maximumChannels = 1_000
     private static let iosAudience = ["ios_channel", "channel"]
     private static let foreignAudience = ["android_channel", "amazon_channel"]
@@ -79,7 +73,9 @@ enum ChannelBody {
     /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`.
     ///
     /// Channels of other platforms in the audience are ignored with a warning.
-    static func tagRequest(_ bytes: [UInt8]) throws(JSONError) -> TagRequest {
+    static func tagRequest(
+        _ bytes: [UInt8]
+    ) throws(JSONError) -> (channels: [ChannelID], change: TagChange, warnings: [String]) {
         let body = try JSONDocument(bytes).root.object()
         try body.refuseUnknownKeys(known: ["audience", "add", "remove", "set"])
         let audience = try body.required("audience").object()
@@ -98,22 +94,19 @@ enum ChannelBody {
         guard body["add"] != nil || body["remove"] != nil || body["set"] != nil else {
             throw body.value.error("must have add, remove or set")
         }
-        return TagRequest(channels: channels, change: try tags(body), warnings: warnings)
-    }
-
-    struct NamedUserRequest: Sendable, Hashable {
-        var channel: ChannelID
-        var namedUser: String?
+        return (channels, try tags(body), warnings)
     }
 
     /// `{"channel_id","device_type":"ios","named_user_id"}`
-    static func namedUser(_ bytes: [UInt8], isRequired: Bool) throws(JSONError) -> NamedUserRequest {
+    static func namedUser(
+        _ bytes: [UInt8], isRequired: Bool
+    ) throws(JSONError) -> (channel: ChannelID, namedUser: String?) {
         let body = try JSONDocument(bytes).root.object()
         try body.refuseUnknownKeys(known: ["channel_id", "device_type", "named_user_id"])
         let channel = try body.required("channel_id").channelID()
         if let type = body["device_type"] { try iosOnly(type) }
         if isRequired { _ = try body.required("named_user_id") }
-        return NamedUserRequest(channel: channel, namedUser: try body["named_user_id"]?.text("named_user_id"))
+        return (channel, try body["named_user_id"]?.text("named_user_id"))
     }
 
     private static func iosOnly(_ value: JSONValue) throws(JSONError) {

@@ -27,7 +27,8 @@ enum TemplateCheck {
         var isOpen = false
         var rest = text
         while let byte = rest.first {
-            let length = byte == UInt8(ascii: "{") ? 1 : escapeLength(rest)
+            let isEscape = byte == UInt8(ascii: "\\") && escapes.contains { rest.starts(with: $0) }
+            let length = byte == UInt8(ascii: "{") ? 1 : isEscape ? 6 : 0
             if length > 0, isOpen { return true }
             isOpen = length > 0
             // Skip the whole escape. Otherwise the second backslash of `\\` would seem to begin another one.
@@ -36,11 +37,5 @@ enum TemplateCheck {
         return false
     }
 
-    /// 6 if the text begins with `\u007b` (its last letter in either case), else 0.
-    private static func escapeLength(_ text: ArraySlice<UInt8>) -> Int {
-        let start = Array(text.prefix(6))
-        guard start.count == 6, start.dropLast().elementsEqual(#"\u007"#.utf8), start[5] | 0x20 == UInt8(ascii: "b")
-        else { return 0 }
-        return 6
-    }
+    private static let escapes = [Array(#"\u007b"#.utf8), Array(#"\u007B"#.utf8)]
 }

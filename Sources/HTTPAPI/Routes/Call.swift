@@ -42,6 +42,15 @@ struct Call: Sendable {
         return id
     }
 
+    /// The object of the body, with no other keys than `keys`. Nil if there is no body.
+    func object(known keys: [String]) throws(JSONError) -> JSONObject? {
+        let bytes = body.collect()
+        if bytes.isEmpty { return nil }
+        let object = try JSONDocument(bytes).root.object()
+        try object.refuseUnknownKeys(known: keys)
+        return object
+    }
+
     /// The query parameter `limit` of a list's page.
     func limit() throws(APIError) -> Int { try number("limit", "a whole number", in: 1...1_000, default: 100) }
 

@@ -84,11 +84,7 @@ extension Handlers {
     }
 
     private static func storage(_ call: Call) throws(JSONError) -> BroadcastStorage {
-        let bytes = call.body.collect()
-        if bytes.isEmpty { return .none }
-        let body = try JSONDocument(bytes).root.object()
-        try body.refuseUnknownKeys(known: ["storage"])
-        guard let value = body["storage"] else { return .none }
+        guard let value = try call.object(known: ["storage"])?["storage"] else { return .none }
         guard let storage = BroadcastStorage(rawValue: try value.string()) else {
             throw value.error("must be \"none\" or \"newest\"")
         }

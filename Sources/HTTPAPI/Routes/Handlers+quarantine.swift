@@ -31,10 +31,7 @@ extension Handlers {
     }
 
     private static func quarantinedName(_ call: Call) throws(JSONError) -> ActivityName? {
-        let bytes = call.body.collect()
-        if bytes.isEmpty { return nil }
-        let body = try JSONDocument(bytes).root.object()
-        try body.refuseUnknownKeys(known: ["name", "attributes_type"])
+        guard let body = try call.object(known: ["name", "attributes_type"]) else { return nil }
         guard let type = body["attributes_type"] else { return try body["name"]?.activityName() }
         guard body["name"] == nil else { throw type.keyError("must not stand beside `name`") }
         return ActivityName(startTokensOf: try type.attributesType())

@@ -14,10 +14,6 @@ final class NearNames: Sendable {
         var searches = 0
         var found: [ActivityName: [String]] = [:]
     }
-    private enum Turn {
-        case found([String])
-        case search, skip
-    }
 
     private let windows = Mutex<[AppKey: Window]>([:])
 
@@ -29,26 +25,22 @@ final class NearNames: Sendable {
     func near(
         _ name: ActivityName, _ app: AppKey, now: Int64, search: () async -> [String]?
     ) async -> [String]? {
-        switch turn(name, app, now) {
-        case .found(let names): return names
-        case .skip: return nil
-        case .search:
-            guard let names = await search() else { return nil }
-            windows.withLock { $0[app]?.found[name] = names }
-            return names
-        }
+        let (known, maySearch) = turn(name, app, now)
+        guard maySearch, let names = await search() else { return known }
+        windows.withLock { $0[app]?.found[name] = names }
+        return names
     }
 
-    private func turn(_ name: ActivityName, _ app: AppKey, _ now: Int64) -> Turn {
+    private func turn(_ name: ActivityName, _ app: AppKey, _ now: Int64) -> (known: [String]?, maySearch: Bool) {
         windows.withLock { windows in
             var window = windows[app] ?? Window(began: now)
             // A negative difference: the clock was set back.
             if !(0..<Self.window).contains(now - window.began) { window = Window(began: now) }
             defer { windows[app] = window }
-            if let names = window.found[name] { return .found(names) }
-            guard window.searches < Self.mostSearches else { return .skip }
+            let known = window.found[name]
+            guard known == nil, window.searches < Self.mostSearches else { return (known, false) }
             window.searches += 1
-            return .search
+            return (nil, true)
         }
     }
 }

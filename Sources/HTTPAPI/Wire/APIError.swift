@@ -55,7 +55,7 @@ struct APIError: Error, Sendable, Hashable {
 
     /// The caller learns nothing about the cause, which goes to the log.
     static func internalError(_ cause: String) -> APIError {
-        var error = APIError(500, "An internal error occurred. The log has its cause under the operation id.")
+        var error = APIError(500, "An internal error occurred; the operation id finds it in the log.")
         error.cause = cause
         return error
     }
