@@ -9,6 +9,12 @@ extension JSONValue {
     func channelID() throws(JSONError) -> ChannelID { try identifier(ChannelID.init(_:)) }
     func pushToken() throws(JSONError) -> PushToken { try identifier(PushToken.init(hex:)) }
 
+    /// An object, as written.
+    func rawObject() throws(JSONError) -> RawJSON {
+        guard kind == .object else { throw mismatch("an object") }
+        return RawJSON(checked: Array(raw))
+    }
+
     func attributesType() throws(JSONError) -> String {
         try identifier { text throws(IdentifierError) in
             try checkAttributesType(text)

@@ -25,12 +25,13 @@ enum LiveActivityBody {
         let body = try value.object()
         try body.refuseUnknownKeys(known: keys)
         let name = try body.required("name")
-        let eventValue = try body.required("event")
-        let event = try self.event(eventValue)
-        var publish = Publish(
-            name: try name.activityName(), event: event, audience: audience, options: options)
+        let event = try self.event(body.required("event"))
+        var publish = Publish(name: try name.activityName(), event: event, audience: audience, options: options)
         if let priority = body["priority"] { publish.priority = try self.priority(priority) }
-        try content(body, event: event, into: &publish)
+        publish.contentState = try body["content_state"]?.rawObject()
+        if publish.contentState == nil, event != .end {
+            throw body.missing("content_state", "is required for event \(event.rawValue)")
+        }
         try times(body, now: now, into: &publish, warnings: &warnings)
         if let staleAfter, publish.staleDate == nil, event != .end { publish.staleDate = Int(now) + staleAfter }
         if let score = body["relevance_score"] {
@@ -67,17 +68,6 @@ enum LiveActivityBody {
             throw value.error("must be 5 or 10, not \(number)")
         }
         return priority
-    }
-
-    private static func content(
-        _ body: JSONObject, event: ActivityEvent, into publish: inout Publish
-    ) throws(JSONError) {
-        if let state = body["content_state"] {
-            guard state.kind == .object else { throw state.mismatch("an object") }
-            publish.contentState = RawJSON(checked: Array(state.raw))
-        } else if event != .end {
-            throw body.missing("content_state", "is required for event \(event.rawValue)")
-        }
     }
 
     private static func times(
@@ -120,8 +110,7 @@ enum LiveActivityBody {
         }
         guard let type = body["attributes_type"], let attributes = body["attributes"] else { return }
         publish.attributesType = try type.attributesType()
-        guard attributes.kind == .object else { throw attributes.mismatch("an object") }
-        publish.attributes = RawJSON(checked: Array(attributes.raw))
+        publish.attributes = try attributes.rawObject()
     }
 
     private static func tooLarge(_ size: Int, _ body: JSONObject) -> JSONError {
