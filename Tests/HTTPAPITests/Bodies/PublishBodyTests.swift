@@ -285,8 +285,9 @@ private let prefix = "notification.ios.live_activity"
                 }
             } catch {
                 refused += 1
-                #expect(error.status == 400 && error.details != nil)
-                #expect(throws: Never.self) { try JSONDocument(error.body(operation: "x").bytes) }
+                let answer = APIError(error)
+                #expect(answer.status == 400 && answer.details != nil)
+                #expect(throws: Never.self) { try JSONDocument(answer.body(operation: "x").bytes) }
             }
         }
         #expect(refused > 1_000)
