@@ -80,7 +80,7 @@ import Testing
             let answer = try await gateway.send("PUT", "\(path)?wait=30")
             worker.cancel()
             #expect(answer.status == 409)
-            #expect(try answer.string("error").hasPrefix("APNs does not make a channel: 400 Reason. It is tried"))
+            #expect(try answer.string("error").hasPrefix("APNs does not make a channel: 400 Reason. A worker tries"))
         }
     }
 
