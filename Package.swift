@@ -143,7 +143,8 @@ let package = Package(
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", logging]),
         .testTarget(name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "TestSupport", logging]),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "Redis"]),
-        .testTarget(name: "CommandsTests", dependencies: ["Commands", "PrometheusText", logging]),
+        .testTarget(
+            name: "CommandsTests", dependencies: ["Commands", "StrictJSON", "PrometheusText", arguments, logging]),
         .testTarget(
             name: "APNsSimulatorTests",
             dependencies: [

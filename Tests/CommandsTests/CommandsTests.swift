@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import PrometheusText
+import StrictJSON
 import Testing
 
 @testable import Commands
