@@ -68,7 +68,7 @@ let package = Package(
             dependencies: ["APNsWire", "LiveActivity", "StrictJSON", "Curl", "NGHTTP2", "OpenSSL", "Threads", logging]),
         .target(
             name: "Fanout",
-            dependencies: ["Store", "APNsClient", "APNsWire", "LiveActivity", logging, metrics, lifecycle]),
+            dependencies: ["Store", "APNsClient", "APNsWire", "LiveActivity", "Threads", logging, metrics, lifecycle]),
         .target(
             name: "HTTPAPI",
             dependencies: [
@@ -140,7 +140,7 @@ let package = Package(
         .testTarget(name: "LiveActivityTests", dependencies: ["LiveActivity"]),
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "TestSupport"]),
         .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "LiveActivity"]),
-        .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", logging]),
+        .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", "Threads", logging]),
         .testTarget(name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "TestSupport", logging]),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "Redis"]),
         .testTarget(

@@ -3,6 +3,7 @@ import LiveActivity
 public import Logging
 public import ServiceLifecycle
 public import Store
+import Threads
 
 /// One worker. Readers take entries from the streams, and a sweeper processes each to its end. Timers renew leases and
 /// entries, claim entries that other workers left, move due tasks and look for lost ones.
@@ -115,7 +116,7 @@ public struct Worker: Service {
             } catch {
                 if attempt == 0 { logger.error("waiting for Redis: \(error)") }
                 attempt += 1
-                let delay = RetryBackoff.reading.delay(afterAttempts: attempt, fraction: .random(in: 0.5..<1))
+                let delay = Backoff.ofReads.pause(after: attempt) * Double.random(in: 0.5..<1)
                 try? await cancelWhenGracefulShutdown { try await Task.sleep(for: delay) }
             }
         }

@@ -5,6 +5,11 @@ struct ConnectionUse {
     /// A full connection is replaced if it starts no request for this long while requests wait.
     static let fullMilliseconds: Int64 = 2_000
 
+    /// A connection that brought this many answers was worth making, so the next one does not wait.
+    static let provenAnswers = 16
+    /// After this many failures in a row, some 1.5 s of trying, waiting pages are given back to their senders.
+    static let hopelessFailures = 5
+
     private(set) var answers = 0
     /// Nil before the first answer.
     private var lastAnswer: Int64?

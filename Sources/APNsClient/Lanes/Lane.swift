@@ -70,7 +70,7 @@ extension Lane {
         _ rejection: () -> Rejection
     ) {
         connection.use.answered(handedAt: request.handedAt, now: now)
-        if connection.use.answers == ReconnectDelay.provenAnswers { delay.proved() }
+        if connection.use.answers == ConnectionUse.provenAnswers { delay.succeeded() }
         guard status != 200 else { return request.part.accept() }
         let rejection = rejection()
         if inbox.rejected(request, rejection) { retire(connection, rejection.reason.wire) }
@@ -79,7 +79,7 @@ extension Lane {
     /// Handles a connection that could not be made.
     func unconnected(_ cause: NoAnswer.Cause, _ words: String) {
         settings.tellOfNoConnection(cause, words)
-        delay.failed(now: now, jitter: .random(in: 0...1))
+        delay.failed(now: now, fraction: .random(in: 0.5...1))
         inbox.connectionFailed(cause)
     }
 
@@ -102,11 +102,11 @@ extension Lane {
     /// Notes that a connection, which was the active one, takes no more requests.
     func replaced(_ connection: Connection, _ why: String) {
         let answers = connection.use.answers
-        if answers < ReconnectDelay.provenAnswers { delay.failed(now: now, jitter: .random(in: 0...1)) }
+        if answers < ConnectionUse.provenAnswers { delay.failed(now: now, fraction: .random(in: 0.5...1)) }
         settings.logger.debug(
             "connection retired",
             metadata: ["why": "\(why)", "answers": "\(answers)", "in_flight": "\(connection.inFlight)"])
-        guard answers == 0, delay.isHopeless else { return }
+        guard answers == 0, delay.failures >= ConnectionUse.hopelessFailures else { return }
         settings.tellOfRefusal(failures: delay.failures)
         inbox.connectionFailed(.connectionFailed)
     }

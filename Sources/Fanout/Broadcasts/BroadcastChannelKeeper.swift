@@ -2,6 +2,7 @@ import APNsWire
 import LiveActivity
 import Logging
 import Store
+import Threads
 
 /// Creates and deletes broadcast channels at APNs as names want them. Every worker does this by the clock, but only the
 /// one with the app's lease may. If that worker is killed, the next holder of the lease finishes or undoes its work. A
@@ -18,7 +19,7 @@ struct BroadcastChannelKeeper: Sendable {
     static let lease: Duration = .seconds(60)
     /// How many names one turn takes.
     static let turn = 64
-    private static let backoff = RetryBackoff()
+    private static let backoff = Backoff(first: .seconds(1), cap: .seconds(60))
     /// The pause after a refusal that only an operator can end, such as FeatureNotEnabled.
     private static let restAfterRefusal: Duration = .seconds(300)
 
@@ -101,7 +102,7 @@ struct BroadcastChannelKeeper: Sendable {
         logger.warning("\(error)", metadata: metadata)
         var delay = Self.restAfterRefusal
         if error.isRetriable {
-            delay = Self.backoff.delay(afterAttempts: max(1, attempts), fraction: .random(in: 0.5..<1))
+            delay = Self.backoff.pause(after: attempts) * Double.random(in: 0.5..<1)
         } else {
             let now = clock()
             try await store.alarms.raise(Alarm(app: turn.app, kind: .broadcast, reason: "\(error)", since: now))

@@ -114,7 +114,7 @@ struct BroadcastReport: Hashable {
     ///   - triesOnce: the push has no retries
     ///   - fraction: a random number in 0 ..< 1 for the backoff
     init(
-        _ outcome: PushOutcome, attempts: Int, now: Int64, deadline: Int64, triesOnce: Bool, backoff: RetryBackoff,
+        _ outcome: PushOutcome, attempts: Int, now: Int64, deadline: Int64, triesOnce: Bool, backoff: RetryPolicy,
         fraction: Double
     ) {
         func again(_ status: Int?, _ reason: String, retryAfter: Int? = nil, mayRepeat: Bool = false)
@@ -123,7 +123,7 @@ struct BroadcastReport: Hashable {
             var outcome = BroadcastSettlement.Outcome.failed
             if !triesOnce, backoff.attempts.map({ attempts < $0 }) ?? true {
                 let delay = backoff.delay(afterAttempts: attempts, fraction: fraction, retryAfter: retryAfter)
-                let due = RetryBackoff.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
+                let due = RetryPolicy.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
                 outcome = due.map { .again(due: $0) } ?? .expired
             }
             return BroadcastSettlement(outcome, status: status, reason: reason, mayRepeat: mayRepeat)

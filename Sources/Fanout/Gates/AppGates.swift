@@ -1,6 +1,7 @@
 import APNsWire
 import LiveActivity
 import Synchronization
+import Threads
 
 /// The circuit breaker of each app. A closed gate is an open circuit: the app rests, so the worker keeps its work and
 /// sends none of it. Each halting answer in a row doubles the rest.
@@ -46,9 +47,10 @@ final class AppGates: Sendable {
     /// How long an app rests after the n-th halting answer in a row. One probe a minute is cheap, because it is one
     /// request. APNs counts neither refused credentials nor failed connections.
     static func rest(_ halt: Halt, inARow: Int) -> Duration {
-        let base: Duration = halt.cause == .credentials ? .seconds(15) : .seconds(1)
-        let cap: Duration = halt.cause == .credentials ? .seconds(60) : .seconds(30)
-        return min(cap, base * (1 << min(inARow, 10)))
+        switch halt.cause {
+        case .credentials: Backoff(first: .seconds(15), cap: .seconds(60)).pause(after: inARow + 1)
+        case .unreachable: Backoff(first: .seconds(1), cap: .seconds(30)).pause(after: inARow + 1)
+        }
     }
 
     /// How long the app would rest if an answer halted it now.

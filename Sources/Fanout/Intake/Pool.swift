@@ -2,6 +2,7 @@ import LiveActivity
 import Logging
 import ServiceLifecycle
 import Store
+import Threads
 
 /// The reader and the places of one kind of stream. The worker reads entries only while it has places for them. Entries
 /// that it cannot begin stay in the stream for other workers. If an app floods the stream or its APNs is slow, it fills
@@ -52,7 +53,7 @@ struct Pool: Sendable {
                         sweeper.logger.error("no work can be read: \(error)", metadata: ["stream": "\(stream)"])
                     }
                     if error.isMissingGroup { try? await sweeper.store.queue.prepare(apps) }
-                    let delay = RetryBackoff.reading.delay(afterAttempts: failures, fraction: .random(in: 0.5..<1))
+                    let delay = Backoff.ofReads.pause(after: failures) * Double.random(in: 0.5..<1)
                     try? await cancelWhenGracefulShutdown { try await Task.sleep(for: delay) }
                 }
             }
@@ -119,12 +120,7 @@ struct Pool: Sendable {
     func close() { reader.close() }
 }
 
-extension RetryBackoff {
+extension Backoff {
     /// The pause between reads while Redis does not answer.
-    static let reading: RetryBackoff = {
-        var backoff = RetryBackoff()
-        backoff.base = .milliseconds(100)
-        backoff.cap = .seconds(2)
-        return backoff
-    }()
+    static let ofReads = Backoff(first: .milliseconds(100), cap: .seconds(2))
 }

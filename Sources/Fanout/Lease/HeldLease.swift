@@ -3,6 +3,7 @@ import LiveActivity
 import Logging
 import Store
 import Synchronization
+import Threads
 
 /// A lease as its holder sees it. It is valid until a time on the boot clock, and each successful renewal moves that
 /// time. The clock is read before the request to Redis leaves, so the time is never later than Redis's own deadline.
@@ -39,7 +40,8 @@ extension HeldLease {
     /// - Returns: nil when the lease has expired, or at once for an error that does not pass by itself. Repeating such
     ///   a call would hold a place of the worker for ever.
     func repeatWhileLive<T: Sendable>(_ log: Logger, _ body: () async throws(StoreError) -> T) async -> T? {
-        var attempt = 1
+        let backoff = Backoff(first: .milliseconds(100), cap: .seconds(1))
+        var failures = 0
         while isLive {
             let asked = Clocks.sinceBoot()
             do throws(StoreError) {
@@ -52,8 +54,8 @@ extension HeldLease {
                     return nil
                 }
                 log.debug("Redis did not answer, trying again: \(error)")
-                try? await Task.sleep(for: .milliseconds(min(1_000, 50 << min(attempt, 5))))
-                attempt += 1
+                failures += 1
+                try? await Task.sleep(for: backoff.pause(after: failures))
             }
         }
         return nil

@@ -59,7 +59,7 @@ struct PageReport {
     ///   - rest: gives the time for which the app rests after a halting answer
     ///   - random: gives random numbers in 0 ..< 1 for the backoff
     init(
-        _ page: TokenPage, _ outcome: PageOutcome, now: Int64, deadline: Int64, triesOnce: Bool, backoff: RetryBackoff,
+        _ page: TokenPage, _ outcome: PageOutcome, now: Int64, deadline: Int64, triesOnce: Bool, backoff: RetryPolicy,
         elsewhere: Set<Int> = [], attributesType: String? = nil, rest: (Halt) -> Duration, random: () -> Double
     ) {
         delivered = outcome.accepted
@@ -170,7 +170,7 @@ struct PageReport {
         var now: Int64
         var deadline: Int64
         var triesOnce: Bool
-        var backoff: RetryBackoff
+        var backoff: RetryPolicy
         /// A random number in 0 ..< 1.
         var fraction: Double
 
@@ -182,9 +182,9 @@ struct PageReport {
         func again(after delay: Duration, isSpent: Bool = true, retryAfter: Int? = nil) -> Decision {
             let attempts = isSpent ? made + 1 : made
             if isSpent, triesOnce || backoff.attempts.map({ attempts >= $0 }) ?? false { return .failed }
-            guard let due = RetryBackoff.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
+            guard let due = RetryPolicy.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
             else { return .expired }
-            return .retry(due: due, attempts: min(attempts, RetryBackoff.mostCounted))
+            return .retry(due: due, attempts: min(attempts, RetryPolicy.mostCounted))
         }
     }
 }

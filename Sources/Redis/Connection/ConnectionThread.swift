@@ -37,7 +37,7 @@ struct ConnectionThread: ~Copyable {
     /// Oldest first, beginning at `head`.
     private var inFlight: [InFlight] = []
     private var head = 0
-    private var backoff = ReconnectBackoff()
+    private var backoff = ReconnectDelay()
     /// The time of the server's last reply, or the time at which the current reply became due.
     private var lastProgress: ContinuousClock.Instant
 
@@ -70,7 +70,7 @@ struct ConnectionThread: ~Copyable {
             if link == nil {
                 if waiting.isEmpty, backoff.failures == 0 {
                     waitForSignal(nil)
-                } else if let delay = backoff.remaining(at: clock.now) {
+                } else if let delay = backoff.remaining(now: monotonicMilliseconds()) {
                     waitForSignal(delay)
                 } else {
                     connect()
@@ -177,7 +177,7 @@ struct ConnectionThread: ~Copyable {
                 settings.logger.warning(
                     "cannot connect to Redis", metadata: ["url": "\(settings.url)", "error": "\(error.why)"])
             }
-            backoff.failed(at: clock.now)
+            backoff.failed(now: monotonicMilliseconds(), fraction: .random(in: 0...1))
             mailbox.isFailing.store(true, ordering: .relaxed)
             var outcome = RedisError.unreachable("\(settings.url): \(error.why)")
             if case .refused(let refusal) = error { outcome = refusal }

@@ -147,29 +147,3 @@ import Testing
         return window
     }
 }
-
-@Suite struct ReconnectDelayTests {
-    @Test func `failures in a row wait longer up to two seconds`() {
-        var delay = ReconnectDelay()
-        var waits: [Int64] = []
-        for _ in 0..<9 {
-            delay.failed(now: 1_000, jitter: 1)
-            waits.append(delay.notBefore - 1_000)
-        }
-        #expect(waits == [50, 100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000])
-    }
-
-    @Test func `jitter halves at most`() {
-        var delay = ReconnectDelay()
-        delay.failed(now: 0, jitter: 0)
-        #expect(delay.notBefore == 25)
-    }
-
-    @Test func `a connection that worked clears the row`() {
-        var delay = ReconnectDelay()
-        for _ in 0..<5 { delay.failed(now: 0, jitter: 1) }
-        delay.proved()
-        delay.failed(now: 0, jitter: 1)
-        #expect(delay.notBefore == 50)
-    }
-}

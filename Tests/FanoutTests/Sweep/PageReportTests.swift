@@ -169,7 +169,7 @@ import Testing
 
 @Suite struct BackoffTests {
     @Test func `delays double up to the cap with full jitter`() {
-        let backoff = RetryBackoff.ofPushes
+        let backoff = RetryPolicy.ofPushes
         #expect(
             (1...8).map { backoff.delay(afterAttempts: $0, fraction: 1) }
                 == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })

@@ -1,10 +1,10 @@
 import APNsWire
 import LiveActivity
+import Threads
 
-/// Exponential backoff with full jitter. Before attempt n + 1 it waits a random time from 0 to `base` × 2ⁿ⁻¹, at most
-/// `cap`.
-/// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
-public struct RetryBackoff: Sendable, Hashable {
+/// How often and when pushes are tried again. The pauses are a `Backoff` with full jitter: before attempt n + 1 a random
+/// time from 0 to `base` × 2ⁿ⁻¹, at most `cap`.
+public struct RetryPolicy: Sendable, Hashable {
     public var base: Duration = .seconds(1)
     public var cap: Duration = .seconds(60)
     /// The cap after `quickAttempts` attempts. Nil: `cap` stays in force.
@@ -21,16 +21,12 @@ public struct RetryBackoff: Sendable, Hashable {
     /// then left for itself.
     var inherited: Int { min(Self.quickAttempts, attempts ?? .max) / 2 }
 
-    public init() {}
+    public init(longCap: Duration? = nil) { self.longCap = longCap }
 
     /// The backoff of tokens and broadcasts, whose retries end with their push. In an outage of hours each token is
     /// tried every few minutes. If APNs answers a million tokens with 503, that makes some 7,000 requests a second, not
     /// 30,000.
-    public static let ofPushes: RetryBackoff = {
-        var backoff = RetryBackoff()
-        backoff.longCap = .seconds(300)
-        return backoff
-    }()
+    public static let ofPushes = RetryPolicy(longCap: .seconds(300))
 
     /// The pause before the next attempt.
     /// - Parameters:
@@ -39,8 +35,7 @@ public struct RetryBackoff: Sendable, Hashable {
     ///   - retryAfter: a lower bound in seconds, at most an hour, because no answer may postpone a token for ever
     public func delay(afterAttempts attempts: Int, fraction: Double, retryAfter: Int? = nil) -> Duration {
         let cap = attempts > Self.quickAttempts ? longCap ?? cap : cap
-        let ceiling = min(cap, base * (1 << min(max(attempts, 1) - 1, 20)))
-        return Self.lowerBound(retryAfter) + ceiling * fraction
+        return Self.lowerBound(retryAfter) + Backoff(first: base, cap: cap).pause(after: attempts) * fraction
     }
 
     /// The pause that `Retry-After` (seconds) asks for.
