@@ -44,17 +44,17 @@ struct WorkerMeters: Sendable {
     }
 
     func settled(_ app: AppKey, _ settlement: Settlement) {
-        struck(app, settlement.counts)
+        count(app, settlement.counts)
         attempted(app, settlement.retries, settlement.duplicatesPossible)
     }
 
     func settled(_ app: AppKey, _ settlement: RetrySettlement) {
-        struck(app, settlement.finished)
+        count(app, settlement.finished)
         attempted(app, settlement.retries, settlement.duplicatesPossible)
     }
 
     /// Counts tokens by their outcomes.
-    func struck(_ app: AppKey, _ counted: [SettledField: Int]) {
+    func count(_ app: AppKey, _ counted: [SettledField: Int]) {
         for (field, number) in counted where number > 0 { outcomes[app]?[field]?.increment(by: number) }
     }
 

@@ -5,8 +5,8 @@ public import ServiceLifecycle
 public import Store
 import Threads
 
-/// One worker. Readers take entries from the streams, and a sweeper processes each to its end. Timers renew leases and
-/// entries, claim entries that other workers left, move due tasks and look for lost ones.
+/// One worker. Readers take entries from the streams, and a dispatcher processes each to its end. Timers renew leases
+/// and entries, claim entries that other workers left, move due tasks and look for lost ones.
 ///
 /// On graceful shutdown the readers stop, and pages in flight are settled. Unfinished work goes back to the streams
 /// with its checkpoint, and `run` returns. A killed worker leaves its entries pending. Other workers claim them after
@@ -33,24 +33,24 @@ public struct Worker: Service {
         let keys = apps.map(\.key)
         let drain = Drain()
         let leases = LeaseKeeper()
-        let gates = AppGates()
+        let circuits = AppCircuits()
         let gated = apps.map { app in
             var gated = app
-            gated.transport = GatedTransport(transport: app.transport, app: app.key, gates: gates)
+            gated.transport = CircuitTransport(transport: app.transport, app: app.key, circuits: circuits)
             return (app.key, gated)
         }
-        let sweeper = Sweeper(
+        let dispatcher = Dispatcher(
             store: store, apps: Dictionary(uniqueKeysWithValues: gated), options: options, owner: consumer,
-            gates: gates, leases: leases, drain: drain, meters: WorkerMeters(keys), answers: VerdictLog(),
-            bell: AlarmThrottle(), logger: logger)
+            circuits: circuits, leases: leases, drain: drain, meters: WorkerMeters(keys), answers: VerdictLog(),
+            alarmThrottle: AlarmThrottle(), logger: logger)
         let pools = WorkStream.allCases.map { stream in
             Pool(
-                stream, keys, reader: store.reader(), sweeper: sweeper,
+                stream, keys, reader: store.reader(), dispatcher: dispatcher,
                 places: FairSemaphore(Self.places(stream, options.concurrency), keys))
         }
         await withTaskCancellationOrGracefulShutdownHandler {
             guard await prepare(keys, drain) else { return }
-            await inheritHalts(keys, gates)
+            await inheritHalts(keys, circuits)
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
                 let channels = BroadcastChannelKeeper(
@@ -59,8 +59,8 @@ public struct Worker: Service {
                 let ends = EndTimer(store: store, apps: apps, drain: drain, logger: logger)
                 let timers = Timers(
                     store: store, apps: keys, options: options, pools: pools, leases: leases, drain: drain,
-                    channels: channels, ends: ends, answers: sweeper.answers, logger: logger)
-                group.addTask { await timers.keepInHand(consumer: consumer) }
+                    channels: channels, ends: ends, answers: dispatcher.answers, logger: logger)
+                group.addTask { await timers.renewLeases(consumer: consumer) }
                 await withDiscardingTaskGroup { work in
                     work.addTask { await timers.run(consumer: consumer) }
                     for pool in pools { work.addTask { await pool.run(consumer: consumer) } }
@@ -74,9 +74,9 @@ public struct Worker: Service {
             }
             for pool in pools { pool.close() }
             try? await store.queue.leave(keys, consumer: consumer)
-            logger.notice("drained: everything begun is settled or handed back")
+            logger.notice("drained: begun work is settled or returned to the streams")
         } onCancelOrGracefulShutdown: {
-            logger.notice("draining: no new work is begun")
+            logger.notice("draining: begin no new work")
             drain.begin()
             // A command of its own wakes each read. A read that cannot be woken ends at its own time limit.
             for pool in pools { Task { await pool.interrupt() } }
@@ -94,13 +94,13 @@ public struct Worker: Service {
         }
     }
 
-    /// Begins with a half-open gate for apps that were halted before this worker started. A fleet that restarts with
+    /// Begins with a half-open circuit for apps that were halted before this worker started. A fleet that restarts with
     /// the same wrong key sends one request for each worker. With the right key, the first push clears the alarm.
-    private func inheritHalts(_ keys: [AppKey], _ gates: AppGates) async {
+    private func inheritHalts(_ keys: [AppKey], _ circuits: AppCircuits) async {
         guard let alarms = try? await store.alarms.list(keys) else { return }
         for alarm in alarms {
             if let cause = Halt.Cause(rawValue: alarm.kind.rawValue) {
-                gates.inherit(alarm.app, Halt(cause: cause, reason: alarm.reason))
+                circuits.inherit(alarm.app, Halt(cause: cause, reason: alarm.reason))
             }
         }
     }

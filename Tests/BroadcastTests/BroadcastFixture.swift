@@ -18,8 +18,7 @@ struct BroadcastFixture: Sendable {
     let app: AppKey
     let store: Store
     let simulator: APNsSimulator
-    let manager: BroadcastChannelManager
-    let sender: BroadcastSender
+    let client: BroadcastClient
     let apns: APNsConfiguration
     let logger: Logger
 
@@ -48,8 +47,7 @@ struct BroadcastFixture: Sendable {
             .libcurl, configuration: apns, manageOrigin: try #require(simulator.manageURL), bundleID: bundleID,
             logger: logger)
         let stage = BroadcastFixture(
-            app: app, store: store, simulator: simulator, manager: client.channels,
-            sender: client.sender, apns: apns, logger: logger)
+            app: app, store: store, simulator: simulator, client: client, apns: apns, logger: logger)
         let result: Result<Void, any Error>
         do { result = .success(try await body(stage)) } catch { result = .failure(error) }
         await client.sender.close()
@@ -58,12 +56,14 @@ struct BroadcastFixture: Sendable {
         try result.get()
     }
 
+    var manager: BroadcastChannelManager { client.channels }
+    var sender: BroadcastSender { client.sender }
+
+    /// The client's service. A worker that stops does not close it, because a test may run several workers.
     var service: BroadcastService {
-        BroadcastService(
-            send: { await sender.send($0) },
-            create: { (storage) async throws(BroadcastChannelError) in try await manager.create(storage) },
-            delete: { (id) async throws(BroadcastChannelError) in try await manager.delete(id) },
-            list: { () async throws(BroadcastChannelError) in try await manager.list() }, close: {})
+        var service = BroadcastService(client)
+        service.close = {}
+        return service
     }
 
     /// The keeper of one worker, which believes that it is `later` than now.

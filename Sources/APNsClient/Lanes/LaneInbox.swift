@@ -103,8 +103,8 @@ final class LaneInbox<Template> {
 
     // MARK: Requests out
 
-    /// The next request that its sender may still begin, with a template for the newest provider token. Call `refreshToken`
-    /// before.
+    /// The next request that its sender may still begin, with a template for the newest provider token. Call
+    /// `refreshToken` before.
     ///
     /// Repeats come first, then the current part, then the next part of a page. A part has no more entries than there
     /// is room for now, because waiting entries are for all lanes.

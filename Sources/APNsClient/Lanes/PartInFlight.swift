@@ -1,8 +1,8 @@
 internal import APNsWire
 internal import LiveActivity
 
-/// A part of a page in a lane. `Template` is the data that its requests share, as the transport wants it. The part belongs
-/// to the lane's thread, and its requests in flight hold it.
+/// A part of a page in a lane. `Template` is the data that its requests share, as the transport wants it. The part
+/// belongs to the lane's thread, and its requests in flight hold it.
 final class PartInFlight<Template> {
     let shared: SharedPage
     /// Made for the provider token `tokenNumber`, and again when that changes.

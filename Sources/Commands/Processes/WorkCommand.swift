@@ -86,7 +86,7 @@ struct WorkCommand: AsyncParsableCommand {
         options.concurrency = settings.worker.concurrency
         options.claimAfter = settings.worker.claimAfter
         options.maxClaims = settings.worker.maxClaims
-        options.backoff.attempts = settings.worker.maxAttempts == 0 ? nil : settings.worker.maxAttempts
+        options.retries.attempts = settings.worker.maxAttempts == 0 ? nil : settings.worker.maxAttempts
         options.channelLife = settings.broadcastDeleteAfter
         options.startTokensStaleAfter = settings.startTokensStaleAfter
         options.drainTimeout = settings.worker.drainTimeout
@@ -107,12 +107,7 @@ struct WorkCommand: AsyncParsableCommand {
         let client = try BroadcastClient(
             kind, configuration: configuration, manageOrigin: manageOrigin, bundleID: try app.required(.bundleID),
             logger: logger)
-        return BroadcastService(
-            send: { await client.sender.send($0) },
-            create: { (storage) async throws(BroadcastChannelError) in try await client.channels.create(storage) },
-            delete: { (channel) async throws(BroadcastChannelError) in try await client.channels.delete(channel) },
-            list: { () async throws(BroadcastChannelError) in try await client.channels.list() },
-            close: { await client.sender.close() })
+        return BroadcastService(client)
     }
 
     /// Reads and checks the key file here, so that a wrong one ends the process at start and not at the first push.

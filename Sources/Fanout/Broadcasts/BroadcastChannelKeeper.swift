@@ -33,7 +33,7 @@ struct BroadcastChannelKeeper: Sendable {
             let (names, dropped) = try await store.broadcasts.due(key, now: clock(), limit: Self.turn)
             if dropped > 0 {
                 logger.error(
-                    "names that no version writes are dropped from the timer of broadcast channels",
+                    "dropped names in an unknown format from the timer of broadcast channels",
                     metadata: ["app": "\(key)", "names": "\(dropped)"])
             }
             if names.isEmpty { return }
@@ -43,7 +43,7 @@ struct BroadcastChannelKeeper: Sendable {
                 try await decline(key, names)
             }
         } catch {
-            logger.debug("channels: Redis is away: \(error)")
+            logger.debug("broadcast channels got no answer from Redis: \(error)")
         }
     }
 
@@ -59,7 +59,8 @@ struct BroadcastChannelKeeper: Sendable {
         guard let lease = try await store.broadcasts.claim(turn.app, owner: owner, for: Self.lease) else { return }
         if let unfinished = lease.unfinished {
             if let error = try await turn.finish(unfinished, lease) {
-                logger.warning("a channel's creation cannot be looked into yet: \(error)", metadata: turn.metadata)
+                logger.warning(
+                    "cannot finish the creation of a broadcast channel yet: \(error)", metadata: turn.metadata)
                 // Postpone all names of the app: the intent of the next creation would overwrite the unfinished one.
                 for name in names { try await store.broadcasts.take(turn.app, name, until: clock() + 5_000) }
                 _ = try await store.broadcasts.renew(lease, for: .zero)

@@ -1,3 +1,4 @@
+public import APNsClient
 public import APNsWire
 public import LiveActivity
 
@@ -13,17 +14,12 @@ public struct BroadcastService: Sendable {
     /// Waits for requests in flight.
     public var close: @Sendable () async -> Void
 
-    public init(
-        send: @escaping @Sendable (PreparedBroadcast) async -> PushOutcome,
-        create: @escaping @Sendable (BroadcastStorage) async throws(BroadcastChannelError) -> BroadcastChannelID,
-        delete: @escaping @Sendable (BroadcastChannelID) async throws(BroadcastChannelError) -> Void,
-        list: @escaping @Sendable () async throws(BroadcastChannelError) -> [BroadcastChannelID],
-        close: @escaping @Sendable () async -> Void
-    ) {
-        self.send = send
-        self.create = create
-        self.delete = delete
-        self.list = list
-        self.close = close
+    public init(_ client: BroadcastClient) {
+        let (sender, channels) = (client.sender, client.channels)
+        send = { await sender.send($0) }
+        create = { (storage) async throws(BroadcastChannelError) in try await channels.create(storage) }
+        delete = { (id) async throws(BroadcastChannelError) in try await channels.delete(id) }
+        list = { () async throws(BroadcastChannelError) in try await channels.list() }
+        close = { await sender.close() }
     }
 }

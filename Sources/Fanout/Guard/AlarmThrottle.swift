@@ -7,15 +7,15 @@ final class AlarmThrottle: Sendable {
     /// Milliseconds. It is far shorter than the time for which Redis keeps an alarm.
     private static let pause: Int64 = 30_000
     private struct Key: Hashable { var app: AppKey; var kind: Alarm.Kind }
-    private let rung = Mutex<[Key: Int64]>([:])
+    private let raised = Mutex<[Key: Int64]>([:])
 
     /// Says whether the alarm may be raised now, and notes that it was.
     /// - Parameter now: boot-clock milliseconds
-    func mayRing(_ app: AppKey, _ kind: Alarm.Kind, now: Int64) -> Bool {
-        rung.withLock { rung in
+    func mayRaise(_ app: AppKey, _ kind: Alarm.Kind, now: Int64) -> Bool {
+        raised.withLock { raised in
             let key = Key(app: app, kind: kind)
-            if let last = rung[key], now < last + Self.pause { return false }
-            rung[key] = now
+            if let last = raised[key], now < last + Self.pause { return false }
+            raised[key] = now
             return true
         }
     }

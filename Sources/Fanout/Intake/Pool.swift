@@ -11,17 +11,17 @@ struct Pool: Sendable {
     let stream: WorkStream
     private let apps: [AppKey]
     private let reader: WorkReader
-    private let sweeper: Sweeper
+    private let dispatcher: Dispatcher
     private let places: FairSemaphore
 
     /// How long a read waits that leaves out apps without a free place. They may have one again soon.
     private static let shortRead = Duration.milliseconds(5)
 
-    init(_ stream: WorkStream, _ apps: [AppKey], reader: WorkReader, sweeper: Sweeper, places: FairSemaphore) {
+    init(_ stream: WorkStream, _ apps: [AppKey], reader: WorkReader, dispatcher: Dispatcher, places: FairSemaphore) {
         self.stream = stream
         self.apps = apps
         self.reader = reader
-        self.sweeper = sweeper
+        self.dispatcher = dispatcher
         self.places = places
     }
 
@@ -29,12 +29,12 @@ struct Pool: Sendable {
     func run(consumer: String) async {
         await withDiscardingTaskGroup { group in
             var failures = 0
-            while !sweeper.drain.isOn {
+            while !dispatcher.drain.isOn {
                 // Read only when there is a place, but do not hold the place during the read. If there is only one
                 // place, claimed entries would never get it. If a claim takes it first, the entry that was read waits
                 // for a place.
                 await places.untilOpen()
-                if sweeper.drain.isOn { break }
+                if dispatcher.drain.isOn { break }
                 let open = apps.map { (app: $0, places: places.open(for: $0)) }.filter { $0.places > 0 }
                 // COUNT applies to each app's stream. So ask for a fraction of the fewest free places, and all entries
                 // fit together.
@@ -43,16 +43,18 @@ struct Pool: Sendable {
                     let found = try await reader.read(
                         stream, open.map(\.app), consumer: consumer, count: max(1, min(64, count) / open.count),
                         block: open.count == apps.count ? .seconds(5) : Self.shortRead)
-                    if failures > 0 { sweeper.logger.notice("Redis answers again", metadata: ["stream": "\(stream)"]) }
+                    if failures > 0 {
+                        dispatcher.logger.notice("Redis answers again", metadata: ["stream": "\(stream)"])
+                    }
                     failures = 0
                     await dispatch(found, in: &group)
                 } catch {
-                    if sweeper.drain.isOn { break }
+                    if dispatcher.drain.isOn { break }
                     failures += 1
                     if failures == 1 {
-                        sweeper.logger.error("no work can be read: \(error)", metadata: ["stream": "\(stream)"])
+                        dispatcher.logger.error("cannot read work: \(error)", metadata: ["stream": "\(stream)"])
                     }
-                    if error.isMissingGroup { try? await sweeper.store.queue.prepare(apps) }
+                    if error.isMissingGroup { try? await dispatcher.store.queue.prepare(apps) }
                     let delay = Backoff.ofReads.pause(after: failures) * Double.random(in: 0.5..<1)
                     try? await cancelWhenGracefulShutdown { try await Task.sleep(for: delay) }
                 }
@@ -62,18 +64,18 @@ struct Pool: Sendable {
 
     /// Claims entries that other workers left unfinished, as many as there are places.
     func claim(consumer: String, idle: Duration, in group: inout DiscardingTaskGroup) async {
-        for app in apps where !sweeper.drain.isOn {
+        for app in apps where !dispatcher.drain.isOn {
             let open = places.open(for: app)
             guard open > 0 else { continue }
             do throws(StoreError) {
-                let found = try await sweeper.store.queue.claim(
+                let found = try await dispatcher.store.queue.claim(
                     stream, app, consumer: consumer, idle: idle, count: min(16, open))
                 if !found.entries.isEmpty {
-                    sweeper.logger.info("took over work", metadata: ["entries": "\(found.entries.count)"])
+                    dispatcher.logger.info("took over work", metadata: ["entries": "\(found.entries.count)"])
                 }
                 await dispatch(found, in: &group)
             } catch {
-                sweeper.logger.debug("nothing could be claimed: \(error)")
+                dispatcher.logger.debug("cannot claim work: \(error)")
             }
         }
     }
@@ -82,8 +84,8 @@ struct Pool: Sendable {
         _ found: (entries: [WorkEntry], unreadable: [(AppKey, String)]), in group: inout DiscardingTaskGroup
     ) async {
         if !found.unreadable.isEmpty {
-            sweeper.logger.error("stream entries that no version writes are dropped: \(found.unreadable.map(\.1))")
-            try? await sweeper.store.queue.acknowledge(stream, found.unreadable)
+            dispatcher.logger.error("dropped stream entries in an unknown format: \(found.unreadable.map(\.1))")
+            try? await dispatcher.store.queue.acknowledge(stream, found.unreadable)
         }
         let read = Clocks.sinceBoot()
         for entry in found.entries {
@@ -104,16 +106,16 @@ struct Pool: Sendable {
         var entry = entry
         // Another worker may have claimed the entry while it waited for a place here. A claimed entry is not
         // acknowledged while another worker holds its task.
-        if Clocks.sinceBoot() - readAt > sweeper.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
-        guard sweeper.leases.take(entry) else { return }
-        if await sweeper.handle(entry) == .acknowledge {
+        if Clocks.sinceBoot() - readAt > dispatcher.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
+        guard dispatcher.leases.take(entry) else { return }
+        if await dispatcher.handle(entry) == .acknowledge {
             do throws(StoreError) {
-                try await sweeper.store.queue.acknowledge(stream, [(entry.item.app, entry.id)])
+                try await dispatcher.store.queue.acknowledge(stream, [(entry.item.app, entry.id)])
             } catch {
-                sweeper.logger.debug("an entry will be looked at again: \(error)")
+                dispatcher.logger.debug("cannot acknowledge an entry, so it is processed again: \(error)")
             }
         }
-        sweeper.leases.putDown(entry)
+        dispatcher.leases.release(entry)
     }
 
     func interrupt() async { await reader.interrupt() }

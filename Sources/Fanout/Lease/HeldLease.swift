@@ -8,10 +8,12 @@ import Threads
 /// A lease as its holder sees it. It is valid until a time on the boot clock, and each successful renewal moves that
 /// time. The clock is read before the request to Redis leaves, so the time is never later than Redis's own deadline.
 final class HeldLease: SendPermission {
+    let lease: Lease
     private let validUntil: Mutex<Int64>
-    let duration: Duration
+    private let duration: Duration
 
-    init(askedAt: Int64, duration: Duration) {
+    init(_ lease: Lease, askedAt: Int64, duration: Duration) {
+        self.lease = lease
         validUntil = Mutex(askedAt + duration.milliseconds)
         self.duration = duration
     }

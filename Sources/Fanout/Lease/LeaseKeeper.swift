@@ -9,8 +9,14 @@ final class LeaseKeeper: Sendable {
     }
     private let state = Mutex(State())
 
-    func hold(_ lease: Lease, _ held: HeldLease) { state.withLock { $0.leases[lease] = held } }
-    func release(_ lease: Lease) { state.withLock { _ = $0.leases.removeValue(forKey: lease) } }
+    /// Begins to renew a lease.
+    /// - Parameter asked: boot-clock milliseconds before it was claimed
+    func hold(_ lease: Lease, askedAt asked: Int64, for duration: Duration) -> HeldLease {
+        let held = HeldLease(lease, askedAt: asked, duration: duration)
+        state.withLock { $0.leases[lease] = held }
+        return held
+    }
+    func release(_ held: HeldLease) { state.withLock { _ = $0.leases.removeValue(forKey: held.lease) } }
 
     /// Notes an entry that this worker begins to process.
     /// - Returns: false if the worker processes the entry already: it claimed its own entry, which waited long for its
@@ -21,9 +27,9 @@ final class LeaseKeeper: Sendable {
             return state.entries.insert(entry).inserted
         }
     }
-    func putDown(_ entry: WorkEntry) { state.withLock { _ = $0.entries.remove(entry) } }
+    func release(_ entry: WorkEntry) { state.withLock { _ = $0.entries.remove(entry) } }
 
-    var inHand: (leases: [(Lease, HeldLease)], entries: [WorkEntry]) {
-        state.withLock { ($0.leases.map { ($0.key, $0.value) }, Array($0.entries)) }
+    var held: (leases: [HeldLease], entries: [WorkEntry]) {
+        state.withLock { (Array($0.leases.values), Array($0.entries)) }
     }
 }

@@ -7,20 +7,11 @@ import Store
 /// Delivers pages under one lease, for sweeps and retries alike: sends a page, turns the outcomes into a report, and
 /// opens or closes the app's circuit. The caller settles the report.
 struct PageDelivery: Sendable {
-    let sweeper: Sweeper
+    let dispatcher: Dispatcher
     let app: WorkerApp
-    let lease: Lease
     let held: HeldLease
     let log: Logger
     let state = RunState()
-
-    init(_ sweeper: Sweeper, _ app: WorkerApp, _ lease: Lease, _ held: HeldLease, _ log: Logger) {
-        self.sweeper = sweeper
-        self.app = app
-        self.lease = lease
-        self.held = held
-        self.log = log
-    }
 
     /// A push with its payload, made once for all pages.
     struct Outgoing: Sendable {
@@ -36,9 +27,11 @@ struct PageDelivery: Sendable {
         }
     }
 
+    var lease: Lease { held.lease }
+
     // MARK: The run
 
-    var mayGoOn: Bool { state.values.goesOn && held.isLive && !sweeper.drain.isOn }
+    var mayGoOn: Bool { state.values.goesOn && held.isLive && !dispatcher.drain.isOn }
     func lose() { state.change { $0.isLost = true } }
 
     /// Repeats a call to Redis while the lease is live (`HeldLease.repeatWhileLive`).
@@ -54,7 +47,7 @@ struct PageDelivery: Sendable {
     /// - Returns: false if the run may not go on
     func eachPage(_ next: () async -> (@Sendable () async -> Void)?) async -> Bool {
         await withDiscardingTaskGroup { group in
-            let open = AsyncSemaphore(sweeper.options.openPages)
+            let open = AsyncSemaphore(dispatcher.options.openPages)
             while mayGoOn {
                 guard let send = await next() else { return mayGoOn }
                 await open.take()
@@ -90,15 +83,20 @@ struct PageDelivery: Sendable {
             page, outgoing.push, variant: outgoing.variant(page, onBroadcastChannel), known: elsewhere,
             while: held.permission(until: time))
         let report = report(page, sent, outgoing)
-        await remember(page, sent.found.filter { !elsewhere.contains($0) }, outgoing)
-        if let refusal = report.otherRefusal { await sweeper.ring(app.key, .otherEnvironment, refusal) }
+        let news = sent.found.filter { !elsewhere.contains($0) }
+        if !news.isEmpty {
+            // If this write is lost, the next send finds out again.
+            let place = outgoing.record.startTokens ?? lease.name
+            try? await dispatcher.store.otherEnvironment.remember(app.key, place, page, news)
+        }
+        if let refusal = report.otherRefusal { await dispatcher.raiseAlarm(app.key, .otherEnvironment, refusal) }
         if isStart { await removeNotes(page, sent.outcome, report, before: notes) }
         if let pause = await updateCircuit(report) { state.change { $0.pause = pause } }
         guard report.isUnsent else { return report }
         guard held.isLive else { return lost() }
         // Nothing left this machine. This worker reads the page again when the app is back; another one does if this
         // one drains. Pause also if a transport returns pages without a reason.
-        let pause: Duration = sweeper.drain.isOn ? .zero : .seconds(1)
+        let pause: Duration = dispatcher.drain.isOn ? .zero : .seconds(1)
         state.change { $0.pause = $0.pause ?? pause }
         return nil
     }
@@ -111,34 +109,27 @@ struct PageDelivery: Sendable {
     private func report(_ page: TokenPage, _ sent: PagePlan, _ outgoing: Outgoing) -> PageReport {
         let record = outgoing.record
         let report = PageReport(
-            page, sent.outcome, now: sweeper.store.time.now(), deadline: record.deadline,
-            triesOnce: record.expiry == 0, backoff: sweeper.options.backoff, elsewhere: sent.elsewhere,
+            page, sent.outcome, now: dispatcher.store.time.now(), deadline: record.deadline,
+            triesOnce: record.expiry == 0, backoff: dispatcher.options.retries, elsewhere: sent.elsewhere,
             attributesType: record.startTokens?.startTokensType,
-            rest: { sweeper.gates.nextRest(app.key, $0) }, random: { Double.random(in: 0..<1) })
-        sweeper.answers.note(app.key, report.answers, now: sweeper.store.time.now())
+            pause: { dispatcher.circuits.nextPause(app.key, $0) }, random: { Double.random(in: 0..<1) })
+        dispatcher.answers.note(app.key, report.answers, now: dispatcher.store.time.now())
         return report
-    }
-
-    /// Remembers which tokens the other environment accepted. If this write is lost, the next send finds out again.
-    private func remember(_ page: TokenPage, _ found: [Int], _ outgoing: Outgoing) async {
-        if found.isEmpty { return }
-        let place = outgoing.record.startTokens ?? lease.name
-        try? await sweeper.store.otherEnvironment.remember(app.key, place, page, found)
     }
 
     /// Opens or closes the app's circuit after a page.
     /// - Returns: how long the circuit stays open, if it does
     private func updateCircuit(_ report: PageReport) async -> Duration? {
-        let (store, gates) = (sweeper.store, sweeper.gates)
+        let (store, circuits) = (dispatcher.store, dispatcher.circuits)
         if let halt = report.halt {
-            if gates.close(app.key, halt, now: Clocks.sinceBoot()) {
+            if circuits.open(app.key, halt, now: Clocks.sinceBoot()) {
                 log.error("\(halt.alarmText)", metadata: ["reason": "\(halt.reason)"])
                 try? await store.alarms.raise(
                     Alarm(app: app.key, kind: halt.cause.alarm, reason: halt.reason, since: store.time.now()))
             }
-            return gates.rest(of: app.key, now: Clocks.sinceBoot()) ?? .zero
+            return circuits.pause(of: app.key, now: Clocks.sinceBoot()) ?? .zero
         }
-        if report.delivered > 0, let halt = gates.open(app.key) {
+        if report.delivered > 0, let halt = circuits.close(app.key) {
             log.notice("APNs accepts this app's pushes again", metadata: ["reason": "\(halt.reason)"])
             // One halt may have followed the other, so a delivery clears both alarms.
             for cause in Halt.Cause.allCases { try? await store.alarms.clear(app.key, cause.alarm) }
@@ -158,9 +149,9 @@ extension PageDelivery {
     ) async -> [Int: [UInt8]]? {
         let indices = page.entries.indices.filter { !onChannel.contains($0) }
         let before = await ask { () async throws(StoreError) in
-            try await sweeper.store.lateFollowers.expect(
+            try await dispatcher.store.lateFollowers.expect(
                 app.key, lease.name, indices.map { Array(page.channel($0)) }, startedBy: outgoing.record.sequence,
-                now: sweeper.store.time.now())
+                now: dispatcher.store.time.now())
         }
         return before.map { Dictionary(zip(indices, $0).compactMap { index, note in note.map { (index, $0) } }) { $1 } }
     }
@@ -178,7 +169,7 @@ extension PageDelivery {
         }
         if unreached.isEmpty { return }
         _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
-            try await sweeper.store.lateFollowers.expectNothing(
+            try await dispatcher.store.lateFollowers.expectNothing(
                 app.key, lease.name, unreached.map { (Array(page.channel($0.index)), before[$0.index]) })
         }
     }

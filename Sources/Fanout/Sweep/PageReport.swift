@@ -56,11 +56,11 @@ struct PageReport {
     ///   - elsewhere: indices of entries whose outcome came from the app's other environment. If it refuses the
     ///     credentials or the topic, or cannot be reached, the app and the push go on. These tokens are tried again.
     ///   - attributesType: for a start, the type under which its tokens are registered
-    ///   - rest: gives the time for which the app rests after a halting answer
+    ///   - pause: gives the time for which the circuit stays open after a halting answer
     ///   - random: gives random numbers in 0 ..< 1 for the backoff
     init(
         _ page: TokenPage, _ outcome: PageOutcome, now: Int64, deadline: Int64, triesOnce: Bool, backoff: RetryPolicy,
-        elsewhere: Set<Int> = [], attributesType: String? = nil, rest: (Halt) -> Duration, random: () -> Double
+        elsewhere: Set<Int> = [], attributesType: String? = nil, pause: (Halt) -> Duration, random: () -> Double
     ) {
         delivered = outcome.accepted
         duplicatesPossible = outcome.duplicatesPossible
@@ -77,12 +77,12 @@ struct PageReport {
             case .unanswered(let noAnswer):
                 let mayBeDuplicate = noAnswer.mayHaveBeenDelivered && !noAnswer.isUnreachable
                 add(
-                    index, decide(noAnswer, attempt, rest), noAnswer.cause.rawValue, attempt,
+                    index, decide(noAnswer, attempt, pause), noAnswer.cause.rawValue, attempt,
                     mayBeDuplicate: mayBeDuplicate)
             case .rejected(let rejection):
                 isAnswered = true
                 let reason = rejection.reason.wire
-                let decision = decide(rejection, attempt, rest) { since in
+                let decision = decide(rejection, attempt, pause) { since in
                     Prune(
                         channel: Array(page.channel(index)), token: Array(page.token(index)), deadSince: since,
                         reason: reason, attributesType: attributesType)
@@ -116,17 +116,17 @@ struct PageReport {
 
     // MARK: One function for each verdict
 
-    private mutating func decide(_ noAnswer: NoAnswer, _ attempt: Attempt, _ rest: (Halt) -> Duration) -> Decision {
+    private mutating func decide(_ noAnswer: NoAnswer, _ attempt: Attempt, _ pause: (Halt) -> Duration) -> Decision {
         let reason = noAnswer.cause.rawValue
         guard noAnswer.isUnreachable else {
             return noAnswer.cause == .cancelled ? unsent(attempt, after: .zero) : attempt.again(after: attempt.pause())
         }
         if attempt.isElsewhere { return refusedElsewhere(reason, attempt, isSpent: false) }
-        return halted(Halt(cause: .unreachable, reason: reason), attempt, rest)
+        return halted(Halt(cause: .unreachable, reason: reason), attempt, pause)
     }
 
     private mutating func decide(
-        _ rejection: Rejection, _ attempt: Attempt, _ rest: (Halt) -> Duration, prune: (Int64?) -> Prune
+        _ rejection: Rejection, _ attempt: Attempt, _ pause: (Halt) -> Duration, prune: (Int64?) -> Prune
     ) -> Decision {
         let reason = rejection.reason.wire
         switch rejection.verdict {
@@ -141,7 +141,7 @@ struct PageReport {
                 stop = stop ?? reason
                 return .failed
             }
-            return halted(Halt(cause: .credentials, reason: reason), attempt, rest)
+            return halted(Halt(cause: .credentials, reason: reason), attempt, pause)
         }
     }
 
@@ -152,9 +152,9 @@ struct PageReport {
     }
 
     /// The app's circuit opens. The credentials are the more important reason.
-    private mutating func halted(_ found: Halt, _ attempt: Attempt, _ rest: (Halt) -> Duration) -> Decision {
+    private mutating func halted(_ found: Halt, _ attempt: Attempt, _ pause: (Halt) -> Duration) -> Decision {
         if halt == nil || found.cause == .credentials { halt = found }
-        return unsent(attempt, after: rest(found) * (1 + attempt.fraction))
+        return unsent(attempt, after: pause(found) * (1 + attempt.fraction))
     }
 
     private mutating func unsent(_ attempt: Attempt, after delay: Duration) -> Decision {

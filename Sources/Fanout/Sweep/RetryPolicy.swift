@@ -2,8 +2,8 @@ import APNsWire
 import LiveActivity
 import Threads
 
-/// How often and when pushes are tried again. The pauses are a `Backoff` with full jitter: before attempt n + 1 a random
-/// time from 0 to `base` × 2ⁿ⁻¹, at most `cap`.
+/// How often and when pushes are tried again. The pauses are a `Backoff` with full jitter: before attempt n + 1 a
+/// random time from 0 to `base` × 2ⁿ⁻¹, at most `cap`.
 public struct RetryPolicy: Sendable, Hashable {
     public var base: Duration = .seconds(1)
     public var cap: Duration = .seconds(60)

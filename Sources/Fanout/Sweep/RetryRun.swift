@@ -14,7 +14,7 @@ struct RetryRun: Sendable {
     private struct Kind: Hashable { var push: PushID; var isLate: Bool }
     private typealias Page = (channels: [WaitingChannel], record: PushRecord?)
 
-    private var sweeper: Sweeper { delivery.sweeper }
+    private var dispatcher: Dispatcher { delivery.dispatcher }
     private var lease: Lease { delivery.lease }
 
     /// How long the app's circuit stays open, if an answer opened it.
@@ -39,7 +39,9 @@ struct RetryRun: Sendable {
             }
         }
         let state = delivery.state.values
-        for (push, channels) in state.expired { await sweeper.tellExpired(lease.app, push, channels, delivery.log) }
+        for (push, channels) in state.expired {
+            await dispatcher.reportExpired(lease.app, push, channels, delivery.log)
+        }
         return !state.isLost
     }
 
@@ -48,12 +50,12 @@ struct RetryRun: Sendable {
     private func duePages() async -> [Page]? {
         await delivery.ask { () async throws(StoreError) in
             let inPages = delivery.state.values.inPages
-            let limit = sweeper.options.pageSize + inPages.count
-            let due = try await sweeper.store.sweeps.dueChannels(
-                lease, sweeper.store.registry, now: sweeper.store.time.now(), limit: limit
+            let limit = dispatcher.options.pageSize + inPages.count
+            let due = try await dispatcher.store.sweeps.dueChannels(
+                lease, dispatcher.store.registry, now: dispatcher.store.time.now(), limit: limit
             ).filter { !inPages.contains($0.channel) }
             if due.isEmpty { return [] }
-            let records = try await sweeper.store.sweeps.records(lease.app, lease.name, Set(due.map(\.push)))
+            let records = try await dispatcher.store.sweeps.records(lease.app, lease.name, Set(due.map(\.push)))
             delivery.state.change { $0.inPages.formUnion(due.map(\.channel)) }
             return Dictionary(grouping: due) { Kind(push: $0.push, isLate: $0.isLate) }
                 .map { (channels: $0.value, record: records[$0.key.push]) }
@@ -72,7 +74,7 @@ struct RetryRun: Sendable {
             }
             return await settle(unsent)
         }
-        if sweeper.store.time.now() >= record.deadline {
+        if dispatcher.store.time.now() >= record.deadline {
             for channel in page.channels { unsent.finish(channel, as: .expired) }
             return await settle(unsent)
         }
@@ -80,9 +82,9 @@ struct RetryRun: Sendable {
         var isOver = false
         var sendUntil: Int64?
         if record.event == .start {
-            sendUntil = sweeper.startsSentUntil
+            sendUntil = dispatcher.startsSentUntil
             let found = await delivery.ask { () async throws(StoreError) in
-                try await sweeper.store.sweeps.starts(lease, sweeper.store.registry, page.channels, of: record)
+                try await dispatcher.store.sweeps.starts(lease, dispatcher.store.registry, page.channels, of: record)
             }
             guard let found else { return }
             (waiting, isOver) = found
@@ -121,7 +123,7 @@ struct RetryRun: Sendable {
         var onBroadcastChannel: Set<Int> = []
         if outgoing.channelPush != nil {
             let capable = await delivery.ask { () async throws(StoreError) in
-                try await sweeper.store.channels.withIOS18(lease.app, page)
+                try await dispatcher.store.channels.withIOS18(lease.app, page)
             }
             guard let capable else { return }
             onBroadcastChannel = capable
@@ -133,23 +135,23 @@ struct RetryRun: Sendable {
         guard let report else { return }
         await settle(
             RetrySettlement(
-                waiting, report, endedAt: record.event == .end ? sweeper.store.time.now() : nil,
-                staleBefore: record.event == .start ? sweeper.staleBefore : nil))
+                waiting, report, endedAt: record.event == .end ? dispatcher.store.time.now() : nil,
+                staleBefore: record.event == .start ? dispatcher.staleBefore : nil))
     }
 
     /// Repeats the settlement while the lease is live. A short outage of Redis must not cause pushes to be sent twice.
     private func settle(_ settlement: RetrySettlement) async {
         let settled = await delivery.ask { () async throws(StoreError) in
             for push in settlement.givenUp {
-                try await sweeper.store.deadLetters.enlist(lease.app, lease.name, push)
+                try await dispatcher.store.deadLetters.enlist(lease.app, lease.name, push)
             }
-            return try await sweeper.store.sweeps.settle(lease, for: sweeper.options.claimAfter, settlement)
+            return try await dispatcher.store.sweeps.settle(lease, for: dispatcher.options.claimAfter, settlement)
         }
         guard case .ok = settled else { return delivery.lose() }
-        sweeper.meters.settled(lease.app, settlement)
+        dispatcher.meters.settled(lease.app, settlement)
         delivery.state.change { $0.expired.merge(settlement.expired) { $0 + $1 } }
         _ = await delivery.ask { () async throws(StoreError) in
-            try await sweeper.apply(settlement.owed, lease.app, lease.name)
+            try await dispatcher.apply(settlement.owed, lease.app, lease.name)
         }
     }
 }

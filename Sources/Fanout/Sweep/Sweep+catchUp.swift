@@ -37,10 +37,10 @@ extension Sweep {
     private func arrivals(after order: Int64) async -> (page: Page, last: Int64?)? {
         await delivery.ask { () async throws(StoreError) in
             while true {
-                let arrivals = try await sweeper.store.sweeps.arrivals(
-                    lease.app, lease.name, after: order, limit: sweeper.options.pageSize)
+                let arrivals = try await dispatcher.store.sweeps.arrivals(
+                    lease.app, lease.name, after: order, limit: dispatcher.options.pageSize)
                 guard let last = arrivals.last else { return (page: Page(), last: nil) }
-                let (tokens, signs) = try await sweeper.store.registry.lookup(
+                let (tokens, signs) = try await dispatcher.store.registry.lookup(
                     lease.app, lease.name, arrivals.map(\.channel))
                 guard var page = try await sorted(tokens, signs, setAside: nil) else { continue }
                 page.arrivals = arrivals

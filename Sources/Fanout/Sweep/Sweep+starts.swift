@@ -13,18 +13,18 @@ extension Sweep {
     func startPage(
         _ starts: ActivityName, from position: ScanPosition, to limit: ScanPosition, splits: Bool
     ) async throws(StoreError) -> (Page, ScanPosition) {
-        let (tokens, next, signs) = try await sweeper.store.registry.markedPage(
-            lease.app, starts, from: position, to: limit, limit: sweeper.options.pageSize)
-        let audience = try await sweeper.store.channels.filter(lease.app, tokens, claim.record.audience)
+        let (tokens, next, signs) = try await dispatcher.store.registry.markedPage(
+            lease.app, starts, from: position, to: limit, limit: dispatcher.options.pageSize)
+        let audience = try await dispatcher.store.channels.filter(lease.app, tokens, claim.record.audience)
         if audience.isEmpty { return (Page(), next) }
         // Only two marks apply to start tokens: the quarantine and the other environment.
         let marks =
-            try await sweeper.store.registry.marks(lease.app, starts, audience, signs, for: .start) ?? SendBlocks()
-        try await sweeper.store.quarantine.forget(lease.app, starts, marks.outdated)
-        let sendUntil = sweeper.startsSentUntil
-        let standing = try await sweeper.store.sweeps.standing(
-            lease.app, lease.name, sweeper.store.registry, audience, of: claim.record)
-        let capable = splits ? try await sweeper.store.channels.withIOS18(lease.app, audience) : []
+            try await dispatcher.store.registry.marks(lease.app, starts, audience, signs, for: .start) ?? SendBlocks()
+        try await dispatcher.store.quarantine.forget(lease.app, starts, marks.outdated)
+        let sendUntil = dispatcher.startsSentUntil
+        let standing = try await dispatcher.store.sweeps.standing(
+            lease.app, lease.name, dispatcher.store.registry, audience, of: claim.record)
+        let capable = splits ? try await dispatcher.store.channels.withIOS18(lease.app, audience) : []
         var page = Page()
         page.sendUntil = sendUntil
         var sent: [Int] = []
@@ -51,7 +51,7 @@ extension Sweep {
     }
 }
 
-extension Sweeper {
+extension Dispatcher {
     /// Starts that are checked now may be sent until this time on the boot clock.
     var startsSentUntil: Int64 { Clocks.sinceBoot() + options.startHold.milliseconds }
 

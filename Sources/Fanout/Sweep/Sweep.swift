@@ -51,13 +51,13 @@ struct Sweep: Sendable {
     }
 
     var lease: Lease { claim.lease }
-    var sweeper: Sweeper { delivery.sweeper }
+    var dispatcher: Dispatcher { delivery.dispatcher }
 
     func run() async -> End {
         if claim.owesRemovals {
             // Apply pending removals before any read, because a token whose `end` was delivered gets nothing more.
             let applied: Void? = await delivery.ask { () async throws(StoreError) in
-                try await sweeper.applyOwed(lease.app, lease.name)
+                try await dispatcher.applyPendingRemovals(lease.app, lease.name)
             }
             if applied == nil { return .lost }
         }
@@ -76,7 +76,7 @@ struct Sweep: Sendable {
             if state.isOver, state.leftovers == nil { await close() }
         }
         let state = delivery.state.values
-        for (push, tokens) in state.expired { await sweeper.tellExpired(lease.app, push, tokens, delivery.log) }
+        for (push, tokens) in state.expired { await dispatcher.reportExpired(lease.app, push, tokens, delivery.log) }
         if state.isLost { return .lost }
         if let leftovers = state.leftovers { return .finished(leftovers) }
         if let pause = state.pause { return .interrupted(pause: pause) }
@@ -125,8 +125,8 @@ struct Sweep: Sendable {
         }
         return await delivery.ask { () async throws(StoreError) in
             while true {
-                let (tokens, next, signs) = try await sweeper.store.registry.markedPage(
-                    lease.app, lease.name, from: position, to: limit, limit: sweeper.options.pageSize)
+                let (tokens, next, signs) = try await dispatcher.store.registry.markedPage(
+                    lease.app, lease.name, from: position, to: limit, limit: dispatcher.options.pageSize)
                 if let page = try await sorted(tokens, signs, setAside: .catchingUp) { return (page, next) }
             }
         }
@@ -139,14 +139,14 @@ struct Sweep: Sendable {
         _ tokens: TokenPage, _ signs: BlockHints, setAside: SendBlocks.Mark?
     ) async throws(StoreError) -> Page? {
         let cards = claim.record.targets(of: tokens)
-        let audience = try await sweeper.store.channels.filter(lease.app, cards, claim.record.audience)
+        let audience = try await dispatcher.store.channels.filter(lease.app, cards, claim.record.audience)
         guard
-            let marks = try await sweeper.store.registry.marks(
+            let marks = try await dispatcher.store.registry.marks(
                 lease.app, lease.name, audience, signs, for: claim.record.event)
         else {
             return nil
         }
-        try await sweeper.store.quarantine.forget(lease.app, lease.name, marks.outdated)
+        try await dispatcher.store.quarantine.forget(lease.app, lease.name, marks.outdated)
         if marks.isEmpty { return Page(tokens: audience) }
         var page = Page()
         var sent: [Int] = []
@@ -181,7 +181,7 @@ struct Sweep: Sendable {
     private func sent(_ page: Page, _ range: Range<ScanPosition>) async -> Settlement? {
         let count = page.tokens.count + page.held.count
         if count == 0 { return Settlement(range: range) }
-        if sweeper.store.time.now() >= claim.record.deadline {
+        if dispatcher.store.time.now() >= claim.record.deadline {
             return Settlement(unsent: count, as: .expired, range: range)
         }
         var settlement = Settlement(range: range)
@@ -197,30 +197,30 @@ struct Sweep: Sendable {
             guard let report else { return nil }
             settlement = Settlement(
                 firstAttempt: page.tokens, report,
-                endedAt: claim.record.event == .end ? sweeper.store.time.now() : nil,
+                endedAt: claim.record.event == .end ? dispatcher.store.time.now() : nil,
                 range: range)
             settlement.demoted = claim.record.demoted(page.tokens)
             if claim.record.startTokens != nil {
-                settlement.stale = report.delivered(page.tokens, registeredBefore: sweeper.staleBefore)
+                settlement.stale = report.delivered(page.tokens, registeredBefore: dispatcher.staleBefore)
             }
         }
-        for channel in page.held { settlement.hold(channel, mostAttempts: sweeper.options.backoff.inherited) }
+        for channel in page.held { settlement.hold(channel, mostAttempts: dispatcher.options.retries.inherited) }
         return settlement
     }
 
     func settle(_ settlement: Settlement) async {
         let settled = await delivery.ask { () async throws(StoreError) in
             if settlement.givesUp || settlement.stop != nil {
-                try await sweeper.store.deadLetters.enlist(lease.app, lease.name, lease.push)
+                try await dispatcher.store.deadLetters.enlist(lease.app, lease.name, lease.push)
             }
-            return try await sweeper.store.sweeps.settle(lease, for: sweeper.options.claimAfter, settlement)
+            return try await dispatcher.store.sweeps.settle(lease, for: dispatcher.options.claimAfter, settlement)
         }
         switch settled {
         case nil, .stale, .gone:
             delivery.held.lose()
             delivery.lose()
         case .ok(let pushState, let isFinished, let leftovers):
-            sweeper.meters.settled(lease.app, settlement)
+            dispatcher.meters.settled(lease.app, settlement)
             delivery.state.change { state in
                 if settlement.expired > 0 { state.expired[lease.push, default: 0] += settlement.expired }
                 if isFinished {
@@ -232,9 +232,9 @@ struct Sweep: Sendable {
             // Without an answer the entry stays pending, and the worker that claims it finds the remaining work.
             _ = await delivery.ask { () async throws(StoreError) in
                 if settlement.leavesWaiting, let first = leftovers.firstRetry, !isFinished {
-                    try await sweeper.scheduleRetries(lease.app, lease.name, claim.record.priority, first)
+                    try await dispatcher.scheduleRetries(lease.app, lease.name, claim.record.priority, first)
                 }
-                try await sweeper.apply(
+                try await dispatcher.apply(
                     settlement.owed.map { PendingRemoval(push: lease.push, prune: $0) }, lease.app, lease.name)
             }
         }

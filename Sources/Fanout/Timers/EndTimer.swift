@@ -30,11 +30,11 @@ struct EndTimer: Sendable {
                 let names = try await store.automaticEnds.adopt(app, rule)
                 if names > 0 {
                     logger.notice(
-                        "names that are followed wait for their automatic end now",
+                        "scheduled automatic ends for names with followers",
                         metadata: ["app": "\(app)", "names": "\(names)"])
                 }
             } catch {
-                logger.debug("automatic ends found Redis away: \(error)")
+                logger.debug("automatic ends got no answer from Redis: \(error)")
                 return false
             }
         }
@@ -58,7 +58,7 @@ struct EndTimer: Sendable {
         do throws(StoreError) {
             tasks = try await store.automaticEnds.take(app, rule, limit: Self.batch)
         } catch {
-            logger.debug("automatic ends found Redis away: \(error)")
+            logger.debug("automatic ends got no answer from Redis: \(error)")
             return 0
         }
         await withDiscardingTaskGroup { group in
@@ -75,7 +75,7 @@ struct EndTimer: Sendable {
                     task, rule, payload: payload.bytes, timestampOffset: Payload.timestampOffset), task)
         } catch {
             logger.warning(
-                "an automatic end is put off: \(error)", metadata: ["app": "\(task.app)", "name": "\(task.name)"])
+                "an automatic end is postponed: \(error)", metadata: ["app": "\(task.app)", "name": "\(task.name)"])
         }
     }
 

@@ -20,7 +20,7 @@ struct Timers: Sendable {
 
     /// Renews the worker's leases and entries until cancelled. It runs longer than all else, because pages in flight
     /// are settled under these leases.
-    func keepInHand(consumer: String) async {
+    func renewLeases(consumer: String) async {
         while !Task.isCancelled {
             await renew(consumer: consumer)
             try? await Task.sleep(for: Self.jittered(options.claimAfter / 3))
@@ -42,16 +42,16 @@ struct Timers: Sendable {
                         let now = store.time.now()
                         let found = try await store.queue.reconcile(apps, before: now - 30_000, now: now, limit: 256)
                         if found.woken > 0 {
-                            logger.info("names that had waited were woken", metadata: ["names": "\(found.woken)"])
+                            logger.info("woke names whose entries were lost", metadata: ["names": "\(found.woken)"])
                         }
                         if found.dropped > 0 {
                             logger.error(
-                                "names that no version writes are dropped", metadata: ["names": "\(found.dropped)"])
+                                "dropped names in an unknown format", metadata: ["names": "\(found.dropped)"])
                         }
                     }
                 }
             }
-            group.addTask { await every(.seconds(30)) { await tellAnswers() } }
+            group.addTask { await every(.seconds(30)) { await shareAnswers() } }
             group.addTask {
                 var tidying = Tidying(store)
                 await every(.seconds(10)) {
@@ -124,7 +124,7 @@ struct Timers: Sendable {
                 let found = try await store.queue.moveDue(apps, now: store.time.now(), limit: 256)
                 for (app, entries) in found.unreadable {
                     logger.error(
-                        "timer entries that no version writes are dropped",
+                        "dropped timer entries in an unknown format",
                         metadata: ["app": "\(app)", "entries": "\(entries)"])
                 }
             }
@@ -143,17 +143,17 @@ struct Timers: Sendable {
 
     /// Renews the leases in the names' slots and the idle times in the streams. Both show that this worker lives.
     private func renew(consumer: String) async {
-        let (held, entries) = leases.inHand
+        let (held, entries) = leases.held
         // Renew all at once: one after the other, hundreds of leases on a slow Redis take longer than a lease lasts.
         await withDiscardingTaskGroup { group in
-            for (lease, clock) in held {
+            for held in held {
                 group.addTask {
                     let asked = Clocks.sinceBoot()
                     await quietly { () async throws(StoreError) in
-                        if try await store.sweeps.renew(lease, for: options.claimAfter) {
-                            clock.extend(askedAt: asked)
+                        if try await store.sweeps.renew(held.lease, for: options.claimAfter) {
+                            held.extend(askedAt: asked)
                         } else {
-                            clock.lose()
+                            held.lose()
                         }
                     }
                 }
@@ -164,7 +164,7 @@ struct Timers: Sendable {
     }
 
     /// Adds the worker's counts to the fleet's. The fleet needs the good answers too before APNs calls a token dead.
-    private func tellAnswers() async {
+    private func shareAnswers() async {
         for app in answers.apps {
             let now = store.time.now()
             let seen = answers.take(app, now: now, window: options.pruneGuard.window)
@@ -187,6 +187,6 @@ struct Timers: Sendable {
     private static func jittered(_ interval: Duration) -> Duration { interval * Double.random(in: 0.9..<1.1) }
 
     private func quietly(_ body: () async throws(StoreError) -> Void) async {
-        do throws(StoreError) { try await body() } catch { logger.debug("a timer found Redis away: \(error)") }
+        do throws(StoreError) { try await body() } catch { logger.debug("a timer got no answer from Redis: \(error)") }
     }
 }

@@ -81,8 +81,8 @@ struct WorkerFixture {
         options.minInterval = minInterval
         options.budget = budget
         options.startHold = startHold
-        options.backoff.base = .milliseconds(20)
-        options.backoff.attempts = 4
+        options.retries.base = .milliseconds(20)
+        options.retries.attempts = 4
         let worker = Worker(
             store: store,
             apps: [

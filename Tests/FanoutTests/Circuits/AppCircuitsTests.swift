@@ -6,56 +6,56 @@ import Testing
 
 @testable import Fanout
 
-@Suite struct AppGatesTests {
+@Suite struct AppCircuitsTests {
     let app = try! AppKey("shop")
     let halt = Halt(cause: .credentials, reason: "InvalidProviderToken")
     let refused = PushOutcome.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken)))
 
     @Test func `an app rests longer each time and opens with the first page that passes`() {
-        let gates = AppGates()
-        #expect(gates.rest(of: app, now: 0) == nil)
-        #expect(gates.close(app, halt, now: 0))
-        #expect(gates.rest(of: app, now: 5_000) == .seconds(10))
-        #expect(!gates.close(app, halt, now: 5_000), "other pages of the same moment say nothing new")
-        #expect(gates.rest(of: app, now: 15_000) == nil)
-        #expect(gates.close(app, halt, now: 15_000))
-        #expect(gates.rest(of: app, now: 15_000) == .seconds(30))
-        #expect(gates.open(app) == halt)
-        #expect(gates.open(app) == nil)
-        #expect(gates.rest(of: app, now: 15_000) == nil)
+        let circuits = AppCircuits()
+        #expect(circuits.pause(of: app, now: 0) == nil)
+        #expect(circuits.open(app, halt, now: 0))
+        #expect(circuits.pause(of: app, now: 5_000) == .seconds(10))
+        #expect(!circuits.open(app, halt, now: 5_000), "other pages of the same moment say nothing new")
+        #expect(circuits.pause(of: app, now: 15_000) == nil)
+        #expect(circuits.open(app, halt, now: 15_000))
+        #expect(circuits.pause(of: app, now: 15_000) == .seconds(30))
+        #expect(circuits.close(app) == halt)
+        #expect(circuits.close(app) == nil)
+        #expect(circuits.pause(of: app, now: 15_000) == nil)
     }
 
     @Test func `no rest is for ever`() {
-        #expect(AppGates.rest(halt, inARow: 1_000) == .seconds(60))
-        #expect(AppGates.rest(Halt(cause: .unreachable, reason: "ConnectionFailed"), inARow: 1_000) == .seconds(30))
+        #expect(AppCircuits.pause(halt, inARow: 1_000) == .seconds(60))
+        #expect(AppCircuits.pause(Halt(cause: .unreachable, reason: "ConnectionFailed"), inARow: 1_000) == .seconds(30))
     }
 
-    @Test func `one entry at a time passes a half open gate`() {
-        let gates = AppGates()
-        _ = gates.close(app, halt, now: 0)
-        #expect(gates.rest(of: app, now: 15_000) == nil)
-        #expect(gates.rest(of: app, now: 15_000) == .seconds(2))
-        #expect(gates.rest(of: app, now: 17_000) == nil, "the one before had nothing to send")
-        _ = gates.open(app)
-        #expect(gates.rest(of: app, now: 17_000) == nil)
+    @Test func `one entry at a time passes a half open circuit`() {
+        let circuits = AppCircuits()
+        _ = circuits.open(app, halt, now: 0)
+        #expect(circuits.pause(of: app, now: 15_000) == nil)
+        #expect(circuits.pause(of: app, now: 15_000) == .seconds(2))
+        #expect(circuits.pause(of: app, now: 17_000) == nil, "the one before had nothing to send")
+        _ = circuits.close(app)
+        #expect(circuits.pause(of: app, now: 17_000) == nil)
     }
 
     @Test func `a halt that another worker left behind begins half open`() async {
-        let gates = AppGates()
-        gates.inherit(app, halt)
-        #expect(gates.rest(of: app, now: 1) == nil)
-        guard case .probe = await gates.admit(app, now: 1) else {
+        let circuits = AppCircuits()
+        circuits.inherit(app, halt)
+        #expect(circuits.pause(of: app, now: 1) == nil)
+        guard case .probe = await circuits.admit(app, now: 1) else {
             Issue.record("no probe")
             return
         }
-        gates.probed(app, hasPassed: true)
-        #expect(gates.open(app) == halt, "the alarm is taken back")
+        circuits.probed(app, hasPassed: true)
+        #expect(circuits.close(app) == halt, "the alarm is taken back")
     }
 
     @Test func `while an app rests its pages are answered without being sent`() async {
-        let gates = AppGates()
-        _ = gates.close(app, halt, now: 0)
-        guard case .refused(let outcome) = await gates.admit(app, now: 1) else {
+        let circuits = AppCircuits()
+        _ = circuits.open(app, halt, now: 0)
+        guard case .refused(let outcome) = await circuits.admit(app, now: 1) else {
             Issue.record("admitted")
             return
         }
@@ -76,10 +76,10 @@ import Testing
         headers: PushHeaders(bundleID: "com.example.shop", priority: .high, expiration: 0), payload: [])
 
     @Test func `wrong credentials cost one request however many pages wait`() async {
-        let gates = AppGates()
+        let circuits = AppCircuits()
         let wire = ScriptedTransport { [refused] _, _ in refused }
-        let transport = GatedTransport(transport: wire, app: app, gates: gates)
-        gates.inherit(app, halt)
+        let transport = CircuitTransport(transport: wire, app: app, circuits: circuits)
+        circuits.inherit(app, halt)
         wire.hold()
         await withTaskGroup { group in
             for _ in 0..<4 { group.addTask { await transport.send(page(1_000), push) } }
@@ -88,14 +88,14 @@ import Testing
             for await outcome in group { #expect(outcome == PageOutcome(all: page(1_000), refused)) }
         }
         #expect(wire.total == 1)
-        #expect(gates.close(app, halt, now: Clocks.sinceBoot()), "the refusal says for how long")
+        #expect(circuits.open(app, halt, now: Clocks.sinceBoot()), "the refusal says for how long")
     }
 
     @Test func `a probe that was not sent leaves the probe to the next page`() async {
-        let gates = AppGates()
+        let circuits = AppCircuits()
         let wire = ScriptedTransport { [refused] _, _ in refused }
-        let transport = GatedTransport(transport: wire, app: app, gates: gates)
-        gates.inherit(app, halt)
+        let transport = CircuitTransport(transport: wire, app: app, circuits: circuits)
+        circuits.inherit(app, halt)
         let cancelled = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
         #expect(
             await transport.send(page(10), push, while: LostLease()) == PageOutcome(all: page(10), cancelled))
@@ -104,16 +104,16 @@ import Testing
     }
 
     @Test func `a page that waits takes the turn of a probe that was not sent`() async {
-        let gates = AppGates()
-        gates.inherit(app, halt)
-        guard case .probe = await gates.admit(app, now: 1) else {
+        let circuits = AppCircuits()
+        circuits.inherit(app, halt)
+        guard case .probe = await circuits.admit(app, now: 1) else {
             Issue.record("no probe")
             return
         }
         let app = app
-        async let second = gates.admit(app, now: 1)
+        async let second = circuits.admit(app, now: 1)
         // The second one either waits and is handed the turn, or finds the turn free.
-        gates.probeWasNotSent(app)
+        circuits.probeWasNotSent(app)
         guard case .probe = await second else {
             Issue.record("nobody has the turn")
             return
@@ -123,11 +123,11 @@ import Testing
     private struct LostLease: SendPermission { var holds: Bool { false } }
 
     @Test func `the first answer that is no refusal lets all that waits go`() async {
-        let gates = AppGates()
+        let circuits = AppCircuits()
         let dead = PushOutcome.rejected(Rejection(status: 410, reason: .known(.unregistered), timestamp: 5))
         let wire = ScriptedTransport { token, _ in token == [0, 0] || token == [0, 7] ? dead : .accepted }
-        let transport = GatedTransport(transport: wire, app: app, gates: gates)
-        gates.inherit(app, halt)
+        let transport = CircuitTransport(transport: wire, app: app, circuits: circuits)
+        circuits.inherit(app, halt)
         wire.hold()
         await withTaskGroup { group in
             for _ in 0..<3 { group.addTask { await transport.send(page(100), push) } }
@@ -138,6 +138,6 @@ import Testing
                 accepted: 98, exceptions: [.init(index: 0, outcome: dead), .init(index: 7, outcome: dead)])
             for await outcome in group { #expect(outcome == expected) }
         }
-        #expect(gates.rest(of: app, now: Clocks.sinceBoot()) == nil)
+        #expect(circuits.pause(of: app, now: Clocks.sinceBoot()) == nil)
     }
 }

@@ -2,7 +2,7 @@ import LiveActivity
 import Logging
 import Store
 
-extension Sweeper {
+extension Dispatcher {
     /// Sends to the name's waiting channels that are due, under the lease of the name's retries.
     func retries(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
@@ -18,11 +18,11 @@ extension Sweeper {
             return .acknowledge
         case .claimed(let lease, let owesRemovals, let isPoison):
             guard let app = apps[item.app] else { return .leave }
-            let held = HeldLease(askedAt: asked, duration: options.claimAfter)
-            leases.hold(lease, held)
-            defer { leases.release(lease) }
-            if owesRemovals { try await applyOwed(item.app, item.name) }
-            let run = RetryRun(delivery: PageDelivery(self, app, lease, held, log), isPoison: isPoison)
+            let held = leases.hold(lease, askedAt: asked, for: options.claimAfter)
+            defer { leases.release(held) }
+            if owesRemovals { try await applyPendingRemovals(item.app, item.name) }
+            let run = RetryRun(
+                delivery: PageDelivery(dispatcher: self, app: app, held: held, log: log), isPoison: isPoison)
             guard await run.run() else {
                 held.lose()
                 return .leave

@@ -3,7 +3,7 @@ import LiveActivity
 import Logging
 import Store
 
-extension Sweeper {
+extension Dispatcher {
     /// The longest time for which APNs keeps a broadcast.
     private static let longestStorage: Duration = .seconds(8 * 3_600)
 
@@ -19,7 +19,7 @@ extension Sweeper {
             let take = try await store.broadcasts.take(
                 item.app, item.name, owner: owner, lease: options.claimAfter)
             meters.broadcast(item.app, take.counted)
-            if let count = take.counted[.expired] { await tellExpired(item.app, broadcastsOf: item.name, count, log) }
+            if let count = take.counted[.expired] { await reportExpired(item.app, broadcastsOf: item.name, count, log) }
             switch take.turn {
             case .idle: return .acknowledge
             case .held(let left):
@@ -31,10 +31,9 @@ extension Sweeper {
                 try await store.queue.schedule(item, due: store.time.now() + left.milliseconds)
                 return .acknowledge
             case .send(let task):
-                let held = HeldLease(askedAt: asked, duration: options.claimAfter)
-                leases.hold(task.lease, held)
+                let held = leases.hold(task.lease, askedAt: asked, for: options.claimAfter)
                 let isSettled = await broadcast(task, held, log)
-                leases.release(task.lease)
+                leases.release(held)
                 guard isSettled else { return .leave }
             }
         }
@@ -58,7 +57,7 @@ extension Sweeper {
         }
         guard settled == true else { return false }
         meters.broadcast(app, [settlement.event: 1])
-        if settlement.outcome == .expired { await tellExpired(app, task.record.id, nil, log) }
+        if settlement.outcome == .expired { await reportExpired(app, task.record.id, nil, log) }
         return true
     }
 
@@ -83,7 +82,7 @@ extension Sweeper {
                 payload: record.payload))
         let report = BroadcastReport(
             outcome, attempts: task.attempts + 1, now: store.time.now(), deadline: record.deadline,
-            triesOnce: record.expiry == 0, backoff: options.backoff, fraction: .random(in: 0..<1))
+            triesOnce: record.expiry == 0, backoff: options.retries, fraction: .random(in: 0..<1))
         if let alarm = report.alarm {
             log.error("a broadcast is refused", metadata: ["reason": "\(alarm)"])
             try? await store.alarms.raise(

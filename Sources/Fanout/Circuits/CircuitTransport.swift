@@ -2,12 +2,12 @@ import APNsClient
 import APNsWire
 import LiveActivity
 
-/// An app's transport behind its gate. While the gate is half open, one request at a time is the probe. A page of a
-/// thousand is too much for a probe, because APNs would refuse all of it if the credentials are still wrong.
-struct GatedTransport: PushTransport {
+/// An app's transport behind its circuit. While the circuit is half open, one request at a time is the probe. A page of
+/// a thousand is too much for a probe, because APNs would refuse all of it if the credentials are still wrong.
+struct CircuitTransport: PushTransport {
     let transport: any PushTransport
     let app: AppKey
-    let gates: AppGates
+    let circuits: AppCircuits
 
     var load: Int { transport.load }
 
@@ -15,7 +15,7 @@ struct GatedTransport: PushTransport {
 
     func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome {
         guard !page.isEmpty else { return PageOutcome() }
-        switch await gates.admit(app, now: Clocks.sinceBoot()) {
+        switch await circuits.admit(app, now: Clocks.sinceBoot()) {
         case .send: return await transport.send(page, push, while: permission)
         case .refused(let outcome): return PageOutcome(all: page, outcome)
         case .probe: return await probe(page, push, while: permission)
@@ -29,15 +29,15 @@ struct GatedTransport: PushTransport {
         let first = await transport.send(plan.parts[0], of: page, push, while: permission)
         let answer = first.exceptions.first?.outcome ?? .accepted
         guard !answer.haltsApp else {
-            gates.probed(app, hasPassed: false)
+            circuits.probed(app, hasPassed: false)
             return PageOutcome(all: page, answer)
         }
         if case .unanswered(let none) = answer, none.cause == .cancelled {
             // The lease was lost before the probe left. APNs has said nothing, so another page becomes the probe.
-            gates.probeWasNotSent(app)
+            circuits.probeWasNotSent(app)
             return PageOutcome(all: page, answer)
         }
-        gates.probed(app, hasPassed: true)
+        circuits.probed(app, hasPassed: true)
         plan.add([first, await transport.send(plan.parts[1], of: page, push, while: permission)])
         return plan.outcome
     }

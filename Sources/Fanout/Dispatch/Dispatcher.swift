@@ -5,19 +5,19 @@ import Logging
 import Store
 
 /// Processes stream entries to their end: begins pushes, sweeps shards, sends retries, applies removals. A worker has
-/// one. All of its state is in Redis, in the leases that it holds and in the gates.
-struct Sweeper: Sendable {
+/// one. All of its state is in Redis, in the leases that it holds and in the circuits.
+struct Dispatcher: Sendable {
     let store: Store
     let apps: [AppKey: WorkerApp]
     let options: WorkerOptions
     /// The worker's name with its random part: the owner of leases and the consumer of the streams.
     let owner: String
-    let gates: AppGates
+    let circuits: AppCircuits
     let leases: LeaseKeeper
     let drain: Drain
     let meters: WorkerMeters
     let answers: VerdictLog
-    let bell: AlarmThrottle
+    let alarmThrottle: AlarmThrottle
     let logger: Logger
 
     /// How the worker leaves the stream entry.
@@ -34,7 +34,7 @@ struct Sweeper: Sendable {
         log[metadataKey: "name"] = "\(entry.item.name)"
         log[metadataKey: "push"] = "\(entry.item.push)"
         do throws(StoreError) {
-            if let rest = gates.rest(of: entry.item.app, now: Clocks.sinceBoot()) {
+            if let rest = circuits.pause(of: entry.item.app, now: Clocks.sinceBoot()) {
                 try await store.queue.schedule(entry.item, due: store.time.now() + rest.milliseconds)
                 return .acknowledge
             }
@@ -47,7 +47,7 @@ struct Sweeper: Sendable {
             }
         } catch {
             // Finished work is settled. The worker that claims the entry does the rest again from the checkpoint.
-            log.warning("work is put off: \(error)", metadata: ["part": "\(entry.item.part)"])
+            log.warning("work is postponed: \(error)", metadata: ["part": "\(entry.item.part)"])
             return .leave
         }
     }
@@ -58,7 +58,7 @@ struct Sweeper: Sendable {
         let (begun, push) = try await store.sweeps.begin(
             item.app, item.name, hint: item.push, owner: owner, lease: options.claimAfter,
             minInterval: options.minInterval, mostLapses: options.maxClaims, budget: options.budget)
-        if entry.isClaimed, push != item.push || !begun.isClaimed { try await seeToLeftovers(item, log) }
+        if entry.isClaimed, push != item.push || !begun.isClaimed { try await finishLeftovers(item, log) }
         switch begun {
         case .idle:
             return .acknowledge
@@ -111,7 +111,7 @@ struct Sweeper: Sendable {
     }
 
     /// Completes a claimed entry whose last page was settled by a worker that died before the work that follows.
-    private func seeToLeftovers(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
+    private func finishLeftovers(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
         _ = try await finish(item, try await store.sweeps.leftovers(item.app, item.name), isClaimed: true, log)
     }
 
@@ -133,11 +133,10 @@ struct Sweeper: Sendable {
         _ item: WorkItem, _ claim: Claim, asked: Int64, isClaimed: Bool, _ log: Logger
     ) async throws(StoreError) -> Disposition {
         guard let app = apps[item.app] else { return .leave }
-        let held = HeldLease(askedAt: asked, duration: options.claimAfter)
-        let sweep = Sweep(PageDelivery(self, app, claim.lease, held, log), claim)
-        leases.hold(claim.lease, held)
+        let held = leases.hold(claim.lease, askedAt: asked, for: options.claimAfter)
+        let sweep = Sweep(PageDelivery(dispatcher: self, app: app, held: held, log: log), claim)
         let end = await sweep.run()
-        leases.release(claim.lease)
+        leases.release(held)
         switch end {
         case .finished(let leftovers):
             return try await finish(item, leftovers, isClaimed: isClaimed, log)
@@ -159,7 +158,7 @@ struct Sweeper: Sendable {
     func finish(
         _ item: WorkItem, _ leftovers: Leftovers, isClaimed: Bool, _ log: Logger
     ) async throws(StoreError) -> Disposition {
-        if leftovers.owesRemovals { try await applyOwed(item.app, item.name) }
+        if leftovers.owesRemovals { try await applyPendingRemovals(item.app, item.name) }
         if let first = leftovers.firstRetry { try await scheduleRetries(item.app, item.name, item.priority, first) }
         if leftovers.catchUpWaits, item.part != .catchUp {
             var tail = item

@@ -6,8 +6,8 @@ import Store
 /// Removals that pages decided on. The worker applies them to the registry, or quarantines the tokens if the prune
 /// guard does not believe APNs. Until then Redis keeps them as pending removals. After a death, the worker that claims
 /// the name applies them.
-extension Sweeper {
-    func applyOwed(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+extension Dispatcher {
+    func applyPendingRemovals(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         try await store.sweeps.eachOwed(app, name) { owed throws(StoreError) in try await apply(owed, app, name) }
     }
 
@@ -25,15 +25,15 @@ extension Sweeper {
 
     private func remove(_ owed: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         if owed.isEmpty { return }
-        var struck: [(owed: PendingRemoval, as: SettledField)] = []
+        var settled: [(owed: PendingRemoval, as: SettledField)] = []
         // Start tokens are registered under their attributes type, so a dead one does not remove an activity's token.
         for (type, part) in Dictionary(grouping: owed, by: \.prune.attributesType) {
             let place = type.map { ActivityName(startTokensOf: $0) } ?? name
             let results = try await store.registry.prune(app, place, part.map(\.prune))
-            struck += zip(part, results).map { (owed: $0, as: Self.outcome($0.prune, $1)) }
+            settled += zip(part, results).map { (owed: $0, as: Self.outcome($0.prune, $1)) }
         }
-        let (counted, firstRetry) = try await store.sweeps.strike(app, name, struck)
-        meters.struck(app, counted)
+        let (counted, firstRetry) = try await store.sweeps.strike(app, name, settled)
+        meters.count(app, counted)
         // Pushes that waited behind an `end` can go out now.
         if let firstRetry, owed.contains(where: \.prune.hasEnded) {
             try await scheduleRetries(app, name, .high, firstRetry)
@@ -55,7 +55,7 @@ extension Sweeper {
             let (counted, _) = try await store.sweeps.strike(
                 app, name, part.map { (owed: $0, as: .failed) }, marks: marks)
             try await store.quarantine.enlist(app, starts ?? name)
-            meters.struck(app, counted)
+            meters.count(app, counted)
         }
     }
 
@@ -82,20 +82,20 @@ extension Sweeper {
                 push: counts.pushes[push] ?? TokenVerdictCounts(), app: counts.app, lately: counts.lately)
             if let reason = verdict.quarantine, dead.contains(where: { $0.push == push && $0.prune.isDisputable }) {
                 distrusted.insert(push)
-                await ring(app, .pruneGuard, reason)
+                await raiseAlarm(app, .pruneGuard, reason)
             }
             if let reason = verdict.manyUnregistered,
                 dead.contains(where: { $0.push == push && !$0.prune.isDisputable })
             {
-                await ring(app, .manyUnregistered, reason)
+                await raiseAlarm(app, .manyUnregistered, reason)
             }
         }
         return distrusted
     }
 
     /// Raises an alarm and logs it, each kind at most twice a minute for an app.
-    func ring(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async {
-        guard bell.mayRing(app, kind, now: Clocks.sinceBoot()) else { return }
+    func raiseAlarm(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async {
+        guard alarmThrottle.mayRaise(app, kind, now: Clocks.sinceBoot()) else { return }
         logger.error(
             "\(kind.alarmText)", metadata: ["app": "\(app)", "alarm": "\(kind.rawValue)", "reason": "\(reason)"])
         try? await store.alarms.raise(Alarm(app: app, kind: kind, reason: reason, since: store.time.now()))
@@ -104,18 +104,18 @@ extension Sweeper {
     /// Tells the operator that tokens or the broadcast of a push expired unsent: a log line for each push, and an
     /// alarm.
     /// - Parameter tokens: how many tokens; nil for the broadcast
-    func tellExpired(_ app: AppKey, _ push: PushID, _ tokens: Int?, _ log: Logger) async {
+    func reportExpired(_ app: AppKey, _ push: PushID, _ tokens: Int?, _ log: Logger) async {
         let what: Logger.MetadataValue = tokens.map { "\($0)" } ?? "broadcast"
         log.error("a push expired before it was sent to all", metadata: ["push": "\(push)", "tokens": what])
-        await ring(app, .expired, "pushes expired before they were sent to all; see `lamplighter dead list`")
+        await raiseAlarm(app, .expired, "pushes expired before they were sent to all; see `lamplighter dead list`")
     }
 
     /// Tells the operator that pushes expired because their broadcast channel was not made in time.
-    func tellExpired(_ app: AppKey, broadcastsOf name: ActivityName, _ pushes: Int, _ log: Logger) async {
+    func reportExpired(_ app: AppKey, broadcastsOf name: ActivityName, _ pushes: Int, _ log: Logger) async {
         log.error(
             "pushes expired before their broadcast channel was made",
             metadata: ["name": "\(name)", "pushes": "\(pushes)"])
-        await ring(app, .expired, "pushes expired before their broadcast channel was made; see their ledgers")
+        await raiseAlarm(app, .expired, "pushes expired before their broadcast channel was made; see their ledgers")
     }
 
     private static func outcome(_ prune: Prune, _ result: PruneResult) -> SettledField {

@@ -4,7 +4,7 @@ import Logging
 import Store
 
 /// Late joiners. Each one is queued for the newest push that is for it and that no sweep delivers to it.
-extension Sweeper {
+extension Dispatcher {
     /// A push that is not swept yet may be for a late joiner. The worker decides about that late joiner again after
     /// this time.
     static let lateInterval: Duration = .seconds(1)
