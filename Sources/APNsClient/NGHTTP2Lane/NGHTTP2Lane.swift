@@ -102,9 +102,10 @@ final class NGHTTP2Lane: Lane {
             case .unprocessed: unprocessed(request, connection)
             case .unconnected(let cause), .unknown(let cause):
                 if ended.end == .late, connection.session.hasUnsentBody(ended.slot) { tellOfClosedWindow(connection) }
-                inbox.unanswered(request, cause, mayHaveBeenDelivered: true)
                 // Retire the connection only if it is silent: one late answer among others is not its fault.
                 if ended.end == .late, connection.use.isSilent(now: now, timeout: timeout) { retireSilent(connection) }
+                // Report this last: the sender may post a page at once, and `retireSilent` must not fail that page too.
+                inbox.unanswered(request, cause, mayHaveBeenDelivered: true)
             }
         }
         if let goaway = connection.session.goaway, connection === active {
