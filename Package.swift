@@ -26,7 +26,6 @@ let package = Package(
     products: [.executable(name: "lamplighter", targets: ["lamplighter"])],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -98,7 +97,6 @@ let package = Package(
             name: "Settings",
             dependencies: [
                 "Redis", "LiveActivity", "StrictJSON",
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ]
         ),

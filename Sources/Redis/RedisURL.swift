@@ -54,6 +54,15 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         case cluster = "redis+cluster"
     }
 
+    /// A Redis on this machine at its usual port.
+    public init() {
+        endpoint = .server(.tcp(host: "127.0.0.1", port: 6_379))
+        usesTLS = false
+        user = nil
+        password = nil
+        database = 0
+    }
+
     public init(_ text: String) throws(RedisURLError) {
         guard let end = text.firstRange(of: "://") else {
             throw RedisURLError(

@@ -26,7 +26,7 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
 
     public var environmentName: String {
         let path = rawValue.hasPrefix("apns.") ? rawValue : "app." + rawValue
-        return SettingKey(path, .text, nil, "").environmentName
+        return SettingKey.environmentName(path)
     }
 
     public var isSecret: Bool { self == .secret || self == .masterSecret }

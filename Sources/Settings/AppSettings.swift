@@ -7,7 +7,7 @@ public import LiveActivity
 public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     public let key: AppKey
     /// `apps[0]`, or empty for the app of the environment.
-    let place: String
+    let path: String
     let values: [AppField: String]
 
     public subscript(field: AppField) -> String? { values[field] }
@@ -15,9 +15,9 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
     public func required(_ field: AppField) throws(SettingsError) -> String {
         if let value = values[field] { return value }
         throw .missing(
-            key: place.isEmpty ? field.environmentName : "\(place).\(field.path)",
+            key: path.isEmpty ? field.environmentName : "\(path).\(field.path)",
             remedy: "it is \(field.summary)"
-                + (place.isEmpty ? "" : " (without 'apps:' in the file it would be \(field.environmentName))"))
+                + (path.isEmpty ? "" : " (without 'apps:' in the file it would be \(field.environmentName))"))
     }
 
     /// A shorter secret is accepted with a warning, because it can be guessed.

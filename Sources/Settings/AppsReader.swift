@@ -21,7 +21,7 @@ struct AppsReader {
                 let name = field.environmentName
                 entries[field.path] = .init(text: input.environment[name] ?? "", origin: .environment(name))
             }
-            return app(entries, place: "").map { [$0] } ?? []
+            return app(entries, path: "").map { [$0] } ?? []
         }
         if let path = input.file?.path, !variables.isEmpty {
             let names = variables.map(\.environmentName).joined(separator: ", ")
@@ -29,7 +29,7 @@ struct AppsReader {
         }
         var apps: [AppSettings] = []
         for (index, entries) in listed.enumerated() {
-            guard let app = app(entries, place: "apps[\(index)]") else { continue }
+            guard let app = app(entries, path: "apps[\(index)]") else { continue }
             if apps.contains(where: { $0.key == app.key }), let origin = entries[AppField.key.path]?.origin {
                 problems.append(.conflict(key: "apps[\(index)].key", origin, reason: "'\(app.key)' is listed twice"))
             }
@@ -50,9 +50,9 @@ struct AppsReader {
             key: name(.masterSecret), origin, reason: "it must differ from \(name(.secret)), which every device holds")
     }
 
-    private mutating func app(_ entries: [String: SettingsFile.Entry], place: String) -> AppSettings? {
+    private mutating func app(_ entries: [String: SettingsFile.Entry], path: String) -> AppSettings? {
         var values: [AppField: String] = [:]
-        func name(_ field: AppField) -> String { place.isEmpty ? field.environmentName : "\(place).\(field.path)" }
+        func name(_ field: AppField) -> String { path.isEmpty ? field.environmentName : "\(path).\(field.path)" }
         for field in AppField.allCases {
             guard let entry = entries[field.path] else { continue }
             var text = entry.text
@@ -73,7 +73,7 @@ struct AppsReader {
             return nil
         }
         guard let key = try? AppKey(text) else { return nil }
-        return AppSettings(key: key, place: place, values: values)
+        return AppSettings(key: key, path: path, values: values)
     }
 
     /// Refuses one's own server for one environment with Apple's for the other, because tokens of one

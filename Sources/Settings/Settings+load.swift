@@ -8,91 +8,63 @@ extension Settings {
         let file = try input.file.map { (file) throws(SettingsError) in
             try SettingsFile(text: file.text, path: file.path)
         }
-        var reader = SettingsReader(flags: input.flags, environment: input.environment, file: file)
-        let redisURL = redisURL(&reader)
-        let redisTLS = redisTLS(&reader, redisURL)
-        let prefix = reader.value(.redisPrefix, or: "", expected: "1 to 32 characters of A-Z a-z 0-9 _ . -") { text in
-            text.utf8.count <= 32 && (try? AppKey(text)) != nil ? text : nil
+        var settings = Settings()
+        var problems = file?.problems ?? []
+        var origins: [String: SettingOrigin] = [:]
+        for key in SettingKey.all {
+            guard let (text, origin) = value(of: key, input, file) else { continue }
+            if let problem = key.set(text, origin, &settings) {
+                problems.append(problem)
+            } else {
+                origins[key.path] = origin
+            }
         }
-        let waitReplicas = reader.whole(.redisWaitReplicas)
-        let waitTimeout = reader.duration(.redisWaitTimeout)
-        let gateway = gateway(&reader)
-        let worker = worker(&reader)
-        let connections = reader.whole(.redisConnections)
-        let tagsPerChannel = reader.whole(.limitsTagsPerChannel)
-        let quotas = Quotas(
-            names: reader.whole(.limitsNames), channels: reader.whole(.limitsChannels),
-            followers: reader.whole(.limitsFollowers), startTokens: reader.whole(.limitsStartTokens))
-        let pruneGuard = Guard(
-            share: reader.share(.guardShare), answers: reader.whole(.guardAnswers),
-            window: reader.duration(.guardWindow), memory: reader.duration(.guardMemory))
-        let budget = Budget(
-            highPerHour: reader.whole(.budgetHighPerHour),
-            highPerHourInfrequent: reader.whole(.budgetHighPerHourInfrequent))
-        let staleAfter = reader.duration(.defaultsStaleAfter)
-        let endAfter = reader.duration(.defaultsEndAfter)
-        let lives = Lives(
-            start: reader.duration(.defaultsExpiryStart), update: reader.duration(.defaultsExpiryUpdate),
-            end: reader.duration(.defaultsExpiryEnd))
-        let catchUp = reader.choice(.defaultsCatchUp) == "true"
-        let deleteAfter = reader.duration(.broadcastDeleteAfter)
-        let startTokensStaleAfter = reader.duration(.startTokensStaleAfter)
-        let channelsExpireAfter = reader.duration(.channelsExpireAfter)
-        let pacing = reader.duration(.pacingMinInterval)
-        let log = Log(level: reader.choice(.logLevel), isJSON: reader.choice(.logFormat) == "json")
+        problems += settings.tlsProblems(origins)
         var apps = AppsReader(input: input, file: file)
-        let found = apps.read()
-        if let error = SettingsError.joined(reader.problems + apps.problems) { throw error }
-        guard let redisURL else { throw .missing(key: SettingKey.redisURL.path, remedy: SettingKey.redisURL.summary) }
-        return Settings(
-            redisURL: redisURL, redisTLS: redisTLS, redisConnections: connections, redisPrefix: prefix,
-            waitReplicas: waitReplicas, waitTimeout: waitTimeout, gateway: gateway,
-            worker: worker, tagsPerChannel: tagsPerChannel, quotas: quotas, pruneGuard: pruneGuard, budget: budget,
-            staleAfter: staleAfter, endAfter: endAfter,
-            catchUp: catchUp, lives: lives,
-            pacingMinInterval: pacing, broadcastDeleteAfter: deleteAfter, startTokensStaleAfter: startTokensStaleAfter,
-            channelsExpireAfter: channelsExpireAfter,
-            log: log,
-            apps: found,
-            warnings: unknownVariables(input.environment) + shownPassword(reader, redisURL) + apps.warnings,
-            file: input.file?.path)
+        settings.apps = apps.read()
+        if let error = SettingsError.joined(problems + apps.problems) { throw error }
+        if settings.gateway.url.isEmpty {
+            let reachable =
+                ["0.0.0.0", "::", "*"].contains(settings.gateway.host) ? "127.0.0.1" : settings.gateway.host
+            settings.gateway.url = "http://" + authority(reachable, settings.gateway.port)
+        }
+        settings.warnings =
+            unknownVariables(input.environment) + settings.shownPassword(origins["redis.url"]) + apps.warnings
+        settings.file = input.file?.path
+        return settings
     }
 
-    private static func redisURL(_ reader: inout SettingsReader) -> RedisURL? {
-        guard let text = reader.text(.redisURL) else { return nil }
-        do {
-            return try RedisURL(text)
-        } catch {
-            // The text may hold a password, so only the parser's own message is shown.
-            reader.problems.append(
-                .malformed(reader.origin(.redisURL), reason: "\(SettingKey.redisURL.path): \(error.description)"))
-            return nil
+    /// The value of a setting and its source, the strongest first: flag, environment, file, default.
+    private static func value(
+        of key: SettingKey, _ input: SettingsInput, _ file: SettingsFile?
+    ) -> (text: String, origin: SettingOrigin)? {
+        if let text = input.flags[key.path] { return (text, .flag(key.flagName)) }
+        for name in [key.environmentName, key.otherVariable].compactMap(\.self) {
+            // An empty variable counts as unset, because templates of containers leave such variables.
+            if let text = input.environment[name], !text.isEmpty { return (text, .environment(name)) }
         }
+        if let entry = file?.values[key.path] { return (entry.text, entry.origin) }
+        return key.defaultText.map { ($0, .builtIn) }
     }
 
     /// TLS files without a TLS URL are an error, because the operator would believe that the connection is encrypted.
-    private static func redisTLS(_ reader: inout SettingsReader, _ url: RedisURL?) -> RedisTLSFiles {
-        let files = RedisTLSFiles(
-            roots: reader.path(.redisCAFile), certificate: reader.path(.redisCertFile), key: reader.path(.redisKeyFile))
-        if let url, !url.usesTLS {
-            for key in [SettingKey.redisCAFile, .redisCertFile, .redisKeyFile] where reader.text(key) != nil {
-                reader.problems.append(
-                    .conflict(
-                        key: key.path, reader.origin(key),
-                        reason:
-                            "\(SettingKey.redisURL.path) asks for no TLS: it must begin with rediss, or this be removed"
-                    ))
-            }
+    /// - Parameter origins: the sources of the values that are right
+    private func tlsProblems(_ origins: [String: SettingOrigin]) -> [SettingsError] {
+        var problems: [SettingsError] = []
+        let isPlain = origins["redis.url"] != nil && !redisURL.usesTLS
+        for path in ["redis.ca_file", "redis.cert_file", "redis.key_file"] where isPlain {
+            guard let origin = origins[path] else { continue }
+            problems.append(
+                .conflict(
+                    key: path, origin, reason: "redis.url has no TLS: it must begin with rediss, or this be removed"))
         }
-        if files.certificate != nil, files.key == nil {
-            reader.problems.append(.missing(key: SettingKey.redisKeyFile.path, remedy: SettingKey.redisKeyFile.summary))
+        if redisTLS.certificate != nil, redisTLS.key == nil {
+            problems.append(.missing(key: "redis.key_file", remedy: SettingKey[\.redisTLS.key].summary))
         }
-        if files.key != nil, files.certificate == nil {
-            reader.problems.append(
-                .missing(
-                    key: SettingKey.redisCertFile.path, remedy: "redis.key_file is the private key of what it names"))
+        if redisTLS.key != nil, redisTLS.certificate == nil {
+            problems.append(.missing(key: "redis.cert_file", remedy: "set it to the certificate of redis.key_file"))
         }
-        return files
+        return problems
     }
 
     /// Host and port in the form of a URL.
@@ -100,56 +72,12 @@ extension Settings {
         (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
     }
 
-    private static func gateway(_ reader: inout SettingsReader) -> Gateway {
-        let host = reader.host(.gatewayHost)
-        let port = reader.whole(.gatewayPort)
-        let reachable = ["0.0.0.0", "::", "*"].contains(host) ? "127.0.0.1" : host
-        let derived = "http://" + authority(reachable, port)
-        let url = reader.value(.gatewayURL, or: derived, expected: "http://host:port or https://host", address)
-        let publicURL: String? = reader.value(.gatewayPublicURL, or: nil, expected: "https://host") { text in
-            address(text).map(Optional.some)
-        }
-        return Gateway(
-            host: host, port: port, url: url, publicURL: publicURL, maximumBody: reader.whole(.gatewayMaxBody),
-            maximumConcurrency: reader.whole(.gatewayMaxConcurrency),
-            maximumConcurrencyApp: reader.optionalWhole(.gatewayMaxConcurrencyApp),
-            maximumConcurrencyDevice: reader.optionalWhole(.gatewayMaxConcurrencyDevice),
-            maximumBodyMemory: reader.whole(.gatewayMaxBodyMemory),
-            maximumConnections: reader.whole(.gatewayMaxConnections),
-            maximumConnectionsPerAddress: reader.whole(.gatewayMaxConnectionsPerAddress),
-            maximumQueue: reader.whole(.gatewayMaxQueue),
-            maximumQueueTotal: reader.whole(.gatewayMaxQueueTotal))
-    }
-
-    /// Removes slashes at the end. Nil if the text is not an HTTP address.
-    private static func address(_ text: String) -> String? {
-        guard text.hasPrefix("http://") || text.hasPrefix("https://"), !text.contains(" ") else { return nil }
-        var address = text
-        while address.hasSuffix("/") { address.removeLast() }
-        return address
-    }
-
-    private static func worker(_ reader: inout SettingsReader) -> Worker {
-        let name: String? = reader.value(.workerName, or: nil, expected: "1 to 128 bytes without control characters") {
-            text in
-            (try? checkText(text, what: "", maximumBytes: 128)) == nil ? nil : .some(text)
-        }
-        return Worker(
-            transport: Worker.Transport(rawValue: reader.choice(.workerTransport)) ?? .libcurl,
-            lanes: reader.whole(.workerLanes), streams: reader.whole(.workerStreams), page: reader.whole(.workerPage),
-            concurrency: reader.whole(.workerConcurrency), claimAfter: reader.duration(.workerClaimAfter),
-            maxClaims: reader.whole(.workerMaxClaims), maxAttempts: reader.whole(.workerMaxAttempts),
-            drainTimeout: reader.duration(.workerDrainTimeout), requestTimeout: reader.duration(.workerRequestTimeout),
-            name: name, host: reader.host(.workerHost),
-            port: reader.text(.workerPort) == nil ? nil : reader.whole(.workerPort))
-    }
-
     /// Warns of a password in a flag, because the list of processes shows flags.
-    private static func shownPassword(_ reader: SettingsReader, _ url: RedisURL) -> [String] {
-        guard case .flag(let name) = reader.origin(.redisURL), url.holdsPassword else { return [] }
+    private func shownPassword(_ origin: SettingOrigin?) -> [String] {
+        guard case .flag(let name) = origin, redisURL.holdsPassword else { return [] }
         return [
-            "--\(name) holds a password, which every user of this machine sees: "
-                + "use \(SettingKey.redisURL.environmentName) or the file"
+            "--\(name) holds a password, which every user of this machine can see: "
+                + "use \(SettingKey[\.redisURL].environmentName) or the file"
         ]
     }
 
@@ -159,8 +87,24 @@ extension Settings {
                 SettingsInput.fileVariable
             ]
         return environment.keys.filter { $0.hasPrefix("LAMPLIGHTER_") && !known.contains($0) }.sorted().map { name in
-            "the environment variable \(name) is not known and is ignored"
+            "the environment variable \(name) is unknown and ignored"
                 + (known.nearest(to: name).map { "; did you mean \($0)?" } ?? "")
         }
+    }
+}
+
+/// Reads and writes values as people write them.
+enum SettingText {
+    static func seconds(_ value: Double) -> String {
+        value < 1 && value > 0 ? "\(Int(value * 1_000))ms" : "\(Int(value))s"
+    }
+
+    /// Reads `65536`, `64K` or `1M` as bytes.
+    static func size(_ text: String) -> Int? {
+        for (suffix, factor) in [("K", 1 << 10), ("M", 1 << 20)] where text.uppercased().hasSuffix(suffix) {
+            guard let count = Int(text.dropLast()), count >= 0, count <= Int.max / factor else { return nil }
+            return count * factor
+        }
+        return Int(text)
     }
 }

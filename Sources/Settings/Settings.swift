@@ -1,30 +1,30 @@
 import LiveActivity
 public import Redis
 
-/// All checked settings of a process. `Settings.load` makes them.
+/// All checked settings of a process. `Settings.load` sets every field; the defaults are in `SettingKey.all`.
 public struct Settings: Sendable {
     public struct Gateway: Sendable, Hashable {
-        public var host: String
-        public var port: Int
+        public var host = ""
+        public var port = 0
         /// The address at which commands find the gateway: `http://host:port`, without a slash at its end.
-        public var url: String
+        public var url = ""
         /// The address at which devices find the gateway, without a slash at its end. If nil, devices are not told.
         public var publicURL: String?
         /// The most bytes of a request body.
-        public var maximumBody: Int
+        public var maximumBody = 0
         /// The most requests that run at once: those of publishers, those with the app secret, and those of devices.
         /// Nil means half of the first.
-        public var maximumConcurrency: Int
+        public var maximumConcurrency = 0
         public var maximumConcurrencyApp: Int?
         public var maximumConcurrencyDevice: Int?
         /// The most bytes of request bodies in memory, for each of these three.
-        public var maximumBodyMemory: Int
-        public var maximumConnections: Int
+        public var maximumBodyMemory = 0
+        public var maximumConnections = 0
         /// 0 means no limit.
-        public var maximumConnectionsPerAddress: Int
+        public var maximumConnectionsPerAddress = 0
         /// The most entries of one app's queues, and of all apps' queues together.
-        public var maximumQueue: Int
-        public var maximumQueueTotal: Int
+        public var maximumQueue = 0
+        public var maximumQueueTotal = 0
     }
 
     public struct Worker: Sendable, Hashable {
@@ -32,95 +32,95 @@ public struct Settings: Sendable {
             case libcurl, nghttp2
         }
 
-        public var transport: Transport
-        public var lanes: Int
-        public var streams: Int
-        public var page: Int
-        public var concurrency: Int
-        public var claimAfter: Duration
+        public var transport = Transport.libcurl
+        public var lanes = 0
+        public var streams = 0
+        public var page = 0
+        public var concurrency = 0
+        public var claimAfter = Duration.zero
         /// How many workers in a row may crash or stall at a task without progress before the task is given up.
-        public var maxClaims: Int
+        public var maxClaims = 0
         /// The most attempts for one token. 0 means no limit until the push expires.
-        public var maxAttempts: Int
-        public var drainTimeout: Duration
-        public var requestTimeout: Duration
+        public var maxAttempts = 0
+        public var drainTimeout = Duration.zero
+        public var requestTimeout = Duration.zero
         /// Nil means host name and process id.
         public var name: String?
         /// The address of health and metrics, used if a port is set.
-        public var host: String
+        public var host = ""
         public var port: Int?
     }
 
     /// The limits at which the prune guard stops believing APNs about dead tokens.
     public struct Guard: Sendable, Hashable {
-        public var share: Double
-        public var answers: Int
-        public var window: Duration
-        public var memory: Duration
+        public var share = 0.0
+        public var answers = 0
+        public var window = Duration.zero
+        public var memory = Duration.zero
     }
 
     /// The most of each kind that one app may have. 0 means no limit.
     public struct Quotas: Sendable, Hashable {
-        public var names: Int
-        public var channels: Int
-        public var followers: Int
-        public var startTokens: Int
+        public var names = 0
+        public var channels = 0
+        public var followers = 0
+        public var startTokens = 0
     }
 
     /// Updates per name and hour at priority 10. 0 means no limit.
     public struct Budget: Sendable, Hashable {
-        public var highPerHour: Int
-        public var highPerHourInfrequent: Int
+        public var highPerHour = 0
+        public var highPerHourInfrequent = 0
     }
 
     /// The time for which pushes without an expiry are tried, by event.
     public struct Lives: Sendable, Hashable {
-        public var start: Duration
-        public var update: Duration
-        public var end: Duration
+        public var start = Duration.zero
+        public var update = Duration.zero
+        public var end = Duration.zero
     }
 
     public struct Log: Sendable, Hashable {
-        public var level: String
-        public var isJSON: Bool
+        public var level = ""
+        public var isJSON = false
     }
 
-    public var redisURL: RedisURL
+    public var redisURL = RedisURL()
     /// Empty unless the URL asks for TLS.
-    public var redisTLS: RedisTLSFiles
-    public var redisConnections: Int
-    public var redisPrefix: String
+    public var redisTLS = RedisTLSFiles()
+    public var redisConnections = 0
+    public var redisPrefix = ""
     /// The replicas that must have a publish before it is accepted, and the longest wait for them.
-    public var waitReplicas: Int
-    public var waitTimeout: Duration
-    public var gateway: Gateway
-    public var worker: Worker
+    public var waitReplicas = 0
+    public var waitTimeout = Duration.zero
+    public var gateway = Gateway()
+    public var worker = Worker()
     /// The most tags of one channel.
-    public var tagsPerChannel: Int
-    public var quotas: Quotas
-    public var pruneGuard: Guard
-    public var budget: Budget
+    public var tagsPerChannel = 0
+    public var quotas = Quotas()
+    public var pruneGuard = Guard()
+    public var budget = Budget()
     /// For apps that do not set `defaults.stale_after`. Zero means no stale date.
-    public var staleAfter: Duration
+    public var staleAfter = Duration.zero
     /// For apps that do not set `defaults.end_after`. Zero means that cards are not ended automatically.
-    public var endAfter: Duration
+    public var endAfter = Duration.zero
     /// For apps that do not set `defaults.catch_up`.
-    public var catchUp: Bool
+    public var catchUp = false
     /// For apps that do not set `defaults.expiry_start`, `expiry_update` or `expiry_end`.
-    public var lives: Lives
+    public var lives = Lives()
     /// The least time between two updates of a name that are without an alert and may be
     /// superseded. 0 turns pacing off.
-    public var pacingMinInterval: Duration
+    public var pacingMinInterval = Duration.zero
     /// The time from a name's end to the deletion of its broadcast channel.
-    public var broadcastDeleteAfter: Duration
+    public var broadcastDeleteAfter = Duration.zero
     /// A start token counts as stale if its last report is older than this.
-    public var startTokensStaleAfter: Duration
+    public var startTokensStaleAfter = Duration.zero
     /// 0 means never.
-    public var channelsExpireAfter: Duration
-    public var log: Log
-    public var apps: [AppSettings]
+    public var channelsExpireAfter = Duration.zero
+    public var log = Log()
+    public var apps: [AppSettings] = []
     /// Settings that were ignored, and why. A process logs them once at start.
-    public var warnings: [String]
+    public var warnings: [String] = []
     /// The file that was read. Nil if there was none.
     public var file: String?
 

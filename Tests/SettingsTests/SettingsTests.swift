@@ -1,5 +1,7 @@
-import Settings
+import Foundation
 import Testing
+
+@testable import Settings
 
 /// One app with only the fields that a gateway needs.
 let oneApp = """
@@ -70,16 +72,30 @@ struct LayerTests {
         #expect(try load().worker.transport == .libcurl)
         #expect(try load(file: "worker:\n  transport: nghttp2\n").worker.transport == .nghttp2)
         #expect(refusal(flags: ["worker.transport": "http2"]).contains("must be one of libcurl, nghttp2"))
-        #expect(SettingKey.workerTransport.form == .choice(Settings.Worker.Transport.allCases.map(\.rawValue)))
+        #expect(SettingKey[\.worker.transport].form == .choice(Settings.Worker.Transport.allCases.map(\.rawValue)))
     }
 
     @Test func `every key is a variable and a flag by rule, and no two share a name`() {
-        #expect(SettingKey.workerDrainTimeout.environmentName == "LAMPLIGHTER_WORKER_DRAIN_TIMEOUT")
-        #expect(SettingKey.workerDrainTimeout.flagName == "worker-drain-timeout")
+        #expect(SettingKey[\.worker.drainTimeout].environmentName == "LAMPLIGHTER_WORKER_DRAIN_TIMEOUT")
+        #expect(SettingKey[\.worker.drainTimeout].flagName == "worker-drain-timeout")
         #expect(AppField.masterSecret.environmentName == "LAMPLIGHTER_APP_MASTER_SECRET")
         #expect(AppField.caFile.environmentName == "LAMPLIGHTER_APNS_CA_FILE")
         let names = SettingKey.all.map(\.environmentName) + AppField.allCases.map(\.environmentName)
         #expect(Set(names).count == names.count)
+    }
+
+    @Test func `config/lamplighter.yaml lists every setting, and no two set one field`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(contentsOf: root.appending(path: "config/lamplighter.yaml"), encoding: .utf8)
+        var section = ""
+        var listed: Set<String> = []
+        for line in text.split(separator: "\n") {
+            if let match = line.wholeMatch(of: #/([a-z_]+):/#) { section = String(match.1) }
+            if let match = line.wholeMatch(of: #/  # ([a-z_]+): .*/#) { listed.insert("\(section).\(match.1)") }
+        }
+        #expect(SettingKey.all.map(\.path).filter { !listed.contains($0) } == [])
+        #expect(Set(SettingKey.all.map(\.field)).count == SettingKey.all.count)
     }
 
     @Test func `the prune guard's thresholds`() throws {

@@ -33,7 +33,7 @@ struct RedisInspection {
                     throw CommandFailure(
                         failure.status,
                         "\(failure.message)\nredis.url is \(settings.redisURL); "
-                            + "\(SettingKey.redisURL.environmentName) or --redis-url names another")
+                            + "\(SettingKey[\.redisURL].environmentName) or --redis-url names another")
                 }
                 if attempt == 1 || attempt % 10 == 0 { logger.warning("waiting for Redis: \(failure.message)") }
                 try await Task.sleep(for: .milliseconds(min(1_000, 100 * attempt)))

@@ -42,7 +42,7 @@ struct GatewayClient: Sendable {
                 .unreachable,
                 """
                 the gateway at \(url) did not answer: \(error.description)
-                Is 'lamplighter serve' running there? --url or \(SettingKey.gatewayURL.environmentName) names another.
+                Is 'lamplighter serve' running there? --url or \(SettingKey[\.gateway.url].environmentName) names another.
                 """)
         }
         if (200..<300).contains(response.status) { return response.body }

@@ -11,7 +11,7 @@ import StrictJSON
 struct GatewayOptions: ParsableArguments {
     @OptionGroup var global: GlobalOptions
 
-    @Option(.gatewayURL, "url") var url: SettingFlag?
+    @Option(\.gateway.url, "url") var url: SettingFlag?
     @Option(help: .value("key", "Key of the app to speak for. It is needed if several apps are configured."))
     var app: String?
 

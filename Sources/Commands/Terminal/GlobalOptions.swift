@@ -11,7 +11,7 @@ struct GlobalOptions: ParsableArguments {
     var config: String?
     @Flag(help: "Print results as JSON.")
     var json = false
-    @Option(.logLevel) var logLevel: SettingFlag?
+    @Option(\.log.level) var logLevel: SettingFlag?
 
     /// Loads the settings and prints their warnings to stderr. Flags override the environment, then the
     /// file, then the defaults.

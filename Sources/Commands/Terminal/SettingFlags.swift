@@ -1,4 +1,5 @@
 import ArgumentParser
+import Redis
 import Settings
 
 /// A setting that was given as a flag.
@@ -9,8 +10,11 @@ struct SettingFlag: Sendable {
 
 extension Option where Value == SettingFlag? {
     /// The flag of a setting. Its names and its help come from the table of settings.
-    /// - Parameter short: another name for it, such as `port`
-    init(_ key: SettingKey, _ short: String? = nil) {
+    /// - Parameters:
+    ///   - field: the field of `Settings` that it sets.
+    ///   - short: another name for it, such as `port`.
+    init(_ field: PartialKeyPath<Settings>, _ short: String? = nil) {
+        let key = SettingKey[field]
         let names = [short, key.flagName].compactMap { $0.map { NameSpecification.Element.customLong($0) } }
         self.init(name: NameSpecification(names), help: ArgumentHelp(key)) { SettingFlag(key: key, text: $0) }
     }
@@ -27,35 +31,35 @@ extension SettingFlags {
 }
 
 struct RedisFlags: SettingFlags {
-    @Option(.redisURL) var url: SettingFlag?
-    @Option(.redisCAFile) var caFile: SettingFlag?
-    @Option(.redisCertFile) var certFile: SettingFlag?
-    @Option(.redisKeyFile) var keyFile: SettingFlag?
-    @Option(.redisConnections) var connections: SettingFlag?
-    @Option(.redisPrefix) var prefix: SettingFlag?
+    @Option(\.redisURL) var url: SettingFlag?
+    @Option(\.redisTLS.roots) var caFile: SettingFlag?
+    @Option(\.redisTLS.certificate) var certFile: SettingFlag?
+    @Option(\.redisTLS.key) var keyFile: SettingFlag?
+    @Option(\.redisConnections) var connections: SettingFlag?
+    @Option(\.redisPrefix) var prefix: SettingFlag?
 }
 
 struct GatewayFlags: SettingFlags {
-    @Option(.gatewayHost, "host") var host: SettingFlag?
-    @Option(.gatewayPort, "port") var port: SettingFlag?
-    @Option(.gatewayMaxBody) var maximumBody: SettingFlag?
-    @Option(.gatewayMaxConcurrency) var maximumConcurrency: SettingFlag?
+    @Option(\.gateway.host, "host") var host: SettingFlag?
+    @Option(\.gateway.port, "port") var port: SettingFlag?
+    @Option(\.gateway.maximumBody) var maximumBody: SettingFlag?
+    @Option(\.gateway.maximumConcurrency) var maximumConcurrency: SettingFlag?
 }
 
 struct WorkerFlags: SettingFlags {
-    @Option(.workerTransport) var transport: SettingFlag?
-    @Option(.workerLanes, "lanes") var lanes: SettingFlag?
-    @Option(.workerStreams) var streams: SettingFlag?
-    @Option(.workerPage) var page: SettingFlag?
-    @Option(.workerConcurrency) var concurrency: SettingFlag?
-    @Option(.workerClaimAfter) var claimAfter: SettingFlag?
-    @Option(.workerMaxClaims) var maxClaims: SettingFlag?
-    @Option(.workerMaxAttempts) var maxAttempts: SettingFlag?
-    @Option(.workerDrainTimeout) var drainTimeout: SettingFlag?
-    @Option(.workerRequestTimeout) var requestTimeout: SettingFlag?
-    @Option(.workerName, "name") var name: SettingFlag?
-    @Option(.workerHost, "host") var host: SettingFlag?
-    @Option(.workerPort, "port") var port: SettingFlag?
+    @Option(\.worker.transport) var transport: SettingFlag?
+    @Option(\.worker.lanes, "lanes") var lanes: SettingFlag?
+    @Option(\.worker.streams) var streams: SettingFlag?
+    @Option(\.worker.page) var page: SettingFlag?
+    @Option(\.worker.concurrency) var concurrency: SettingFlag?
+    @Option(\.worker.claimAfter) var claimAfter: SettingFlag?
+    @Option(\.worker.maxClaims) var maxClaims: SettingFlag?
+    @Option(\.worker.maxAttempts) var maxAttempts: SettingFlag?
+    @Option(\.worker.drainTimeout) var drainTimeout: SettingFlag?
+    @Option(\.worker.requestTimeout) var requestTimeout: SettingFlag?
+    @Option(\.worker.name, "name") var name: SettingFlag?
+    @Option(\.worker.host, "host") var host: SettingFlag?
+    @Option(\.worker.port, "port") var port: SettingFlag?
 }
 
 extension ArgumentHelp {
