@@ -35,14 +35,12 @@ public final class ServerTime: Sendable {
         var best: (trip: Int64, offset: Int64)?
         for _ in 0..<3 {
             let asked = bootClock()
-            let reply = try await redis.run([RedisCommand("TIME", near: Keyspace.queue)])[0]
+            let reply = try await redis.run(RedisCommand("TIME", near: Keyspace.queue))
             let answered = bootClock()
-            let time = try redisErrors { () throws(RedisError) in
-                guard let seconds = Int64(try reply[0].string()), let micros = Int64(try reply[1].string()) else {
-                    throw .unexpectedReply("TIME is not two numbers")
-                }
-                return seconds * 1_000 + micros / 1_000
+            guard let seconds = Int64(try reply[0].string()), let micros = Int64(try reply[1].string()) else {
+                throw .unexpectedReply("TIME is not two numbers")
             }
+            let time = seconds * 1_000 + micros / 1_000
             let trip = answered - asked
             if trip < best?.trip ?? .max { best = (trip, time - asked - trip / 2) }
         }

@@ -1,4 +1,4 @@
-public import LiveActivity
+import LiveActivity
 public import Redis
 
 /// All access to Redis, in the words of the domain. `docs/keyspace.md` lists the keys.
@@ -85,32 +85,8 @@ public struct Store: Sendable {
 
     /// Asks whether Redis answers. In a cluster it asks the node that every publish needs.
     public static var ping: RedisCommand { RedisCommand("PING", near: Keyspace.queue) }
+    public func ping() async throws(StoreError) { try await redis.run(Self.ping) }
 
     /// All scripts, to be given to `RedisClient`.
     public static let scripts: [RedisScript] = Lua.all
-}
-
-/// Errors of Redis and of its data.
-public enum StoreError: Error, Sendable, Hashable {
-    case redis(RedisError)
-    /// Bytes in Redis that no version of Lamplighter writes. The text says the kind of key, never its content.
-    case corrupt(String)
-    /// A push is committed and may go out, but too few replicas confirmed it in time.
-    case unreplicated(replicas: Int, of: Int)
-    /// The channel would have too many tags. It was not changed.
-    case tooManyTags(ChannelID, limit: Int)
-    /// The app has as many as its quota allows. Nothing was added.
-    case quotaReached(Quota, limit: Int)
-}
-
-extension StoreError {
-    /// Whether the same call may succeed soon without help from an operator.
-    public var isPassing: Bool {
-        if case .redis(let error) = self { error.isRetriable } else { false }
-    }
-
-    /// Redis lost its streams: it was emptied, or restarted without its data.
-    public var isMissingGroup: Bool {
-        if case .redis(.server(code: "NOGROUP", message: _)) = self { true } else { false }
-    }
 }

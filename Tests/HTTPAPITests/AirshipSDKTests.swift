@@ -247,7 +247,7 @@ import Testing
     private func tags(_ gateway: GatewayFixture, _ group: String, _ tag: String) async throws -> [String] {
         let channels = gateway.store.channels
         let key = channels.keys.members(try gateway.app, .tag(tag, group: group))
-        let reply = try await channels.redis.run([RedisCommand("SMEMBERS", [.string(key)])])[0]
+        let reply = try await channels.redis.run([RedisCommand("SMEMBERS", key)])[0]
         return try reply.array().compactMap { ChannelID(stored: try $0.bytes())?.description }
     }
 }

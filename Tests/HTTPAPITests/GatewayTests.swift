@@ -93,7 +93,7 @@ import Testing
             let keys = try await gateway.store.redis.keys("ll:p:*")
             let key = RedisArgument.string(try #require(keys.first))
             let record = try await gateway.store.redis.send(
-                RedisCommand("HMGET", [key, "payload", "type", "restart", "sup"]))
+                RedisCommand("HMGET", key, "payload", "type", "restart", "sup"))
             let payload = String(decoding: try record[0].bytes(), as: UTF8.self)
             #expect(
                 payload.hasSuffix(

@@ -26,16 +26,16 @@ import Testing
         // All nodes lose the script at once, and each loads it again.
         for node in cluster.primaries { try await cluster.client(of: node).send(RedisCommand("SCRIPT", ["FLUSH"])) }
         let sums = try await redis.pipeline(
-            Self.keys.map { RedisCommand(Self.add, keys: [.string("n-\($0)")], arguments: [2]) })
+            Self.keys.map { RedisCommand(Self.add, keys: [RedisKey("n-\($0)")], arguments: [2]) })
         #expect(try sums.allSatisfy { try $0.integer() == 2 })
 
         let both = try await redis.transaction([
-            RedisCommand(Self.add, keys: ["{a}1"], arguments: [5]), RedisCommand("INCR", ["{a}1"]),
+            RedisCommand(Self.add, keys: [RedisKey("{a}1")], arguments: [5]), RedisCommand("INCR", ["{a}1"]),
         ])
         #expect(try both.map { try $0.integer() } == [5, 6])
         let nodes = try await redis.onEachPrimary([RedisCommand("DBSIZE")])
         #expect(Set(nodes.map(\.node)) == Set(cluster.primaries.map { "127.0.0.1:\($0.port ?? 0)" }))
-        #expect(try await redis.send(RedisCommand("TIME", near: "{q}")).count == 2)
+        #expect(try await redis.send(RedisCommand("TIME", near: RedisKey("{q}"))).count == 2)
 
         // An error reply keeps its position. A command without a node is not sent at all.
         let mixed = try await redis.pipeline([
@@ -70,12 +70,12 @@ import Testing
         try await cluster.moveKeys(["{q}a"], from: source, to: target)
         let replies = try await redis.pipeline([
             RedisCommand("GET", ["{q}a"]), RedisCommand("GET", ["{q}b"]), RedisCommand("GET", ["elsewhere"]),
-            RedisCommand(Self.add, keys: ["{q}new"], arguments: [3]), RedisCommand("INCR", ["{q}a"]),
+            RedisCommand(Self.add, keys: [RedisKey("{q}new")], arguments: [3]), RedisCommand("INCR", ["{q}a"]),
         ])
         #expect(try replies[0].string() == "1" && replies[1].string() == "1" && replies[2].isNil)
         #expect(try replies[3].integer() == 3 && replies[4].integer() == 2)
         let there = try await redis.transaction([
-            RedisCommand("INCR", ["{q}a"]), RedisCommand(Self.add, keys: ["{q}a"], arguments: [4]),
+            RedisCommand("INCR", ["{q}a"]), RedisCommand(Self.add, keys: [RedisKey("{q}a")], arguments: [4]),
         ])
         #expect(try there.map { try $0.integer() } == [3, 7])
 
@@ -94,7 +94,7 @@ import Testing
         try await redis.send(RedisCommand("XADD", ["{q}s", "1-1", "f", "v"]))
         #expect(try await entries[0][1][0][0].string() == "1-1")
         // Every kind of call gets MOVED now.
-        #expect(try await redis.send(RedisCommand(Self.add, keys: ["{q}b"], arguments: [1])).integer() == 2)
+        #expect(try await redis.send(RedisCommand(Self.add, keys: [RedisKey("{q}b")], arguments: [1])).integer() == 2)
         #expect(try await redis.transaction([RedisCommand("INCR", ["{q}b"])])[0].integer() == 3)
         // The interrupt must reach the new node, not the one where the reader began.
         async let nothing = blocking.send(read, blockingFor: .seconds(20))

@@ -20,8 +20,8 @@ import Testing
         let commands = [
             RedisCommand("get", ["foo"]), RedisCommand("SET", ["foo", "bar"]), RedisCommand("DEL", ["foo", "{foo}2"]),
             RedisCommand("XGROUP", ["CREATE", "foo", "g", "$"]), RedisCommand("OBJECT", ["ENCODING", "foo"]),
-            RedisCommand(script, keys: ["foo", "a{foo}"], arguments: ["bar"]),
-            RedisCommand("EVAL", ["return 1", "1", "foo", "bar"]), RedisCommand("TIME", near: "foo"),
+            RedisCommand(script, keys: [RedisKey("foo"), RedisKey("a{foo}")], arguments: ["bar"]),
+            RedisCommand("EVAL", ["return 1", "1", "foo", "bar"]), RedisCommand("TIME", near: RedisKey("foo")),
             RedisCommand("XREADGROUP", ["GROUP", "STREAMS", "STREAMS", "STREAMS", "foo", "{foo}2", ">", ">"]),
             RedisCommand("XREAD", ["COUNT", 1, "STREAMS", "foo", "0"]),
             RedisCommand("SET", ["foo", .bytes([0, 13, 10])]),
@@ -56,7 +56,7 @@ import Testing
             (RedisCommand("FLUSHALL"), "FLUSHALL"),
             (RedisCommand("BRANDNEW", ["foo"]), "BRANDNEW"), (RedisCommand("GET"), "fewer keys"),
             (RedisCommand("DEL", ["foo", "bar"]), "foo and bar"), (RedisCommand(keyless, keys: []), "no key"),
-            (RedisCommand(script, keys: ["ll:{a}", "ll:{b}"]), "ll:{a} and ll:{b}"),
+            (RedisCommand(script, keys: [RedisKey("ll:{a}"), RedisKey("ll:{b}")]), "ll:{a} and ll:{b}"),
         ]
         for (command, words) in refused {
             do throws(RedisError) {

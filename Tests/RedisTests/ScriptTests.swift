@@ -24,7 +24,7 @@ import Testing
         let redis = RedisClient(url: server.url, connections: 1, scripts: [add], logger: quiet)
         let exists = try await redis.send(RedisCommand("SCRIPT", ["EXISTS", .string(add.digest)]))
         #expect(try exists[0].integer() == 1)
-        #expect(try await redis.send(RedisCommand(add, keys: ["n"], arguments: [5])).integer() == 5)
+        #expect(try await redis.send(RedisCommand(add, keys: [RedisKey("n")], arguments: [5])).integer() == 5)
         await redis.close()
     }
 
@@ -34,13 +34,13 @@ import Testing
         try await redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
         let replies = try await redis.pipeline([
             RedisCommand("INCR", ["other"]),
-            RedisCommand(add, keys: ["n"], arguments: [2]),
+            RedisCommand(add, keys: [RedisKey("n")], arguments: [2]),
             RedisCommand("INCR", ["other"]),
-            RedisCommand(add, keys: ["n"], arguments: [3]),
+            RedisCommand(add, keys: [RedisKey("n")], arguments: [3]),
         ])
         #expect(try replies.map { try $0.integer() } == [1, 2, 2, 5])
         try await redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
-        #expect(try await redis.send(RedisCommand(add, keys: ["n"], arguments: [1])).integer() == 6)
+        #expect(try await redis.send(RedisCommand(add, keys: [RedisKey("n")], arguments: [1])).integer() == 6)
         await redis.close()
     }
 
@@ -55,7 +55,10 @@ import Testing
             try await redis.send(RedisCommand("DEL", ["log"]))
             if isLost { try await redis.send(RedisCommand("SCRIPT", ["FLUSH"])) }
             let replies = try await redis.pipeline(
-                [log("mark"), RedisCommand(push, keys: ["log"], arguments: ["commit"]), log("beside"), log("wake")],
+                [
+                    log("mark"), RedisCommand(push, keys: [RedisKey("log")], arguments: ["commit"]), log("beside"),
+                    log("wake"),
+                ],
                 inStepsAt: [1, 3])
             #expect(replies.allSatisfy { $0.error == nil })
             let lines = try await redis.send(RedisCommand("LRANGE", ["log", "0", "-1"])).array()
@@ -78,7 +81,7 @@ import Testing
     @Test func `a call with another number of keys ends the process and names the script`() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let script = RedisScript(name: "two-keys", source: "return 1", keyCount: 2)
-            _ = RedisCommand(script, keys: ["a"], arguments: ["b"])
+            _ = RedisCommand(script, keys: [RedisKey("a")], arguments: ["b"])
         }
         let words = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(words.contains("the script two-keys has 2 keys, but is called with 1"), "\(words)")
@@ -119,7 +122,7 @@ import Testing
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, connections: 1, logger: quiet)
         let replies = try await redis.transaction([
-            RedisCommand(add, keys: ["n"], arguments: [4]), RedisCommand("GET", ["n"]),
+            RedisCommand(add, keys: [RedisKey("n")], arguments: [4]), RedisCommand("GET", ["n"]),
         ])
         #expect(try replies[0].integer() == 4)
         #expect(try replies[1].integer() == 4)

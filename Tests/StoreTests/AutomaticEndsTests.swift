@@ -142,13 +142,13 @@ import Testing
     @Test func `a name without room is looked at again`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
-        let queue = RedisArgument.string(fixture.store.keys.unswept(fixture.tag))
+        let queue = fixture.store.keys.unswept(fixture.tag)
         let waiting = (1...Pushes.mostUnswept).flatMap { [.int($0), .string("\($0)")] as [RedisArgument] }
-        _ = try await fixture.redis.send(RedisCommand("ZADD", [queue] + waiting))
+        _ = try await fixture.redis.send(RedisCommand("ZADD", queue, waiting))
         let task = try #require(try await fixture.take().first)
         #expect(try await fixture.run(task).verdict == .postponed(.queueFull(.name, retryAfter: 5)))
         #expect(try await fixture.inHand().count == 1)
-        _ = try await fixture.redis.send(RedisCommand("DEL", [queue]))
+        _ = try await fixture.redis.send(RedisCommand("DEL", queue))
         try await fixture.lapse()
         #expect(try await fixture.take() == [task])
         #expect(try await fixture.run(task).verdict == .ended)
@@ -191,10 +191,10 @@ import Testing
     @Test func `it is not for a broadcast channel`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
-        let channel = RedisArgument.string(fixture.store.keys.broadcast(fixture.tag))
-        _ = try await fixture.redis.send(RedisCommand("HSET", [channel, "state", "live", "id", "AAAA"]))
+        let channel = fixture.store.keys.broadcast(fixture.tag)
+        _ = try await fixture.redis.send(RedisCommand("HSET", channel, "state", "live", "id", "AAAA"))
         #expect(try await !fixture.automatic().record.awaitsBroadcast)
-        let line = RedisCommand("EXISTS", [.string(fixture.store.keys.broadcastLine(fixture.tag))])
+        let line = RedisCommand("EXISTS", fixture.store.keys.broadcastLine(fixture.tag))
         #expect(try await fixture.redis.send(line).integer() == 0)
     }
 
@@ -230,8 +230,8 @@ private struct EndFixture {
     /// Epoch milliseconds. All starts are whole minutes away from it.
     let start: Int64
     var tag: String { store.keys.tag(app, name) }
-    var timerKey: RedisArgument { .string(store.keys.ends(app)) }
-    var inHandKey: RedisArgument { .string(store.keys.endsInHand(app)) }
+    var timerKey: RedisKey { store.keys.ends(app) }
+    var inHandKey: RedisKey { store.keys.endsInHand(app) }
 
     static func start() async throws -> EndFixture {
         let server = try await RedisServer.start()
@@ -262,8 +262,8 @@ private struct EndFixture {
     func timer() async throws -> [String: Int64] { try await scores(timerKey) }
     func inHand() async throws -> [String: Int64] { try await scores(inHandKey) }
 
-    private func scores(_ key: RedisArgument) async throws -> [String: Int64] {
-        let items = try await redis.send(RedisCommand("ZRANGE", [key, "0", "-1", "WITHSCORES"])).array()
+    private func scores(_ key: RedisKey) async throws -> [String: Int64] {
+        let items = try await redis.send(RedisCommand("ZRANGE", key, "0", "-1", "WITHSCORES")).array()
         var scores: [String: Int64] = [:]
         for index in stride(from: 0, to: items.count, by: 2) {
             scores[try items[index].string()] = try items[index + 1].optionalTime()
@@ -286,12 +286,12 @@ private struct EndFixture {
     }
 
     func meta(_ field: RedisArgument) async throws -> String? {
-        let reply = try await redis.send(RedisCommand("HGET", [.string(store.keys.name(tag)), field]))
+        let reply = try await redis.send(RedisCommand("HGET", store.keys.name(tag), field))
         return reply.isNil ? nil : try reply.string()
     }
 
     func states() async throws -> [String] {
-        try await redis.send(RedisCommand("HGETALL", [.string(store.keys.states(tag))])).array().map {
+        try await redis.send(RedisCommand("HGETALL", store.keys.states(tag))).array().map {
             (reply) throws(RedisError) in try reply.string()
         }
     }

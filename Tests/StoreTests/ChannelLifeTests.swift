@@ -13,8 +13,8 @@ import Testing
         return Channels(redis: fixture.redis, keys: fixture.keys, life: life) { time.now }
     }
 
-    private func set(_ fixture: RegistryFixture, _ tag: String) -> RedisArgument {
-        .string(fixture.keys.members(fixture.app, .tag(tag, group: "device")))
+    private func set(_ fixture: RegistryFixture, _ tag: String) -> RedisKey {
+        fixture.keys.members(fixture.app, .tag(tag, group: "device"))
     }
 
     private func isMember(_ fixture: RegistryFixture, _ tag: String, _ channel: ChannelID) async throws -> Bool {
@@ -33,7 +33,7 @@ import Testing
     func `writers that cross leave no set that the record does not show`(joins: Bool) async throws {
         try await RegistryFixture.run { fixture in
             let (channels, channel) = (channels(fixture), ChannelID.random())
-            let record = RedisArgument.string(fixture.keys.channel(fixture.app, channel))
+            let record = fixture.keys.channel(fixture.app, channel)
             let (join, leave) = (change { $0.add = ["device": ["a"]] }, change { $0.remove = ["device": ["a"]] })
             if !joins { try await channels.tag(fixture.app, [channel], join) }
             _ = try await fixture.redis.send(
@@ -57,7 +57,7 @@ import Testing
     @Test func `a channel that is not seen expires, and its sets after it`() async throws {
         try await RegistryFixture.run { fixture in
             let (channels, channel) = (channels(fixture), ChannelID.random())
-            let record = RedisArgument.string(fixture.keys.channel(fixture.app, channel))
+            let record = fixture.keys.channel(fixture.app, channel)
             try await channels.tag(fixture.app, [channel], change { $0.add = ["device": ["a"]] })
             let (life, ofSet) = (
                 try await fixture.command("PTTL", record).integer(),
@@ -91,7 +91,7 @@ import Testing
             let gone = (0..<60).map { _ in ChannelID.random() }
             try await channels.tag(fixture.app, gone, join)
             for channel in gone {
-                _ = try await fixture.command("DEL", .string(fixture.keys.channel(fixture.app, channel)))
+                _ = try await fixture.command("DEL", fixture.keys.channel(fixture.app, channel))
             }
             _ = try await fixture.command("SADD", set(fixture, "a"), "what nobody wrote")
             let living = (0..<40).map { _ in ChannelID.random() }

@@ -7,12 +7,12 @@ import Testing
 
 @Suite struct ChannelsTests {
     private func members(_ fixture: RegistryFixture, _ set: AudienceSet) async throws -> Set<ChannelID> {
-        let reply = try await fixture.command("SMEMBERS", .string(fixture.keys.members(fixture.app, set)))
+        let reply = try await fixture.command("SMEMBERS", fixture.keys.members(fixture.app, set))
         return Set(try reply.array().compactMap { ChannelID(stored: try $0.bytes()) })
     }
 
     private func fields(_ fixture: RegistryFixture, _ channel: ChannelID) async throws -> [String: String] {
-        let items = try await fixture.command("HGETALL", .string(fixture.keys.channel(fixture.app, channel))).array()
+        let items = try await fixture.command("HGETALL", fixture.keys.channel(fixture.app, channel)).array()
         var fields: [String: String] = [:]
         for index in stride(from: 0, to: items.count, by: 2) {
             fields[try items[index].string()] = try items[index + 1].string()
@@ -79,7 +79,7 @@ import Testing
             // The process died after it wrote the record and before it wrote the sets.
             _ = try await fixture.redis.send(
                 RedisCommand(
-                    Lua.channelMark, keys: [.string(fixture.keys.channel(app, channel))],
+                    Lua.channelMark, keys: [fixture.keys.channel(app, channel)],
                     arguments: [1, 0, 0, "set", "t:device:", 1, "t:device:new"]))
             #expect(try await members(fixture, .tag("old", group: "device")) == [channel])
             try await channels.register(app, channel, tags: TagChange(), namedUser: nil)
@@ -92,7 +92,7 @@ import Testing
     @Test func `an overtaken writer looks again`() async throws {
         try await RegistryFixture.run { fixture in
             let channel = ChannelID.random()
-            let record = RedisArgument.string(fixture.keys.channel(fixture.app, channel))
+            let record = fixture.keys.channel(fixture.app, channel)
             let slow = try await fixture.redis.send(
                 RedisCommand(Lua.channelMark, keys: [record], arguments: [1, 0, 0, "add", "t:device:a"]))
             let version = try slow[0].integer()
@@ -100,7 +100,7 @@ import Testing
             change.remove = ["device": ["a"]]
             try await fixture.channels.tag(fixture.app, [channel], change)
 
-            let set = RedisArgument.string(fixture.keys.members(fixture.app, .tag("a", group: "device")))
+            let set = fixture.keys.members(fixture.app, .tag("a", group: "device"))
             _ = try await fixture.command("SADD", set, .bytes(channel.stored))
             let confirm = RedisCommand(
                 Lua.channelConfirm, keys: [record], arguments: [.int(version), 1, "t:device:a"])
@@ -156,9 +156,9 @@ import Testing
             #expect(try await members(fixture, .tag("x", group: "g")) == [channel])
 
             // This record is from before there was a limit.
-            let record = RedisArgument.string(fixture.keys.channel(app, other))
+            let record = fixture.keys.channel(app, other)
             let old = (0..<40).flatMap { ["t:g:old\($0)", "1"] }.map { RedisArgument.string($0) }
-            _ = try await fixture.redis.send(RedisCommand("HSET", [record] + old))
+            _ = try await fixture.redis.send(RedisCommand("HSET", record, old))
             await #expect(throws: StoreError.tooManyTags(other, limit: 4)) {
                 try await channels.tag(app, [other], change(["z"]))
             }

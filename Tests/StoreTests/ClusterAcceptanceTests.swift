@@ -21,11 +21,11 @@ import Testing
         while try await cluster.primary(of: store.keys.tag(app, name)) === streams {
             name = try ActivityName("match-\(UInt16.random(in: 0...999))")
         }
-        let names = try await cluster.primary(of: store.keys.name(store.keys.tag(app, name)))
+        let names = try await cluster.primary(of: store.keys.name(store.keys.tag(app, name)).description)
         func freshID() async throws -> PushID {
             while true {
                 let id = PushID.random()
-                let node = try await cluster.primary(of: store.keys.index(id))
+                let node = try await cluster.primary(of: store.keys.index(id).description)
                 if node !== streams, node !== names { return id }
             }
         }
@@ -35,7 +35,7 @@ import Testing
                 payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20)
         }
         let ids = [try await freshID(), try await freshID(), try await freshID(), try await freshID()]
-        let indices = try await cluster.primary(of: store.keys.index(ids[0]))
+        let indices = try await cluster.primary(of: store.keys.index(ids[0]).description)
         for (id, node) in zip(ids, [streams, names, indices]) {
             let client = cluster.client(of: node)
             try await client.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))
@@ -44,7 +44,7 @@ import Testing
         }
         // A publisher that got no 202 may publish again. Only the push that got a 202 exists.
         try await accept(ids[3])
-        let unswept = RedisCommand("ZRANGE", [.string(store.keys.unswept(store.keys.tag(app, name))), "0", "-1"])
+        let unswept = RedisCommand("ZRANGE", store.keys.unswept(store.keys.tag(app, name)), "0", "-1")
         let waiting = try await redis.send(unswept).array()
         #expect(try waiting.map { try $0.string() } == [ids[3].description])
         await redis.close()

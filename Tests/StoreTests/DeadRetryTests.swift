@@ -122,7 +122,7 @@ import Testing
         #expect(ledger.state == .superseded && ledger.supersededBy == newer)
         #expect(ledger.superseded == 3 && ledger.pending == 0, "\(ledger)")
         let tasks = fixture.store.keys.tasks(fixture.store.keys.tag(fixture.app, try ActivityName("match-1")), id)
-        #expect(try await fixture.store.redis.send(RedisCommand("EXISTS", [.string(tasks)])).integer() == 0)
+        #expect(try await fixture.store.redis.send(RedisCommand("EXISTS", tasks)).integer() == 0)
         // Its channels get the newer push.
         try await fixture.hold(try await fixture.claimed("match-1", newer), (0..<3).map(channel))
         let lease = try await fixture.claimRetries("match-1")
@@ -135,8 +135,7 @@ import Testing
         let name = try ActivityName("match-1")
         let tag = fixture.store.keys.tag(fixture.app, name)
         try await fixture.store.redis.send(
-            RedisCommand(
-                "HSET", [.string(fixture.store.keys.broadcast(tag)), "state", "live", "id", "YQ==", "storage", "none"]))
+            RedisCommand("HSET", fixture.store.keys.broadcast(tag), "state", "live", "id", "YQ==", "storage", "none"))
         func begin(_ id: PushID) async throws -> Claim {
             let (begun, _) = try await fixture.store.sweeps.begin(
                 fixture.app, name, hint: id, owner: "w1", lease: fixture.lease, budget: HighBudget(perHour: 10))
@@ -145,7 +144,7 @@ import Testing
         }
         func budget() async throws -> String? {
             let text = try await fixture.store.redis.send(
-                RedisCommand("HGET", [.string(fixture.store.keys.name(tag)), "budget"])
+                RedisCommand("HGET", fixture.store.keys.name(tag), "budget")
             ).string()
             return text.split(separator: " ").last.map(String.init)
         }
@@ -200,7 +199,7 @@ import Testing
         #expect(ledger.failed == 0 && ledger.pending == 3_000 && ledger.state == .queued)
         #expect(try await fixture.store.deadLetters.letter(fixture.app, id) == nil)
         let tag = fixture.store.keys.tag(fixture.app, try ActivityName("match-1"))
-        let lines = try await fixture.store.redis.send(RedisCommand("HLEN", [.string(fixture.store.keys.waiting(tag))]))
+        let lines = try await fixture.store.redis.send(RedisCommand("HLEN", fixture.store.keys.waiting(tag)))
         #expect(try lines.integer() == 3_000)
         #expect(try await retry(fixture, id) == .none)
     }

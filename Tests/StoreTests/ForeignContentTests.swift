@@ -12,13 +12,13 @@ import Testing
         try await fixture.retry(try await fixture.claimed("match-1", id), [[1, 2]], due: 5_000)
         let keys = fixture.store.keys
         let tag = keys.tag(fixture.app, try ActivityName("match-1"))
-        let times = RedisArgument.string(keys.retries(tag))
-        try await fixture.store.redis.send(RedisCommand("ZADD", [times, "1", "lineless", "2", "short"]))
-        try await fixture.store.redis.send(RedisCommand("HSET", [.string(keys.waiting(tag)), "short", "line"]))
+        let times = keys.retries(tag)
+        try await fixture.store.redis.send(RedisCommand("ZADD", times, "1", "lineless", "2", "short"))
+        try await fixture.store.redis.send(RedisCommand("HSET", keys.waiting(tag), "short", "line"))
         let lease = try await fixture.claimRetries("match-1")
         #expect(try await fixture.due(lease, now: 5_000).map(\.channel) == [[1, 2]])
         #expect(try await fixture.firstRetry("match-1") == 5_000)
-        try await fixture.store.redis.send(RedisCommand("ZADD", [times, "inf", "endless"]))
+        try await fixture.store.redis.send(RedisCommand("ZADD", times, "inf", "endless"))
         let due = try await fixture.due(lease, now: 5_000)
         try await fixture.settle(lease) { $0.finish(due[0], as: .delivered) }
         #expect(try await fixture.firstRetry("match-1") == .max, "and no number in Redis ends the process")
@@ -34,8 +34,8 @@ import Testing
         settlement.targets = 1
         settlement.owe(prune)
         _ = try await fixture.settle(claim, settlement)
-        let key = RedisArgument.string(fixture.store.keys.owed(fixture.store.keys.tag(fixture.app, claim.lease.name)))
-        try await fixture.store.redis.send(RedisCommand("HSET", [key, "channel", "?"]))
+        let key = fixture.store.keys.owed(fixture.store.keys.tag(fixture.app, claim.lease.name))
+        try await fixture.store.redis.send(RedisCommand("HSET", key, "channel", "?"))
         let owed = try await fixture.owed("match-1")
         #expect(owed.map(\.prune) == [prune])
         _ = try await fixture.store.sweeps.strike(
@@ -47,8 +47,8 @@ import Testing
     @Test func `members of a timer that nobody can read are dropped and told, and hold up no other`() async throws {
         let fixture = try await PushFixture.start()
         let (store, app) = (fixture.store, fixture.app)
-        let due = RedisArgument.string(store.keys.due(app))
-        try await store.redis.send(RedisCommand("ZADD", [due, "1", "nobody's", "2", .bytes([0xFF, 0xFE])]))
+        let due = store.keys.due(app)
+        try await store.redis.send(RedisCommand("ZADD", due, "1", "nobody's", "2", .bytes([0xFF, 0xFE])))
         let item = WorkItem(app: app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .name)
         try await store.queue.schedule(item, due: 3)
         let moved = try await store.queue.moveDue([app], now: 10, limit: 10)
@@ -60,8 +60,8 @@ import Testing
     @Test func `an entry that nobody can read comes back to be dropped`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.store.queue.prepare([fixture.app])
-        let stream = RedisArgument.string(fixture.store.keys.stream(fixture.app, .namesHigh))
-        try await fixture.store.redis.send(RedisCommand("XADD", [stream, "*", .bytes([0xFF, 0xFE]), "x"]))
+        let stream = fixture.store.keys.stream(fixture.app, .namesHigh)
+        try await fixture.store.redis.send(RedisCommand("XADD", stream, "*", .bytes([0xFF, 0xFE]), "x"))
         let id = try await fixture.accepted("match-1")
         let reader = fixture.store.reader()
         defer { reader.close() }
@@ -75,10 +75,10 @@ import Testing
         _ = try await fixture.publish("broken", now: 1_000)
         _ = try await fixture.publish("match-1", now: 2_000)
         let keys = fixture.store.keys
-        let broken = RedisArgument.string(keys.unswept(keys.tag(fixture.app, try ActivityName("broken"))))
-        try await fixture.store.redis.send(RedisCommand("SET", [broken, "not a set"]))
-        let open = RedisArgument.string(keys.open(fixture.app))
-        try await fixture.store.redis.send(RedisCommand("ZADD", [open, "1", .bytes([0xFF]), "1", "\u{7}"]))
+        let broken = keys.unswept(keys.tag(fixture.app, try ActivityName("broken")))
+        try await fixture.store.redis.send(RedisCommand("SET", broken, "not a set"))
+        let open = keys.open(fixture.app)
+        try await fixture.store.redis.send(RedisCommand("ZADD", open, "1", .bytes([0xFF]), "1", "\u{7}"))
         let first = try await fixture.store.queue.reconcile([fixture.app], before: 10_000, now: 20_000, limit: 3)
         #expect(first == Reconciliation(woken: 1, dropped: 2))
         let again = try await fixture.store.queue.reconcile([fixture.app], before: 10_000, now: 20_000, limit: 3)

@@ -30,11 +30,11 @@ import Testing
         let (left, _) = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         #expect(busy.count == 100 && left.count == 1)
         // Make the entry look as if the dead worker read it an hour ago.
-        let stream = RedisArgument.string(fixture.store.keys.stream(fixture.app, .namesHigh))
+        let stream = fixture.store.keys.stream(fixture.app, .namesHigh)
         let group = RedisArgument.string(WorkQueue.group)
         let entry = RedisArgument.string(try #require(left.first).id)
         try await fixture.store.redis.send(
-            RedisCommand("XCLAIM", [stream, group, "dead", "0", entry, "IDLE", "3600000", "JUSTID"]))
+            RedisCommand("XCLAIM", stream, group, "dead", "0", entry, "IDLE", "3600000", "JUSTID"))
         let (claimed, _) = try await queue.claim(
             .namesHigh, fixture.app, consumer: "next", idle: .seconds(1_800), count: 1)
         #expect(claimed.map(\.id) == left.map(\.id))
@@ -67,10 +67,10 @@ import Testing
         let item = WorkItem(
             app: fixture.app, name: try ActivityName("match-1"), push: .random(), priority: .high, part: .retries)
         try await fixture.store.queue.schedule(item, due: 1_000)
-        let stream = RedisArgument.string(fixture.store.keys.stream(fixture.app, item.stream))
-        try await fixture.store.redis.send(RedisCommand("SET", [stream, "not a stream"]))
+        let stream = fixture.store.keys.stream(fixture.app, item.stream)
+        try await fixture.store.redis.send(RedisCommand("SET", stream, "not a stream"))
         _ = try? await fixture.store.queue.moveDue([fixture.app], now: 2_000, limit: 10)
-        try await fixture.store.redis.send(RedisCommand("DEL", [stream]))
+        try await fixture.store.redis.send(RedisCommand("DEL", stream))
         #expect(try await fixture.store.queue.moveDue([fixture.app], now: 2_000, limit: 10).moved == 1)
     }
 

@@ -29,8 +29,7 @@ import Testing
             for start in stride(from: 0, to: 3_000, by: 500) {
                 let names = (start..<start + 500).map { "order-\(1_000 + $0)" }
                 _ = try await fixture.redis.send(
-                    RedisCommand(
-                        "ZADD", [.string(fixture.keys.names(fixture.app))] + names.flatMap { ["0", .string($0)] }))
+                    RedisCommand("ZADD", fixture.keys.names(fixture.app), names.flatMap { ["0", .string($0)] }))
             }
             let found = try await fixture.registry.candidates(fixture.app, near: try ActivityName("ordr-2345"))
             #expect(found.count <= 1_200 && found.map(\.rawValue).contains("order-2345"))

@@ -49,11 +49,11 @@ import Testing
                     reason: "BadDeviceToken", since: Self.start, token: Self.token(channel).bytes)
                 return [.bytes(channel.stored), .bytes(mark.storedValue)]
             }
-            try await store.redis.send(RedisCommand("HSET", [.string(key(name))] + marks))
+            try await store.redis.send(RedisCommand("HSET", key(name), marks))
             return channels
         }
 
-        func key(_ name: ActivityName) -> String { store.keys.quarantine(store.keys.tag(app, name)) }
+        func key(_ name: ActivityName) -> RedisKey { store.keys.quarantine(store.keys.tag(app, name)) }
         static func token(_ channel: ChannelID) -> PushToken { PushToken(bytes: channel.stored.reversed())! }
 
         func tokens(_ name: ActivityName) async throws -> Int {
@@ -97,12 +97,12 @@ import Testing
         _ = try await fixture.store.registry.track(fixture.app, name, [rotated])
         try await fixture.store.registry.untrack(
             fixture.app, name, [Removal(channel: channels[1], removedAt: Fixture.start)])
-        try await fixture.store.redis.send(RedisCommand("HSET", [.string(fixture.key(name)), "nonsense", "x"]))
+        try await fixture.store.redis.send(RedisCommand("HSET", fixture.key(name), "nonsense", "x"))
         let result = try await fixture.store.quarantine.discard(fixture.app, nil)
         #expect(result == QuarantineResult(names: 1, released: 0, pruned: 2_498, newer: 1, gone: 1))
         #expect(try await fixture.tokens(name) == 1)
         #expect(try await fixture.store.quarantine.list(fixture.app, limit: 10).isEmpty)
-        #expect(try await fixture.store.redis.send(RedisCommand("EXISTS", [.string(fixture.key(name))])).integer() == 0)
+        #expect(try await fixture.store.redis.send(RedisCommand("EXISTS", fixture.key(name))).integer() == 0)
     }
 
     @Test func `the alarm stands as long as anything is held back`() async throws {
@@ -168,10 +168,10 @@ import Testing
         let sum = try await answers.add(
             fixture.app, [(age: 0, counts: TokenVerdictCounts(answers: 5, dead: 5))], over: span)
         #expect(sum.app == TokenVerdictCounts(answers: 115, dead: 9, gone: 3) && sum.lately == sum.app)
-        let key = RedisArgument.string(fixture.store.keys.answers(fixture.app))
-        let fields = try await fixture.store.redis.send(RedisCommand("HLEN", [key])).integer()
+        let key = fixture.store.keys.answers(fixture.app)
+        let fields = try await fixture.store.redis.send(RedisCommand("HLEN", key)).integer()
         #expect(fields <= 8, "minutes that do not count are forgotten: \(fields)")
-        #expect(try await fixture.store.redis.send(RedisCommand("PTTL", [key])).integer() <= 1_200_000)
+        #expect(try await fixture.store.redis.send(RedisCommand("PTTL", key)).integer() <= 1_200_000)
         let other = try await answers.add(try AppKey("other"), [], over: span)
         #expect(other == TokenVerdictSums())
     }
@@ -193,8 +193,8 @@ import Testing
         sums = try await answers.add(fixture.app, [], over: longest)
         #expect(sums.lately == TokenVerdictCounts(answers: 760, dead: 570), "each is counted once")
         _ = try await answers.add(fixture.app, [(age: 1_500, counts: TokenVerdictCounts(answers: 5))], over: longest)
-        let key = RedisArgument.string(fixture.store.keys.answers(fixture.app))
-        let fields = try await fixture.store.redis.send(RedisCommand("HLEN", [key])).integer()
+        let key = fixture.store.keys.answers(fixture.app)
+        let fields = try await fixture.store.redis.send(RedisCommand("HLEN", key)).integer()
         #expect(fields <= 2 * (10 + 5), "older minutes are ten in one: \(fields)")
     }
 }

@@ -51,7 +51,7 @@ import Testing
             _ = try await registry.track(
                 fixture.app, ActivityName(startTokensOf: "T"), [registration(first, fixture)])
             // A name that is gone makes room.
-            _ = try await fixture.command("ZREM", .string(fixture.keys.names(fixture.app)), "b")
+            _ = try await fixture.command("ZREM", fixture.keys.names(fixture.app), "b")
             pass(fixture)
             try await follow(registry, "c", first, fixture)
         }

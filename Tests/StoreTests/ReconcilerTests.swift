@@ -9,15 +9,15 @@ import Testing
     @Test func `names without work are forgotten, however many there are`() async throws {
         let fixture = try await PushFixture.start()
         let queue = fixture.store.queue
-        let open = RedisArgument.string(fixture.store.keys.open(fixture.app))
+        let open = fixture.store.keys.open(fixture.app)
         for number in 0..<95 {
-            try await fixture.store.redis.send(RedisCommand("ZADD", [open, .int(1_000 + number), "old-\(number)"]))
+            try await fixture.store.redis.send(RedisCommand("ZADD", open, .int(1_000 + number), "old-\(number)"))
         }
         let id = try await fixture.publish("match-1", now: 1_040)
         #expect(id.isAccepted)
         let found = try await queue.reconcile([fixture.app], before: 10_000, now: 20_000, limit: 10)
         #expect(found == Reconciliation(woken: 1))
-        let left = try await fixture.store.redis.send(RedisCommand("ZRANGE", [open, "0", "-1"])).array()
+        let left = try await fixture.store.redis.send(RedisCommand("ZRANGE", open, "0", "-1")).array()
         #expect(try left.map { try $0.string() } == ["match-1"])
     }
 
@@ -49,8 +49,8 @@ import Testing
     @Test func `a name that is published to while it is looked at stays`() async throws {
         let fixture = try await PushFixture.start()
         let (store, keys) = (fixture.store, fixture.store.keys)
-        let open = RedisArgument.string(keys.open(fixture.app))
-        try await store.redis.send(RedisCommand("ZADD", [open, "1000", "match-1"]))
+        let open = keys.open(fixture.app)
+        try await store.redis.send(RedisCommand("ZADD", open, "1000", "match-1"))
         let look = RedisCommand(Lua.queueLook, keys: [open], arguments: ["2000", "40000.5", "10"])
         #expect(try await store.redis.send(look).array().map { try $0.string() } == ["match-1"])
         _ = try await fixture.publish("match-1", now: 40_000)

@@ -71,8 +71,12 @@ final class RegistryFixture: Sendable {
         try await redis.send(RedisCommand(name, arguments))
     }
 
+    func command(_ name: String, _ key: RedisKey, _ arguments: RedisArgument...) async throws -> RedisReply {
+        try await redis.send(RedisCommand(name, key, arguments))
+    }
+
     var tag: String { keys.tag(app, name) }
-    var root: RedisArgument { .string(keys.root(tag)) }
+    var root: RedisKey { keys.root(tag) }
 }
 
 final class TestTime: Sendable {

@@ -15,7 +15,7 @@ import Testing
     private func bucketSizes(_ fixture: RegistryFixture) async throws -> [Int] {
         var sizes: [Int] = []
         for index in 0..<(try await fixture.registry.buckets(fixture.app, fixture.name)) {
-            let fields = try await fixture.command("HLEN", .string(fixture.keys.bucket(fixture.tag, index))).integer()
+            let fields = try await fixture.command("HLEN", fixture.keys.bucket(fixture.tag, index)).integer()
             sizes.append(index == 0 ? fields - 1 : fields)
         }
         return sizes
@@ -87,8 +87,8 @@ import Testing
             let average = total / sizes.count
             #expect((70...115).contains(average), "\(average) a bucket")
             for index in [0, 1, sizes.count - 1] {
-                let key = RedisArgument.string(fixture.keys.bucket(fixture.tag, index))
-                #expect(try await fixture.command("OBJECT", "ENCODING", key).string() == "listpack")
+                let key = fixture.keys.bucket(fixture.tag, index)
+                #expect(try await fixture.command("OBJECT", "ENCODING", .key(key)).string() == "listpack")
                 #expect(try await fixture.command("PTTL", key).integer() > 12 * 3_600_000)
             }
             #expect(fixture.registry.malformedRecords == 0)
@@ -155,7 +155,7 @@ import Testing
                 fixture.app, fixture.name, registrations(0..<2_000, channels, at: fixture.time.now))
             let found = try await fixture.scan()
             #expect(found.tokens.count == 2_000 && found.repeated.isEmpty)
-            #expect(try await fixture.command("OBJECT", "ENCODING", fixture.root).string() == "hashtable")
+            #expect(try await fixture.command("OBJECT", "ENCODING", .key(fixture.root)).string() == "hashtable")
             let prunes = channels.enumerated().map {
                 Prune(channel: $1.stored, token: PushToken.test($0).bytes, deadSince: nil)
             }
@@ -219,7 +219,7 @@ import Testing
             let channels = (0..<1_000).map { _ in ChannelID.random() }
             _ = try await fixture.registry.track(
                 fixture.app, fixture.name, registrations(0..<500, channels, at: fixture.time.now))
-            _ = try await fixture.command("DEL", .string(fixture.keys.deployment))
+            _ = try await fixture.command("DEL", fixture.keys.deployment)
             await #expect(throws: StoreError.self) {
                 _ = try await fixture.otherRegistry().track(
                     fixture.app, fixture.name, registrations(500..<1_000, channels, at: fixture.time.now))

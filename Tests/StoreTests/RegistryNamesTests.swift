@@ -49,12 +49,12 @@ import Testing
             let channel = try #require(ChannelID(stored: page.channel(0)))
             try await registry.untrack(app, removed, [Removal(channel: channel, removedAt: fixture.time.now)])
             let expired = try ActivityName("expired")
-            _ = try await fixture.command("DEL", .string(fixture.keys.root(fixture.keys.tag(app, expired))))
+            _ = try await fixture.command("DEL", fixture.keys.root(fixture.keys.tag(app, expired)))
 
             let listed = try await registry.names(app, prefix: "", after: nil, limit: 1)
             #expect(listed.map(\.rawValue) == ["kept"], "a page is filled with what is alive")
             _ = try await registry.names(app, prefix: "", after: nil, limit: 10)
-            let index = try await fixture.command("ZRANGE", .string(fixture.keys.names(app)), 0, -1)
+            let index = try await fixture.command("ZRANGE", fixture.keys.names(app), 0, -1)
             #expect(try index.array().map { (reply) throws(RedisError) in try reply.string() } == ["kept", "removed"])
             #expect(try await registry.buckets(app, expired) == 0)
             #expect(try await registry.info(app, removed) == nil)
@@ -74,7 +74,7 @@ import Testing
             }
             _ = try await registry.track(app, name, registrations)
             let push = PushID.random()
-            let meta = RedisArgument.string(fixture.keys.name(fixture.tag))
+            let meta = fixture.keys.name(fixture.tag)
             _ = try await fixture.command(
                 "HSET", meta, "last", .string(push.description), "ended", .int(fixture.time.now))
             let info = try #require(try await registry.info(app, name))
@@ -102,7 +102,7 @@ import Testing
         try await RegistryFixture.run { fixture in
             let push = PushID.random()
             _ = try await fixture.command(
-                "HSET", .string(fixture.keys.name(fixture.tag)), "last", .string(push.description))
+                "HSET", fixture.keys.name(fixture.tag), "last", .string(push.description))
             let info = try await fixture.registry.info(fixture.app, fixture.name)
             #expect(info == ActivityInfo(name: fixture.name, tokens: 0, buckets: 0, lastPushID: push, ended: false))
         }
@@ -112,7 +112,7 @@ import Testing
         let keys = Keyspace(prefix: "ll")
         let app = try AppKey("app")
         let names = ["a", "a}", "{a}", "%7Ba%7D", "a:1", "a%", "a%25", "ü", "}{", "b}:1"]
-        var seen: Set<String> = []
+        var seen: Set<RedisKey> = []
         for name in try names.map({ try ActivityName($0) }) {
             let tag = keys.tag(app, name)
             #expect(tag.first == "{" && tag.last == "}")
@@ -120,11 +120,11 @@ import Testing
             for key in [keys.root(tag), keys.bucket(tag, 1), keys.bucket(tag, 12), keys.name(tag)] {
                 #expect(seen.insert(key).inserted, "\(key)")
                 // A cluster hashes the text between the first brace and the next closing one.
-                let hashed = key.drop { $0 != "{" }.prefix { $0 != "}" } + "}"
+                let hashed = key.description.drop { $0 != "{" }.prefix { $0 != "}" } + "}"
                 #expect(hashed == tag)
             }
         }
-        #expect(keys.bucket(keys.tag(app, try ActivityName("m")), 7) == "ll:b:{app:m}:7")
+        #expect(keys.bucket(keys.tag(app, try ActivityName("m")), 7).description == "ll:b:{app:m}:7")
 
         let sets: [AudienceSet] = [
             .tag("b:c", group: "a"), .tag("c", group: "a:b"), .tag("c", group: "a%3Ab"), .tag("}", group: "{"),

@@ -14,7 +14,7 @@ import Testing
     }
 
     private func run(
-        _ fixture: RegistryFixture, _ script: RedisScript, _ keys: [RedisArgument], _ arguments: [RedisArgument]
+        _ fixture: RegistryFixture, _ script: RedisScript, _ keys: [RedisKey], _ arguments: [RedisArgument]
     ) async throws -> RedisReply {
         try await fixture.redis.send(RedisCommand(script, keys: keys, arguments: arguments))
     }
@@ -22,22 +22,25 @@ import Testing
     @Test func `an outdated count changes nothing and is answered with the right one`() async throws {
         try await RegistryFixture.run { fixture in
             let channel = RedisArgument.bytes(ChannelID.random().stored)
-            let root = fixture.root
-            let bucket = RedisArgument.string(fixture.keys.bucket(fixture.tag, 1))
+            let (keys, tag, root) = (fixture.keys, fixture.tag, fixture.root)
+            let bucket = keys.bucket(tag, 1)
             let value = RedisArgument.bytes(record(0, 1, rest: [9]))
-            let calls: [(RedisScript, [RedisArgument], [RedisArgument])] = [
+            let calls: [(RedisScript, [RedisKey], [RedisArgument])] = [
                 (
                     Lua.registrySet,
-                    [root, bucket] + "nhkyvfar".map { "ll:\($0):{app:match-42}" },
+                    [
+                        root, bucket, keys.name(tag), keys.waiting(tag), keys.catchUp(tag), keys.newFollowers(tag),
+                        keys.states(tag), keys.late(tag), keys.awaited(tag), keys.retries(tag),
+                    ],
                     [channel, value, 1, 1_000, 128]
                 ),
                 (
-                    Lua.registryRemove, [root, bucket, "ll:y:{app:match-42}"],
+                    Lua.registryRemove, [root, bucket, keys.newFollowers(tag)],
                     [channel, .bytes(record(1, 1, rest: [0, 0, 0, 0, 0])), 1_000, 128]
                 ),
-                (Lua.registryPrune, [root, bucket, "ll:y:{app:match-42}"], [channel, "t", "", "0"]),
+                (Lua.registryPrune, [root, bucket, keys.newFollowers(tag)], [channel, "t", "", "0"]),
                 (
-                    Lua.registrySplit, [root, bucket, root, "ll:b:{app:match-42}:2"],
+                    Lua.registrySplit, [root, bucket, root, keys.bucket(tag, 2)],
                     ["3:x", 2, 4, "key", 128, 0, 0, 0]
                 ),
             ]
@@ -92,7 +95,7 @@ import Testing
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
             let registration = Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now)
-            let meta = RedisArgument.string(fixture.keys.name(fixture.tag))
+            let meta = fixture.keys.name(fixture.tag)
             _ = try await fixture.command("HSET", meta, "ended", "yesterday", "last", "nonsense")
             #expect(try await registry.track(app, name, [registration]) == [.stored])
             #expect(try await registry.info(app, name)?.lastPushID == nil)
@@ -107,7 +110,8 @@ import Testing
             do {
                 _ = try await fixture.scan()
                 Issue.record("a string was read as a bucket")
-            } catch StoreError.redis(.server(let code, _)) {
+            } catch StoreError.redis(let failure) {
+                guard case .refused(let code) = failure.kind else { throw StoreError.redis(failure) }
                 #expect(code == "WRONGTYPE")
             }
         }
@@ -116,7 +120,7 @@ import Testing
     @Test func `a bucket is divided only while it is too full`() async throws {
         try await RegistryFixture.run { fixture in
             let key = RegistryHashKey.random()
-            let (root, second) = (fixture.root, RedisArgument.string(fixture.keys.bucket(fixture.tag, 1)))
+            let (root, second) = (fixture.root, fixture.keys.bucket(fixture.tag, 1))
             let now = RegistryRecord.stamp(fixture.time.now)
             func split() async throws -> Int {
                 try await run(

@@ -13,9 +13,8 @@ import Testing
         let pair = try await ReplicaPair.start()
         for number in 0..<20 {
             let id = try await pair.accept("match-\(number)")
-            let key = RedisArgument.string(
-                pair.store.keys.push(pair.store.keys.tag(pair.app, try ActivityName("match-\(number)")), id))
-            #expect(try await pair.replicaClient.send(RedisCommand("EXISTS", [key])).integer() == 1)
+            let key = pair.store.keys.push(pair.store.keys.tag(pair.app, try ActivityName("match-\(number)")), id)
+            #expect(try await pair.replicaClient.send(RedisCommand("EXISTS", key)).integer() == 1)
         }
         await pair.close()
     }
@@ -88,11 +87,15 @@ import Testing
         let store = Store(redis: redis, replicas: ReplicaPolicy(replicas: 1, timeout: .milliseconds(20)))
         let wait = try #require(store.pushes.replicas)
         try await redis.send(RedisCommand("SET", ["there", "1"]))
-        await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) { try await wait.confirm(push: "there") }
-        let lost = StoreError.redis(.lost("another server answers, without the push"))
-        await #expect(throws: lost) { try await wait.confirm(push: "not there") }
+        await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) {
+            try await wait.confirm(push: RedisKey("there"))
+        }
+        let lost = StoreError(.lost("another server answers, without the push"))
+        await #expect(throws: lost) { try await wait.confirm(push: RedisKey("not there")) }
         server.stop()
-        await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) { try await wait.confirm(push: "there") }
+        await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) {
+            try await wait.confirm(push: RedisKey("there"))
+        }
         await redis.close()
     }
 }

@@ -58,16 +58,16 @@ import Testing
         let schedules = fixture.store.schedules
         let waiting = schedule(due: try await now(fixture))
         _ = try await schedules.create(fixture.app, [waiting])
-        let key = RedisArgument.string(fixture.store.keys.schedule(fixture.app, waiting.id))
+        let key = fixture.store.keys.schedule(fixture.app, waiting.id)
         // A worker claimed the schedule, committed it, and died.
         let until = try await now(fixture) + 10_000
-        try await fixture.store.redis.send(RedisCommand("HSET", [key, "state", "taken", "until", .int(until)]))
+        try await fixture.store.redis.send(RedisCommand("HSET", key, "state", "taken", "until", .int(until)))
         _ = try await fixture.store.pushes.accept(
             fixture.app, waiting.publish, id: waiting.id, payload: waiting.payload, timestampOffset: 20,
             now: waiting.due)
         #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty, "it is in hand")
         #expect(try await schedules.cancel(fixture.app, waiting.id, now: waiting.due) == .tooLate)
-        try await fixture.store.redis.send(RedisCommand("HSET", [key, "until", "0"]))
+        try await fixture.store.redis.send(RedisCommand("HSET", key, "until", "0"))
         #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.outcome) == [.sent])
         guard case .accepted(_, let sequence, _) = try await fixture.publish("match-1") else {
             throw Unexpected(what: "")
@@ -86,7 +86,7 @@ import Testing
         #expect(try await schedules.cancel(try AppKey("other"), waiting.id, now: 8) == nil)
         // Restore the entry in the timer, as if the process had died before it removed that.
         try await fixture.store.redis.send(
-            RedisCommand("ZADD", [.string(fixture.store.keys.at(fixture.app)), "1", .string(waiting.id.description)]))
+            RedisCommand("ZADD", fixture.store.keys.at(fixture.app), "1", .string(waiting.id.description)))
         #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
         #expect(try await schedules.list(fixture.app, start: nil, limit: 10).total == 0)
         let ledger = try await schedules.find(fixture.app, waiting.id)?.ledger
@@ -95,8 +95,8 @@ import Testing
     }
 
     private func score(_ fixture: PushFixture, _ id: PushID) async throws -> String {
-        let key = RedisArgument.string(fixture.store.keys.at(fixture.app))
-        return try await fixture.store.redis.send(RedisCommand("ZSCORE", [key, .string(id.description)])).string()
+        let key = fixture.store.keys.at(fixture.app)
+        return try await fixture.store.redis.send(RedisCommand("ZSCORE", key, .string(id.description))).string()
     }
 
     @Test func `replaced it goes out at its new time with its new state`() async throws {
@@ -134,13 +134,13 @@ import Testing
         #expect(try await schedules.replace(fixture.app, waiting) == nil)
         _ = try await schedules.create(fixture.app, [waiting])
         #expect(try await schedules.replace(try AppKey("other"), waiting) == nil)
-        let key = RedisArgument.string(fixture.store.keys.schedule(fixture.app, waiting.id))
-        try await fixture.store.redis.send(RedisCommand("HSET", [key, "state", "taken"]))
+        let key = fixture.store.keys.schedule(fixture.app, waiting.id)
+        try await fixture.store.redis.send(RedisCommand("HSET", key, "state", "taken"))
         var other = waiting
         other.label = "other"
         #expect(try await schedules.replace(fixture.app, other) == .tooLate)
         #expect(try await schedules.find(fixture.app, waiting.id)?.label == nil)
-        try await fixture.store.redis.send(RedisCommand("HSET", [key, "state", "scheduled"]))
+        try await fixture.store.redis.send(RedisCommand("HSET", key, "state", "scheduled"))
         _ = try await schedules.cancel(fixture.app, waiting.id, now: 7)
         #expect(try await schedules.replace(fixture.app, other) == .finished)
         #expect(try await schedules.list(fixture.app, start: nil, limit: 10).total == 0)
@@ -153,7 +153,7 @@ import Testing
         let waiting = schedule(due: try await now(fixture) + 3_600_000)
         _ = try await schedules.create(fixture.app, [waiting])
         try await fixture.store.redis.send(
-            RedisCommand("ZADD", [.string(fixture.store.keys.at(fixture.app)), "1", .string(waiting.id.description)]))
+            RedisCommand("ZADD", fixture.store.keys.at(fixture.app), "1", .string(waiting.id.description)))
         #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
         #expect(try await score(fixture, waiting.id) == "\(waiting.due)")
         #expect(try await schedules.find(fixture.app, waiting.id)?.state == .scheduled)
@@ -216,10 +216,10 @@ import Testing
         _ = try await schedules.create(fixture.app, [behind])
         try await isPast(fixture, behind.due)
         #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
-        let key = RedisArgument.string(fixture.store.keys.schedule(fixture.app, waiting.id))
-        let until = try await fixture.store.redis.send(RedisCommand("HGET", [key, "until"]))
+        let key = fixture.store.keys.schedule(fixture.app, waiting.id)
+        let until = try await fixture.store.redis.send(RedisCommand("HGET", key, "until"))
         #expect(try (Int(until.string()) ?? 0) >= time + 5_000)
-        try await fixture.store.redis.send(RedisCommand("HSET", [key, "until", "0"]))
+        try await fixture.store.redis.send(RedisCommand("HSET", key, "until", "0"))
         let last = try await schedules.runDue(fixture.app, limit: 10)
         #expect(last.map(\.outcome) == [.sent, .sent] && last.map(\.id) == [waiting.id, behind.id])
     }
@@ -231,8 +231,8 @@ import Testing
 
     private func sequence(_ fixture: PushFixture, _ schedule: Schedule) async throws -> Int {
         let tag = fixture.store.keys.tag(fixture.app, schedule.publish.name)
-        let key = RedisArgument.string(fixture.store.keys.push(tag, schedule.id))
-        return try Int(await fixture.store.redis.send(RedisCommand("HGET", [key, "seq"])).string()) ?? 0
+        let key = fixture.store.keys.push(tag, schedule.id)
+        return try Int(await fixture.store.redis.send(RedisCommand("HGET", key, "seq")).string()) ?? 0
     }
 
     @Test func `due together they are committed in the order of their times by any number of workers`() async throws {
@@ -270,9 +270,9 @@ import Testing
         var other = schedule(due: time - 100)
         other.publish.name = try ActivityName("match-2")
         _ = try await schedules.create(fixture.app, [first, second, other])
-        let key = RedisArgument.string(fixture.store.keys.schedule(fixture.app, first.id))
+        let key = fixture.store.keys.schedule(fixture.app, first.id)
         try await fixture.store.redis.send(
-            RedisCommand("HSET", [key, "state", "taken", "until", .int(time + 600_000)]))
+            RedisCommand("HSET", key, "state", "taken", "until", .int(time + 600_000)))
         #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.id) == [other.id])
         #expect(try await schedules.runDue(fixture.app, limit: 10).isEmpty)
         // A batch that holds only waiting schedules continues after them.
@@ -281,7 +281,7 @@ import Testing
         _ = try await schedules.create(fixture.app, [third])
         #expect(try await schedules.runDue(fixture.app, limit: 2).map(\.id) == [third.id])
         // The worker that claimed it has died.
-        try await fixture.store.redis.send(RedisCommand("HSET", [key, "until", "0"]))
+        try await fixture.store.redis.send(RedisCommand("HSET", key, "until", "0"))
         #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.id) == [first.id, second.id])
     }
 
@@ -365,7 +365,7 @@ import Testing
         _ = try await fixture.store.schedules.create(fixture.app, [schedule])
         #expect(try await fixture.store.schedules.find(fixture.app, schedule.id) == schedule)
         let life = try await fixture.store.redis.send(
-            RedisCommand("PEXPIRETIME", [.string(fixture.store.keys.schedule(fixture.app, schedule.id))]))
+            RedisCommand("PEXPIRETIME", fixture.store.keys.schedule(fixture.app, schedule.id)))
         #expect(try life.integer() == 4_102_444_800_000 + Int(Schedules.retention.milliseconds))
     }
 }

@@ -18,8 +18,8 @@ import Testing
             startedAt: startsAt, activityID: activity)
     }
 
-    private func life(_ fixture: RegistryFixture, _ key: String) async throws -> Int64 {
-        Int64(try await fixture.command("PTTL", .string(key)).integer())
+    private func life(_ fixture: RegistryFixture, _ key: RedisKey) async throws -> Int64 {
+        Int64(try await fixture.command("PTTL", key).integer())
     }
 
     @Test(arguments: [3 * hour, 20 * day, 30 * day])
@@ -106,7 +106,7 @@ import Testing
             _ = try await fixture.registry.track(
                 fixture.app, fixture.name, [try registration(startsAt: start)], endAfter: .seconds(4 * 3_600))
             let due = try await fixture.command(
-                "ZRANGE", .string(fixture.keys.ends(fixture.app)), "0", "-1", "WITHSCORES")
+                "ZRANGE", fixture.keys.ends(fixture.app), "0", "-1", "WITHSCORES")
             #expect(try Int64(due[1].string()) == start + 4 * Self.hour)
         }
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct TidyingTests {
     @Test func `names of which nothing exists leave the list`() async throws {
         try await RegistryFixture.run { fixture in
-            let index = RedisArgument.string(fixture.keys.names(fixture.app))
+            let index = fixture.keys.names(fixture.app)
             for number in 0..<50 { _ = try await fixture.command("ZADD", index, "0", "gone-\(number)") }
             _ = try await fixture.command("ZADD", index, "0", .bytes([0xFF]))
             let registration = Registration(
@@ -36,9 +36,9 @@ import Testing
     /// must not stay for ever.
     @Test func `channels that began to follow after an end are noted no longer than they follow`() async throws {
         try await RegistryFixture.run { fixture in
-            let meta = RedisArgument.string(fixture.keys.name(fixture.tag))
+            let meta = fixture.keys.name(fixture.tag)
             _ = try await fixture.command("HSET", meta, "ending", .int(fixture.time.now - 1_000))
-            let noted = RedisArgument.string(fixture.keys.newFollowers(fixture.tag))
+            let noted = fixture.keys.newFollowers(fixture.tag)
             for number in 0..<100 { _ = try await fixture.command("ZADD", noted, "1000", "old-\(number)") }
             let channels = (0..<10).map { _ in ChannelID.random() }
             func follow(_ channel: ChannelID, _ number: Int) async throws {
@@ -62,14 +62,14 @@ import Testing
         let fixture = try await PushFixture.start()
         let store = fixture.store
         let now: Int64 = 1_795_000_002_000
-        let index = RedisArgument.string(store.keys.deadIndex(fixture.app))
+        let index = store.keys.deadIndex(fixture.app)
         for number in 0..<12 {
             let age = number < 10 ? DeadLetters.life.milliseconds + 1_000 : 1_000
             let member = DeadLetters.member(.random(), try ActivityName("match-\(number)"))
-            try await store.redis.send(RedisCommand("ZADD", [index, .int(now - age), .string(member)]))
+            try await store.redis.send(RedisCommand("ZADD", index, .int(now - age), .string(member)))
         }
         #expect(try await store.deadLetters.tidy(fixture.app, limit: 7) == 7)
         #expect(try await store.deadLetters.tidy(fixture.app, limit: 7) == 3)
-        #expect(try await store.redis.send(RedisCommand("ZCARD", [index])).integer() == 2)
+        #expect(try await store.redis.send(RedisCommand("ZCARD", index)).integer() == 2)
     }
 }

@@ -58,11 +58,11 @@ import Testing
         let fixture = try await PushFixture.start()
         let store = fixture.store
         let (waits, inHand) = (store.keys.ends(fixture.app), store.keys.endsInHand(fixture.app))
-        _ = try await store.redis.send(RedisCommand("ZADD", [.string(waits), "6000", "match-1"]))
+        _ = try await store.redis.send(RedisCommand("ZADD", waits, "6000", "match-1"))
         #expect(try await store.queue.nextDue([fixture.app]) == NextDue(), "no worker's cards end by themselves")
         #expect(try await store.queue.nextDue([fixture.app], ending: [fixture.app]) == NextDue(end: 6_000))
         // The owner of a claimed automatic end may have died.
-        _ = try await store.redis.send(RedisCommand("ZADD", [.string(inHand), "5000", "1 match-2"]))
+        _ = try await store.redis.send(RedisCommand("ZADD", inHand, "5000", "1 match-2"))
         #expect(try await store.queue.nextDue([fixture.app], ending: [fixture.app]) == NextDue(end: 5_000))
     }
 }

@@ -118,11 +118,11 @@ extension PushFixture {
     }
 
     fileprivate func entries(_ stream: WorkStream) async throws -> Int {
-        try await store.redis.send(RedisCommand("XLEN", [.string(store.keys.stream(app, stream))])).integer()
+        try await store.redis.send(RedisCommand("XLEN", store.keys.stream(app, stream))).integer()
     }
 
     fileprivate func empty(_ stream: WorkStream) async throws {
-        try await store.redis.send(RedisCommand("XTRIM", [.string(store.keys.stream(app, stream)), "MAXLEN", "0"]))
+        try await store.redis.send(RedisCommand("XTRIM", store.keys.stream(app, stream), "MAXLEN", "0"))
     }
 
     /// All keys in Redis.

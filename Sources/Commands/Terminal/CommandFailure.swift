@@ -21,7 +21,7 @@ struct CommandFailure: Error {
         switch error {
         case let failure as CommandFailure: self = failure
         case let error as SettingsError: self.init(.configuration, error.description)
-        case StoreError.redis(let error): self.init(error)
+        case StoreError.redis(let failure): self.init(failure)
         case StoreError.corrupt(let what):
             self.init(.failed, "Redis holds \(what) that no version of Lamplighter wrote")
         case let error as RedisError: self.init(error)
@@ -35,16 +35,18 @@ struct CommandFailure: Error {
         }
     }
 
-    init(_ error: RedisError) {
+    init(_ error: RedisError) { self.init(RedisFailure(error)) }
+
+    private init(_ failure: RedisFailure) {
         let status: ExitStatus =
-            switch error {
+            switch failure.kind {
             case .unreachable, .lost, .closed: .unreachable
             case .insecure: .configuration
-            case .server(let code, _) where Self.unreadyCodes.contains(code): .unreachable
-            case .server(let code, _) where Self.misconfiguredCodes.contains(code): .configuration
-            case .server, .unexpectedReply, .unroutable: .failed
+            case .refused(let code) where Self.unreadyCodes.contains(code): .unreachable
+            case .refused(let code) where Self.misconfiguredCodes.contains(code): .configuration
+            case .refused, .unexpected: .failed
             }
-        self.init(status, error.description)
+        self.init(status, failure.description)
     }
 
     private static let unreadyCodes: Set = ["LOADING", "MASTERDOWN", "CLUSTERDOWN"]

@@ -1,5 +1,4 @@
 import LiveActivity
-import Redis
 import Store
 import StrictJSON
 
@@ -9,11 +8,11 @@ struct Readiness: Sendable {
     let apps: [AppKey]
 
     func answer() async throws(APIError) -> Answer {
-        do throws(RedisError) {
-            try await store.redis.send(Store.ping)
+        do throws(StoreError) {
+            try await store.ping()
         } catch {
             // Redis that answers but cannot serve (LOADING, …) is not ready either.
-            var problem = APIError(StoreError.redis(error))
+            var problem = APIError(error)
             problem.status = 503
             problem.code = 50300
             problem.retryAfter = problem.retryAfter ?? 5

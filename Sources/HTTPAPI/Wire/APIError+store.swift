@@ -1,11 +1,10 @@
-import Redis
 import Store
 
 extension APIError {
     /// A failure of the store as the caller sees it. In most cases the caller can try again.
     init(_ error: StoreError) {
         switch error {
-        case .redis(let error): self.init(error)
+        case .redis(let failure): self.init(failure)
         case .unreplicated(let replicas, let wanted):
             self.init(
                 503,
@@ -29,33 +28,20 @@ extension APIError {
         }
     }
 
-    private init(_ error: RedisError) {
-        switch error {
-        case .unreachable(let message):
+    private init(_ failure: RedisFailure) {
+        switch failure.kind {
+        case .unreachable, .insecure:
             self.init(503, "Redis is not reachable: nothing was changed. Try again.", retryAfter: 2)
-            cause = "redis unreachable: \(message)"
-        case .insecure(let message, let remedy):
-            self.init(503, "Redis is not reachable: nothing was changed. Try again.", retryAfter: 2)
-            cause = "redis insecure: \(message) (\(remedy))"
-        case .lost(let message):
+        case .lost:
             self.init(
                 503,
                 "The connection to Redis broke: the change may or may not have been made. Repeating is safe"
                     + " (a publish: with an Idempotency-Key).", retryAfter: 2)
-            cause = "redis lost: \(message)"
-        case .closed:
-            self.init(503, "The gateway is shutting down. Try again.", retryAfter: 1)
-            cause = "redis client closed"
-        case .server(let code, let message):
-            self = Self.refused(code: code)
-            cause = "redis: \(message)"
-        case .unexpectedReply(let message):
-            self.init(500, "An internal error occurred; the operation id finds it in the log.")
-            cause = "redis: unexpected reply: \(message)"
-        case .unroutable(let message):
-            self.init(500, "An internal error occurred; the operation id finds it in the log.")
-            cause = "redis: unroutable: \(message)"
+        case .closed: self.init(503, "The gateway is shutting down. Try again.", retryAfter: 1)
+        case .refused(let code): self = Self.refused(code: code)
+        case .unexpected: self.init(500, "An internal error occurred; the operation id finds it in the log.")
         }
+        cause = "redis: \(failure)"
     }
 
     private static func refused(code: String) -> APIError {

@@ -14,20 +14,26 @@ public struct RedisCommand: Sendable {
         for argument in arguments { argument.encode(into: &encoded) }
     }
 
-    /// Makes a command without keys (TIME, PING). In a cluster it goes to the node that owns `key`.
-    public init(_ name: String, _ arguments: [RedisArgument] = [], near key: String) {
-        self.init(name, arguments)
-        near = HashSlot(key: key)
+    /// Makes a command whose first argument is a key.
+    public init(_ name: String, _ key: RedisKey, _ arguments: [RedisArgument]) {
+        self.init(name, [.key(key)] + arguments)
     }
 
-    /// Makes a command from these arguments, followed by arguments that were encoded before.
-    public init(_ name: String, _ arguments: [RedisArgument], _ packed: PackedArguments) {
+    public init(_ name: String, _ key: RedisKey, _ arguments: RedisArgument...) { self.init(name, key, arguments) }
+
+    /// Makes a command without keys (TIME, PING). In a cluster it goes to the node that owns `key`.
+    public init(_ name: String, _ arguments: [RedisArgument] = [], near key: RedisKey) {
+        self.init(name, arguments)
+        near = HashSlot(key: key.description)
+    }
+
+    /// Makes a command from a key, followed by arguments that were encoded before.
+    public init(_ name: String, _ key: RedisKey, _ packed: PackedArguments) {
         encoded = []
-        encoded.reserveCapacity(
-            32 + name.utf8.count + arguments.reduce(0) { $0 + $1.encodedBound } + packed.encoded.count)
-        encoded.appendHeader(UInt8(ascii: "*"), 1 + arguments.count + packed.count)
+        encoded.reserveCapacity(32 + name.utf8.count + RedisArgument.key(key).encodedBound + packed.encoded.count)
+        encoded.appendHeader(UInt8(ascii: "*"), 2 + packed.count)
         encoded.appendBulk(name.utf8)
-        for argument in arguments { argument.encode(into: &encoded) }
+        RedisArgument.key(key).encode(into: &encoded)
         encoded.append(contentsOf: packed.encoded)
     }
 
@@ -36,10 +42,11 @@ public struct RedisCommand: Sendable {
     ///
     /// Another number of keys than the script has ends the process: the script would take a missing key for nil, or an
     /// argument of its caller for a key.
-    public init(_ script: RedisScript, keys: [RedisArgument], arguments: [RedisArgument] = []) {
+    public init(_ script: RedisScript, keys: [RedisKey], arguments: [RedisArgument] = []) {
         guard keys.count == script.keyCount else {
             fatalError("the script \(script.name) has \(script.keyCount) keys, but is called with \(keys.count)")
         }
+        let keys = keys.map(RedisArgument.key)
         encoded = []
         encoded.reserveCapacity(
             96 + keys.reduce(0) { $0 + $1.encodedBound } + arguments.reduce(0) { $0 + $1.encodedBound })
@@ -95,6 +102,7 @@ public struct RedisArgument: Sendable, ExpressibleByStringLiteral, ExpressibleBy
     private init(_ form: Form) { self.form = form }
     public init(stringLiteral value: String) { form = .text(value) }
     public init(integerLiteral value: Int) { form = .number(Int64(value)) }
+    public static func key(_ key: RedisKey) -> RedisArgument { RedisArgument(.text(key.description)) }
     public static func string(_ text: String) -> RedisArgument { RedisArgument(.text(text)) }
     /// A number in decimal. It must fit into 64 bits, signed or unsigned.
     public static func int(_ number: some BinaryInteger) -> RedisArgument {

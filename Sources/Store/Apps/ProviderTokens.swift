@@ -41,18 +41,15 @@ public struct ProviderTokens: Sendable {
     public func agree(
         _ app: AppKey, key: String, candidate: Token?, refused: Token?, now: Int
     ) async throws(StoreError) -> Token? {
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
-                Lua.providerToken, keys: [.string(keys.providerToken(app, key))],
+                Lua.providerToken, keys: [keys.providerToken(app, key)],
                 arguments: [
                     .string(candidate?.jwt ?? ""), .int(now), .string(refused?.jwt ?? ""),
                     .int(Self.replacedAfter.components.seconds), .int(Self.leastAfterRefusal.components.seconds),
                     .int(Self.tolerance.components.seconds), .int(Self.life.milliseconds),
-                ])
-        ])[0]
+                ]))
         guard !reply.isNil else { return nil }
-        return try redisErrors { () throws(RedisError) in
-            Token(jwt: try reply[0].string(), issuedAt: try reply[1].integer())
-        }
+        return Token(jwt: try reply[0].string(), issuedAt: try reply[1].integer())
     }
 }

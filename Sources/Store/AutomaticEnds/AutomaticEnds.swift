@@ -40,28 +40,23 @@ public struct AutomaticEnds: Sendable {
 
     /// Puts names into the timer. A name that is there with an earlier time keeps that time.
     static func note(_ keys: Keyspace, _ app: AppKey, _ names: [(ActivityName, due: Int64)]) -> RedisCommand {
-        RedisCommand(
-            "ZADD",
-            [.string(keys.ends(app)), "LT"] + names.flatMap { [.int($0.due), .string($0.0.rawValue)] })
+        RedisCommand("ZADD", keys.ends(app), ["LT"] + names.flatMap { [.int($0.due), .string($0.0.rawValue)] })
     }
 
     /// Claims names that are due by Redis's clock. This worker has them until it reports on each, or until `hold` is
     /// over.
     public func take(_ app: AppKey, _ rule: EndRule, limit: Int) async throws(StoreError) -> [EndTask] {
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
-                Lua.endTake, keys: [.string(keys.ends(app)), .string(keys.endsInHand(app))],
-                arguments: [.int(limit), .int(Self.hold.milliseconds), .int(rule.age)])
-        ])[0]
-        let members = try redisErrors { () throws(RedisError) in
-            try reply.array().map { member throws(RedisError) in try member.string() }
-        }
+                Lua.endTake, keys: [keys.ends(app), keys.endsInHand(app)],
+                arguments: [.int(limit), .int(Self.hold.milliseconds), .int(rule.age)]))
+        let members = try reply.strings()
         var tasks: [EndTask] = []
         for member in members {
             if let task = EndTask(app: app, member: member) {
                 tasks.append(task)
             } else {
-                _ = try await redis.run([RedisCommand("ZREM", [.string(keys.endsInHand(app)), .string(member)])])
+                try await redis.run("ZREM", keys.endsInHand(app), .string(member))
             }
         }
         return tasks
@@ -119,14 +114,8 @@ public struct AutomaticEnds: Sendable {
     }
 
     private func keep(_ task: EndTask, for time: Duration) async throws(StoreError) {
-        _ = try await redis.run([
-            RedisCommand(
-                "ZADD",
-                [
-                    .string(keys.endsInHand(task.app)), "XX", .int(pushes.time.now() + time.milliseconds),
-                    .string(task.member),
-                ])
-        ])
+        try await redis.run(
+            "ZADD", keys.endsInHand(task.app), "XX", .int(pushes.time.now() + time.milliseconds), .string(task.member))
     }
 
     /// Puts the name back into the timer for the first of its other cards, if it has any. The claim is removed last, so
@@ -135,8 +124,8 @@ public struct AutomaticEnds: Sendable {
         let next = count.nextStart.map { start in
             Self.note(keys, task.app, [(task.name, due: start + rule.after.milliseconds)])
         }
-        let done = RedisCommand("ZREM", [.string(keys.endsInHand(task.app)), .string(task.member)])
-        _ = try await redis.run((next.map { [$0] } ?? []) + [done])
+        let done = RedisCommand("ZREM", keys.endsInHand(task.app), .string(task.member))
+        try await redis.run((next.map { [$0] } ?? []) + [done])
     }
 }
 
@@ -152,13 +141,13 @@ extension AutomaticEnds {
     ///   then.
     /// - Returns: the number of names that were put in.
     public func adopt(_ app: AppKey, _ rule: EndRule?) async throws(StoreError) -> Int {
-        let known = RedisArgument.string(keys.endsAfter(app))
+        let known = keys.endsAfter(app)
         guard let rule else {
-            _ = try await redis.run([RedisCommand("DEL", [known])])
+            try await redis.run("DEL", known)
             return 0
         }
-        let reply = try await redis.run([RedisCommand("GET", [known])])[0]
-        let before = try redisErrors { () throws(RedisError) in reply.isNil ? nil : Int64(try reply.string()) }
+        let reply = try await redis.run("GET", known)
+        let before = reply.isNil ? nil : Int64(try reply.string())
         let after = rule.after.milliseconds
         if before == after { return 0 }
         var adopted = 0
@@ -170,13 +159,13 @@ extension AutomaticEnds {
                 if names.isEmpty { break }
                 let now = pushes.time.now()
                 let dues = names.map { ($0, due: now + Int64.random(in: 0...min(after, Self.adoption))) }
-                _ = try await redis.run([Self.note(keys, app, dues)])
+                try await redis.run([Self.note(keys, app, dues)])
                 adopted += names.count
                 last = names.last?.rawValue
                 if names.count < batch { break }
             }
         }
-        _ = try await redis.run([RedisCommand("SET", [known, .int(after)])])
+        try await redis.run("SET", known, .int(after))
         return adopted
     }
 }

@@ -72,44 +72,39 @@ extension Broadcasts {
         _ app: AppKey, _ name: ActivityName, owner: String, lease: Duration
     ) async throws(StoreError) -> BroadcastTake {
         let tag = keys.tag(app, name)
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
                 Lua.broadcastTake,
                 keys: [
-                    .string(keys.broadcast(tag)), .string(keys.broadcastLine(tag)), .string(keys.retryLease(tag)),
+                    keys.broadcast(tag), keys.broadcastLine(tag), keys.retryLease(tag),
                 ],
                 arguments: [
                     .string(owner), .int(lease.milliseconds), .string(keys.pushPrefix(tag)),
                     .string(keys.tasksPrefix(tag)), .int(Pushes.retention.milliseconds),
                     .int(Self.interval.milliseconds), .int(Self.look),
                     .int(Self.longestWait.milliseconds),
-                ])
-        ])[0]
-        let counted = try redisErrors { () throws(RedisError) in
-            [
-                BroadcastEvent.superseded: try reply[1].integer(), .cancelled: try reply[2].integer(),
-                .expired: try reply[3].integer(),
-            ].filter { $0.value > 0 }
-        }
+                ]))
+        let counted = [
+            BroadcastEvent.superseded: try reply[1].integer(), .cancelled: try reply[2].integer(),
+            .expired: try reply[3].integer(),
+        ].filter { $0.value > 0 }
         await count(app, counted)
         return BroadcastTake(turn: try turn(reply, app, name, owner), counted: counted)
     }
 
     private func turn(
-        _ reply: RedisReply, _ app: AppKey, _ name: ActivityName, _ owner: String
+        _ reply: Reply, _ app: AppKey, _ name: ActivityName, _ owner: String
     ) throws(StoreError) -> BroadcastTurn {
-        let word = try redisErrors { () throws(RedisError) in try reply[0].string() }
+        let word = try reply[0].string()
         switch word {
         case "idle": return .idle
-        case "held": return .held(.milliseconds(try redisErrors { () throws(RedisError) in try reply[4].integer() }))
-        case "wait": return .wait(.milliseconds(try redisErrors { () throws(RedisError) in try reply[4].integer() }))
+        case "held": return .held(.milliseconds(try reply[4].integer()))
+        case "wait": return .wait(.milliseconds(try reply[4].integer()))
         case "send":
-            let (epoch, push, channel, storage, attempts, fields) = try redisErrors { () throws(RedisError) in
-                (
-                    try reply[4].integer(), try reply[5].string(), try reply[6].string(), try reply[7].string(),
-                    try reply[8].integer(), try StoredHash(reply[9])
-                )
-            }
+            let (epoch, push, channel, storage, attempts, fields) = (
+                try reply[4].integer(), try reply[5].string(), try reply[6].string(), try reply[7].string(),
+                try reply[8].integer(), try StoredHash(reply[9])
+            )
             guard let push = PushID(push), let channel = try? BroadcastChannelID(channel),
                 let storage = BroadcastStorage(rawValue: storage)
             else { throw .corrupt("broadcast in line") }
@@ -117,7 +112,7 @@ extension Broadcasts {
                 BroadcastTask(
                     lease: Lease(app: app, name: name, push: push, part: .broadcast, owner: owner, epoch: epoch),
                     record: try PushRecord(id: push, fields), channel: channel, storage: storage, attempts: attempts))
-        default: throw .redis(.unexpectedReply("broadcast-take answered \(word)"))
+        default: throw .unexpectedReply("broadcast-take answered \(word)")
         }
     }
 
@@ -135,20 +130,19 @@ extension Broadcasts {
         case .expired: outcome = "expired"
         case .again(let time): (outcome, due) = ("again", time)
         }
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
                 Lua.broadcastSettle,
                 keys: [
-                    .string(keys.broadcast(tag)), .string(keys.broadcastLine(tag)), .string(keys.retryLease(tag)),
+                    keys.broadcast(tag), keys.broadcastLine(tag), keys.retryLease(tag),
                 ],
                 arguments: [
                     .int(lease.epoch), .string(lease.owner), .string(lease.push.description), .string(outcome),
                     .string(task.channel.rawValue), .string(settlement.status.map { "\($0)" } ?? ""),
                     .string(settlement.reason ?? ""), .int(due), settlement.mayRepeat ? "1" : "0",
                     .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
-                ])
-        ])[0]
-        let isSettled = try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+                ]))
+        let isSettled = try reply.isOne()
         if isSettled { await count(lease.app, [settlement.event: 1]) }
         return isSettled
     }
@@ -161,15 +155,14 @@ extension Broadcasts {
         if counted.isEmpty { return }
         _ = try? await redis.run(
             counted.map { event, number in
-                RedisCommand(
-                    "HINCRBY", [.string(keys.broadcastCounts(app)), .string(event.rawValue), .int(number)])
+                RedisCommand("HINCRBY", keys.broadcastCounts(app), .string(event.rawValue), .int(number))
             })
     }
 
     /// The counts of all workers since the app's first broadcast.
     public func counts(_ app: AppKey) async throws(StoreError) -> [BroadcastEvent: Int] {
-        let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.broadcastCounts(app))])])[0]
-        let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+        let reply = try await redis.run("HGETALL", keys.broadcastCounts(app))
+        let fields = try StoredHash(reply)
         return Dictionary(
             uniqueKeysWithValues: BroadcastEvent.allCases.map { ($0, fields.number($0.rawValue) ?? 0) })
     }

@@ -48,12 +48,10 @@ extension Broadcasts {
     public func due(
         _ app: AppKey, now: Int64, limit: Int
     ) async throws(StoreError) -> (names: [ActivityName], dropped: Int) {
-        let timers = RedisArgument.string(keys.broadcastTimers(app))
-        let reply = try await redis.run([
-            RedisCommand("ZRANGEBYSCORE", [timers, "-inf", .int(now), "LIMIT", "0", .int(limit)])
-        ])[0]
-        let (names, unreadable) = try redisErrors { () throws(RedisError) in try reply.names() }
-        if !unreadable.isEmpty { _ = try await redis.run([RedisCommand("ZREM", [timers] + unreadable)]) }
+        let timers = keys.broadcastTimers(app)
+        let reply = try await redis.run("ZRANGEBYSCORE", timers, "-inf", .int(now), "LIMIT", "0", .int(limit))
+        let (names, unreadable) = try reply.names()
+        if !unreadable.isEmpty { try await redis.run("ZREM", timers, unreadable) }
         return (names, unreadable.count)
     }
 
@@ -65,29 +63,25 @@ extension Broadcasts {
 
     /// Removes the name from the timer because no work is left, unless the timer was set since `take`.
     public func done(_ app: AppKey, _ name: ActivityName, takenUntil at: Int64) async throws(StoreError) {
-        _ = try await redis.run([
+        try await redis.run(
             RedisCommand(
-                Lua.queueForget, keys: [.string(keys.broadcastTimers(app))],
-                arguments: [.string(name.rawValue), .string("\(at)")])
-        ])
+                Lua.queueForget, keys: [keys.broadcastTimers(app)],
+                arguments: [.string(name.rawValue), .string("\(at)")]))
     }
 
     /// - Returns: nil if another worker has the lease.
     public func claim(
         _ app: AppKey, owner: String, for duration: Duration
     ) async throws(StoreError) -> BroadcastLease? {
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
-                Lua.broadcastLease, keys: [.string(keys.broadcastLease(app))],
-                arguments: [.string(owner), .int(duration.milliseconds)])
-        ])[0]
-        return try redisErrors { () throws(RedisError) in
-            guard try reply[0].string() == "claimed" else { return nil }
-            let id = try reply[3].string()
-            let unfinished = (try? ActivityName(try reply[2].string()))
-                .map { BroadcastLease.Creation(name: $0, id: try? BroadcastChannelID(id)) }
-            return BroadcastLease(app: app, epoch: try reply[1].integer(), unfinished: unfinished)
-        }
+                Lua.broadcastLease, keys: [keys.broadcastLease(app)],
+                arguments: [.string(owner), .int(duration.milliseconds)]))
+        guard try reply[0].string() == "claimed" else { return nil }
+        let id = try reply[3].string()
+        let unfinished = (try? ActivityName(try reply[2].string()))
+            .map { BroadcastLease.Creation(name: $0, id: try? BroadcastChannelID(id)) }
+        return BroadcastLease(app: app, epoch: try reply[1].integer(), unfinished: unfinished)
     }
 
     /// - Returns: false, here and below, if another worker has the lease. Nothing was changed then.
@@ -114,20 +108,17 @@ extension Broadcasts {
     public func noteForeign(
         _ lease: BroadcastLease, _ ids: [BroadcastChannelID]
     ) async throws(StoreError) -> Bool {
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
                 Lua.broadcastForeign,
-                keys: [.string(keys.broadcastLease(lease.app)), .string(keys.broadcastForeign(lease.app))],
-                arguments: [.int(lease.epoch)] + ids.map { .string($0.rawValue) })
-        ])[0]
-        return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+                keys: [keys.broadcastLease(lease.app), keys.broadcastForeign(lease.app)],
+                arguments: [.int(lease.epoch)] + ids.map { .string($0.rawValue) }))
+        return try reply.isOne()
     }
 
     public func foreign(_ app: AppKey) async throws(StoreError) -> Set<BroadcastChannelID> {
-        let reply = try await redis.run([RedisCommand("SMEMBERS", [.string(keys.broadcastForeign(app))])])[0]
-        let ids = try redisErrors { () throws(RedisError) in
-            try reply.array().map { (id) throws(RedisError) in try id.string() }
-        }
+        let reply = try await redis.run("SMEMBERS", keys.broadcastForeign(app))
+        let ids = try reply.strings()
         return Set(ids.compactMap { try? BroadcastChannelID($0) })
     }
 
@@ -135,16 +126,15 @@ extension Broadcasts {
         _ lease: BroadcastLease, _ duration: Duration, _ step: String, _ name: ActivityName? = nil,
         _ id: BroadcastChannelID? = nil
     ) async throws(StoreError) -> Bool {
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
                 Lua.broadcastIntend,
-                keys: [.string(keys.broadcastLease(lease.app)), .string(keys.broadcastIndex(lease.app))],
+                keys: [keys.broadcastLease(lease.app), keys.broadcastIndex(lease.app)],
                 arguments: [
                     .int(lease.epoch), .int(duration.milliseconds), .string(step), .string(name?.rawValue ?? ""),
                     .string(id?.rawValue ?? ""),
-                ])
-        ])[0]
-        return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+                ]))
+        return try reply.isOne()
     }
 
     // MARK: The name's record
@@ -154,7 +144,7 @@ extension Broadcasts {
         _ app: AppKey, _ name: ActivityName, _ id: BroadcastChannelID, now: Int64
     ) async throws(StoreError) -> Bool {
         let reply = try await run(Lua.broadcastLive, app, name, [.string(id.rawValue), .int(now)])
-        return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+        return try reply.isOne()
     }
 
     /// - Parameter because: `now`, or `ended` (only if the time has come and the name was not opened again).
@@ -162,12 +152,11 @@ extension Broadcasts {
         _ app: AppKey, _ name: ActivityName, because: String, now: Int64
     ) async throws(StoreError) -> Discard {
         let tag = keys.tag(app, name)
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
-                Lua.broadcastDiscard, keys: [.string(keys.broadcast(tag)), .string(keys.name(tag))],
-                arguments: [.string(because), .int(now)])
-        ])[0]
-        let text = try redisErrors { () throws(RedisError) in try reply.string() }
+                Lua.broadcastDiscard, keys: [keys.broadcast(tag), keys.name(tag)],
+                arguments: [.string(because), .int(now)]))
+        let text = try reply.string()
         guard let discard = Discard(rawValue: text) else { throw .corrupt("broadcast-discard") }
         return discard
     }
@@ -179,7 +168,7 @@ extension Broadcasts {
     /// The name has ended. Its broadcast channel is deleted at `at` (epoch ms), unless the name is opened again before.
     public func retire(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
         let reply = try await run(Lua.broadcastRetire, app, name, [.int(at)])
-        let hasChannel = try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+        let hasChannel = try reply.isOne()
         if hasChannel { try await wake(app, name, at: at) }
     }
 
@@ -188,7 +177,7 @@ extension Broadcasts {
         _ app: AppKey, _ name: ActivityName, _ id: BroadcastChannelID, now: Int64
     ) async throws(StoreError) -> Gone {
         let reply = try await run(Lua.broadcastGone, app, name, [.string(id.rawValue), .int(now)])
-        let text = try redisErrors { () throws(RedisError) in try reply.string() }
+        let text = try reply.string()
         // The index comes last, because a broadcast channel must be counted while a record names it.
         try await strike(app, id)
         if text == Gone.wanted.rawValue { try await wake(app, name, at: now) }
@@ -197,20 +186,18 @@ extension Broadcasts {
 
     /// Removes a broadcast channel that no name owns from the index.
     public func strike(_ app: AppKey, _ id: BroadcastChannelID) async throws(StoreError) {
-        _ = try await redis.run([RedisCommand("HDEL", [.string(keys.broadcastIndex(app)), .string(id.rawValue)])])
+        try await redis.run("HDEL", keys.broadcastIndex(app), .string(id.rawValue))
     }
 
     /// - Returns: how many attempts in a row have failed.
     public func failed(_ app: AppKey, _ name: ActivityName, _ words: String) async throws(StoreError) -> Int {
         let reply = try await run(Lua.broadcastFail, app, name, [.string(words)])
-        return try redisErrors { () throws(RedisError) in try reply.integer() }
+        return try reply.integer()
     }
 
     private func run(
         _ script: RedisScript, _ app: AppKey, _ name: ActivityName, _ arguments: [RedisArgument]
-    ) async throws(StoreError) -> RedisReply {
-        try await redis.run([
-            RedisCommand(script, keys: [.string(keys.broadcast(keys.tag(app, name)))], arguments: arguments)
-        ])[0]
+    ) async throws(StoreError) -> Reply {
+        try await redis.run(RedisCommand(script, keys: [keys.broadcast(keys.tag(app, name))], arguments: arguments))
     }
 }

@@ -47,12 +47,11 @@ public struct Broadcasts: Sendable {
     public func want(
         _ app: AppKey, _ name: ActivityName, _ storage: BroadcastStorage, now: Int64
     ) async throws(StoreError) -> BroadcastChannel {
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
-                Lua.broadcastWant, keys: [.string(keys.broadcast(keys.tag(app, name)))],
-                arguments: [.string(storage.rawValue), .int(now)])
-        ])[0]
-        let state = try redisErrors { () throws(RedisError) in try reply[0].string() }
+                Lua.broadcastWant, keys: [keys.broadcast(keys.tag(app, name))],
+                arguments: [.string(storage.rawValue), .int(now)]))
+        let state = try reply[0].string()
         if state == BroadcastState.wanted.rawValue { try await wake(app, name, at: now) }
         guard let channel = try await channel(app, name) else {
             // A worker deleted it this moment.
@@ -71,25 +70,25 @@ public struct Broadcasts: Sendable {
     }
 
     public func channel(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> BroadcastChannel? {
-        let key = RedisArgument.string(keys.broadcast(keys.tag(app, name)))
-        let reply = try await redis.run([RedisCommand("HGETALL", [key])])[0]
-        let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+        let key = keys.broadcast(keys.tag(app, name))
+        let reply = try await redis.run("HGETALL", key)
+        let fields = try StoredHash(reply)
         return fields.isEmpty ? nil : try BroadcastChannel(fields)
     }
 
     /// How many broadcast channels the app has at APNs, as far as Lamplighter knows.
     public func count(_ app: AppKey) async throws(StoreError) -> (own: Int, foreign: Int) {
         let replies = try await redis.run([
-            RedisCommand("HLEN", [.string(keys.broadcastIndex(app))]),
-            RedisCommand("SCARD", [.string(keys.broadcastForeign(app))]),
+            RedisCommand("HLEN", keys.broadcastIndex(app)),
+            RedisCommand("SCARD", keys.broadcastForeign(app)),
         ])
-        return try redisErrors { () throws(RedisError) in (try replies[0].integer(), try replies[1].integer()) }
+        return (try replies[0].integer(), try replies[1].integer())
     }
 
     /// All broadcast channels of this app's names, sorted by name. At most 10,000, in one reply.
     public func list(_ app: AppKey) async throws(StoreError) -> [(name: ActivityName, id: BroadcastChannelID)] {
-        let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.broadcastIndex(app))])])[0]
-        let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+        let reply = try await redis.run("HGETALL", keys.broadcastIndex(app))
+        let fields = try StoredHash(reply)
         return fields.pairs.compactMap { id, name in
             guard let id = try? BroadcastChannelID(id), let name = try? ActivityName(name) else { return nil }
             return (name: name, id: id)
@@ -100,9 +99,7 @@ public struct Broadcasts: Sendable {
     /// Sets the time of the work on a name's broadcast channel to `at` (epoch ms), be that earlier or later than
     /// before.
     func wake(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
-        _ = try await redis.run([
-            RedisCommand("ZADD", [.string(keys.broadcastTimers(app)), .int(at), .string(name.rawValue)])
-        ])
+        try await redis.run("ZADD", keys.broadcastTimers(app), .int(at), .string(name.rawValue))
     }
 }
 

@@ -7,23 +7,19 @@ extension Channels {
 
     /// - Returns: the channel's named user; nil if it has none, or is not known.
     public func namedUser(_ app: AppKey, _ channel: ChannelID) async throws(StoreError) -> String? {
-        let key = RedisArgument.string(keys.channel(app, channel))
+        let key = keys.channel(app, channel)
         var cursor = "0"
         var user: String?
         repeat {
-            let reply = try await pipeline([
-                RedisCommand(
-                    "HSCAN", [key, .string(cursor), "MATCH", "u:*", "COUNT", .int(Self.fieldsAtOnce)])
-            ])[0]
-            try redisErrors { () throws(RedisError) in
-                cursor = try reply[0].string()
-                let items = try reply[1].array()
-                for index in stride(from: 0, to: items.count - 1, by: 2) {
-                    let state = try items[index + 1].string()
-                    // A user that the channel leaves does not count. A user that it joins comes before one that it has.
-                    guard state != "-", user == nil || state == "+" else { continue }
-                    user = Self.unescaped(try items[index].bytes().dropFirst(2))
-                }
+            let reply = try await redis.run(
+                "HSCAN", key, .string(cursor), "MATCH", "u:*", "COUNT", .int(Self.fieldsAtOnce))
+            cursor = try reply[0].string()
+            let items = try reply[1].array()
+            for index in stride(from: 0, to: items.count - 1, by: 2) {
+                let state = try items[index + 1].string()
+                // A user that the channel leaves does not count. A user that it joins comes before one that it has.
+                guard state != "-", user == nil || state == "+" else { continue }
+                user = Self.unescaped(try items[index].bytes().dropFirst(2))
             }
         } while cursor != "0"
         return user

@@ -99,16 +99,13 @@ extension Channels {
             let members = page.packedChannels
             for start in stride(from: 0, to: sets.count, by: Self.setsPerRoundTrip) {
                 let asked = sets[start..<min(start + Self.setsPerRoundTrip, sets.count)]
-                let replies = try await pipeline(
-                    asked.map { RedisCommand("SMISMEMBER", [.string(keys.members(app, $0))], members) })
+                let replies = try await redis.run(
+                    asked.map { RedisCommand("SMISMEMBER", keys.members(app, $0), members) })
                 for (set, reply) in zip(asked, replies) {
-                    membership.sets[set] = try redisErrors { () throws(RedisError) in
-                        if let error = reply.error { throw error }
-                        guard reply.count == page.count else { throw .unexpectedReply("SMISMEMBER of another length") }
-                        var bits = PageBits(count: page.count)
-                        try reply.forEachInteger { index, number in if number == 1 { bits.insert(index) } }
-                        return bits
-                    }
+                    guard reply.count == page.count else { throw .unexpectedReply("SMISMEMBER of another length") }
+                    var bits = PageBits(count: page.count)
+                    try reply.forEachInteger { index, number in if number == 1 { bits.insert(index) } }
+                    membership.sets[set] = bits
                 }
             }
         }

@@ -36,9 +36,9 @@ enum ChannelOperation: Sendable, Hashable {
 
 extension Keyspace {
     /// The key of the set that a field of a channel's record stands for; nil for a field that stands for none.
-    func members(_ app: AppKey, field: String) -> String? {
+    func members(_ app: AppKey, field: String) -> RedisKey? {
         guard let parts = field.cut(at: UInt8(ascii: ":")), ["t", "u"].contains(parts.head) else { return nil }
-        return "\(prefix):\(parts.head):{\(app):\(parts.tail)}"
+        return key("\(parts.head):{\(app):\(parts.tail)}")
     }
 }
 
@@ -94,13 +94,13 @@ extension Channels {
     /// Throws `quotaReached` if one of the channels is new and the quota is full.
     private func requireRoom(_ app: AppKey, _ channels: [ChannelID]) async throws(StoreError) {
         guard quotas.isFull(.channels, app) else { return }
-        let known = channels.map { RedisCommand("EXISTS", [.string(keys.channel(app, $0))]) }
+        let known = channels.map { RedisCommand("EXISTS", keys.channel(app, $0)) }
         let measure = quotas.count(.channels, app, [], life: life.milliseconds, now: clock())
         let replies = try await redis.replies(known + measure.commands)
         quotas.note(.channels, app, measure, replies.dropFirst(known.count))
         guard quotas.isFull(.channels, app) else { return }
         for reply in replies.prefix(known.count) {
-            if try redisErrors({ () throws(RedisError) in try reply.integer() }) == 0 {
+            if try reply.integer() == 0 {
                 throw .quotaReached(.channels, limit: quotas.limit(.channels))
             }
         }
@@ -115,75 +115,66 @@ extension Channels {
         ]
         let counting = quotas.count(
             .channels, app, open.map { .bytes($0.channel.stored) }, life: life.milliseconds, now: clock())
-        let replies = try await pipeline(
+        let replies = try await redis.replies(
             open.map { work in
                 RedisCommand(
-                    Lua.channelMark, keys: [.string(keys.channel(app, work.channel))],
+                    Lua.channelMark, keys: [keys.channel(app, work.channel)],
                     arguments: times + work.operations)
             } + counting.commands)
         quotas.note(.channels, app, counting, replies.dropFirst(open.count))
-        // Keys are compared as bytes, because strings that Unicode considers equal may be different tags.
-        var joins: [[UInt8]: [RedisArgument]] = [:]
-        var leaves: [[UInt8]: [RedisArgument]] = [:]
+        var joins: [RedisKey: [RedisArgument]] = [:]
+        var leaves: [RedisKey: [RedisArgument]] = [:]
         var pending: [Work] = []
         for (var work, reply) in zip(open, replies) {
-            let isFull = try redisErrors { () throws(RedisError) in
-                let first = try reply.array().first
-                return (try? first?.string()) == "full"
-            }
+            let first = try reply.array().first
+            let isFull = (try? first?.string()) == "full"
             if isFull {
                 full.append(work.channel)
                 continue
             }
-            try redisErrors { () throws(RedisError) in
-                let items = try reply.array()
-                guard let version = items.first else { throw .unexpectedReply("channel-mark gave nothing") }
-                work.version = try version.integer()
-                let member = RedisArgument.bytes(work.channel.stored)
-                for index in stride(from: 1, to: items.count - 1, by: 2) {
-                    let field = try items[index].string()
-                    guard let key = keys.members(app, field: field).map({ Array($0.utf8) }) else { continue }
-                    work.fields.append(field)
-                    if try items[index + 1].string() == "+" {
-                        joins[key, default: []].append(member)
-                    } else {
-                        leaves[key, default: []].append(member)
-                    }
+            let items = try reply.array()
+            guard let version = items.first else { throw .unexpectedReply("channel-mark gave nothing") }
+            work.version = try version.integer()
+            let member = RedisArgument.bytes(work.channel.stored)
+            for index in stride(from: 1, to: items.count - 1, by: 2) {
+                let field = try items[index].string()
+                guard let key = keys.members(app, field: field) else { continue }
+                work.fields.append(field)
+                if try items[index + 1].string() == "+" {
+                    joins[key, default: []].append(member)
+                } else {
+                    leaves[key, default: []].append(member)
                 }
             }
             if !work.fields.isEmpty { pending.append(work) }
         }
         let changes =
-            joins.flatMap { [RedisCommand("SADD", [.bytes($0.key)] + $0.value), expiry(ofSet: .bytes($0.key))] }
-            + leaves.map { RedisCommand("SREM", [.bytes($0.key)] + $0.value) }
-        if !changes.isEmpty {
-            for reply in try await pipeline(changes) {
-                _ = try redisErrors { () throws(RedisError) in try reply.integer() }
-            }
-        }
+            joins.flatMap { [RedisCommand("SADD", $0.key, $0.value), expiry(ofSet: $0.key)] }
+            + leaves.map { RedisCommand("SREM", $0.key, $0.value) }
+        if !changes.isEmpty { try await redis.run(changes) }
         return pending
     }
 
     /// A set outlives the records of all its members: each member renewed it at most a quarter of its life before it
     /// was last seen.
-    private func expiry(ofSet key: RedisArgument) -> RedisCommand {
+    private func expiry(ofSet key: RedisKey) -> RedisCommand {
         life > .zero
-            ? RedisCommand("PEXPIRE", [key, .int((life + life / 4 + .seconds(86_400)).milliseconds)])
-            : RedisCommand("PERSIST", [key])
+            ? RedisCommand("PEXPIRE", key, .int((life + life / 4 + .seconds(86_400)).milliseconds))
+            : RedisCommand("PERSIST", key)
     }
 
     /// Confirms the changes. Returns the channels whose record has changed since, so that their sets are changed again.
     private func confirm(_ app: AppKey, _ pending: [Work]) async throws(StoreError) -> [Work] {
         guard !pending.isEmpty else { return [] }
-        let replies = try await pipeline(
+        let replies = try await redis.replies(
             pending.map { work in
                 RedisCommand(
-                    Lua.channelConfirm, keys: [.string(keys.channel(app, work.channel))],
+                    Lua.channelConfirm, keys: [keys.channel(app, work.channel)],
                     arguments: [.int(work.version), .int(clock())] + work.fields.map { .string($0) })
             })
         var again: [Work] = []
         for (work, reply) in zip(pending, replies)
-        where try redisErrors({ () throws(RedisError) in try reply.integer() }) == 0 {
+        where try reply.integer() == 0 {
             again.append(Work(channel: work.channel, operations: work.fields.flatMap { ["again", .string($0)] }))
         }
         return again

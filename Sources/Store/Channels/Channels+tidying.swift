@@ -12,28 +12,23 @@ extension Channels {
     /// - Parameter field: the set's field in a channel's record.
     func tidy(_ app: AppKey, _ field: String) async {
         do throws(StoreError) {
-            guard let set = keys.members(app, field: field).map(RedisArgument.string) else { return }
-            let reply = try await redis.run([RedisCommand("SRANDMEMBER", [set, .int(Self.sample)])])[0]
-            let members = try redisErrors { () throws(RedisError) in
-                try reply.array().map { (member) throws(RedisError) in Array(try member.bytes()) }
-            }
+            guard let set = keys.members(app, field: field) else { return }
+            let reply = try await redis.run("SRANDMEMBER", set, .int(Self.sample))
+            let members = try reply.byteStrings()
             let channels = members.compactMap { ChannelID(stored: $0) }
             let gone = try await without(app, field, channels)
             let unreadable = members.filter { ChannelID(stored: $0) == nil }.map(RedisArgument.bytes)
             if gone.isEmpty, unreadable.isEmpty { return }
-            _ = try await redis.run([RedisCommand("SREM", [set] + gone.map { .bytes($0.stored) } + unreadable)])
+            try await redis.run("SREM", set, gone.map { .bytes($0.stored) } + unreadable)
             // A channel that joined in between was removed too. Either its mark is seen here, or its own change comes
             // after the removal.
             let stillGone = Set(try await without(app, field, gone))
             let back = gone.filter { !stillGone.contains($0) }
             if back.isEmpty { return }
-            _ = try await redis.run(
-                back.map { again in
-                    RedisCommand("SADD", [set, .bytes(again.stored)])
-                })
+            try await redis.run(back.map { RedisCommand("SADD", set, .bytes($0.stored)) })
             // A channel may have left again while it was put back.
             let left = try await without(app, field, back)
-            if !left.isEmpty { _ = try await redis.run([RedisCommand("SREM", [set] + left.map { .bytes($0.stored) })]) }
+            if !left.isEmpty { try await redis.run("SREM", set, left.map { .bytes($0.stored) }) }
         } catch {}
     }
 
@@ -43,10 +38,10 @@ extension Channels {
     ) async throws(StoreError) -> [ChannelID] {
         if channels.isEmpty { return [] }
         let replies = try await redis.run(
-            channels.map { RedisCommand("HEXISTS", [.string(keys.channel(app, $0)), .string(field)]) })
+            channels.map { RedisCommand("HEXISTS", keys.channel(app, $0), .string(field)) })
         var found: [ChannelID] = []
         for (channel, reply) in zip(channels, replies) {
-            let hasField = try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+            let hasField = try reply.isOne()
             if !hasField { found.append(channel) }
         }
         return found

@@ -75,8 +75,4 @@ public struct Channels: Sendable {
         let operation = namedUser.map { ChannelOperation.remove(.namedUser($0)) } ?? .set(prefix: "u:", [])
         try await applyMemberships(app, [channel], [operation])
     }
-
-    func pipeline(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisReply] {
-        do throws(RedisError) { return try await redis.pipeline(commands) } catch { throw .redis(error) }
-    }
 }

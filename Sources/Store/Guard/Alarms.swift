@@ -47,22 +47,17 @@ public struct Alarms: Sendable {
 
     public func raise(_ alarm: Alarm) async throws(StoreError) {
         let life = alarm.kind == .pruneGuard ? .milliseconds(RegistryRecord.Span.activity.retention) : Self.life
-        _ = try await redis.run([
+        try await redis.run(
             RedisCommand(
-                Lua.alarmRaise, keys: [.string(keys.alarm(alarm.app))],
+                Lua.alarmRaise, keys: [keys.alarm(alarm.app)],
                 arguments: [
                     .string(alarm.kind.rawValue), .string(alarm.reason), .int(alarm.since), .int(life.milliseconds),
-                ])
-        ])
+                ]))
     }
 
     public func clear(_ app: AppKey, _ kind: Alarm.Kind) async throws(StoreError) {
         let name = kind.rawValue
-        _ = try await redis.run([
-            RedisCommand(
-                "HDEL",
-                [.string(keys.alarm(app)), .string(name), .string("\(name):since"), .string("\(name):until")])
-        ])
+        try await redis.run("HDEL", keys.alarm(app), .string(name), .string("\(name):since"), .string("\(name):until"))
     }
 
     /// The alarms that stand, sorted by app and kind. The prune guard's alarm stands exactly as long as a name holds
@@ -72,12 +67,10 @@ public struct Alarms: Sendable {
         let now = clock()
         for app in apps {
             let replies = try await redis.run([
-                RedisCommand("HGETALL", [.string(keys.alarm(app))]),
-                RedisCommand("ZCOUNT", [.string(keys.quarantinedNames(app)), .string("(\(now)"), "+inf"]),
+                RedisCommand("HGETALL", keys.alarm(app)),
+                RedisCommand("ZCOUNT", keys.quarantinedNames(app), .string("(\(now)"), "+inf"),
             ])
-            let (fields, names) = try redisErrors { () throws(RedisError) in
-                (try StoredHash(replies[0]), try replies[1].integer())
-            }
+            let (fields, names) = (try StoredHash(replies[0]), try replies[1].integer())
             for kind in Alarm.Kind.allCases {
                 let until = fields.number("\(kind.rawValue):until").map(Int64.init) ?? .max
                 let reason = until > now ? fields.text(kind.rawValue) : nil

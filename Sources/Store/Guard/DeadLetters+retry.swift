@@ -21,8 +21,8 @@ extension DeadLetters {
     public func retry(_ app: AppKey, _ push: PushID) async throws(StoreError) -> DeadRetry {
         guard let name = try await pushes.name(of: push, app) else { return .none }
         let tag = keys.tag(app, name)
-        let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.push(tag, push))])])[0]
-        let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+        let reply = try await redis.run("HGETALL", keys.push(tag, push))
+        let fields = try StoredHash(reply)
         if fields.isEmpty { return .none }
         let record = try PushRecord(id: push, fields)
         let isResumed: Bool
@@ -30,13 +30,11 @@ extension DeadLetters {
         case .word("takes"): isResumed = false
         case .word("resumes"): isResumed = true
         case .refused(let refusal): return refusal
-        case let other: throw .redis(.unexpectedReply("dead-retry answered \(other)"))
+        case let other: throw .unexpectedReply("dead-retry answered \(other)")
         }
         let now = clock()
         let retries = WorkItem.retries(app, name, record.priority)
-        _ = try await redis.run([
-            RedisCommand("ZADD", [.string(keys.open(app)), .int(now), .string(name.rawValue)])
-        ])
+        try await redis.run("ZADD", keys.open(app), .int(now), .string(name.rawValue))
         try await queue.schedule(retries, due: now + 30_000)
         if isResumed {
             try await collect(tag, push)
@@ -66,30 +64,27 @@ extension DeadLetters {
         _ app: AppKey, _ name: ActivityName, _ record: PushRecord, _ step: String, _ cursor: String = "0"
     ) async throws(StoreError) -> Answer {
         let (tag, push) = (keys.tag(app, name), record.id)
-        let answer = try await redis.run([
+        let answer = try await redis.run(
             RedisCommand(
                 Lua.deadRetry,
                 keys: [
-                    .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, push)),
-                    .string(keys.tasks(tag, push)), .string(keys.retries(tag)), .string(keys.waiting(tag)),
-                    .string(keys.deadLetter(tag, push)), .string(keys.deadChannels(tag, push)),
+                    keys.name(tag), keys.unswept(tag), keys.push(tag, push),
+                    keys.tasks(tag, push), keys.retries(tag), keys.waiting(tag),
+                    keys.deadLetter(tag, push), keys.deadChannels(tag, push),
                 ],
                 arguments: [
                     .string(push.description), .bytes(push.uuid.bytes),
                     .int(record.deadline), .int(Pushes.retention.milliseconds),
                     .string(step), .string(cursor), .int(Self.step),
-                ])
-        ])[0]
-        return try redisErrors { () throws(RedisError) in
-            switch try answer[0].string() {
-            case "none": .refused(.none)
-            case "expired": .refused(.expired)
-            case "open": .refused(.notFinished)
-            case "newer": .refused(.newer(PushID(try answer[1].string())))
-            case "taken":
-                .taken(try answer[1].integer(), next: try answer[2].string(), left: try answer[3].integer())
-            case let word: .word(word)
-            }
+                ]))
+        return switch try answer[0].string() {
+        case "none": .refused(.none)
+        case "expired": .refused(.expired)
+        case "open": .refused(.notFinished)
+        case "newer": .refused(.newer(PushID(try answer[1].string())))
+        case "taken":
+            .taken(try answer[1].integer(), next: try answer[2].string(), left: try answer[3].integer())
+        case let word: .word(word)
         }
     }
 
@@ -99,33 +94,26 @@ extension DeadLetters {
         let id = push.uuid.bytes
         var cursor = "0"
         repeat {
-            let reply = try await redis.run([
-                RedisCommand("HSCAN", [.string(keys.waiting(tag)), .string(cursor), "COUNT", .int(Self.look)])
-            ])[0]
-            let (next, channels) = try redisErrors { () throws(RedisError) in
-                let items = try reply[1].array()
-                var channels: [RedisArgument] = []
-                for index in stride(from: 0, to: items.count - 1, by: 2) {
-                    let line = try items[index + 1].bytes()
-                    let places = stride(from: line.startIndex + 3, to: line.endIndex - 15, by: 16)
-                    if places.contains(where: { line[$0..<$0 + 16].elementsEqual(id) }) {
-                        channels.append(.bytes(Array(try items[index].bytes())))
-                    }
+            let reply = try await redis.run("HSCAN", keys.waiting(tag), .string(cursor), "COUNT", .int(Self.look))
+            var channels: [RedisArgument] = []
+            for (channel, value) in try reply[1].pairs() {
+                let line = try value.bytes()
+                let places = stride(from: line.startIndex + 3, to: line.endIndex - 15, by: 16)
+                if places.contains(where: { line[$0..<$0 + 16].elementsEqual(id) }) {
+                    channels.append(.bytes(Array(try channel.bytes())))
                 }
-                return (try reply[0].string(), channels)
             }
             for start in stride(from: 0, to: channels.count, by: Self.step) {
-                _ = try await redis.run([
+                try await redis.run(
                     RedisCommand(
                         Lua.deadCollect,
                         keys: [
-                            .string(keys.push(tag, push)), .string(keys.retries(tag)), .string(keys.waiting(tag)),
-                            .string(keys.deadLetter(tag, push)),
+                            keys.push(tag, push), keys.retries(tag), keys.waiting(tag),
+                            keys.deadLetter(tag, push),
                         ],
-                        arguments: [.bytes(id)] + channels[start..<min(start + Self.step, channels.count)])
-                ])
+                        arguments: [.bytes(id)] + channels[start..<min(start + Self.step, channels.count)]))
             }
-            cursor = next
+            cursor = try reply[0].string()
         } while cursor != "0"
     }
 }

@@ -51,18 +51,14 @@ public struct DeadLetters: Sendable {
     /// Puts a push on its app's list. Call this before settling what the push gives up: a crash in between leaves an
     /// entry without a record, which a list drops.
     public func enlist(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) {
-        _ = try await redis.run([
-            RedisCommand("ZADD", [.string(keys.deadIndex(app)), .int(clock()), .string(Self.member(push, name))])
-        ])
+        try await redis.run("ZADD", keys.deadIndex(app), .int(clock()), .string(Self.member(push, name)))
     }
 
     /// How many pushes have a dead letter.
     public func count(_ app: AppKey) async throws(StoreError) -> Int {
-        let reply = try await redis.run([
-            RedisCommand(
-                "ZCOUNT", [.string(keys.deadIndex(app)), .string("(\(clock() - Self.life.milliseconds)"), "+inf"])
-        ])[0]
-        return try redisErrors { () throws(RedisError) in try reply.integer() }
+        let reply = try await redis.run(
+            "ZCOUNT", keys.deadIndex(app), .string("(\(clock() - Self.life.milliseconds)"), "+inf")
+        return try reply.integer()
     }
 
     /// Removes at most `limit` entries that are older than the life of a dead letter.
@@ -70,37 +66,32 @@ public struct DeadLetters: Sendable {
     /// - Returns: how many were removed.
     public func tidy(_ app: AppKey, limit: Int) async throws(StoreError) -> Int {
         try await redis.removeOver(
-            .string(keys.deadIndex(app)), upTo: clock() - Self.life.milliseconds, limit: limit)
+            keys.deadIndex(app), upTo: clock() - Self.life.milliseconds, limit: limit)
     }
 
     /// The dead letters, the latest first.
     ///
     /// - Parameter after: begin after this push, if it is still on the list.
     public func list(_ app: AppKey, after: PushID?, limit: Int) async throws(StoreError) -> [DeadLetter] {
-        let index = RedisArgument.string(keys.deadIndex(app))
+        let index = keys.deadIndex(app)
         var position = 0
         if let after, let name = try await pushes.name(of: after, app) {
-            let rank = try await redis.run([RedisCommand("ZREVRANK", [index, .string(Self.member(after, name))])])[0]
-            position = try redisErrors { () throws(RedisError) in rank.isNil ? 0 : try rank.integer() + 1 }
+            let rank = try await redis.run("ZREVRANK", index, .string(Self.member(after, name)))
+            position = rank.isNil ? 0 : try rank.integer() + 1
         }
         _ = try await tidy(app, limit: 500)
         var found: [DeadLetter] = []
         while found.count < limit {
             let wanted = min(limit - found.count, 200)
-            let reply = try await redis.run([
-                RedisCommand("ZREVRANGE", [index, .int(position), .int(position + wanted - 1), "WITHSCORES"])
-            ])[0]
-            let (members, scores) = try redisErrors { () throws(RedisError) in
-                let items = try reply.array().map { (item) throws(RedisError) in try item.string() }
-                return (
-                    stride(from: 0, to: items.count - 1, by: 2).map { items[$0] },
-                    stride(from: 1, to: items.count, by: 2).map { Int64(Double(items[$0]) ?? 0) }
-                )
+            let reply = try await redis.run(
+                "ZREVRANGE", index, .int(position), .int(position + wanted - 1), "WITHSCORES")
+            let members = try reply.pairs().map { member, score throws(StoreError) in
+                (text: try member.string(), score: Int64(Double(try score.string()) ?? 0))
             }
             if members.isEmpty { break }
             position += members.count
             var dropped: [RedisArgument] = []
-            for (member, score) in zip(members, scores) {
+            for (member, score) in members {
                 if let (push, name) = Self.pushAndName(member), let letter = try await read(app, name, push) {
                     found.append(letter)
                 } else if score < clock() - Self.grace {
@@ -108,7 +99,7 @@ public struct DeadLetters: Sendable {
                 }
             }
             if !dropped.isEmpty {
-                _ = try await redis.run([RedisCommand("ZREM", [index] + dropped)])
+                try await redis.run("ZREM", index, dropped)
                 position -= dropped.count
             }
         }
@@ -128,32 +119,28 @@ public struct DeadLetters: Sendable {
         let tag = keys.tag(app, name)
         let replies = try await redis.run(
             [
-                RedisCommand("UNLINK", [.string(keys.deadLetter(tag, push)), .string(keys.deadChannels(tag, push))]),
-                RedisCommand("ZREM", [.string(keys.deadIndex(app)), .string(Self.member(push, name))]),
+                RedisCommand("UNLINK", keys.deadLetter(tag, push), .key(keys.deadChannels(tag, push))),
+                RedisCommand("ZREM", keys.deadIndex(app), .string(Self.member(push, name))),
             ], inStepsAt: [1])
-        return try redisErrors { () throws(RedisError) in
-            let (records, entries) = (try replies[0].integer(), try replies[1].integer())
-            return records + entries > 0
-        }
+        let (records, entries) = (try replies[0].integer(), try replies[1].integer())
+        return records + entries > 0
     }
 
     private func read(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) -> DeadLetter? {
         let tag = keys.tag(app, name)
         let replies = try await redis.run([
-            RedisCommand("HGETALL", [.string(keys.deadLetter(tag, push))]),
-            RedisCommand("HLEN", [.string(keys.deadChannels(tag, push))]),
+            RedisCommand("HGETALL", keys.deadLetter(tag, push)),
+            RedisCommand("HLEN", keys.deadChannels(tag, push)),
         ])
-        return try redisErrors { () throws(RedisError) in
-            let fields = try StoredHash(replies[0])
-            if fields.isEmpty { return nil }
-            var reasons: [String: Int] = [:]
-            for (field, value) in fields.pairs {
-                if let reason = field.rest(behind: "r:") { reasons[reason] = Int(value) }
-            }
-            return DeadLetter(
-                push: push, name: name, at: Int64(fields.number("at") ?? 0), stopped: fields.text("stop"),
-                reasons: reasons, kept: try replies[1].integer(), notKept: fields.number("over") ?? 0)
+        let fields = try StoredHash(replies[0])
+        if fields.isEmpty { return nil }
+        var reasons: [String: Int] = [:]
+        for (field, value) in fields.pairs {
+            if let reason = field.rest(behind: "r:") { reasons[reason] = Int(value) }
         }
+        return DeadLetter(
+            push: push, name: name, at: Int64(fields.number("at") ?? 0), stopped: fields.text("stop"),
+            reasons: reasons, kept: try replies[1].integer(), notKept: fields.number("over") ?? 0)
     }
 
     /// The id comes first, because a name may contain spaces.

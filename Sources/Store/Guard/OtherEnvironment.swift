@@ -13,13 +13,13 @@ public struct OtherEnvironment: Sendable {
         _ app: AppKey, _ name: ActivityName, _ page: TokenPage, _ found: [Int]
     ) async throws(StoreError) {
         if found.isEmpty { return }
-        let key = RedisArgument.string(keys.otherEnvironment(keys.tag(app, name)))
+        let key = keys.otherEnvironment(keys.tag(app, name))
         let fields = found.flatMap { index in
             [RedisArgument.bytes(page.channel(index)), .bytes(Self.hash(page.token(index)))]
         }
-        _ = try await redis.run([
-            RedisCommand("HSET", [key] + fields),
-            RedisCommand("PEXPIRE", [key, .int(RegistryRecord.span(name).retention)]),
+        try await redis.run([
+            RedisCommand("HSET", key, fields),
+            RedisCommand("PEXPIRE", key, .int(RegistryRecord.span(name).retention)),
         ])
     }
 

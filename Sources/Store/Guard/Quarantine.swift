@@ -44,14 +44,8 @@ public struct Quarantine: Sendable {
     /// name without marks, which a list drops. Call it again afterwards, because an operator may have released the name
     /// in between.
     public func enlist(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
-        _ = try await redis.run([
-            RedisCommand(
-                "ZADD",
-                [
-                    .string(keys.quarantinedNames(app)), .int(clock() + Self.life(name).milliseconds),
-                    .string(name.rawValue),
-                ])
-        ])
+        try await redis.run(
+            "ZADD", keys.quarantinedNames(app), .int(clock() + Self.life(name).milliseconds), .string(name.rawValue))
     }
 
     /// Marks start tokens where they are registered. They are on another slot than the push. Call it before their
@@ -61,10 +55,10 @@ public struct Quarantine: Sendable {
         _ app: AppKey, _ starts: ActivityName, _ marks: [(channel: [UInt8], mark: QuarantineMark)]
     ) async throws(StoreError) {
         if marks.isEmpty { return }
-        let key = RedisArgument.string(keys.quarantine(keys.tag(app, starts)))
-        _ = try await redis.run([
-            RedisCommand("HSET", [key] + marks.flatMap { [.bytes($0.channel), .bytes($0.mark.storedValue)] }),
-            RedisCommand("PEXPIRE", [key, .int(Self.life(starts).milliseconds)]),
+        let key = keys.quarantine(keys.tag(app, starts))
+        try await redis.run([
+            RedisCommand("HSET", key, marks.flatMap { [.bytes($0.channel), .bytes($0.mark.storedValue)] }),
+            RedisCommand("PEXPIRE", key, .int(Self.life(starts).milliseconds)),
         ])
     }
 
@@ -74,17 +68,15 @@ public struct Quarantine: Sendable {
     ) async throws(StoreError) {
         if outdated.isEmpty { return }
         let seen = outdated.flatMap { [RedisArgument.bytes($0.channel), .bytes($0.mark.storedValue)] }
-        let key = RedisArgument.string(keys.quarantine(keys.tag(app, name)))
-        let reply = try await redis.run([RedisCommand(Lua.quarantineForget, keys: [key], arguments: seen)])[0]
-        if try redisErrors({ () throws(RedisError) in try reply.integer() == 0 }) { try await strike(app, name) }
+        let key = keys.quarantine(keys.tag(app, name))
+        let reply = try await redis.run(RedisCommand(Lua.quarantineForget, keys: [key], arguments: seen))
+        if try reply.integer() == 0 { try await strike(app, name) }
     }
 
     /// How many names hold quarantined tokens.
     public func count(_ app: AppKey) async throws(StoreError) -> Int {
-        let reply = try await redis.run([
-            RedisCommand("ZCOUNT", [.string(keys.quarantinedNames(app)), .string("(\(clock())"), "+inf"])
-        ])[0]
-        return try redisErrors { () throws(RedisError) in try reply.integer() }
+        let reply = try await redis.run("ZCOUNT", keys.quarantinedNames(app), .string("(\(clock())"), "+inf")
+        return try reply.integer()
     }
 
     /// Names that hold quarantined tokens, at most `limit`, in the order of their latest mark.
@@ -107,9 +99,9 @@ public struct Quarantine: Sendable {
     /// - Parameter name: nil for every name.
     public func release(_ app: AppKey, _ name: ActivityName?) async throws(StoreError) -> QuarantineResult {
         try await letGo(app, name) { name, result async throws(StoreError) in
-            let key = RedisArgument.string(keys.quarantine(keys.tag(app, name)))
-            let replies = try await redis.run([RedisCommand("HLEN", [key]), RedisCommand("UNLINK", [key])])
-            result.released += try redisErrors { () throws(RedisError) in try replies[0].integer() }
+            let key = keys.quarantine(keys.tag(app, name))
+            let replies = try await redis.run([RedisCommand("HLEN", key), RedisCommand("UNLINK", key)])
+            result.released += try replies[0].integer()
         }
     }
 
@@ -119,7 +111,7 @@ public struct Quarantine: Sendable {
     /// - Parameter name: nil for every name.
     public func discard(_ app: AppKey, _ name: ActivityName?) async throws(StoreError) -> QuarantineResult {
         try await letGo(app, name) { name, result async throws(StoreError) in
-            let key = RedisArgument.string(keys.quarantine(keys.tag(app, name)))
+            let key = keys.quarantine(keys.tag(app, name))
             var cursor = "0"
             repeat {
                 let (next, marks, unreadable) = try await scan(key, from: cursor)
@@ -135,7 +127,7 @@ public struct Quarantine: Sendable {
                 let seen =
                     marks.flatMap { [RedisArgument.bytes($0.channel), .bytes($0.mark.storedValue)] } + unreadable
                 if !seen.isEmpty {
-                    _ = try await redis.run([RedisCommand(Lua.quarantineForget, keys: [key], arguments: seen)])
+                    try await redis.run(RedisCommand(Lua.quarantineForget, keys: [key], arguments: seen))
                 }
             } while cursor != "0"
         }
@@ -164,15 +156,13 @@ public struct Quarantine: Sendable {
 
     /// The names in the order of their latest mark. Names whose marks have expired are removed.
     private func names(_ app: AppKey, from: Int, limit: Int) async throws(StoreError) -> [ActivityName] {
-        let index = RedisArgument.string(keys.quarantinedNames(app))
+        let index = keys.quarantinedNames(app)
         _ = try await tidy(app, limit: 500)
         let living = RedisArgument.string("(\(clock())")
         let replies = try await redis.run([
-            RedisCommand("ZRANGEBYSCORE", [index, living, "+inf", "LIMIT", .int(from), .int(limit)])
+            RedisCommand("ZRANGEBYSCORE", index, living, "+inf", "LIMIT", .int(from), .int(limit))
         ])
-        let names = try redisErrors { () throws(RedisError) in
-            try replies[0].array().map { (reply) throws(RedisError) in try reply.string() }
-        }
+        let names = try replies[0].strings()
         return names.compactMap { try? ActivityName(stored: $0) }
     }
 
@@ -180,26 +170,26 @@ public struct Quarantine: Sendable {
     ///
     /// - Returns: how many were removed.
     public func tidy(_ app: AppKey, limit: Int) async throws(StoreError) -> Int {
-        try await redis.removeOver(.string(keys.quarantinedNames(app)), upTo: clock(), limit: limit)
+        try await redis.removeOver(keys.quarantinedNames(app), upTo: clock(), limit: limit)
     }
 
     /// Removes a name from the list, unless a worker has quarantined more of its tokens meanwhile.
     private func strike(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
-        let marks = RedisArgument.string(keys.quarantine(keys.tag(app, name)))
+        let marks = keys.quarantine(keys.tag(app, name))
         let replies = try await redis.run(
             [
-                RedisCommand("ZREM", [.string(keys.quarantinedNames(app)), .string(name.rawValue)]),
-                RedisCommand("EXISTS", [marks]),
+                RedisCommand("ZREM", keys.quarantinedNames(app), .string(name.rawValue)),
+                RedisCommand("EXISTS", marks),
             ], inStepsAt: [1])
-        let isBack = try redisErrors { () throws(RedisError) in try replies[1].integer() == 1 }
+        let isBack = try replies[1].isOne()
         if isBack { try await enlist(app, name) }
     }
 
     /// - Returns: nil if no token is quarantined under the name.
     private func look(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> QuarantinedName? {
-        let key = RedisArgument.string(keys.quarantine(keys.tag(app, name)))
-        let length = try await redis.run([RedisCommand("HLEN", [key])])[0]
-        let tokens = try redisErrors { () throws(RedisError) in try length.integer() }
+        let key = keys.quarantine(keys.tag(app, name))
+        let length = try await redis.run("HLEN", key)
+        let tokens = try length.integer()
         if tokens == 0 { return nil }
         let (_, marks, _) = try await scan(key, from: "0")
         return QuarantinedName(
@@ -209,25 +199,21 @@ public struct Quarantine: Sendable {
 
     /// Reads some of a name's marks. Fields that cannot be read come back as arguments for `quarantine-forget`.
     private func scan(
-        _ key: RedisArgument, from cursor: String
+        _ key: RedisKey, from cursor: String
     ) async throws(StoreError) -> (next: String, marks: [(channel: [UInt8], mark: QuarantineMark)], [RedisArgument]) {
-        let reply = try await redis.run([
-            RedisCommand("HSCAN", [key, .string(cursor), "COUNT", .int(Self.batch)])
-        ])[0]
-        return try redisErrors { () throws(RedisError) in
-            let items = try reply[1].array()
-            var marks: [(channel: [UInt8], mark: QuarantineMark)] = []
-            var unreadable: [RedisArgument] = []
-            for index in stride(from: 0, to: items.count - 1, by: 2) {
-                let channel = Array(try items[index].bytes())
-                let value = try items[index + 1].bytes()
-                if let mark = QuarantineMark(storedValue: value) {
-                    marks.append((channel, mark))
-                } else {
-                    unreadable += [.bytes(channel), .bytes(Array(value))]
-                }
+        let reply = try await redis.run("HSCAN", key, .string(cursor), "COUNT", .int(Self.batch))
+        let items = try reply[1].array()
+        var marks: [(channel: [UInt8], mark: QuarantineMark)] = []
+        var unreadable: [RedisArgument] = []
+        for index in stride(from: 0, to: items.count - 1, by: 2) {
+            let channel = Array(try items[index].bytes())
+            let value = try items[index + 1].bytes()
+            if let mark = QuarantineMark(storedValue: value) {
+                marks.append((channel, mark))
+            } else {
+                unreadable += [.bytes(channel), .bytes(Array(value))]
             }
-            return (try reply[0].string(), marks, unreadable)
         }
+        return (try reply[0].string(), marks, unreadable)
     }
 }

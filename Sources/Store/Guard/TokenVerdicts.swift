@@ -72,28 +72,26 @@ public struct TokenVerdicts: Sendable {
             [.int(age), .int(counts.answers), .int(counts.dead), .int(counts.gone)]
         }
         let count = RedisCommand(
-            Lua.guardCount, keys: [.string(keys.answers(app))],
+            Lua.guardCount, keys: [keys.answers(app)],
             arguments: [.int(max(1, span.window)), .int(span.memory), .int(span.least)] + arguments)
         let ledgers = name.map { name in
-            pushes.map { RedisCommand("HMGET", [.string(keys.push(keys.tag(app, name), $0))] + Self.fields) }
+            pushes.map { RedisCommand("HMGET", keys.push(keys.tag(app, name), $0), Self.fields) }
         }
         let replies = try await redis.run([count] + (ledgers ?? []))
-        return try redisErrors { () throws(RedisError) in
-            func counts(from index: Int) throws(RedisError) -> TokenVerdictCounts {
-                TokenVerdictCounts(
-                    answers: try replies[0][index].integer(), dead: try replies[0][index + 1].integer(),
-                    gone: try replies[0][index + 2].integer())
-            }
-            var sums = TokenVerdictSums(app: try counts(from: 0), lately: try counts(from: 3))
-            for (push, reply) in zip(pushes, replies.dropFirst()) {
-                let numbers = try reply.array().map { (field) throws(RedisError) in
-                    field.isNil ? 0 : Int(try field.string()) ?? 0
-                }
-                guard numbers.count == Self.fields.count else { throw .unexpectedReply("HMGET of another length") }
-                sums.pushes[push] = TokenVerdictCounts(
-                    answers: numbers.reduce(0, +), dead: numbers[1] + numbers[2], gone: numbers[3] + numbers[4])
-            }
-            return sums
+        func counts(from index: Int) throws(StoreError) -> TokenVerdictCounts {
+            TokenVerdictCounts(
+                answers: try replies[0][index].integer(), dead: try replies[0][index + 1].integer(),
+                gone: try replies[0][index + 2].integer())
         }
+        var sums = TokenVerdictSums(app: try counts(from: 0), lately: try counts(from: 3))
+        for (push, reply) in zip(pushes, replies.dropFirst()) {
+            let numbers = try reply.array().map { (field) throws(StoreError) in
+                field.isNil ? 0 : Int(try field.string()) ?? 0
+            }
+            guard numbers.count == Self.fields.count else { throw .unexpectedReply("HMGET of another length") }
+            sums.pushes[push] = TokenVerdictCounts(
+                answers: numbers.reduce(0, +), dead: numbers[1] + numbers[2], gone: numbers[3] + numbers[4])
+        }
+        return sums
     }
 }

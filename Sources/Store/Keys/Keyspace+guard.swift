@@ -1,20 +1,21 @@
 import LiveActivity
+import Redis
 
 /// Keys for operators' decisions: quarantined tokens, dead letters, and the counts of the prune guard.
 extension Keyspace {
     /// APNs's verdicts on an app's tokens, by minute.
-    func answers(_ app: AppKey) -> String { "\(prefix):g:{\(app)}" }
+    func answers(_ app: AppKey) -> RedisKey { key("g:{\(app)}") }
     /// Quarantined channels of a name: `QuarantineMark` by channel.
-    func quarantine(_ tag: String) -> String { "\(prefix):x:\(tag)" }
+    func quarantine(_ tag: String) -> RedisKey { key("x:\(tag)") }
     /// The app's names that hold quarantined tokens, by the time (epoch ms) at which their marks expire.
-    func quarantinedNames(_ app: AppKey) -> String { "\(prefix):xn:{\(app)}" }
+    func quarantinedNames(_ app: AppKey) -> RedisKey { key("xn:{\(app)}") }
     /// Channels whose token is of the app's other APNs environment, with the token's hash.
-    func otherEnvironment(_ tag: String) -> String { "\(prefix):e:\(tag)" }
+    func otherEnvironment(_ tag: String) -> RedisKey { key("e:\(tag)") }
     /// The app's pushes that have a dead letter, by time (epoch ms).
-    func deadIndex(_ app: AppKey) -> String { "\(prefix):d:{\(app)}" }
+    func deadIndex(_ app: AppKey) -> RedisKey { key("d:{\(app)}") }
     /// The dead letter of one push: reasons with their counts, and the positions where it stopped.
-    func deadLetter(_ tag: String, _ id: PushID) -> String { deadLetterPrefix(tag) + id.description }
+    func deadLetter(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(deadLetterPrefix(tag) + id.description) }
     func deadLetterPrefix(_ tag: String) -> String { "\(prefix):dl:\(tag):" }
     /// The first channels that the push gave up (`DeadLetters.mostChannels`).
-    func deadChannels(_ tag: String, _ id: PushID) -> String { "\(deadLetter(tag, id)):c" }
+    func deadChannels(_ tag: String, _ id: PushID) -> RedisKey { RedisKey("\(deadLetter(tag, id)):c") }
 }

@@ -7,6 +7,8 @@ public struct Keyspace: Sendable {
     public static let defaultPrefix = "ll"
     let prefix: String
 
+    func key(_ rest: String) -> RedisKey { RedisKey("\(prefix):\(rest)") }
+
     /// The hash tag of a name. All of its keys are on one slot. Braces and percent signs of the name are written `%XX`,
     /// so that no name can close the tag early or look like another name.
     func tag(_ app: AppKey, _ name: ActivityName) -> String {
@@ -18,63 +20,63 @@ public struct Keyspace: Sendable {
     }
 
     /// Name meta. docs/keyspace.md lists its fields.
-    func name(_ tag: String) -> String { "\(prefix):n:\(tag)" }
+    func name(_ tag: String) -> RedisKey { key("n:\(tag)") }
     /// The name's pushes that no sweep has finished, by sequence number.
-    func unswept(_ tag: String) -> String { "\(prefix):q:\(tag)" }
+    func unswept(_ tag: String) -> RedisKey { key("q:\(tag)") }
     /// One push: record and ledger.
-    func push(_ tag: String, _ id: PushID) -> String { pushPrefix(tag) + id.description }
+    func push(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(pushPrefix(tag) + id.description) }
     func pushPrefix(_ tag: String) -> String { "\(prefix):p:\(tag):" }
     /// The push's tasks: epoch, owner, deadline and position of each shard, and counts of queue entries and pending
     /// removals.
-    func tasks(_ tag: String, _ id: PushID) -> String { tasksPrefix(tag) + id.description }
+    func tasks(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(tasksPrefix(tag) + id.description) }
     func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }
     /// Waiting channels by due time (ms).
-    func retries(_ tag: String) -> String { "\(prefix):r:\(tag)" }
+    func retries(_ tag: String) -> RedisKey { key("r:\(tag)") }
     /// The retry queue of each of them.
-    func waiting(_ tag: String) -> String { "\(prefix):h:\(tag)" }
+    func waiting(_ tag: String) -> RedisKey { key("h:\(tag)") }
     /// The lease on them, and the one on the broadcast queue.
-    func retryLease(_ tag: String) -> String { "\(prefix):l:\(tag)" }
+    func retryLease(_ tag: String) -> RedisKey { key("l:\(tag)") }
     /// Channels that registered a token during the sweep of the active push.
-    func catchUp(_ tag: String) -> String { "\(prefix):k:\(tag)" }
+    func catchUp(_ tag: String) -> RedisKey { key("k:\(tag)") }
     /// Channels whose card began after an `end` of the name was accepted, by that time (epoch ms).
-    func newFollowers(_ tag: String) -> String { "\(prefix):y:\(tag)" }
+    func newFollowers(_ tag: String) -> RedisKey { key("y:\(tag)") }
     /// The newest states by audience.
-    func states(_ tag: String) -> String { "\(prefix):v:\(tag)" }
+    func states(_ tag: String) -> RedisKey { key("v:\(tag)") }
     /// Late joiners, with the last sequence number that they missed.
-    func late(_ tag: String) -> String { "\(prefix):f:\(tag)" }
+    func late(_ tag: String) -> RedisKey { key("f:\(tag)") }
     /// Started channels: a start went to them, and they have not registered a token yet.
-    func awaited(_ tag: String) -> String { "\(prefix):a:\(tag)" }
+    func awaited(_ tag: String) -> RedisKey { key("a:\(tag)") }
     /// Pending removals: decided, and not yet confirmed by the registry.
-    func owed(_ tag: String) -> String { "\(prefix):o:\(tag)" }
+    func owed(_ tag: String) -> RedisKey { key("o:\(tag)") }
     /// Bucket 0 of the name's tokens.
-    func root(_ tag: String) -> String { "\(prefix):b:\(tag)" }
+    func root(_ tag: String) -> RedisKey { key("b:\(tag)") }
 
     /// App and name of a push id.
-    func index(_ id: PushID) -> String { "\(prefix):i:{\(id)}" }
-    func idempotency(_ app: AppKey, _ key: String) -> String { "\(prefix):idem:{\(app):\(Self.escaped(key))}" }
-    func alarm(_ app: AppKey) -> String { "\(prefix):alarm:{\(app)}" }
-    /// The provider token that an app's workers share; `key` names the signing key.
-    func providerToken(_ app: AppKey, _ key: String) -> String { "\(prefix):jwt:{\(app):\(Self.escaped(key))}" }
+    func index(_ id: PushID) -> RedisKey { key("i:{\(id)}") }
+    func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
+    func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }
+    /// The provider token that an app's workers share; `id` names the signing key.
+    func providerToken(_ app: AppKey, _ id: String) -> RedisKey { key("jwt:{\(app):\(Self.escaped(id))}") }
 
     /// The hash tag of keys that the whole deployment shares.
-    static let queue = "{q}"
+    static let queue = RedisKey("{q}")
 
     /// All streams and timers share one slot, because one blocking read of many streams needs that.
-    func stream(_ app: AppKey, _ kind: WorkStream) -> String { "\(prefix):{q}:\(app):\(kind.rawValue)" }
+    func stream(_ app: AppKey, _ kind: WorkStream) -> RedisKey { key("{q}:\(app):\(kind.rawValue)") }
     /// An app's tasks that wait for their time (ms).
-    func due(_ app: AppKey) -> String { "\(prefix):{q}:\(app):due" }
+    func due(_ app: AppKey) -> RedisKey { key("{q}:\(app):due") }
     /// An app's schemas by attributes type.
-    func schemas(_ app: AppKey) -> String { "\(prefix):schemas:{\(app)}" }
+    func schemas(_ app: AppKey) -> RedisKey { key("schemas:{\(app)}") }
     /// An app's schedules that wait, by due time (ms).
-    func at(_ app: AppKey) -> String { "\(prefix):{q}:\(app):at" }
+    func at(_ app: AppKey) -> RedisKey { key("{q}:\(app):at") }
     /// An app's names by the time at which cards of theirs are to be ended (epoch ms).
-    func ends(_ app: AppKey) -> String { "\(prefix):{q}:\(app):end" }
+    func ends(_ app: AppKey) -> RedisKey { key("{q}:\(app):end") }
     /// Names that workers have claimed to end cards, with their cutoffs.
-    func endsInHand(_ app: AppKey) -> String { "\(prefix):{q}:\(app):end:h" }
+    func endsInHand(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:h") }
     /// The value of `defaults.end_after` (ms) for which all of the app's names were put into `ends`.
-    func endsAfter(_ app: AppKey) -> String { "\(prefix):{q}:\(app):end:after" }
+    func endsAfter(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:after") }
     /// One schedule.
-    func schedule(_ app: AppKey, _ id: PushID) -> String { "\(prefix):at:{\(app):\(id)}" }
+    func schedule(_ app: AppKey, _ id: PushID) -> RedisKey { key("at:{\(app):\(id)}") }
     /// An app's names with committed work, by the time of the last commit or look. The reconciler reads them.
-    func open(_ app: AppKey) -> String { "\(prefix):{q}:\(app):open" }
+    func open(_ app: AppKey) -> RedisKey { key("{q}:\(app):open") }
 }

@@ -30,11 +30,9 @@ extension Pushes {
         _ app: AppKey, _ name: ActivityName, _ budget: HighBudget, now: Int64
     ) async throws(StoreError) -> Bool {
         if budget.perHour == 0 { return false }
-        let reply = try await redis.run([
-            RedisCommand("HGET", [.string(keys.name(keys.tag(app, name))), "budget"])
-        ])[0]
+        let reply = try await redis.run("HGET", keys.name(keys.tag(app, name)), "budget")
         if reply.isNil { return false }
-        let parts = try redisErrors { () throws(RedisError) in try reply.string() }.split(separator: " ")
+        let parts = try reply.string().split(separator: " ")
         guard parts.count == 2, let began = Int64(parts[0]), let count = Int(parts[1]) else { throw .corrupt("budget") }
         return now - began < HighBudget.window && count >= budget.perHour
     }

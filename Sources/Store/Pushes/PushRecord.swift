@@ -113,7 +113,7 @@ extension Ledger {
 struct StoredHash {
     private var values: [String: ArraySlice<UInt8>] = [:]
 
-    init(_ reply: RedisReply) throws(RedisError) {
+    init(_ reply: Reply) throws(StoreError) {
         let items = try reply.array()
         guard items.count.isMultiple(of: 2) else { throw .unexpectedReply("a hash of odd length") }
         for index in stride(from: 0, to: items.count, by: 2) {

@@ -61,9 +61,8 @@ public struct Pushes: Sendable {
     ) async throws(StoreError) -> Acceptance {
         let route = WorkQueue.route(app, publish.name)
         let marks = [
-            RedisCommand("SET", [.string(keys.index(id)), .string(route), "PX", .int(Self.retention.milliseconds)]),
-            RedisCommand(
-                "ZADD", [.string(keys.open(app)), .int(now ?? time.now()), .string(publish.name.rawValue)]),
+            RedisCommand("SET", keys.index(id), .string(route), "PX", .int(Self.retention.milliseconds)),
+            RedisCommand("ZADD", keys.open(app), .int(now ?? time.now()), .string(publish.name.rawValue)),
         ]
         let entry = WorkQueue.add(
             keys, WorkItem(app: app, name: publish.name, push: id, priority: publish.priority, part: .name))
@@ -75,7 +74,7 @@ public struct Pushes: Sendable {
             let (acceptance, wake) = try Self.acceptance(
                 id, try await redis.run([commit(isFull: true)])[0], full: scope)
             if case .accepted = acceptance {
-                _ = try await redis.run(marks + (wake == .no ? [] : [entry]))
+                try await redis.run(marks + (wake == .no ? [] : [entry]))
                 try await confirm(app, publish, id)
             }
             return acceptance
@@ -92,7 +91,7 @@ public struct Pushes: Sendable {
         // ledger of the push could not be found.
         if let error = replies.prefix(marks.count + 1).lazy.compactMap(\.error).first {
             if !isRepeatable { await forget(id) }
-            throw .redis(error)
+            throw StoreError(error)
         }
         let (acceptance, wake) = try Self.acceptance(id, replies[2], full: .name)
         wakes.learn(route, needed: wake == .first)
@@ -123,7 +122,7 @@ public struct Pushes: Sendable {
     /// Deletes the index of a push that was not committed. The caller keeps it if another process may commit the same
     /// id, because that process needs it. An index without a push expires.
     private func forget(_ id: PushID) async {
-        _ = try? await redis.replies([RedisCommand("DEL", [.string(keys.index(id))])])
+        _ = try? await redis.replies([RedisCommand("DEL", keys.index(id))])
     }
 
     private func commit(
@@ -135,8 +134,8 @@ public struct Pushes: Sendable {
         return RedisCommand(
             Lua.pushAccept,
             keys: [
-                .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, id)),
-                .string(keys.root(tag)),
+                keys.name(tag), keys.unswept(tag), keys.push(tag, id),
+                keys.root(tag),
             ],
             arguments: [
                 .string(id.description), optional(now), .string(publish.event.rawValue),
@@ -159,21 +158,19 @@ public struct Pushes: Sendable {
 
     /// Reads the script's answer.
     private static func acceptance(
-        _ id: PushID, _ reply: RedisReply, full scope: QueueScope
+        _ id: PushID, _ reply: Reply, full scope: QueueScope
     ) throws(StoreError) -> (Acceptance, Wake) {
-        try redisErrors { () throws(RedisError) in
-            switch try reply[0].string() {
-            case "ok":
-                return (
-                    .accepted(id, sequence: try reply[1].integer(), timestamp: try reply[2].integer()),
-                    Wake(rawValue: try reply[3].integer()) ?? .again
-                )
-            case "behind": return (.refused(.timestampBehind(last: try reply[1].integer())), .no)
-            case "ended": return (.refused(.nameEnded), .no)
-            case "full": return (.refused(.queueFull(.name, retryAfter: 5)), .no)
-            case "closed": return (.refused(.queueFull(scope, retryAfter: 5)), .no)
-            case let other: throw .unexpectedReply("push-accept answered \(other)")
-            }
+        switch try reply[0].string() {
+        case "ok":
+            return (
+                .accepted(id, sequence: try reply[1].integer(), timestamp: try reply[2].integer()),
+                Wake(rawValue: try reply[3].integer()) ?? .again
+            )
+        case "behind": return (.refused(.timestampBehind(last: try reply[1].integer())), .no)
+        case "ended": return (.refused(.nameEnded), .no)
+        case "full": return (.refused(.queueFull(.name, retryAfter: 5)), .no)
+        case "closed": return (.refused(.queueFull(scope, retryAfter: 5)), .no)
+        case let other: throw .unexpectedReply("push-accept answered \(other)")
         }
     }
 
@@ -185,16 +182,16 @@ public struct Pushes: Sendable {
     public func reserve(
         _ app: AppKey, idempotencyKey: String, bodyDigest: [UInt8], ids: [PushID]
     ) async throws(StoreError) -> [PushID]? {
-        let key = RedisArgument.string(keys.idempotency(app, idempotencyKey))
+        let key = keys.idempotency(app, idempotencyKey)
         let value = bodyDigest + ids.flatMap(\.uuid.bytes)
         let replies = try await redis.run([
-            RedisCommand("SET", [key, .bytes(value), "NX", "EX", "86400"]), RedisCommand("GET", [key]),
+            RedisCommand("SET", key, .bytes(value), "NX", "EX", "86400"), RedisCommand("GET", key),
         ])
         // On one server, the confirmation of the push covers the key too.
         if redis.isCluster {
             try await replicas?.confirm(push: keys.idempotency(app, idempotencyKey), life: 86_400_000)
         }
-        let stored = try redisErrors { () throws(RedisError) in try replies[1].bytes() }
+        let stored = try replies[1].bytes()
         guard stored.starts(with: bodyDigest) else { return nil }
         let reserved = stored.dropFirst(bodyDigest.count)
         guard reserved.count == 16 * ids.count else { throw .corrupt("idempotency record") }
@@ -209,8 +206,8 @@ public struct Pushes: Sendable {
     }
 
     private func ledger(_ app: AppKey, _ name: ActivityName, _ id: PushID) async throws(StoreError) -> Ledger? {
-        let reply = try await redis.run([RedisCommand("HGETALL", [.string(keys.push(keys.tag(app, name), id))])])[0]
-        let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+        let reply = try await redis.run("HGETALL", keys.push(keys.tag(app, name), id))
+        let fields = try StoredHash(reply)
         return fields.isEmpty ? nil : try Ledger(id: id, name: name, fields)
     }
 
@@ -220,60 +217,22 @@ public struct Pushes: Sendable {
     public func cancel(_ app: AppKey, _ id: PushID, now: Int64? = nil) async throws(StoreError) -> Ledger? {
         guard let name = try await name(of: id, app) else { return nil }
         let tag = keys.tag(app, name)
-        _ = try await redis.run([
+        try await redis.run(
             RedisCommand(
                 Lua.pushCancel,
                 keys: [
-                    .string(keys.unswept(tag)), .string(keys.push(tag, id)), .string(keys.tasks(tag, id)),
+                    keys.unswept(tag), keys.push(tag, id), keys.tasks(tag, id),
                 ],
-                arguments: [.string(id.description), now.map { .int($0) } ?? ""])
-        ])
+                arguments: [.string(id.description), now.map { .int($0) } ?? ""]))
         return try await ledger(app, name, id)
     }
 
     /// The name of a push, if the push belongs to this app.
     func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
-        let reply = try await redis.run([RedisCommand("GET", [.string(keys.index(id))])])[0]
+        let reply = try await redis.run("GET", keys.index(id))
         if reply.isNil { return nil }
-        let route = try redisErrors { () throws(RedisError) in try reply.string() }
+        let route = try reply.string()
         guard let (owner, name) = WorkQueue.appAndName(route) else { throw .corrupt("push index") }
         return owner == app ? name : nil
     }
-}
-
-extension RedisClient {
-    /// Sends a pipeline and throws its first error reply as a `StoreError`.
-    func run(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisReply] {
-        let replies = try await replies(commands)
-        for reply in replies { if let error = reply.error { throw .redis(error) } }
-        return replies
-    }
-
-    /// Sends a pipeline in parts that run one after the other, even if they are on several slots.
-    func run(_ commands: [RedisCommand], inStepsAt boundaries: [Int]) async throws(StoreError) -> [RedisReply] {
-        let replies = try await replies(commands, inStepsAt: boundaries)
-        for reply in replies { if let error = reply.error { throw .redis(error) } }
-        return replies
-    }
-
-    func replies(_ commands: [RedisCommand], inStepsAt boundaries: [Int]) async throws(StoreError) -> [RedisReply] {
-        do throws(RedisError) {
-            return try await pipeline(commands, inStepsAt: boundaries)
-        } catch {
-            throw .redis(error)
-        }
-    }
-
-    /// Sends a pipeline. The caller looks at the error replies.
-    func replies(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisReply] {
-        do throws(RedisError) { return try await pipeline(commands) } catch { throw .redis(error) }
-    }
-}
-
-func redisErrorsAsync<T>(_ body: () async throws(RedisError) -> T) async throws(StoreError) -> T {
-    do throws(RedisError) { return try await body() } catch { throw .redis(error) }
-}
-
-func redisErrors<T>(_ body: () throws(RedisError) -> T) throws(StoreError) -> T {
-    do throws(RedisError) { return try body() } catch { throw .redis(error) }
 }

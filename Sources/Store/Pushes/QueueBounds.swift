@@ -56,7 +56,7 @@ public final class QueueBounds: Sendable {
     }
 
     /// Notes the replies to `Keyspace.depth` of each app. An app without a usable reply keeps its last numbers.
-    func note(_ apps: [AppKey], _ replies: ArraySlice<RedisReply>) {
+    func note(_ apps: [AppKey], _ replies: ArraySlice<Reply>) {
         let now = bootClock()
         for (index, app) in apps.enumerated() {
             let start = replies.startIndex + index * Keyspace.depthCommands

@@ -51,7 +51,7 @@ final class ReplicaWait: Sendable {
     ///   - elsewhere: writes that prove the same for other slots of the publish.
     /// - Throws: `unreplicated` if too few replicas confirm in time.
     func confirm(
-        push: String, life: Int64 = Pushes.retention.milliseconds, elsewhere: @autoclosure () -> [RedisCommand] = []
+        push: RedisKey, life: Int64 = Pushes.retention.milliseconds, elsewhere: @autoclosure () -> [RedisCommand] = []
     ) async throws(StoreError) {
         let proofs = [Self.proof(push, life: life)] + (redis.isCluster ? elsewhere() : [])
         let outcome = await withCheckedContinuation { continuation in
@@ -66,14 +66,14 @@ final class ReplicaWait: Sendable {
     }
 
     /// A write that changes almost nothing and shows whether the key exists.
-    static func proof(_ key: String, life: Int64) -> RedisCommand {
-        RedisCommand("PEXPIRE", [.string(key), .int(life)])
+    static func proof(_ key: RedisKey, life: Int64) -> RedisCommand {
+        RedisCommand("PEXPIRE", key, .int(life))
     }
 
     /// The same for a member with a time. It moves the time by `shift` ms, because a write that changes nothing is not
     /// replicated.
-    static func proof(_ set: String, member: String, shift: Int) -> RedisCommand {
-        RedisCommand("ZADD", [.string(set), "XX", "INCR", .int(shift), .string(member)])
+    static func proof(_ set: RedisKey, member: String, shift: Int) -> RedisCommand {
+        RedisCommand("ZADD", set, "XX", "INCR", .int(shift), .string(member))
     }
 
     /// Asks one question after the other until no publish waits.
@@ -109,9 +109,9 @@ final class ReplicaWait: Sendable {
         guard case .success(let (reply, confirmed)) = answer else {
             return .unreplicated(replicas: 0, of: policy.replicas)
         }
-        if let error = reply.error { return .redis(error) }
+        if let error = reply.error { return StoreError(error) }
         if reply.isNil || (try? reply.integer()) == 0 {
-            return .redis(.lost("another server answers, without the push"))
+            return StoreError(.lost("another server answers, without the push"))
         }
         let count = (try? confirmed.integer()) ?? 0
         return count >= policy.replicas ? nil : .unreplicated(replicas: count, of: policy.replicas)

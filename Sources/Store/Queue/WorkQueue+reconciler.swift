@@ -34,13 +34,12 @@ extension WorkQueue {
                 // Half a millisecond more than any publish writes, so that a name with a publish meanwhile is not
                 // removed.
                 let score = RedisArgument.string("\(now).5")
-                let reply = try await redis.run([
+                let reply = try await redis.run(
                     RedisCommand(
-                        Lua.queueLook, keys: [.string(keys.open(app))], arguments: [.int(before), score, .int(limit)])
-                ])[0]
-                let (names, unreadable) = try redisErrors { () throws(RedisError) in try reply.names() }
+                        Lua.queueLook, keys: [keys.open(app)], arguments: [.int(before), score, .int(limit)]))
+                let (names, unreadable) = try reply.names()
                 if !unreadable.isEmpty {
-                    _ = try await redis.run([RedisCommand("ZREM", [.string(keys.open(app))] + unreadable)])
+                    try await redis.run("ZREM", keys.open(app), unreadable)
                     sum.dropped += unreadable.count
                 }
                 woken += try await wake(app, names, score)
@@ -65,7 +64,7 @@ extension WorkQueue {
             } else if work.isOver {
                 actions.append(
                     RedisCommand(
-                        Lua.queueForget, keys: [.string(keys.open(app))], arguments: [.string(name.rawValue), score]))
+                        Lua.queueForget, keys: [keys.open(app)], arguments: [.string(name.rawValue), score]))
             }
             // Channels or broadcasts wait, and the process that queued them may have died before it set the timer.
             for (item, due) in work.timers(app, name) {
@@ -73,7 +72,7 @@ extension WorkQueue {
                 bell.ring(due)
             }
         }
-        if !actions.isEmpty { _ = try await redis.run(actions) }
+        if !actions.isEmpty { try await redis.run(actions) }
         return woken
     }
 
@@ -102,23 +101,23 @@ extension WorkQueue {
         let replies = try await redis.replies(
             tags.flatMap { tag in
                 [
-                    RedisCommand("ZRANGE", [.string(keys.unswept(tag)), "0", "0"]),
-                    RedisCommand("ZRANGE", [.string(keys.retries(tag)), "0", "0", "WITHSCORES"]),
-                    RedisCommand("EXISTS", [.string(keys.owed(tag))]),
-                    RedisCommand("EXISTS", [.string(keys.broadcastLine(tag))]),
-                    RedisCommand("EXISTS", [.string(keys.late(tag))]),
+                    RedisCommand("ZRANGE", keys.unswept(tag), "0", "0"),
+                    RedisCommand("ZRANGE", keys.retries(tag), "0", "0", "WITHSCORES"),
+                    RedisCommand("EXISTS", keys.owed(tag)),
+                    RedisCommand("EXISTS", keys.broadcastLine(tag)),
+                    RedisCommand("EXISTS", keys.late(tag)),
                 ]
             })
         var found: [OpenWork?] = []
         for start in stride(from: 0, to: replies.count, by: 5) {
             let answers = replies[start..<start + 5]
-            if let error = answers.lazy.compactMap(\.error).first(where: \.isRetriable) { throw .redis(error) }
+            if let error = answers.lazy.compactMap(\.error).first(where: \.isRetriable) { throw StoreError(error) }
             found.append(try? OpenWork(reading: Array(answers)))
         }
         let pushes = found.indices.filter { found[$0]?.first != nil }
         let priorities = try await redis.replies(
             pushes.compactMap { index in
-                found[index]?.first.map { RedisCommand("HGET", [.string(keys.push(tags[index], $0.push)), "prio"]) }
+                found[index]?.first.map { RedisCommand("HGET", keys.push(tags[index], $0.push), "prio") }
             })
         for (index, reply) in zip(pushes, priorities) {
             if let number = try? reply.integer(), let priority = PushPriority(rawValue: number) {
@@ -135,28 +134,22 @@ extension WorkQueue {
     /// is empty if the stream is too long to read. Its workers are busy anyway, and a later call finds it shorter.
     public func withoutEntry(_ tasks: [WorkItem]) async throws(StoreError) -> [WorkItem] {
         guard let first = tasks.first else { return [] }
-        let due = RedisArgument.string(keys.due(first.app))
-        let scores = try await redis.run(tasks.map { RedisCommand("ZSCORE", [due, .string($0.member)]) })
+        let due = keys.due(first.app)
+        let scores = try await redis.run(tasks.map { RedisCommand("ZSCORE", due, .string($0.member)) })
         var missing = Set(zip(tasks, scores).filter { $0.1.isNil }.map(\.0))
         var position = "-"
         for _ in 0..<Self.mostEntries / Self.entriesOfStep where !missing.isEmpty {
-            let reply = try await redis.run([
-                RedisCommand(
-                    "XRANGE",
-                    [
-                        .string(keys.stream(first.app, first.stream)), .string(position), "+", "COUNT",
-                        .int(Self.entriesOfStep),
-                    ])
-            ])[0]
-            let (last, found) = try redisErrors { () throws(RedisError) in
-                let items = try reply.array()
-                let found = items.compactMap { item in
-                    (try? StoredHash(item[1])).flatMap { WorkItem(app: first.app, priority: first.priority, $0) }
-                }
-                return (items.count < Self.entriesOfStep ? nil : try items.last?[0].string(), found)
+            let reply = try await redis.run(
+                "XRANGE", keys.stream(first.app, first.stream), .string(position), "+", "COUNT",
+                .int(Self.entriesOfStep))
+            let items = try reply.array()
+            let found = items.compactMap { item in
+                (try? StoredHash(item[1])).flatMap { WorkItem(app: first.app, priority: first.priority, $0) }
             }
             missing.subtract(found)
-            guard let last else { return tasks.filter(missing.contains) }
+            guard items.count >= Self.entriesOfStep, let last = try items.last?[0].string() else {
+                return tasks.filter(missing.contains)
+            }
             position = "(" + last
         }
         return []
@@ -167,37 +160,22 @@ extension WorkQueue {
         _ app: AppKey, _ name: ActivityName
     ) async throws(StoreError) -> (push: PushID, priority: PushPriority)? {
         let tag = keys.tag(app, name)
-        let first = try await redis.run([RedisCommand("ZRANGE", [.string(keys.unswept(tag)), "0", "0"])])[0]
-        guard let text = try redisErrors({ () throws(RedisError) in try first.array().first?.string() }),
+        let first = try await redis.run("ZRANGE", keys.unswept(tag), "0", "0")
+        guard let text = try first.array().first?.string(),
             let push = PushID(text)
         else { return nil }
-        let priority = try await redis.run([RedisCommand("HGET", [.string(keys.push(tag, push)), "prio"])])[0]
-        let number = try redisErrors { () throws(RedisError) in priority.isNil ? nil : Int(try priority.string()) }
+        let priority = try await redis.run("HGET", keys.push(tag, push), "prio")
+        let number = priority.isNil ? nil : Int(try priority.string())
         return (push, number.flatMap(PushPriority.init(rawValue:)) ?? .high)
     }
 }
 
 extension WorkQueue.OpenWork {
-    fileprivate init(reading replies: [RedisReply]) throws(RedisError) {
+    fileprivate init(reading replies: [Reply]) throws(StoreError) {
         if let text = try replies[0].array().first?.string(), let push = PushID(text) { first = (push, .high) }
         due = replies[1].count == 2 ? try replies[1][1].optionalTime() : nil
-        if try replies[2].integer() == 1 { due = 0 }
-        hasBroadcasts = try replies[3].integer() == 1
-        hasLate = try replies[4].integer() == 1
-    }
-}
-
-extension RedisReply {
-    /// Reads an array of names. Items that are no names come back separately.
-    func names() throws(RedisError) -> (names: [ActivityName], unreadable: [RedisArgument]) {
-        var (names, unreadable): ([ActivityName], [RedisArgument]) = ([], [])
-        for item in try array() {
-            if let text = try? item.string(), let name = try? ActivityName(text) {
-                names.append(name)
-            } else {
-                unreadable.append(.bytes(Array(try item.bytes())))
-            }
-        }
-        return (names, unreadable)
+        if try replies[2].isOne() { due = 0 }
+        hasBroadcasts = try replies[3].isOne()
+        hasLate = try replies[4].isOne()
     }
 }

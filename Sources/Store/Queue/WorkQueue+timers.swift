@@ -4,12 +4,12 @@ import Redis
 extension WorkQueue {
     /// Puts a task into the timer for `due` (epoch ms). If it is there with an earlier time, that time stays.
     public func schedule(_ item: WorkItem, due: Int64) async throws(StoreError) {
-        _ = try await redis.run([Self.putOff(keys, item, due: due)])
+        try await redis.run([Self.putOff(keys, item, due: due)])
         bell.ring(due)
     }
 
     static func putOff(_ keys: Keyspace, _ item: WorkItem, due: Int64) -> RedisCommand {
-        RedisCommand("ZADD", [.string(keys.due(item.app)), "LT", .int(due), .string(item.member)])
+        RedisCommand("ZADD", keys.due(item.app), "LT", .int(due), .string(item.member))
     }
 
     /// When the first timer of each kind is due, in one round trip.
@@ -19,9 +19,8 @@ extension WorkQueue {
         let kinds = [apps.map(keys.due), apps.map(keys.at), ending.flatMap { [keys.ends($0), keys.endsInHand($0)] }]
         let channels = apps.map(keys.broadcastTimers)
         let replies = try await redis.run(
-            (kinds.joined() + channels).map { RedisCommand("ZRANGE", [.string($0), "0", "0", "WITHSCORES"]) })
-        var times = try redisErrors { () throws(RedisError) in
-            try replies.map { (reply) throws(RedisError) in reply.count == 2 ? try reply[1].optionalTime() : nil }
+            (kinds.joined() + channels).map { RedisCommand("ZRANGE", $0, "0", "0", "WITHSCORES") })
+        var times = try replies.map { (reply) throws(StoreError) in reply.count == 2 ? try reply[1].optionalTime() : nil
         }[...]
         let first = kinds.map { sets in
             defer { times = times.dropFirst(sets.count) }
@@ -43,17 +42,13 @@ extension WorkQueue {
         let replies = try await redis.run(
             apps.map { app in
                 // Read one task more than is moved, because the first one left says when to come back.
-                RedisCommand(
-                    "ZRANGE", [.string(keys.due(app)), "0", .int(limit), "WITHSCORES"])
+                RedisCommand("ZRANGE", keys.due(app), "0", .int(limit), "WITHSCORES")
             })
         var next: Int64?
         var moves: [(command: RedisCommand, dropsOf: AppKey?)] = []
         for (app, reply) in zip(apps, replies) {
-            let tasks = try redisErrors { () throws(RedisError) in
-                let items = try reply.array()
-                return try stride(from: 0, to: items.count - 1, by: 2).map { index throws(RedisError) in
-                    (member: Array(try items[index].bytes()), due: Int64(Double(try items[index + 1].string()) ?? 0))
-                }
+            let tasks = try reply.pairs().map { member, due throws(StoreError) in
+                (member: Array(try member.bytes()), due: Int64(Double(try due.string()) ?? 0))
             }
             for (position, task) in tasks.enumerated() {
                 guard task.due <= now, position < limit else {
@@ -63,11 +58,11 @@ extension WorkQueue {
                 guard let text = String(validating: task.member, as: UTF8.self), let item = WorkItem(member: text),
                     item.app == app
                 else {
-                    moves.append((RedisCommand("ZREM", [.string(keys.due(app)), .bytes(task.member)]), app))
+                    moves.append((RedisCommand("ZREM", keys.due(app), .bytes(task.member)), app))
                     continue
                 }
                 let move = RedisCommand(
-                    Lua.queueDue, keys: [.string(keys.due(app)), .string(keys.stream(app, item.stream))],
+                    Lua.queueDue, keys: [keys.due(app), keys.stream(app, item.stream)],
                     arguments: [.bytes(task.member), .int(now)] + item.entry)
                 moves.append((move, nil))
             }
@@ -75,7 +70,7 @@ extension WorkQueue {
         if moves.isEmpty { return (0, next, [:]) }
         var (moved, unreadable) = (0, [AppKey: Int]())
         for (move, reply) in zip(moves, try await redis.run(moves.map(\.command))) {
-            let count = try redisErrors { () throws(RedisError) in try reply.integer() }
+            let count = try reply.integer()
             guard count > 0 else { continue }
             if let app = move.dropsOf { unreadable[app, default: 0] += count } else { moved += count }
         }
@@ -84,18 +79,16 @@ extension WorkQueue {
 
     public func depth(_ apps: [AppKey]) async throws(StoreError) -> [QueueDepth] {
         let replies = try await redis.run(apps.flatMap { keys.depth($0) })
-        return try redisErrors { () throws(RedisError) in
-            try apps.enumerated().map { index, app throws(RedisError) in
-                let lengths = try replies[index * Keyspace.depthCommands..<(index + 1) * Keyspace.depthCommands].map {
-                    reply throws(RedisError) in try reply.integer()
-                }
-                var depth = QueueDepth(app: app)
-                depth.pushesHigh = lengths[0]
-                depth.pushesLow = lengths[1]
-                depth.shardTasks = lengths[2] + lengths[3]
-                depth.retriesDue = lengths[4]
-                return depth
+        return try apps.enumerated().map { index, app throws(StoreError) in
+            let lengths = try replies[index * Keyspace.depthCommands..<(index + 1) * Keyspace.depthCommands].map {
+                reply throws(StoreError) in try reply.integer()
             }
+            var depth = QueueDepth(app: app)
+            depth.pushesHigh = lengths[0]
+            depth.pushesLow = lengths[1]
+            depth.shardTasks = lengths[2] + lengths[3]
+            depth.retriesDue = lengths[4]
+            return depth
         }
     }
 }
@@ -106,7 +99,7 @@ extension Keyspace {
 
     /// Commands for the lengths of an app's streams, in the order of `WorkStream.allCases`, and of its timer.
     func depth(_ app: AppKey) -> [RedisCommand] {
-        WorkStream.allCases.map { RedisCommand("XLEN", [.string(stream(app, $0))]) }
-            + [RedisCommand("ZCARD", [.string(due(app))])]
+        WorkStream.allCases.map { RedisCommand("XLEN", stream(app, $0)) }
+            + [RedisCommand("ZCARD", due(app))]
     }
 }

@@ -32,33 +32,27 @@ extension WorkQueue {
                 let key = keys.stream(app, stream)
                 for consumer in try await consumers(key)
                 where consumer.pending == 0 && consumer.idle > silence.milliseconds {
-                    _ = try await redis.run([
+                    try await redis.run(
                         RedisCommand(
-                            "XGROUP", ["DELCONSUMER", .string(key), .string(Self.group), .string(consumer.name)])
-                    ])
+                            "XGROUP", ["DELCONSUMER", .key(key), .string(Self.group), .string(consumer.name)]))
                 }
             }
         }
     }
 
     /// - Returns: an empty list if the stream or its group does not exist yet.
-    private func consumers(_ stream: String) async throws(StoreError) -> [Consumer] {
+    private func consumers(_ stream: RedisKey) async throws(StoreError) -> [Consumer] {
         let reply = try await redis.replies([
-            RedisCommand("XINFO", ["CONSUMERS", .string(stream), .string(Self.group)])
+            RedisCommand("XINFO", ["CONSUMERS", .key(stream), .string(Self.group)])
         ])[0]
         if reply.error != nil { return [] }
-        return try redisErrors { () throws(RedisError) in
-            try reply.array().map { consumer throws(RedisError) in
-                var fields: [String: RedisReply] = [:]
-                let items = try consumer.array()
-                for index in stride(from: 0, to: items.count - 1, by: 2) {
-                    fields[try items[index].string()] = items[index + 1]
-                }
-                guard let name = try fields["name"]?.string(), let idle = try fields["idle"]?.integer(),
-                    let pending = try fields["pending"]?.integer()
-                else { throw .unexpectedReply("XINFO CONSUMERS without name, idle or pending") }
-                return Consumer(name: name, idle: idle, pending: pending)
-            }
+        return try reply.array().map { consumer throws(StoreError) in
+            var fields: [String: Reply] = [:]
+            for (field, value) in try consumer.pairs() { fields[try field.string()] = value }
+            guard let name = try fields["name"]?.string(), let idle = try fields["idle"]?.integer(),
+                let pending = try fields["pending"]?.integer()
+            else { throw .unexpectedReply("XINFO CONSUMERS without name, idle or pending") }
+            return Consumer(name: name, idle: idle, pending: pending)
         }
     }
 }

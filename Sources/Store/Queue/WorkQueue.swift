@@ -54,7 +54,7 @@ public struct WorkQueue: Sendable {
     public let bell = TimerWakeup()
 
     static func add(_ keys: Keyspace, _ item: WorkItem) -> RedisCommand {
-        RedisCommand("XADD", [.string(keys.stream(item.app, item.stream)), "*"] + item.entry)
+        RedisCommand("XADD", keys.stream(item.app, item.stream), ["*"] + item.entry)
     }
 
     static func route(_ app: AppKey, _ name: ActivityName) -> String { "\(app) \(name)" }
@@ -71,18 +71,18 @@ public struct WorkQueue: Sendable {
         let commands = apps.flatMap { app in
             WorkStream.allCases.map { stream in
                 RedisCommand(
-                    "XGROUP", ["CREATE", .string(keys.stream(app, stream)), .string(Self.group), "0", "MKSTREAM"])
+                    "XGROUP", ["CREATE", .key(keys.stream(app, stream)), .string(Self.group), "0", "MKSTREAM"])
             }
         }
         for reply in try await redis.replies(commands) {
             guard let error = reply.error else { continue }
             if case .server("BUSYGROUP", _) = error { continue }
-            throw .redis(error)
+            throw StoreError(error)
         }
     }
 
     public func add(_ items: [WorkItem]) async throws(StoreError) {
-        _ = try await redis.run(items.map { Self.add(keys, $0) })
+        try await redis.run(items.map { Self.add(keys, $0) })
     }
 
     /// The command for a blocking read of new entries, at most `count` of each app. It waits up to `block`.
@@ -93,25 +93,23 @@ public struct WorkQueue: Sendable {
                 "GROUP", .string(Self.group), .string(consumer), "COUNT", .int(count), "BLOCK",
                 .int(block.milliseconds), "STREAMS",
             ]
-                + apps.map { .string(keys.stream($0, stream)) } + apps.map { _ in ">" })
+                + apps.map { .key(keys.stream($0, stream)) } + apps.map { _ in ">" })
     }
 
     /// Reads a reply to `read`. Entries that Lamplighter cannot read come back in `unreadable`, so that the caller
     /// acknowledges them.
     func entries(
-        _ reply: RedisReply, _ stream: WorkStream, _ apps: [AppKey]
+        _ reply: Reply, _ stream: WorkStream, _ apps: [AppKey]
     ) throws(StoreError) -> (entries: [WorkEntry], unreadable: [(AppKey, String)]) {
         var entries: [WorkEntry] = []
         var unreadable: [(AppKey, String)] = []
         if reply.isNil { return (entries, unreadable) }
         let streams = Dictionary(uniqueKeysWithValues: apps.map { (keys.stream($0, stream), $0) })
-        try redisErrors { () throws(RedisError) in
-            for part in try reply.array() {
-                guard let app = streams[try part[0].string()] else {
-                    throw .unexpectedReply("an entry of another stream")
-                }
-                try Self.parse(try part[1].array(), app, stream, isClaimed: false, &entries, &unreadable)
+        for part in try reply.array() {
+            guard let app = streams[RedisKey(try part[0].string())] else {
+                throw .unexpectedReply("an entry of another stream")
             }
+            try Self.parse(try part[1].array(), app, stream, isClaimed: false, &entries, &unreadable)
         }
         return (entries, unreadable)
     }
@@ -125,26 +123,19 @@ public struct WorkQueue: Sendable {
         var unreadable: [(AppKey, String)] = []
         var position = "0-0"
         repeat {
-            let reply = try await redis.run([
-                RedisCommand(
-                    "XAUTOCLAIM",
-                    [
-                        .string(keys.stream(app, stream)), .string(Self.group), .string(consumer),
-                        .int(idle.milliseconds), .string(position), "COUNT", .int(count - entries.count),
-                    ])
-            ])[0]
-            try redisErrors { () throws(RedisError) in
-                try Self.parse(try reply[1].array(), app, stream, isClaimed: true, &entries, &unreadable)
-                position = try reply[0].string()
-            }
+            let reply = try await redis.run(
+                "XAUTOCLAIM", keys.stream(app, stream), .string(Self.group), .string(consumer), .int(idle.milliseconds),
+                .string(position), "COUNT", .int(count - entries.count))
+            try Self.parse(try reply[1].array(), app, stream, isClaimed: true, &entries, &unreadable)
+            position = try reply[0].string()
         } while position != "0-0" && entries.count < count
         return (entries, unreadable)
     }
 
     private static func parse(
-        _ items: [RedisReply], _ app: AppKey, _ stream: WorkStream, isClaimed: Bool, _ entries: inout [WorkEntry],
+        _ items: [Reply], _ app: AppKey, _ stream: WorkStream, isClaimed: Bool, _ entries: inout [WorkEntry],
         _ unreadable: inout [(AppKey, String)]
-    ) throws(RedisError) {
+    ) throws(StoreError) {
         let priority: PushPriority = stream == .namesHigh || stream == .shardsHigh ? .high : .low
         for item in items where !item.isNil {
             let id = try item[0].string()
@@ -160,24 +151,24 @@ public struct WorkQueue: Sendable {
     /// Restarts the idle time of entries, because this worker is working on them.
     public func renew(_ entries: [WorkEntry], consumer: String) async throws(StoreError) {
         let commands = byStream(entries.map { ($0.item.app, $0.item.stream, $0.id) }).map { stream, ids in
-            RedisCommand("XCLAIM", [.string(stream), .string(Self.group), .string(consumer), "0"] + ids + ["JUSTID"])
+            RedisCommand("XCLAIM", stream, [.string(Self.group), .string(consumer), "0"] + ids + ["JUSTID"])
         }
-        _ = try await redis.run(commands)
+        try await redis.run(commands)
     }
 
     /// Acknowledges and deletes entries whose work is done.
     public func acknowledge(_ stream: WorkStream, _ entries: [(AppKey, String)]) async throws(StoreError) {
         let commands = byStream(entries.map { ($0.0, stream, $0.1) }).flatMap { stream, ids in
             [
-                RedisCommand("XACK", [.string(stream), .string(Self.group)] + ids),
-                RedisCommand("XDEL", [.string(stream)] + ids),
+                RedisCommand("XACK", stream, [.string(Self.group)] + ids),
+                RedisCommand("XDEL", stream, ids),
             ]
         }
-        _ = try await redis.run(commands)
+        try await redis.run(commands)
     }
 
-    private func byStream(_ entries: [(AppKey, WorkStream, String)]) -> [String: [RedisArgument]] {
-        var grouped: [String: [RedisArgument]] = [:]
+    private func byStream(_ entries: [(AppKey, WorkStream, String)]) -> [RedisKey: [RedisArgument]] {
+        var grouped: [RedisKey: [RedisArgument]] = [:]
         for (app, stream, id) in entries { grouped[keys.stream(app, stream), default: []].append(.string(id)) }
         return grouped
     }
@@ -187,14 +178,12 @@ public struct WorkQueue: Sendable {
     public func leave(_ apps: [AppKey], consumer: String) async throws(StoreError) {
         for app in apps {
             for stream in WorkStream.allCases {
-                let key = RedisArgument.string(keys.stream(app, stream))
-                let pending = try await redis.run([
-                    RedisCommand("XPENDING", [key, .string(Self.group), "-", "+", "1", .string(consumer)])
-                ])[0]
+                let key = keys.stream(app, stream)
+                let pending = try await redis.run(
+                    "XPENDING", key, .string(Self.group), "-", "+", "1", .string(consumer))
                 guard pending.count == 0 else { continue }
-                _ = try await redis.run([
-                    RedisCommand("XGROUP", ["DELCONSUMER", key, .string(Self.group), .string(consumer)])
-                ])
+                try await redis.run(
+                    RedisCommand("XGROUP", ["DELCONSUMER", .key(key), .string(Self.group), .string(consumer)]))
             }
         }
     }

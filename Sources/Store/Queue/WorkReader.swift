@@ -11,10 +11,13 @@ public struct WorkReader: Sendable {
         _ stream: WorkStream, _ apps: [AppKey], consumer: String, count: Int, block: Duration
     ) async throws(StoreError) -> (entries: [WorkEntry], unreadable: [(AppKey, String)]) {
         let command = queue.read(stream, apps, consumer: consumer, count: count, block: block)
-        let reply = try await redisErrorsAsync { () async throws(RedisError) in
-            try await connection.send(command, blockingFor: block)
+        let reply: RedisReply
+        do throws(RedisError) {
+            reply = try await connection.send(command, blockingFor: block)
+        } catch {
+            throw StoreError(error)
         }
-        return try queue.entries(reply, stream, apps)
+        return try queue.entries(Reply(reply), stream, apps)
     }
 
     /// Wakes a blocked read. The read still returns entries that Redis has delivered.

@@ -60,7 +60,7 @@ struct Quotas: Sendable {
     /// Returns the command that measures the names, if a measurement is due. Give its reply to `note`.
     func countNames(_ app: AppKey, now: Int64) -> Count {
         guard limit(.names) > 0, isDue(.names, app, now) else { return Count() }
-        return Count(commands: [RedisCommand("ZCARD", [.string(keys.names(app))])], measures: true)
+        return Count(commands: [RedisCommand("ZCARD", keys.names(app))], measures: true)
     }
 
     /// Returns commands that count the ids of a call, and that measure if a measurement is due. Give their replies to
@@ -73,17 +73,17 @@ struct Quotas: Sendable {
         let period = max(1, life / Self.pastPeriods)
         let current = life == 0 ? 0 : now / period
         let sketches = (0...(life == 0 ? 0 : Self.pastPeriods)).map {
-            RedisArgument.string(keys.seen(app, quota, current - $0))
+            keys.seen(app, quota, current - $0)
         }
-        let add = ids.isEmpty ? [] : [RedisCommand("PFADD", [sketches[0]] + ids)]
+        let add = ids.isEmpty ? [] : [RedisCommand("PFADD", sketches[0], ids)]
         guard isDue(quota, app, now) else { return Count(commands: add) }
-        let lasts = life == 0 ? [] : [RedisCommand("PEXPIRE", [sketches[0], .int(period * (Self.pastPeriods + 2))])]
-        return Count(commands: add + lasts + [RedisCommand("PFCOUNT", sketches)], measures: true)
+        let lasts = life == 0 ? [] : [RedisCommand("PEXPIRE", sketches[0], .int(period * (Self.pastPeriods + 2)))]
+        return Count(commands: add + lasts + [RedisCommand("PFCOUNT", sketches.map { .key($0) })], measures: true)
     }
 
     /// Stores the number that a count measured, if it did. An error reply changes nothing, so that no call fails
     /// because of a count.
-    func note(_ quota: Quota, _ app: AppKey, _ count: Count, _ replies: ArraySlice<RedisReply>) {
+    func note(_ quota: Quota, _ app: AppKey, _ count: Count, _ replies: ArraySlice<Reply>) {
         guard count.measures, replies.count == count.commands.count, let count = try? replies.last?.integer() else {
             return
         }
@@ -117,7 +117,7 @@ extension Registry {
             }
         }
         guard isName, quotas.isFull(.names, app), memory.needsListing(place.key, now: now) else { return }
-        let known = [RedisCommand("ZSCORE", [.string(keys.names(app)), .string(place.key.name.rawValue)])]
+        let known = [RedisCommand("ZSCORE", keys.names(app), .string(place.key.name.rawValue))]
         let measure = quotas.countNames(app, now: now)
         let replies = try await redis.replies(known + measure.commands)
         quotas.note(.names, app, measure, replies.dropFirst(known.count))

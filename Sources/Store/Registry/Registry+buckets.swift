@@ -38,15 +38,15 @@ extension Registry {
         _ script: RedisScript, _ changes: [BucketChange], in place: RegistryPlace, isRegistration: Bool = false
     ) async throws(StoreError) -> [Int] {
         var answers = [Int](repeating: 0, count: changes.count)
-        let root = RedisArgument.string(keys.root(place.tag))
+        let root = keys.root(place.tag)
         // Keys for the catch-up of the active push, for late joiners and for retry queues.
-        let more: [RedisArgument] =
+        let more: [RedisKey] =
             isRegistration
             ? [
-                .string(keys.name(place.tag)), .string(keys.waiting(place.tag)), .string(keys.catchUp(place.tag)),
-                .string(keys.newFollowers(place.tag)), .string(keys.states(place.tag)), .string(keys.late(place.tag)),
-                .string(keys.awaited(place.tag)), .string(keys.retries(place.tag)),
-            ] : [.string(keys.newFollowers(place.tag))]
+                keys.name(place.tag), keys.waiting(place.tag), keys.catchUp(place.tag),
+                keys.newFollowers(place.tag), keys.states(place.tag), keys.late(place.tag),
+                keys.awaited(place.tag), keys.retries(place.tag),
+            ] : [keys.newFollowers(place.tag)]
         // Arguments for the `end` that the script asked for, by change.
         var endings: [Int: [RedisArgument]] = [:]
         try await requireRoom(place, changes)
@@ -58,10 +58,10 @@ extension Registry {
             var overfull: [Int] = []
             try await underTheCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
                 let counting = counting(place, open.map { changes[$0.index].channel })
-                let replies = try await pipeline(
+                let replies = try await redis.replies(
                     open.map { index, bucket in
                         RedisCommand(
-                            script, keys: [root, .string(keys.bucket(place.tag, bucket))] + more,
+                            script, keys: [root, keys.bucket(place.tag, bucket)] + more,
                             arguments: [.string(count.stored), .bytes(changes[index].channel)]
                                 + changes[index].arguments + endings[index, default: []])
                     } + counting.count.commands)
@@ -79,7 +79,7 @@ extension Registry {
                         refused.append(index)
                         continue
                     }
-                    answers[index] = try redisErrors { () throws(RedisError) in try reply.integer() }
+                    answers[index] = try reply.integer()
                     if answers[index] & 3 == 2 { overfull.append(index) }
                 }
                 return refused
@@ -93,11 +93,11 @@ extension Registry {
     }
 
     /// The `end` that `registry-set` queues for a channel whose card must end as soon as its token is known.
-    private func ending(_ reply: RedisReply, in place: RegistryPlace) throws(StoreError) -> [RedisArgument] {
-        let text = try redisErrors { () throws(RedisError) in try reply.string() }
+    private func ending(_ reply: Reply, in place: RegistryPlace) throws(StoreError) -> [RedisArgument] {
+        let text = try reply.string()
         guard let id = PushID(text) else { throw .corrupt("the last end of \(place.key.name)") }
         return [
-            .string(text), .bytes(id.uuid.bytes), .string(keys.push(place.tag, id)), .string(keys.tasks(place.tag, id)),
+            .string(text), .bytes(id.uuid.bytes), .key(keys.push(place.tag, id)), .key(keys.tasks(place.tag, id)),
             .int(Pushes.retention.milliseconds),
         ]
     }
@@ -106,7 +106,7 @@ extension Registry {
     /// worker, the timer wakes one.
     private func wakeLater(_ place: RegistryPlace) async throws(StoreError) {
         let item = WorkItem.retries(place.key.app, place.key.name, .high)
-        _ = try await redis.run([WorkQueue.putOff(keys, item, due: clock() + 2_000)])
+        try await redis.run([WorkQueue.putOff(keys, item, due: clock() + 2_000)])
     }
 
     /// The same with one call for all changes of a bucket. The answer has one digit for each change. An `end` removes
@@ -115,17 +115,17 @@ extension Registry {
         _ script: RedisScript, _ changes: [BucketChange], in place: RegistryPlace
     ) async throws(StoreError) -> [Int] {
         var answers = [Int](repeating: 0, count: changes.count)
-        let root = RedisArgument.string(keys.root(place.tag))
-        let more = RedisArgument.string(keys.newFollowers(place.tag))
+        let root = keys.root(place.tag)
+        let more = keys.newFollowers(place.tag)
         for start in stride(from: 0, to: changes.count, by: 2 * BucketChange.batch) {
             let end = min(start + 2 * BucketChange.batch, changes.count)
             try await underTheCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
                 let buckets = Dictionary(grouping: open, by: \.bucket)
                     .map { (bucket: $0.key, indices: $0.value.map(\.index)) }
-                let replies = try await pipeline(
+                let replies = try await redis.replies(
                     buckets.map { bucket, indices in
                         RedisCommand(
-                            script, keys: [root, .string(keys.bucket(place.tag, bucket)), more],
+                            script, keys: [root, keys.bucket(place.tag, bucket), more],
                             arguments: [.string(count.stored)]
                                 + indices.flatMap { [.bytes(changes[$0].channel)] + changes[$0].arguments })
                     })
@@ -136,12 +136,9 @@ extension Registry {
                         refused += indices
                         continue
                     }
-                    let digits = try redisErrors { () throws(RedisError) in
-                        let digits = try reply.bytes()
-                        guard digits.count == indices.count else {
-                            throw .unexpectedReply("\(script.name) of another length")
-                        }
-                        return digits
+                    let digits = try reply.bytes()
+                    guard digits.count == indices.count else {
+                        throw .unexpectedReply("\(script.name) of another length")
                     }
                     for (index, digit) in zip(indices, digits) { answers[index] = Int(digit) - 0x30 }
                 }
@@ -194,24 +191,23 @@ extension Registry {
             }
             let source = count.nextSource
             let grown = count.grown(by: key)
-            let reply = try await pipeline([
+            let reply = try await redis.run(
                 RedisCommand(
                     Lua.registrySplit,
                     keys: [
-                        .string(keys.root(place.tag)), .string(keys.bucket(place.tag, full)),
-                        .string(keys.bucket(place.tag, source)), .string(keys.bucket(place.tag, count.buckets)),
+                        keys.root(place.tag), keys.bucket(place.tag, full),
+                        keys.bucket(place.tag, source), keys.bucket(place.tag, count.buckets),
                     ],
                     arguments: [
                         .string(count.stored), .string(grown.stored), .int(count.buckets), .int(2 << count.level),
                         .bytes(key.bytes), .int(BucketChange.threshold), .int(RegistryRecord.stamp(clock())),
                         .int(place.span.life), .int(place.span.retention),
-                    ])
-            ])[0]
+                    ]))
             if reply.count == 1 {
                 // Another writer was quicker.
                 try adopt(reply[0], for: place)
                 attempts += 1
-            } else if try redisErrors({ () throws(RedisError) in try reply.integer() }) == 1 {
+            } else if try reply.isOne() {
                 splits += 1
                 count = grown
                 memory.remember(place.key, count)
@@ -224,13 +220,13 @@ extension Registry {
     }
 
     /// Remembers the count from a script's answer.
-    private func adopt(_ reply: RedisReply, for place: RegistryPlace) throws(StoreError) {
+    private func adopt(_ reply: Reply, for place: RegistryPlace) throws(StoreError) {
         memory.remember(place.key, try bucketCount(reply))
     }
 
-    func bucketCount(_ reply: RedisReply) throws(StoreError) -> BucketCount {
+    func bucketCount(_ reply: Reply) throws(StoreError) -> BucketCount {
         if reply.isNil { return .one }
-        let bytes = try redisErrors { () throws(RedisError) in try reply.bytes() }
+        let bytes = try reply.bytes()
         guard let count = BucketCount(stored: bytes) else { throw .corrupt("bucket count") }
         return count
     }
@@ -250,21 +246,15 @@ extension Registry {
     /// Reads the key, and makes one if there is none. If several processes do so at once, one of them wins.
     private func loadHashKey(keeping known: RegistryHashKey?) async throws(StoreError) -> RegistryHashKey {
         let proposed = known ?? .random()
-        let replies = try await pipeline([
-            RedisCommand("HSETNX", [.string(keys.deployment), "hash_key", .bytes(proposed.bytes)]),
-            RedisCommand("HGET", [.string(keys.deployment), "hash_key"]),
+        let replies = try await redis.replies([
+            RedisCommand("HSETNX", keys.deployment, "hash_key", .bytes(proposed.bytes)),
+            RedisCommand("HGET", keys.deployment, "hash_key"),
         ])
-        let bytes = try redisErrors { () throws(RedisError) in
-            _ = try replies[0].integer()
-            return try replies[1].bytes()
-        }
+        _ = try replies[0].integer()
+        let bytes = try replies[1].bytes()
         guard bytes.count == 16 else { throw .corrupt("hash key, which has 16 bytes") }
         let key = RegistryHashKey(bytes: Array(bytes))
         memory.hashKey = key
         return key
-    }
-
-    func pipeline(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisReply] {
-        do throws(RedisError) { return try await redis.pipeline(commands) } catch { throw .redis(error) }
     }
 }

@@ -18,7 +18,7 @@ extension Registry {
     /// - Returns: the entries in order; nil for a channel that is not tracked or whose registration's life is over.
     func lookup(
         _ place: RegistryPlace, _ channels: [[UInt8]], and more: [RedisCommand] = []
-    ) async throws(StoreError) -> (entries: [Entry?], more: [RedisReply]) {
+    ) async throws(StoreError) -> (entries: [Entry?], more: [Reply]) {
         let now = clock()
         for _ in 0..<Self.countAttempts {
             let count = memory.count(place.key)
@@ -29,17 +29,11 @@ extension Registry {
             }
             let buckets = places.map { (bucket: $0.key, indices: $0.value) }
             let commands =
-                [RedisCommand("HGET", [.string(keys.root(place.tag)), "n"])] + more
+                [RedisCommand("HGET", keys.root(place.tag), "n")] + more
                 + buckets.map { bucket, indices in
-                    RedisCommand(
-                        "HMGET",
-                        [.string(keys.bucket(place.tag, bucket))] + indices.map { .bytes(channels[$0]) })
+                    RedisCommand("HMGET", keys.bucket(place.tag, bucket), indices.map { .bytes(channels[$0]) })
                 }
-            let replies: [RedisReply]
-            do throws(RedisError) { replies = try await redis.transaction(commands) } catch { throw .redis(error) }
-            guard replies.count == commands.count else {
-                throw .redis(.unexpectedReply("a transaction of another length"))
-            }
+            let replies = try await redis.atOnce(commands)
             let found = try bucketCount(replies[0])
             guard found == count else {
                 memory.remember(place.key, found)
@@ -55,20 +49,17 @@ extension Registry {
     }
 
     private func read(
-        _ reply: RedisReply, _ indices: [Int], now: Int64, _ span: RegistryRecord.Span, into entries: inout [Entry?]
+        _ reply: Reply, _ indices: [Int], now: Int64, _ span: RegistryRecord.Span, into entries: inout [Entry?]
     ) throws(StoreError) {
-        try redisErrors { () throws(RedisError) in
-            if let error = reply.error { throw error }
-            guard reply.count == indices.count else { throw .unexpectedReply("HMGET of another length") }
-            for (position, index) in indices.enumerated() where !reply[position].isNil {
-                let value = try reply[position].bytes()
-                if case .live(let tokenOffset, let registeredAt, let isInfrequent, let minutes) = RegistryRecord.read(
-                    value, now: now, span)
-                {
-                    entries[index] = Entry(
-                        token: Array(value.dropFirst(tokenOffset)), registeredAt: registeredAt,
-                        isInfrequent: isInfrequent, minutes: minutes)
-                }
+        guard reply.count == indices.count else { throw .unexpectedReply("HMGET of another length") }
+        for (position, index) in indices.enumerated() where !reply[position].isNil {
+            let value = try reply[position].bytes()
+            if case .live(let tokenOffset, let registeredAt, let isInfrequent, let minutes) = RegistryRecord.read(
+                value, now: now, span)
+            {
+                entries[index] = Entry(
+                    token: Array(value.dropFirst(tokenOffset)), registeredAt: registeredAt,
+                    isInfrequent: isInfrequent, minutes: minutes)
             }
         }
     }

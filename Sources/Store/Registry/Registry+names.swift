@@ -45,8 +45,8 @@ extension Registry {
         var info = ActivityInfo(
             name: name, tokens: tokens, buckets: tokens == 0 ? 0 : state.buckets, lastPushID: state.lastPushID,
             ended: state.ended, attributesType: state.type)
-        let due = try await redis.run([RedisCommand("ZSCORE", [.string(keys.ends(app)), .string(name.rawValue)])])[0]
-        info.automaticEndAt = try redisErrors { () throws(RedisError) in due.isNil ? nil : try due.optionalTime() }
+        let due = try await redis.run("ZSCORE", keys.ends(app), .string(name.rawValue))
+        info.automaticEndAt = due.isNil ? nil : try due.optionalTime()
         return info
     }
 
@@ -71,23 +71,21 @@ extension Registry {
     private func state(
         _ place: RegistryPlace
     ) async throws(StoreError) -> (buckets: Int, hasMeta: Bool, lastPushID: PushID?, ended: Bool, type: String?) {
-        let root = RedisArgument.string(keys.root(place.tag))
-        let meta = RedisArgument.string(keys.name(place.tag))
-        let replies = try await pipeline([
-            RedisCommand("HGET", [root, "n"]), RedisCommand("EXISTS", [root]), RedisCommand("EXISTS", [meta]),
-            RedisCommand("HMGET", [meta, "last", "ended", "type"]),
+        let root = keys.root(place.tag)
+        let meta = keys.name(place.tag)
+        let replies = try await redis.replies([
+            RedisCommand("HGET", root, "n"), RedisCommand("EXISTS", root), RedisCommand("EXISTS", meta),
+            RedisCommand("HMGET", meta, "last", "ended", "type"),
         ])
         let count = try bucketCount(replies[0])
         if count != memory.count(place.key) { memory.remember(place.key, count) }
-        return try redisErrors { () throws(RedisError) in
-            let exists = try replies[1].integer() == 1
-            let hasMeta = try replies[2].integer() == 1
-            let fields = try replies[3].array()
-            guard fields.count == 3 else { throw .unexpectedReply("HMGET of three fields gave \(fields.count)") }
-            let last = fields[0].isNil ? nil : PushID(try fields[0].string())
-            let type = fields[2].isNil ? nil : try fields[2].string()
-            return (exists ? count.buckets : 0, hasMeta, last, !fields[1].isNil, type)
-        }
+        let exists = try replies[1].isOne()
+        let hasMeta = try replies[2].isOne()
+        let fields = try replies[3].array()
+        guard fields.count == 3 else { throw .unexpectedReply("HMGET of three fields gave \(fields.count)") }
+        let last = fields[0].isNil ? nil : PushID(try fields[0].string())
+        let type = try fields[2].optionalString()
+        return (exists ? count.buckets : 0, hasMeta, last, !fields[1].isNil, type)
     }
 
     /// Names that have tokens or were published to, in byte order. A name with several buckets is listed until it
@@ -97,7 +95,7 @@ extension Registry {
     public func names(
         _ app: AppKey, prefix: String, after: String?, limit: Int
     ) async throws(StoreError) -> [ActivityName] {
-        let index = RedisArgument.string(keys.names(app))
+        let index = keys.names(app)
         var found: [ActivityName] = []
         var cursor = after.map { Array($0.utf8) }
         // No byte of UTF-8 is 0xFF.
@@ -107,12 +105,8 @@ extension Registry {
             if let cursor, !cursor.lexicographicallyPrecedes(prefix.utf8) { lower = Array("(".utf8) + cursor }
             if lower == [UInt8(ascii: "[")] { lower = Array("-".utf8) }
             let wanted = min(limit - found.count, 500)
-            let reply = try await pipeline([
-                RedisCommand("ZRANGEBYLEX", [index, .bytes(lower), upper, "LIMIT", "0", .int(wanted)])
-            ])[0]
-            let members = try redisErrors { () throws(RedisError) in
-                try reply.array().map { (r) throws(RedisError) in Array(try r.bytes()) }
-            }
+            let reply = try await redis.run("ZRANGEBYLEX", index, .bytes(lower), upper, "LIMIT", "0", .int(wanted))
+            let members = try reply.byteStrings()
             guard let last = members.last else { break }
             cursor = last
             let names = members.compactMap { String(validating: $0, as: UTF8.self).flatMap { try? ActivityName($0) } }
@@ -136,14 +130,12 @@ extension Registry {
     /// For each name: 1 it is to be listed, 0 nothing of it exists, 2 it has only tombstones.
     private func alive(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [Int] {
         guard !names.isEmpty else { return [] }
-        let replies = try await pipeline(
+        let replies = try await redis.replies(
             names.map { name in
                 let tag = keys.tag(app, name)
-                return RedisCommand(Lua.registryAlive, keys: [.string(keys.root(tag)), .string(keys.name(tag))])
+                return RedisCommand(Lua.registryAlive, keys: [keys.root(tag), keys.name(tag)])
             })
-        return try redisErrors { () throws(RedisError) in
-            try replies.map { (reply) throws(RedisError) in try reply.integer() }
-        }
+        return try replies.map { (reply) throws(StoreError) in try reply.integer() }
     }
 
     /// Puts the name into its app's index, after its tokens, because the index is on another slot. If the process dies
@@ -167,7 +159,7 @@ extension Registry {
     }
 
     private func listing(_ app: AppKey, _ names: [ActivityName]) -> RedisCommand {
-        RedisCommand("ZADD", [.string(keys.names(app))] + names.flatMap { ["0", .string($0.rawValue)] })
+        RedisCommand("ZADD", keys.names(app), names.flatMap { ["0", .string($0.rawValue)] })
     }
 
     /// Removes names from the index if nothing of them exists. A name that came back meanwhile is put in again: it is
@@ -175,11 +167,9 @@ extension Registry {
     private func forget(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
         guard !names.isEmpty else { return }
         names.forEach { memory.forgetListing(RegistryMemory.Key(app: app, name: $0)) }
-        let reply = try await pipeline([
-            RedisCommand("ZREM", [.string(keys.names(app))] + names.map { .string($0.rawValue) })
-        ])[0]
-        _ = try redisErrors { () throws(RedisError) in try reply.integer() }
+        let reply = try await redis.run("ZREM", keys.names(app), names.map { .string($0.rawValue) })
+        _ = try reply.integer()
         let back = try await zip(names, alive(app, names)).filter { $0.1 != 0 }.map(\.0)
-        if !back.isEmpty { _ = try await redis.run([listing(app, back)]) }
+        if !back.isEmpty { try await redis.run([listing(app, back)]) }
     }
 }

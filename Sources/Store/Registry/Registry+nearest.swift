@@ -14,19 +14,19 @@ extension Registry {
         let now = clock()
         let asked = names.filter { !memory.isFollowed(RegistryMemory.Key(app: app, name: $0), now: now) }
         guard !asked.isEmpty else { return [] }
-        let replies = try await pipeline(
+        let replies = try await redis.replies(
             asked.map { name in
                 let tag = keys.tag(app, name)
                 return RedisCommand(
                     Lua.registryFollowed,
                     keys: [
-                        .string(keys.root(tag)), .string(keys.awaited(tag)), .string(keys.broadcast(tag)),
-                        .string(keys.name(tag)), .string(keys.unswept(tag)),
+                        keys.root(tag), keys.awaited(tag), keys.broadcast(tag),
+                        keys.name(tag), keys.unswept(tag),
                     ], arguments: [.string(keys.pushPrefix(tag))])
             })
         var unfollowed: [ActivityName] = []
         for (name, reply) in zip(asked, replies) {
-            if try redisErrors({ () throws(RedisError) in try reply.integer() }) == 1 {
+            if try reply.isOne() {
                 memory.followed(RegistryMemory.Key(app: app, name: name), at: now)
             } else {
                 unfollowed.append(name)
@@ -39,34 +39,27 @@ extension Registry {
     /// beginning of a neighbour with the digits of `name`. A few hundred at most, in two round trips, however many
     /// names the app has.
     public func candidates(_ app: AppKey, near name: ActivityName) async throws(StoreError) -> [ActivityName] {
-        let index = RedisArgument.string(keys.names(app))
+        let index = keys.names(app)
         let here = RedisArgument.bytes(Array("(".utf8) + Array(name.rawValue.utf8))
         let beside = try await texts([
-            RedisCommand(
-                "ZREVRANGEBYLEX", [index, here, "-", "LIMIT", "0", .int(Self.neighbours)]),
-            RedisCommand("ZRANGEBYLEX", [index, here, "+", "LIMIT", "0", .int(Self.neighbours)]),
+            RedisCommand("ZREVRANGEBYLEX", index, here, "-", "LIMIT", "0", .int(Self.neighbours)),
+            RedisCommand("ZRANGEBYLEX", index, here, "+", "LIMIT", "0", .int(Self.neighbours)),
         ])
         let spellings = Array(Spellings.near(name.rawValue, besides: beside).prefix(Self.mostSpellings))
-        let found = try await pipeline([
-            RedisCommand("ZMSCORE", [index] + spellings.map { .string($0) })
-        ])[0]
-        let listed = try redisErrors { () throws(RedisError) in
-            let scores = try found.array()
-            return zip(spellings, scores).filter { !$0.1.isNil }.map(\.0)
-        }
+        let found = try await redis.run("ZMSCORE", index, spellings.map { .string($0) })
+        let scores = try found.array()
+        let listed = zip(spellings, scores).filter { !$0.1.isNil }.map(\.0)
         var seen: Set<ExactText> = [ExactText(name.rawValue)]
         return (listed + beside).filter { seen.insert(ExactText($0)).inserted }.compactMap { try? ActivityName($0) }
     }
 
     private func texts(_ commands: [RedisCommand]) async throws(StoreError) -> [String] {
-        let replies = try await pipeline(commands)
-        return try redisErrors { () throws(RedisError) in
-            var texts: [String] = []
-            for reply in replies {
-                for item in try reply.array() { texts.append(String(decoding: try item.bytes(), as: UTF8.self)) }
-            }
-            return texts
+        let replies = try await redis.replies(commands)
+        var texts: [String] = []
+        for reply in replies {
+            for item in try reply.array() { texts.append(String(decoding: try item.bytes(), as: UTF8.self)) }
         }
+        return texts
     }
 }
 

@@ -94,19 +94,15 @@ extension Registry {
         into page: inout TokenPage, signs: inout BlockHints, isFirst: Bool
     ) async throws(StoreError) -> ScanStep {
         let marks = BlockHints.commands(keys, place.tag)
-        let root = RedisArgument.string(keys.root(place.tag))
+        let root = keys.root(place.tag)
         for _ in 0..<Self.countAttempts {
             let known = memory.count(place.key)
             let step = ScanStep(known, from: position, end: end, tokens: tokens, density: density)
-            var commands = [RedisCommand("HGET", [root, "n"])] + marks
+            var commands = [RedisCommand("HGET", root, "n")] + marks
             for bucket in step.buckets {
-                commands.append(RedisCommand("HGETALL", [.string(keys.bucket(place.tag, bucket))]))
+                commands.append(RedisCommand("HGETALL", keys.bucket(place.tag, bucket)))
             }
-            let replies: [RedisReply]
-            do throws(RedisError) { replies = try await redis.transaction(commands) } catch { throw .redis(error) }
-            guard replies.count == commands.count else {
-                throw .redis(.unexpectedReply("a transaction of another length"))
-            }
+            let replies = try await redis.atOnce(commands)
             let count = try bucketCount(replies[0])
             if count != known { memory.remember(place.key, count) }
             guard step.isWhole(count) else { continue }
@@ -125,27 +121,25 @@ extension Registry {
 
     /// Adds the live records of one bucket to the page.
     private func collect(
-        _ reply: RedisReply, filter: (key: RegistryHashKey, range: Range<UInt64>)?, now: Int64,
+        _ reply: Reply, filter: (key: RegistryHashKey, range: Range<UInt64>)?, now: Int64,
         span: RegistryRecord.Span, into page: inout TokenPage
     ) throws(StoreError) {
         var malformed = 0
-        try redisErrors { () throws(RedisError) in
-            try reply.forEachPair { channel, value in
-                // The bucket count of the root.
-                if channel.count == 1, channel[0] == UInt8(ascii: "n") { return }
-                guard channel.count == 16 || (channel.first == 1 && channel.count <= ChannelID.maximumBytes + 2) else {
-                    malformed += 1
-                    return
-                }
-                switch RegistryRecord.read(value, now: now, span) {
-                case .absent: return
-                case .malformed: malformed += 1
-                case .live(let tokenOffset, let registeredAt, let isInfrequent, let minutes):
-                    if let filter, !filter.range.contains(UInt64(filter.key.hash(channel).bitReversed)) { return }
-                    page.append(
-                        channel: channel, token: UnsafeRawBufferPointer(rebasing: value[tokenOffset...]),
-                        registeredAt: registeredAt, isInfrequent: isInfrequent, minutes: minutes)
-                }
+        try reply.forEachPair { channel, value in
+            // The bucket count of the root.
+            if channel.count == 1, channel[0] == UInt8(ascii: "n") { return }
+            guard channel.count == 16 || (channel.first == 1 && channel.count <= ChannelID.maximumBytes + 2) else {
+                malformed += 1
+                return
+            }
+            switch RegistryRecord.read(value, now: now, span) {
+            case .absent: return
+            case .malformed: malformed += 1
+            case .live(let tokenOffset, let registeredAt, let isInfrequent, let minutes):
+                if let filter, !filter.range.contains(UInt64(filter.key.hash(channel).bitReversed)) { return }
+                page.append(
+                    channel: channel, token: UnsafeRawBufferPointer(rebasing: value[tokenOffset...]),
+                    registeredAt: registeredAt, isInfrequent: isInfrequent, minutes: minutes)
             }
         }
         if malformed > 0 { memory.addMalformed(malformed) }

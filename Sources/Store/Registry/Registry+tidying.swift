@@ -10,24 +10,20 @@ extension Registry {
     public func tidyNames(
         _ app: AppKey, after cursor: [UInt8]?, limit: Int
     ) async throws(StoreError) -> (next: [UInt8], removed: Int) {
-        let index = RedisArgument.string(keys.names(app))
+        let index = keys.names(app)
         var lower = Array("-".utf8)
         if let cursor {
             if !cursor.isEmpty { lower = Array("(".utf8) + cursor }
         } else {
-            let any = try await redis.run([RedisCommand("ZRANDMEMBER", [index])])[0]
+            let any = try await redis.run("ZRANDMEMBER", index)
             if any.isNil { return ([], 0) }
-            lower = try redisErrors { () throws(RedisError) in Array("[".utf8) + Array(try any.bytes()) }
+            lower = Array("[".utf8) + Array(try any.bytes())
         }
-        let reply = try await redis.run([
-            RedisCommand("ZRANGEBYLEX", [index, .bytes(lower), "+", "LIMIT", "0", .int(limit)])
-        ])[0]
-        let (names, unreadable) = try redisErrors { () throws(RedisError) in try reply.names() }
-        if !unreadable.isEmpty { _ = try await redis.run([RedisCommand("ZREM", [index] + unreadable)]) }
+        let reply = try await redis.run("ZRANGEBYLEX", index, .bytes(lower), "+", "LIMIT", "0", .int(limit))
+        let (names, unreadable) = try reply.names()
+        if !unreadable.isEmpty { try await redis.run("ZREM", index, unreadable) }
         let gone = try await forgetGone(app, names)
-        let last = try redisErrors { () throws(RedisError) in
-            reply.count < limit ? [] : Array(try reply[reply.count - 1].bytes())
-        }
+        let last = reply.count < limit ? [] : Array(try reply[reply.count - 1].bytes())
         return (last, gone.count + unreadable.count)
     }
 }

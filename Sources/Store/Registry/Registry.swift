@@ -68,7 +68,7 @@ public struct Registry: Sendable {
         }
         // If the process dies before this, the caller repeats the call and is told to wake a worker again.
         if answers.contains(where: { $0 & 4 != 0 }) {
-            _ = try await redis.run([WorkQueue.add(keys, .late(app, name))])
+            try await redis.run([WorkQueue.add(keys, .late(app, name))])
         }
         return results
     }

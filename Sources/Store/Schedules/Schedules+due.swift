@@ -57,16 +57,12 @@ extension Schedules {
 
     /// The first due schedules, and Redis's time.
     private func due(_ app: AppKey, limit: Int) async throws(StoreError) -> (now: Int64, members: [String]) {
-        let reply = try await redis.run([
-            RedisCommand(Lua.scheduleDue, keys: [.string(keys.at(app))], arguments: [.int(limit)])
-        ])[0]
-        return try redisErrors { () throws(RedisError) in
-            let items = try reply.array()
-            return (
-                Int64(try reply[0].integer()),
-                try items.dropFirst().map { item throws(RedisError) in try item.string() }
-            )
-        }
+        let reply = try await redis.run(RedisCommand(Lua.scheduleDue, keys: [keys.at(app)], arguments: [.int(limit)]))
+        let items = try reply.array()
+        return (
+            Int64(try reply[0].integer()),
+            try items.dropFirst().map { item throws(StoreError) in try item.string() }
+        )
     }
 
     /// Groups the schedules by name, in the order given. A schedule without a record is a group of its own.
@@ -75,11 +71,11 @@ extension Schedules {
         for member in members {
             if let id = PushID(member) { ids.append(id) } else { try await forget(app, member) }
         }
-        let names = try await redis.run(ids.map { RedisCommand("HGET", [.string(keys.schedule(app, $0)), "name"]) })
+        let names = try await redis.run(ids.map { RedisCommand("HGET", keys.schedule(app, $0), "name") })
         var places: [[UInt8]: Int] = [:]
         var groups: [[PushID]] = []
         for (id, name) in zip(ids, names) {
-            let name: [UInt8]? = name.isNil ? nil : try redisErrors { () throws(RedisError) in Array(try name.bytes()) }
+            let name: [UInt8]? = name.isNil ? nil : Array(try name.bytes())
             if let name, let place = places[name] {
                 groups[place].append(id)
             } else {
@@ -107,7 +103,7 @@ extension Schedules {
     }
 
     private func forget(_ app: AppKey, _ member: String) async throws(StoreError) {
-        _ = try await redis.run([RedisCommand("ZREM", [.string(keys.at(app)), .string(member)])])
+        try await redis.run("ZREM", keys.at(app), .string(member))
     }
 
     private enum Turn {
@@ -119,15 +115,14 @@ extension Schedules {
     }
 
     private func run(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Turn {
-        let taken = try await redis.run([
+        let taken = try await redis.run(
             RedisCommand(
-                Lua.scheduleTake, keys: [.string(keys.schedule(app, id))],
-                arguments: [.int(now), .int(Self.hold.milliseconds)])
-        ])[0]
-        switch try redisErrors({ () throws(RedisError) in try taken[0].string() }) {
+                Lua.scheduleTake, keys: [keys.schedule(app, id)],
+                arguments: [.int(now), .int(Self.hold.milliseconds)]))
+        switch try taken[0].string() {
         case "held": return .waits
         case "early":
-            let due = try redisErrors { () throws(RedisError) in try taken[1].string() }
+            let due = try taken[1].string()
             if let due = Int64(due) { try await raise(app, id, to: due) }
             return .over
         case "taken": break
@@ -135,7 +130,7 @@ extension Schedules {
             try await forget(app, id.description)
             return .over
         }
-        let fields = try redisErrors { () throws(RedisError) in try StoredHash(taken[1]) }
+        let fields = try StoredHash(taken[1])
         guard let schedule = try? Schedule(id: id, fields) else {
             return .ran(try await close(app, id, .failed("Unreadable"), now: now, lateness: 0))
         }

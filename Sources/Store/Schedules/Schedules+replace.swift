@@ -27,14 +27,13 @@ extension Schedules {
         schedule.createdAt = found.createdAt
         try await lower(app, schedule.id, to: schedule.due)
         let absent = Self.optionalFields.map { RedisArgument.string($0) }
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
-                Lua.scheduleReplace, keys: [.string(keys.schedule(app, schedule.id))],
+                Lua.scheduleReplace, keys: [keys.schedule(app, schedule.id)],
                 arguments: [.int(schedule.due + Self.retention.milliseconds), .int(absent.count)] + absent
-                    + schedule.fields)
-        ])[0]
+                    + schedule.fields))
         if reply.isNil { return nil }
-        let state = try redisErrors { () throws(RedisError) in try reply.string() }
+        let state = try reply.string()
         guard state == Schedule.State.scheduled.rawValue else {
             let isOver = [Schedule.State.failed, .cancelled].map(\.rawValue).contains(state)
             return isOver ? .finished : .tooLate
@@ -46,21 +45,19 @@ extension Schedules {
     }
 
     private func lower(_ app: AppKey, _ id: PushID, to due: Int64) async throws(StoreError) {
-        _ = try await redis.run([
-            RedisCommand("ZADD", [.string(keys.at(app)), "XX", "LT", .int(due), .string(id.description)])
-        ])
+        try await redis.run("ZADD", keys.at(app), "XX", "LT", .int(due), .string(id.description))
     }
 
     /// Raises the timer to `due`, the time in the record when it was read. If another process writes an earlier time
     /// meanwhile, either the second look here sees it, or that process lowers the timer after this call.
     func raise(_ app: AppKey, _ id: PushID, to due: Int64) async throws(StoreError) {
         let replies = try await redis.run([
-            RedisCommand("ZADD", [.string(keys.at(app)), "XX", .int(due), .string(id.description)])
+            RedisCommand("ZADD", keys.at(app), "XX", .int(due), .string(id.description))
         ])
-        _ = try redisErrors { () throws(RedisError) in try replies[0].integer() }
-        let now = try await redis.run([RedisCommand("HGET", [.string(keys.schedule(app, id)), "due"])])[0]
+        _ = try replies[0].integer()
+        let now = try await redis.run("HGET", keys.schedule(app, id), "due")
         if now.isNil { return }
-        let text = try redisErrors { () throws(RedisError) in try now.string() }
+        let text = try now.string()
         if let standing = Int64(text), standing < due { try await lower(app, id, to: standing) }
     }
 }

@@ -96,25 +96,24 @@ public struct Schedules: Sendable {
         let states = try await redis.run(
             schedules.map { schedule in
                 RedisCommand(
-                    Lua.scheduleCreate, keys: [.string(keys.schedule(app, schedule.id))],
+                    Lua.scheduleCreate, keys: [keys.schedule(app, schedule.id)],
                     arguments: [.int(schedule.due + Self.retention.milliseconds)] + schedule.fields)
             })
         var waiting: [Schedule] = []
         for (schedule, state) in zip(schedules, states) {
-            let state = try redisErrors { () throws(RedisError) in try state.string() }
+            let state = try state.string()
             if state == Schedule.State.scheduled.rawValue { waiting.append(schedule) }
         }
         if waiting.isEmpty { return true }
-        let queued = try await redis.run([
+        let queued = try await redis.run(
             RedisCommand(
-                Lua.scheduleQueue, keys: [.string(keys.at(app))],
-                arguments: [.int(most)] + waiting.flatMap { [.int($0.due), .string($0.id.description)] })
-        ])[0]
-        if try redisErrors({ () throws(RedisError) in try queued.integer() }) == 1 {
+                Lua.scheduleQueue, keys: [keys.at(app)],
+                arguments: [.int(most)] + waiting.flatMap { [.int($0.due), .string($0.id.description)] }))
+        if try queued.isOne() {
             if let last = waiting.last { try await confirm(app, last, and: waiting.dropLast()) }
             return true
         }
-        _ = try await redis.run(waiting.map { RedisCommand("DEL", [.string(keys.schedule(app, $0.id))]) })
+        try await redis.run(waiting.map { RedisCommand("DEL", keys.schedule(app, $0.id)) })
         return false
     }
 
@@ -137,9 +136,9 @@ public struct Schedules: Sendable {
     }
 
     private func find(_ app: AppKey, _ ids: [PushID]) async throws(StoreError) -> [Schedule?] {
-        let replies = try await redis.run(ids.map { RedisCommand("HGETALL", [.string(keys.schedule(app, $0))]) })
+        let replies = try await redis.run(ids.map { RedisCommand("HGETALL", keys.schedule(app, $0)) })
         return try zip(ids, replies).map { id, reply throws(StoreError) in
-            let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+            let fields = try StoredHash(reply)
             return fields.isEmpty ? nil : try Schedule(id: id, fields)
         }
     }
@@ -152,24 +151,22 @@ public struct Schedules: Sendable {
     public func list(
         _ app: AppKey, start: PushID?, limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
-        let at = RedisArgument.string(keys.at(app))
+        let at = keys.at(app)
         var first = 0
         if let start {
-            let rank = try await redis.run([RedisCommand("ZRANK", [at, .string(start.description)])])[0]
+            let rank = try await redis.run("ZRANK", at, .string(start.description))
             if !rank.isNil {
-                first = try redisErrors { () throws(RedisError) in try rank.integer() }
+                first = try rank.integer()
             } else if let schedule = try await find(app, start) {
-                let before = try await redis.run([RedisCommand("ZCOUNT", [at, "-inf", "(\(schedule.due)"])])[0]
-                first = try redisErrors { () throws(RedisError) in try before.integer() }
+                let before = try await redis.run("ZCOUNT", at, "-inf", "(\(schedule.due)")
+                first = try before.integer()
             }
         }
         let replies = try await redis.run([
-            RedisCommand("ZCARD", [at]), RedisCommand("ZRANGE", [at, .int(first), .int(first + limit)]),
+            RedisCommand("ZCARD", at), RedisCommand("ZRANGE", at, .int(first), .int(first + limit)),
         ])
-        let total = try redisErrors { () throws(RedisError) in try replies[0].integer() }
-        let members = try redisErrors { () throws(RedisError) in
-            try replies[1].array().map { reply throws(RedisError) in try reply.string() }
-        }
+        let total = try replies[0].integer()
+        let members = try replies[1].strings()
         let ids = members.compactMap { PushID($0) }
         let found = try await find(app, Array(ids.prefix(limit)))
         return (found.compactMap { $0 }, total, ids.count > limit ? ids[limit] : nil)
@@ -182,7 +179,7 @@ public struct Schedules: Sendable {
         let state = try await settle(app, id, from: .scheduled, to: .cancelled, reason: nil, now: now)
         guard state == .cancelled else { return state == nil ? nil : .tooLate }
         // If the process dies here, the next worker that sees the entry due removes it.
-        _ = try await redis.run([RedisCommand("ZREM", [.string(keys.at(app)), .string(id.description)])])
+        try await redis.run("ZREM", keys.at(app), .string(id.description))
         return .cancelled
     }
 
@@ -190,15 +187,14 @@ public struct Schedules: Sendable {
         _ app: AppKey, _ id: PushID, from: Schedule.State, to: Schedule.State, reason: String?, until: Int64 = 0,
         now: Int64
     ) async throws(StoreError) -> Schedule.State? {
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
-                Lua.scheduleSettle, keys: [.string(keys.schedule(app, id))],
+                Lua.scheduleSettle, keys: [keys.schedule(app, id)],
                 arguments: [
                     .string(from.rawValue), .string(to.rawValue), .string(reason ?? ""), .int(now),
                     .int(Self.retention.milliseconds), .int(until),
-                ])
-        ])[0]
+                ]))
         if reply.isNil { return nil }
-        return Schedule.State(rawValue: try redisErrors { () throws(RedisError) in try reply.string() })
+        return Schedule.State(rawValue: try reply.string())
     }
 }

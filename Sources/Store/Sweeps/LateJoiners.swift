@@ -53,25 +53,17 @@ public struct LateJoiners: Sendable {
 
     public func states(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> CurrentStates {
         let tag = keys.tag(app, name)
-        let replies: [RedisReply]
-        do throws(RedisError) {
-            replies = try await redis.transaction([
-                RedisCommand("HMGET", [.string(keys.name(tag)), "begun", "active"]),
-                RedisCommand("HVALS", [.string(keys.states(tag))]),
-                RedisCommand("ZREVRANGE", [.string(keys.unswept(tag)), "0", .int(Self.mostWaiting - 1)]),
-            ])
-        } catch {
-            throw .redis(error)
-        }
-        let (begun, active, kept, unswept) = try redisErrors { () throws(RedisError) in
-            for reply in replies { if let error = reply.error { throw error } }
-            let meta = replies[0]
-            return (
-                meta[0].isNil ? "" : try meta[0].string(), meta[1].isNil ? nil : PushID(try meta[1].string()),
-                try replies[1].array().map { reply throws(RedisError) in try reply.string() },
-                try replies[2].array().map { reply throws(RedisError) in try reply.string() }
-            )
-        }
+        let replies = try await redis.atOnce([
+            RedisCommand("HMGET", keys.name(tag), "begun", "active"),
+            RedisCommand("HVALS", keys.states(tag)),
+            RedisCommand("ZREVRANGE", keys.unswept(tag), "0", .int(Self.mostWaiting - 1)),
+        ])
+        let meta = replies[0]
+        let (begun, active, kept, unswept) = (
+            meta[0].isNil ? "" : try meta[0].string(), meta[1].isNil ? nil : PushID(try meta[1].string()),
+            try replies[1].strings(),
+            try replies[2].strings()
+        )
         // `<sequence> <event> <push>`
         let ids = kept.compactMap { text in text.split(separator: " ").last.flatMap { PushID(String($0)) } }
         let queued = unswept.compactMap { PushID($0) }.filter { $0 != active }
@@ -87,7 +79,7 @@ public struct LateJoiners: Sendable {
     public func each(
         _ app: AppKey, _ name: ActivityName, _ body: ([LateJoiner]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
-        let key = RedisArgument.string(keys.late(keys.tag(app, name)))
+        let key = keys.late(keys.tag(app, name))
         try await redis.eachPart(
             ofHash: key, count: 500,
             read: { LateJoiner(channel: Array($0), value: Array($1)) }, body)
@@ -101,12 +93,12 @@ public struct LateJoiners: Sendable {
         _ app: AppKey, _ name: ActivityName, _ states: CurrentStates, _ decisions: [(LateJoiner, LateDecision)]
     ) async throws(StoreError) -> (left: Int, put: Int)? {
         let tag = keys.tag(app, name)
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
                 Lua.latePut,
                 keys: [
-                    .string(keys.name(tag)), .string(keys.late(tag)), .string(keys.waiting(tag)),
-                    .string(keys.retries(tag)),
+                    keys.name(tag), keys.late(tag), keys.waiting(tag),
+                    keys.retries(tag),
                 ],
                 arguments: [
                     .string(states.begun), .int(Pushes.retention.milliseconds), .string(keys.pushPrefix(tag)),
@@ -120,14 +112,11 @@ public struct LateJoiners: Sendable {
                                 ("", 0)
                             }
                         return [.bytes(follower.channel), .bytes(follower.value), push, .int(sequence)]
-                    })
-        ])[0]
-        return try redisErrors { () throws(RedisError) in
-            switch try reply[0].string() {
-            case "again": nil
-            case "ok": (try reply[1].integer(), try reply[2].integer())
-            case let word: throw .unexpectedReply("late-put answered \(word)")
-            }
+                    }))
+        return switch try reply[0].string() {
+        case "again": nil
+        case "ok": (try reply[1].integer(), try reply[2].integer())
+        case let word: throw .unexpectedReply("late-put answered \(word)")
         }
     }
 
@@ -140,32 +129,30 @@ public struct LateJoiners: Sendable {
         _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]], startedBy sequence: Int, now: Int64
     ) async throws(StoreError) -> [[UInt8]?] {
         if channels.isEmpty { return [] }
-        let key = RedisArgument.string(keys.awaited(keys.tag(app, name)))
+        let key = keys.awaited(keys.tag(app, name))
         let value = RedisArgument.string("\(sequence) \(now)")
         let replies = try await redis.run([
-            RedisCommand("HMGET", [key] + channels.map { .bytes($0) }),
-            RedisCommand("HSET", [key] + channels.flatMap { [.bytes($0), value] }),
-            RedisCommand("PEXPIRE", [key, .int(Self.life.milliseconds)]),
+            RedisCommand("HMGET", key, channels.map { .bytes($0) }),
+            RedisCommand("HSET", key, channels.flatMap { [.bytes($0), value] }),
+            RedisCommand("PEXPIRE", key, .int(Self.life.milliseconds)),
         ])
-        return try redisErrors { () throws(RedisError) in
-            var notes: [[UInt8]?] = []
-            for reply in try replies[0].array() { notes.append(reply.isNil ? nil : Array(try reply.bytes())) }
-            return notes
-        }
+        var notes: [[UInt8]?] = []
+        for reply in try replies[0].array() { notes.append(reply.isNil ? nil : Array(try reply.bytes())) }
+        return notes
     }
 
     /// Undoes `expect` for channels that got no card by that start. The notes of earlier starts are restored.
     public func expectNothing(
         _ app: AppKey, _ name: ActivityName, _ channels: [(channel: [UInt8], before: [UInt8]?)]
     ) async throws(StoreError) {
-        let key = RedisArgument.string(keys.awaited(keys.tag(app, name)))
+        let key = keys.awaited(keys.tag(app, name))
         let gone = channels.filter { $0.before == nil }.map { RedisArgument.bytes($0.channel) }
         let back = channels.flatMap { channel, before in
             before.map { [RedisArgument.bytes(channel), .bytes($0)] } ?? []
         }
         let commands =
-            (gone.isEmpty ? [] : [RedisCommand("HDEL", [key] + gone)])
-            + (back.isEmpty ? [] : [RedisCommand("HSET", [key] + back)])
-        if !commands.isEmpty { _ = try await redis.run(commands) }
+            (gone.isEmpty ? [] : [RedisCommand("HDEL", key, gone)])
+            + (back.isEmpty ? [] : [RedisCommand("HSET", key, back)])
+        if !commands.isEmpty { try await redis.run(commands) }
     }
 }

@@ -58,7 +58,7 @@ extension SweepStore {
     public func eachOwed(
         _ app: AppKey, _ name: ActivityName, _ body: ([PendingRemoval]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
-        let key = RedisArgument.string(keys.owed(keys.tag(app, name)))
+        let key = keys.owed(keys.tag(app, name))
         try await redis.eachPart(ofHash: key, count: 1_000, read: { PendingRemoval(field: $0, value: $1) }, body)
     }
 
@@ -75,12 +75,12 @@ extension SweepStore {
         marks: [QuarantineMark?] = []
     ) async throws(StoreError) -> (counted: [SettledField: Int], firstRetry: Int64?) {
         let tag = keys.tag(app, name)
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
                 Lua.owedStrike,
                 keys: [
-                    .string(keys.owed(tag)), .string(keys.waiting(tag)), .string(keys.retries(tag)),
-                    .string(keys.name(tag)), .string(keys.quarantine(tag)),
+                    keys.owed(tag), keys.waiting(tag), keys.retries(tag),
+                    keys.name(tag), keys.quarantine(tag),
                 ],
                 arguments: [
                     .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
@@ -92,17 +92,14 @@ extension SweepStore {
                             .bytes(one.owed.field), .string(one.as.rawValue),
                             mark.map { one.owed.prune.attributesType == nil ? .bytes($0.storedValue) : "-" } ?? "",
                         ]
-                    })
-        ])[0]
-        return try redisErrors { () throws(RedisError) in
-            let answers = try reply.array()
-            guard answers.count == struck.count + 1 else { throw .unexpectedReply("owed-strike of another length") }
-            var counted: [SettledField: Int] = [:]
-            for (one, answer) in zip(struck, answers.dropFirst()) where try answer.integer() == 1 {
-                counted[one.as, default: 0] += 1
-            }
-            return (counted, try answers[0].optionalTime())
+                    }))
+        let answers = try reply.array()
+        guard answers.count == struck.count + 1 else { throw .unexpectedReply("owed-strike of another length") }
+        var counted: [SettledField: Int] = [:]
+        for (one, answer) in zip(struck, answers.dropFirst()) where try answer.isOne() {
+            counted[one.as, default: 0] += 1
         }
+        return (counted, try answers[0].optionalTime())
     }
 }
 
@@ -117,12 +114,5 @@ extension ArraySlice<UInt8> {
         guard count >= size else { return nil }
         defer { removeFirst(size) }
         return prefix(size).reduce(0) { $0 << 8 | T($1) }
-    }
-}
-
-extension RedisReply {
-    /// Reads a score as epoch ms, '' as nil. A score that is no time becomes a time that never comes.
-    func optionalTime() throws(RedisError) -> Int64? {
-        Double(try string()).map { Int64(exactly: $0.rounded()) ?? .max }
     }
 }

@@ -36,8 +36,8 @@ public struct SendBlocks: Sendable {
 
     /// Notes what one channel has under a mark's key. A mark about a token holds only for that token.
     fileprivate mutating func take(
-        _ mark: Mark, _ index: Int, _ channel: ArraySlice<UInt8>, _ token: ArraySlice<UInt8>, _ value: RedisReply
-    ) throws(RedisError) {
+        _ mark: Mark, _ index: Int, _ channel: ArraySlice<UInt8>, _ token: ArraySlice<UInt8>, _ value: Reply
+    ) throws(StoreError) {
         switch mark {
         case .waiting, .catchingUp: insert(mark, index)
         case .quarantined:
@@ -51,21 +51,21 @@ public struct SendBlocks: Sendable {
 }
 
 extension SendBlocks.Mark {
-    func key(_ keys: Keyspace, _ tag: String) -> RedisArgument {
+    func key(_ keys: Keyspace, _ tag: String) -> RedisKey {
         switch self {
-        case .waiting: .string(keys.waiting(tag))
-        case .catchingUp: .string(keys.catchUp(tag))
-        case .quarantined: .string(keys.quarantine(tag))
-        case .elsewhere: .string(keys.otherEnvironment(tag))
-        case .newFollower: .string(keys.newFollowers(tag))
+        case .waiting: keys.waiting(tag)
+        case .catchingUp: keys.catchUp(tag)
+        case .quarantined: keys.quarantine(tag)
+        case .elsewhere: keys.otherEnvironment(tag)
+        case .newFollower: keys.newFollowers(tag)
         }
     }
 
     /// Asks for all channels at once. A nil in the reply means that the channel has no such mark.
     func command(_ keys: Keyspace, _ tag: String, _ channels: PackedArguments) -> RedisCommand {
         switch self {
-        case .waiting, .quarantined, .elsewhere: RedisCommand("HMGET", [key(keys, tag)], channels)
-        case .catchingUp, .newFollower: RedisCommand("ZMSCORE", [key(keys, tag)], channels)
+        case .waiting, .quarantined, .elsewhere: RedisCommand("HMGET", key(keys, tag), channels)
+        case .catchingUp, .newFollower: RedisCommand("ZMSCORE", key(keys, tag), channels)
         }
     }
 }
@@ -78,21 +78,19 @@ public struct BlockHints: Sendable {
     var cut: ArraySlice<UInt8>?
 
     static func commands(_ keys: Keyspace, _ tag: String) -> [RedisCommand] {
-        SendBlocks.Mark.allCases.map { RedisCommand("EXISTS", [$0.key(keys, tag)]) } + [cutCommand(keys, tag)]
+        SendBlocks.Mark.allCases.map { RedisCommand("EXISTS", $0.key(keys, tag)) } + [cutCommand(keys, tag)]
     }
 
     static func cutCommand(_ keys: Keyspace, _ tag: String) -> RedisCommand {
-        RedisCommand("HGET", [.string(keys.name(tag)), "cut"])
+        RedisCommand("HGET", keys.name(tag), "cut")
     }
 
     /// Adds the replies of one of several reads: marks that any of them found, and the count of the first.
-    mutating func add(_ replies: ArraySlice<RedisReply>, isFirst: Bool) throws(StoreError) {
-        try redisErrors { () throws(RedisError) in
-            for (mark, reply) in zip(SendBlocks.Mark.allCases, replies) where try reply.integer() == 1 {
-                present.insert(mark)
-            }
-            if isFirst, let last = replies.last { cut = try last.optionalBytes() }
+    mutating func add(_ replies: ArraySlice<Reply>, isFirst: Bool) throws(StoreError) {
+        for (mark, reply) in zip(SendBlocks.Mark.allCases, replies) where try reply.isOne() {
+            present.insert(mark)
         }
+        if isFirst, let last = replies.last { cut = try last.optionalBytes() }
     }
 }
 
@@ -113,24 +111,16 @@ extension Registry {
         let tag = keys.tag(app, name)
         let channels = page.packedChannels
         let commands = asked.map { $0.command(keys, tag, channels) } + [BlockHints.cutCommand(keys, tag)]
-        let replies: [RedisReply]
-        do throws(RedisError) { replies = try await redis.transaction(commands) } catch { throw .redis(error) }
-        return try redisErrors { () throws(RedisError) in
-            for reply in replies { if let error = reply.error { throw error } }
-            guard replies.count == commands.count, try replies[asked.count].optionalBytes() == signs.cut else {
-                return nil
-            }
-            for (mark, reply) in zip(asked, replies) {
-                guard reply.count == page.count else { throw .unexpectedReply("marks of another length") }
-                for index in 0..<page.count where !reply[index].isNil {
-                    try marks.take(mark, index, page.channel(index), page.token(index), reply[index])
-                }
-            }
-            return marks
+        let replies = try await redis.atOnce(commands)
+        guard try replies[asked.count].optionalBytes() == signs.cut else {
+            return nil
         }
+        for (mark, reply) in zip(asked, replies) {
+            guard reply.count == page.count else { throw .unexpectedReply("marks of another length") }
+            for index in 0..<page.count where !reply[index].isNil {
+                try marks.take(mark, index, page.channel(index), page.token(index), reply[index])
+            }
+        }
+        return marks
     }
-}
-
-extension RedisReply {
-    fileprivate func optionalBytes() throws(RedisError) -> ArraySlice<UInt8>? { isNil ? nil : try bytes() }
 }

@@ -19,17 +19,13 @@ extension SweepStore {
     public func arrivals(
         _ app: AppKey, _ name: ActivityName, after order: Int64, limit: Int
     ) async throws(StoreError) -> [CatchUpArrival] {
-        let key = RedisArgument.string(keys.catchUp(keys.tag(app, name)))
-        let reply = try await redis.run([
-            RedisCommand(
-                "ZRANGEBYSCORE", [key, .string("(\(order)"), "+inf", "WITHSCORES", "LIMIT", "0", .int(limit)])
-        ])[0]
-        return try redisErrors { () throws(RedisError) in
-            let items = try reply.array()
-            return try stride(from: 0, to: items.count - 1, by: 2).map { index throws(RedisError) in
-                CatchUpArrival(
-                    channel: Array(try items[index].bytes()), order: try items[index + 1].optionalTime() ?? .max)
-            }
+        let key = keys.catchUp(keys.tag(app, name))
+        let reply = try await redis.run(
+            "ZRANGEBYSCORE", key, .string("(\(order)"), "+inf", "WITHSCORES", "LIMIT", "0", .int(limit))
+        let items = try reply.array()
+        return try stride(from: 0, to: items.count - 1, by: 2).map { index throws(StoreError) in
+            CatchUpArrival(
+                channel: Array(try items[index].bytes()), order: try items[index + 1].optionalTime() ?? .max)
         }
     }
 }

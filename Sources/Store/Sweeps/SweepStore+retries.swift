@@ -52,6 +52,17 @@ public struct WaitingChannel: Sendable, Hashable {
     }
 }
 
+extension WaitingChannel {
+    /// Reads what is noted about the channel's token. A note about another token says nothing.
+    mutating func judgeToken(quarantine: Reply, elsewhere: Reply) throws(StoreError) {
+        guard let token else { return }
+        if let mark = try quarantine.optionalBytes() {
+            isQuarantined = QuarantineMark(storedValue: mark)?.token == token
+        }
+        if let hash = try elsewhere.optionalBytes() { livesElsewhere = hash == OtherEnvironment.hash(token)[...] }
+    }
+}
+
 public enum RetryClaim: Sendable {
     /// No channel waits and no removal is pending.
     case idle
@@ -72,26 +83,23 @@ extension SweepStore {
         _ app: AppKey, _ name: ActivityName, owner: String, lease: Duration, mostLapses: Int = SweepStore.mostLapses
     ) async throws(StoreError) -> RetryClaim {
         let tag = keys.tag(app, name)
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
                 Lua.retryClaim,
-                keys: [.string(keys.retryLease(tag)), .string(keys.retries(tag)), .string(keys.owed(tag))],
+                keys: [keys.retryLease(tag), keys.retries(tag), keys.owed(tag)],
                 arguments: [
                     .string(owner), .int(lease.milliseconds), .int(Pushes.retention.milliseconds), .int(mostLapses),
-                ])
-        ])[0]
-        return try redisErrors { () throws(RedisError) in
-            switch try reply[0].string() {
-            case "idle": return .idle
-            case "held": return .held(.milliseconds(try reply[1].integer()))
-            case "claimed":
-                return .claimed(
-                    Lease(
-                        app: app, name: name, push: .none, part: .retries, owner: owner,
-                        epoch: try reply[1].integer()),
-                    owesRemovals: try reply[2].integer() > 0, isPoison: try reply[3].integer() == 1)
-            case let word: throw .unexpectedReply("retry-claim answered \(word)")
-            }
+                ]))
+        switch try reply[0].string() {
+        case "idle": return .idle
+        case "held": return .held(.milliseconds(try reply[1].integer()))
+        case "claimed":
+            return .claimed(
+                Lease(
+                    app: app, name: name, push: .none, part: .retries, owner: owner,
+                    epoch: try reply[1].integer()),
+                owesRemovals: try reply[2].integer() > 0, isPoison: try reply[3].isOne())
+        case let word: throw .unexpectedReply("retry-claim answered \(word)")
         }
     }
 
@@ -103,54 +111,39 @@ extension SweepStore {
         _ lease: Lease, _ registry: Registry, now: Int64, limit: Int
     ) async throws(StoreError) -> [WaitingChannel] {
         let tag = keys.tag(lease.app, lease.name)
-        let reply = try await redis.run([
-            RedisCommand(
-                "ZRANGEBYSCORE", [.string(keys.retries(tag)), "-inf", .int(now), "LIMIT", "0", .int(limit)])
-        ])[0]
-        let channels = try redisErrors { () throws(RedisError) in
-            try reply.array().map { item throws(RedisError) in Array(try item.bytes()) }
-        }
+        let reply = try await redis.run(
+            "ZRANGEBYSCORE", keys.retries(tag), "-inf", .int(now), "LIMIT", "0", .int(limit))
+        let channels = try reply.byteStrings()
         if channels.isEmpty { return [] }
         let fields = channels.map { RedisArgument.bytes($0) }
         let asked =
             [keys.waiting(tag), keys.quarantine(tag), keys.otherEnvironment(tag)]
-            .map { RedisCommand("HMGET", [.string($0)] + fields) }
-            + [RedisCommand("ZMSCORE", [.string(keys.newFollowers(tag))] + fields)]
+            .map { RedisCommand("HMGET", $0, fields) }
+            + [RedisCommand("ZMSCORE", keys.newFollowers(tag), fields)]
         let (entries, replies) = try await registry.lookup(
             registry.place(lease.app, lease.name), channels, and: asked)
         var unreadable = RetrySettlement()
-        let due = try redisErrors { () throws(RedisError) in
-            for reply in replies {
-                if let error = reply.error { throw error }
-                guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }
+        for reply in replies {
+            guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }
+        }
+        var due: [WaitingChannel] = []
+        for (index, channel) in channels.enumerated() {
+            let line = replies[0][index]
+            let entry = entries[index]
+            if !line.isNil,
+                var waiting = WaitingChannel(
+                    channel: channel, line: try line.bytes(), token: entry?.token,
+                    registeredAt: entry?.registeredAt ?? 0)
+            {
+                if !replies[3][index].isNil { waiting.followsSince = try replies[3][index].optionalTime() }
+                waiting.follows = entry != nil
+                waiting.startedAt = entry?.startedAt
+                waiting.isInfrequent = entry?.isInfrequent ?? false
+                try waiting.judgeToken(quarantine: replies[1][index], elsewhere: replies[2][index])
+                due.append(waiting)
+            } else {
+                unreadable.discard(channel)
             }
-            var due: [WaitingChannel] = []
-            for (index, channel) in channels.enumerated() {
-                let line = replies[0][index]
-                let entry = entries[index]
-                if !line.isNil,
-                    var waiting = WaitingChannel(
-                        channel: channel, line: try line.bytes(), token: entry?.token,
-                        registeredAt: entry?.registeredAt ?? 0)
-                {
-                    if !replies[3][index].isNil { waiting.followsSince = try replies[3][index].optionalTime() }
-                    waiting.follows = entry != nil
-                    waiting.startedAt = entry?.startedAt
-                    waiting.isInfrequent = entry?.isInfrequent ?? false
-                    if let token = entry?.token, !replies[1][index].isNil {
-                        waiting.isQuarantined =
-                            QuarantineMark(storedValue: try replies[1][index].bytes())?.token == token
-                    }
-                    if let token = entry?.token, !replies[2][index].isNil {
-                        waiting.livesElsewhere =
-                            try replies[2][index].bytes() == OtherEnvironment.hash(token)[...]
-                    }
-                    due.append(waiting)
-                } else {
-                    unreadable.discard(channel)
-                }
-            }
-            return due
         }
         if !unreadable.isEmpty { _ = try await settle(lease, for: .seconds(10), unreadable) }
         return due
@@ -160,25 +153,22 @@ extension SweepStore {
         _ lease: Lease, for duration: Duration, _ settlement: RetrySettlement
     ) async throws(StoreError) -> RetrySettled {
         let tag = keys.tag(lease.app, lease.name)
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
                 Lua.retrySettle,
                 keys: [
-                    .string(keys.retryLease(tag)), .string(keys.retries(tag)), .string(keys.waiting(tag)),
-                    .string(keys.owed(tag)),
+                    keys.retryLease(tag), keys.retries(tag), keys.waiting(tag),
+                    keys.owed(tag),
                 ],
                 arguments: [
                     .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds),
                     .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
                     .int(Pushes.retention.milliseconds), .string(keys.deadLetterPrefix(tag)),
-                ] + settlement.arguments)
-        ])[0]
-        return try redisErrors { () throws(RedisError) in
-            switch try reply[0].string() {
-            case "stale": .stale
-            case "ok": .ok
-            case let word: throw .unexpectedReply("retry-settle answered \(word)")
-            }
+                ] + settlement.arguments))
+        return switch try reply[0].string() {
+        case "stale": .stale
+        case "ok": .ok
+        case let word: throw .unexpectedReply("retry-settle answered \(word)")
         }
     }
 
@@ -188,10 +178,10 @@ extension SweepStore {
     ) async throws(StoreError) -> [PushID: PushRecord] {
         let tag = keys.tag(app, name)
         let ids = Array(pushes)
-        let replies = try await redis.run(ids.map { RedisCommand("HGETALL", [.string(keys.push(tag, $0))]) })
+        let replies = try await redis.run(ids.map { RedisCommand("HGETALL", keys.push(tag, $0)) })
         var records: [PushID: PushRecord] = [:]
         for (id, reply) in zip(ids, replies) {
-            let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+            let fields = try StoredHash(reply)
             if !fields.isEmpty { records[id] = try? PushRecord(id: id, fields) }
         }
         return records

@@ -21,17 +21,14 @@ extension SweepStore {
         let (entries, replies) = try await registry.lookup(
             registry.place(app, name), channels,
             and: [
-                RedisCommand("HMGET", [.string(keys.waiting(tag))] + channels.map { .bytes($0) }),
-                RedisCommand("HGET", [.string(keys.name(tag)), "over"]),
+                RedisCommand("HMGET", keys.waiting(tag), channels.map { .bytes($0) }),
+                RedisCommand("HGET", keys.name(tag), "over"),
             ])
-        return try redisErrors { () throws(RedisError) in
-            for reply in replies { if let error = reply.error { throw error } }
-            guard replies[0].count == page.count else { throw .unexpectedReply("HMGET of another length") }
-            let over = replies[1].isNil ? 0 : Int(try replies[1].string()) ?? 0
-            return StartStanding(
-                follows: entries.map { $0 != nil }, waits: (0..<page.count).map { !replies[0][$0].isNil },
-                isOver: over > start.sequence)
-        }
+        guard replies[0].count == page.count else { throw .unexpectedReply("HMGET of another length") }
+        let over = replies[1].isNil ? 0 : Int(try replies[1].string()) ?? 0
+        return StartStanding(
+            follows: entries.map { $0 != nil }, waits: (0..<page.count).map { !replies[0][$0].isNil },
+            isOver: over > start.sequence)
     }
 
     /// Gives waiting channels whose next push is a start their start tokens, in place of the tokens of activities.
@@ -47,32 +44,29 @@ extension SweepStore {
         let (entries, marks) = try await registry.lookup(
             place, channels,
             and: [keys.quarantine(place.tag), keys.otherEnvironment(place.tag)].map {
-                RedisCommand("HMGET", [.string($0)] + fields)
+                RedisCommand("HMGET", $0, fields)
             })
-        let meta = RedisArgument.string(keys.name(keys.tag(lease.app, lease.name)))
-        let over = try await redis.run([RedisCommand("HGET", [meta, "over"])])[0]
-        return try redisErrors { () throws(RedisError) in
-            for reply in marks {
-                if let error = reply.error { throw error }
-                guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }
-            }
-            var found = waiting
-            for (index, entry) in entries.enumerated() {
-                found[index].token = entry?.token
-                found[index].registeredAt = entry?.registeredAt ?? 0
-                found[index].isInfrequent = false
-                found[index].isQuarantined = false
-                found[index].livesElsewhere = false
-                guard let token = entry?.token else { continue }
-                if !marks[0][index].isNil {
-                    let mark = QuarantineMark(storedValue: try marks[0][index].bytes())
-                    found[index].isQuarantined = mark?.token == token
-                }
-                if !marks[1][index].isNil {
-                    found[index].livesElsewhere = try marks[1][index].bytes() == OtherEnvironment.hash(token)[...]
-                }
-            }
-            return (found, (over.isNil ? 0 : Int(try over.string()) ?? 0) > start.sequence)
+        let meta = keys.name(keys.tag(lease.app, lease.name))
+        let over = try await redis.run("HGET", meta, "over")
+        for reply in marks {
+            guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }
         }
+        var found = waiting
+        for (index, entry) in entries.enumerated() {
+            found[index].token = entry?.token
+            found[index].registeredAt = entry?.registeredAt ?? 0
+            found[index].isInfrequent = false
+            found[index].isQuarantined = false
+            found[index].livesElsewhere = false
+            guard let token = entry?.token else { continue }
+            if !marks[0][index].isNil {
+                let mark = QuarantineMark(storedValue: try marks[0][index].bytes())
+                found[index].isQuarantined = mark?.token == token
+            }
+            if !marks[1][index].isNil {
+                found[index].livesElsewhere = try marks[1][index].bytes() == OtherEnvironment.hash(token)[...]
+            }
+        }
+        return (found, (over.isNil ? 0 : Int(try over.string()) ?? 0) > start.sequence)
     }
 }

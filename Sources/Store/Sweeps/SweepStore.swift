@@ -107,14 +107,14 @@ public struct SweepStore: Sendable {
         // Each turn asks about the push that the script called first. This changes only when other workers finish
         // pushes.
         for _ in 0..<16 {
-            let reply = try await redis.run([
+            let reply = try await redis.run(
                 RedisCommand(
                     Lua.pushBegin,
                     keys: [
-                        .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, push)),
-                        .string(keys.tasks(tag, push)), .string(keys.root(tag)), .string(keys.catchUp(tag)),
-                        .string(keys.owed(tag)), .string(keys.broadcast(tag)), .string(keys.broadcastLine(tag)),
-                        .string(keys.states(tag)),
+                        keys.name(tag), keys.unswept(tag), keys.push(tag, push),
+                        keys.tasks(tag, push), keys.root(tag), keys.catchUp(tag),
+                        keys.owed(tag), keys.broadcast(tag), keys.broadcastLine(tag),
+                        keys.states(tag),
                     ],
                     arguments: [
                         .string(push.description), .string(owner), .int(lease.milliseconds), .int(Self.bucketsPerShard),
@@ -122,32 +122,31 @@ public struct SweepStore: Sendable {
                         .string(keys.pushPrefix(tag)),
                         .bytes(push.uuid.bytes), .int(mostLapses), .int(budget.perHour), .int(budget.perHourInfrequent),
                         starts,
-                    ])
-            ])[0]
-            let word = try redisErrors { () throws(RedisError) in try reply[0].string() }
+                    ]))
+            let word = try reply[0].string()
             switch word {
             case "idle": return (.idle, push)
             case "held": return (.held, push)
             case "planned": return (.planned, push)
             case "paced":
-                let left = try redisErrors { () throws(RedisError) in try reply[1].integer() }
+                let left = try reply[1].integer()
                 return (.paced(.milliseconds(left)), push)
             case "tail": return (.catchUp, push)
             case "gone": continue
             case "other":
-                guard let other = PushID(try redisErrors { () throws(RedisError) in try reply[1].string() }) else {
+                guard let other = PushID(try reply[1].string()) else {
                     throw .corrupt("active push")
                 }
                 (push, starts) = (other, "")
             case "starts":
-                starts = try await startBuckets(app, try redisErrors { () throws(RedisError) in try reply[1].string() })
+                starts = try await startBuckets(app, try reply[1].string())
             case "plan":
-                let shards = try redisErrors { () throws(RedisError) in try reply[1].integer() }
+                let shards = try reply[1].integer()
                 return (.plan(try record(push, reply[2]), shards: shards), push)
             case "claimed":
                 let part = WorkItem.Part.shard(index: 0, count: 1)
                 return (.claimed(try claim(app, name, push, part, owner, reply)), push)
-            default: throw .redis(.unexpectedReply("push-begin answered \(word)"))
+            default: throw .unexpectedReply("push-begin answered \(word)")
             }
         }
         return (.held, push)
@@ -156,14 +155,14 @@ public struct SweepStore: Sendable {
     /// The count of buckets in the root of a type's start tokens.
     private func startBuckets(_ app: AppKey, _ type: String) async throws(StoreError) -> RedisArgument {
         let root = keys.root(keys.tag(app, ActivityName(startTokensOf: type)))
-        let reply = try await redis.run([RedisCommand("HGET", [.string(root), "n"])])[0]
-        return try redisErrors { () throws(RedisError) in reply.isNil ? "1" : .bytes(Array(try reply.bytes())) }
+        let reply = try await redis.run("HGET", root, "n")
+        return reply.isNil ? "1" : .bytes(Array(try reply.bytes()))
     }
 
     /// Notes that all shards of a push are in the stream.
     public func markPlanned(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) {
         let tasks = keys.tasks(keys.tag(app, name), push)
-        _ = try await redis.run([RedisCommand(Lua.taskPlanned, keys: [.string(tasks)])])
+        try await redis.run(RedisCommand(Lua.taskPlanned, keys: [tasks]))
     }
 
     /// Claims a shard, or the catch-up behind the shards.
@@ -171,31 +170,28 @@ public struct SweepStore: Sendable {
         _ item: WorkItem, owner: String, lease: Duration, mostLapses: Int = SweepStore.mostLapses
     ) async throws(StoreError) -> ClaimResult {
         let tag = keys.tag(item.app, item.name)
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
                 Lua.taskClaim,
                 keys: [
-                    .string(keys.push(tag, item.push)), .string(keys.tasks(tag, item.push)),
-                    .string(keys.retries(tag)), .string(keys.owed(tag)), .string(keys.unswept(tag)),
+                    keys.push(tag, item.push), keys.tasks(tag, item.push),
+                    keys.retries(tag), keys.owed(tag), keys.unswept(tag),
                 ],
                 arguments: [
                     .string(item.part.text), .string(owner), .int(lease.milliseconds), .int(mostLapses),
-                ])
-        ])[0]
-        let word = try redisErrors { () throws(RedisError) in try reply[0].string() }
+                ]))
+        let word = try reply[0].string()
         switch word {
         case "gone": return .gone
-        case "held": return .held(.milliseconds(try redisErrors { () throws(RedisError) in try reply[1].integer() }))
+        case "held": return .held(.milliseconds(try reply[1].integer()))
         case "done":
             return .done(
-                try redisErrors { () throws(RedisError) in
-                    Leftovers(
-                        nameWaits: try reply[1].integer() > 0, firstRetry: try reply[2].optionalTime(),
-                        owesRemovals: try reply[3].integer() > 0, catchUpWaits: try reply[4].integer() == 1)
-                })
+                Leftovers(
+                    nameWaits: try reply[1].integer() > 0, firstRetry: try reply[2].optionalTime(),
+                    owesRemovals: try reply[3].integer() > 0, catchUpWaits: try reply[4].isOne()))
         case "claimed":
             return .claimed(try claim(item.app, item.name, item.push, item.part, owner, reply))
-        default: throw .redis(.unexpectedReply("task-claim answered \(word)"))
+        default: throw .unexpectedReply("task-claim answered \(word)")
         }
     }
 
@@ -206,14 +202,13 @@ public struct SweepStore: Sendable {
         let tag = keys.tag(lease.app, lease.name)
         let isOfName = lease.part == .retries || lease.part == .broadcast
         let key = isOfName ? keys.retryLease(tag) : keys.tasks(tag, lease.push)
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
-                Lua.taskRenew, keys: [.string(key)],
+                Lua.taskRenew, keys: [key],
                 arguments: [
                     .string(lease.part.text), .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds),
-                ])
-        ])[0]
-        return try redisErrors { () throws(RedisError) in try reply.integer() == 1 }
+                ]))
+        return try reply.isOne()
     }
 
     /// Settles a page of a shard, or of the catch-up.
@@ -230,31 +225,28 @@ public struct SweepStore: Sendable {
             .int(Pushes.retention.milliseconds), .string(keys.deadLetterPrefix(tag)),
             settlement.abandonsRest ? "1" : "0",
         ]
-        let reply = try await redis.run([
+        let reply = try await redis.run(
             RedisCommand(
                 Lua.taskSettle,
                 keys: [
-                    .string(keys.name(tag)), .string(keys.unswept(tag)), .string(keys.push(tag, push)),
-                    .string(keys.tasks(tag, push)), .string(keys.retries(tag)), .string(keys.waiting(tag)),
-                    .string(keys.catchUp(tag)), .string(keys.owed(tag)),
+                    keys.name(tag), keys.unswept(tag), keys.push(tag, push),
+                    keys.tasks(tag, push), keys.retries(tag), keys.waiting(tag),
+                    keys.catchUp(tag), keys.owed(tag),
                 ],
-                arguments: header + settlement.arguments)
-        ])[0]
-        return try redisErrors { () throws(RedisError) in
-            switch try reply[0].string() {
-            case "stale": return .stale
-            case "gone": return .gone
-            case "ok":
-                guard let state = PushState(rawValue: try reply[1].string()) else {
-                    throw .unexpectedReply("task-settle answered an unknown state")
-                }
-                return .ok(
-                    state: state, isFinished: try reply[2].integer() == 1,
-                    Leftovers(
-                        nameWaits: try reply[3].integer() > 0, firstRetry: try reply[4].optionalTime(),
-                        owesRemovals: try reply[5].integer() > 0, catchUpWaits: try reply[6].integer() == 1))
-            case let word: throw .unexpectedReply("task-settle answered \(word)")
+                arguments: header + settlement.arguments))
+        switch try reply[0].string() {
+        case "stale": return .stale
+        case "gone": return .gone
+        case "ok":
+            guard let state = PushState(rawValue: try reply[1].string()) else {
+                throw .unexpectedReply("task-settle answered an unknown state")
             }
+            return .ok(
+                state: state, isFinished: try reply[2].isOne(),
+                Leftovers(
+                    nameWaits: try reply[3].integer() > 0, firstRetry: try reply[4].optionalTime(),
+                    owesRemovals: try reply[5].integer() > 0, catchUpWaits: try reply[6].isOne()))
+        case let word: throw .unexpectedReply("task-settle answered \(word)")
         }
     }
 
@@ -262,16 +254,14 @@ public struct SweepStore: Sendable {
     public func leftovers(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Leftovers {
         let tag = keys.tag(app, name)
         let replies = try await redis.run([
-            RedisCommand("ZCARD", [.string(keys.unswept(tag))]),
-            RedisCommand("ZRANGE", [.string(keys.retries(tag)), "0", "0", "WITHSCORES"]),
-            RedisCommand("HLEN", [.string(keys.owed(tag))]),
+            RedisCommand("ZCARD", keys.unswept(tag)),
+            RedisCommand("ZRANGE", keys.retries(tag), "0", "0", "WITHSCORES"),
+            RedisCommand("HLEN", keys.owed(tag)),
         ])
-        return try redisErrors { () throws(RedisError) in
-            Leftovers(
-                nameWaits: try replies[0].integer() > 0,
-                firstRetry: replies[1].count == 2 ? try replies[1][1].optionalTime() : nil,
-                owesRemovals: try replies[2].integer() > 0)
-        }
+        return Leftovers(
+            nameWaits: try replies[0].integer() > 0,
+            firstRetry: replies[1].count == 2 ? try replies[1][1].optionalTime() : nil,
+            owesRemovals: try replies[2].integer() > 0)
     }
 
     /// Shards of a planned push that are not finished and have no live lease.
@@ -280,34 +270,30 @@ public struct SweepStore: Sendable {
     ) async throws(StoreError) -> [WorkItem.Part] {
         let tasks = keys.tasks(keys.tag(app, name), push)
         let replies = try await redis.run([
-            RedisCommand("HGETALL", [.string(tasks)]), RedisCommand("TIME", near: tasks),
+            RedisCommand("HGETALL", tasks), RedisCommand("TIME", near: tasks),
         ])
-        return try redisErrors { () throws(RedisError) in
-            let fields = try StoredHash(replies[0])
-            guard let count = fields.number("shards"), (2...1 << 16).contains(count),
-                let now = Int(try replies[1][0].string())
-            else { return [] }
-            return (0..<count).map { WorkItem.Part.shard(index: $0, count: count) }.filter { part in
-                fields.text("\(part.text):f") == nil && (fields.number("\(part.text):d") ?? 0) < now * 1_000
-            }
+        let fields = try StoredHash(replies[0])
+        guard let count = fields.number("shards"), (2...1 << 16).contains(count),
+            let now = Int(try replies[1][0].string())
+        else { return [] }
+        return (0..<count).map { WorkItem.Part.shard(index: $0, count: count) }.filter { part in
+            fields.text("\(part.text):f") == nil && (fields.number("\(part.text):d") ?? 0) < now * 1_000
         }
     }
 
-    private func record(_ push: PushID, _ reply: RedisReply) throws(StoreError) -> PushRecord {
-        let fields = try redisErrors { () throws(RedisError) in try StoredHash(reply) }
+    private func record(_ push: PushID, _ reply: Reply) throws(StoreError) -> PushRecord {
+        let fields = try StoredHash(reply)
         return try PushRecord(id: push, fields)
     }
 
     /// Reads `{'claimed', epoch, position, ahead, record, pending removals of other pushes, poison}`.
     private func claim(
-        _ app: AppKey, _ name: ActivityName, _ push: PushID, _ part: WorkItem.Part, _ owner: String, _ reply: RedisReply
+        _ app: AppKey, _ name: ActivityName, _ push: PushID, _ part: WorkItem.Part, _ owner: String, _ reply: Reply
     ) throws(StoreError) -> Claim {
-        let (epoch, position, ahead) = try redisErrors { () throws(RedisError) in
-            (try reply[1].integer(), UInt64(try reply[2].string()) ?? 0, try reply[3].string())
-        }
-        let (othersOwe, isPoison) = try redisErrors { () throws(RedisError) in
-            (try reply[5].integer() > 0, try reply[6].integer() == 1)
-        }
+        let (epoch, position, ahead) = (
+            try reply[1].integer(), UInt64(try reply[2].string()) ?? 0, try reply[3].string()
+        )
+        let (othersOwe, isPoison) = (try reply[5].integer() > 0, try reply[6].isOne())
         let lease = Lease(app: app, name: name, push: push, part: part, owner: owner, epoch: epoch)
         let ranges = ahead.split(separator: ",").compactMap { text -> Range<ScanPosition>? in
             let ends = text.split(separator: "-").compactMap { UInt64($0) }

@@ -8,15 +8,14 @@ import Testing
 extension WorkerFixture {
     /// Makes the entries of a dead worker an hour old, so that the next worker claims them when it starts.
     func ageEntries(_ stream: WorkStream) async throws {
-        let key = RedisArgument.string(store.registry.keys.stream(app, stream))
+        let key = store.registry.keys.stream(app, stream)
         let group = RedisArgument.string(WorkQueue.group)
-        let pending = try await store.redis.send(RedisCommand("XPENDING", [key, group, "-", "+", "100"])).array()
+        let pending = try await store.redis.send(RedisCommand("XPENDING", key, group, "-", "+", "100")).array()
         #expect(!pending.isEmpty, "nobody has read an entry")
         for entry in pending {
             let (id, consumer) = (try entry[0].string(), try entry[1].string())
             try await store.redis.send(
-                RedisCommand(
-                    "XCLAIM", [key, group, .string(consumer), "0", .string(id), "IDLE", "3600000", "JUSTID"]))
+                RedisCommand("XCLAIM", key, group, .string(consumer), "0", .string(id), "IDLE", "3600000", "JUSTID"))
         }
     }
 

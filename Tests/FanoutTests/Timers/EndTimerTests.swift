@@ -86,8 +86,8 @@ import Testing
         for (number, minutes) in [61, 62, 0].enumerated() { try await fixture.card(number, minutes: minutes) }
         let rule = EndRule(after: Self.hour)
         let task = try #require(try await fixture.store.automaticEnds.take(fixture.app, rule, limit: 1).first)
-        let key = RedisArgument.string(fixture.store.keys.endsInHand(fixture.app))
-        _ = try await fixture.store.redis.send(RedisCommand("ZADD", [key, "1", .string(task.member)]))
+        let key = fixture.store.keys.endsInHand(fixture.app)
+        _ = try await fixture.store.redis.send(RedisCommand("ZADD", key, "1", .string(task.member)))
         try await fixture.withWorker(transport, endAfter: Self.hour) {
             try await fixture.withWorker(transport, endAfter: Self.hour) {
                 await transport.answered(2)

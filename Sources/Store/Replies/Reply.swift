@@ -1,0 +1,64 @@
+import LiveActivity
+import Redis
+
+/// A reply of Redis whose accessors throw the store's errors.
+struct Reply: Sendable {
+    let reply: RedisReply
+
+    init(_ reply: RedisReply) { self.reply = reply }
+
+    var isNil: Bool { reply.isNil }
+    var error: RedisError? { reply.error }
+    /// How many elements an array has. 0 for anything else.
+    var count: Int { reply.count }
+    subscript(index: Int) -> Reply { Reply(reply[index]) }
+
+    func integer() throws(StoreError) -> Int { try translatingErrors { () throws(RedisError) in try reply.integer() } }
+    func bytes() throws(StoreError) -> ArraySlice<UInt8> {
+        try translatingErrors { () throws(RedisError) in try reply.bytes() }
+    }
+    func string() throws(StoreError) -> String { try translatingErrors { () throws(RedisError) in try reply.string() } }
+    func array() throws(StoreError) -> [Reply] {
+        try translatingErrors { () throws(RedisError) in try reply.array() }.map { Reply($0) }
+    }
+    func forEachPair(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) throws(StoreError) {
+        try translatingErrors { () throws(RedisError) in try reply.forEachPair(body) }
+    }
+    func forEachInteger(_ body: (_ index: Int, _ number: Int) -> Void) throws(StoreError) {
+        try translatingErrors { () throws(RedisError) in try reply.forEachInteger(body) }
+    }
+
+    /// The answer of a script that says yes or no.
+    func isOne() throws(StoreError) -> Bool { try integer() == 1 }
+    func optionalString() throws(StoreError) -> String? { isNil ? nil : try string() }
+    func optionalBytes() throws(StoreError) -> ArraySlice<UInt8>? { isNil ? nil : try bytes() }
+
+    func strings() throws(StoreError) -> [String] { try array().map { item throws(StoreError) in try item.string() } }
+    func byteStrings() throws(StoreError) -> [[UInt8]] {
+        try array().map { item throws(StoreError) in Array(try item.bytes()) }
+    }
+
+    /// The elements of an array in twos: fields and values, or members and scores.
+    func pairs() throws(StoreError) -> [(Reply, Reply)] {
+        let items = try array()
+        return stride(from: 0, to: items.count - 1, by: 2).map { (items[$0], items[$0 + 1]) }
+    }
+
+    /// Reads a score as epoch ms, '' as nil. A score that is no time becomes a time that never comes.
+    func optionalTime() throws(StoreError) -> Int64? {
+        Double(try string()).map { Int64(exactly: $0.rounded()) ?? .max }
+    }
+
+    /// Reads an array of names. Items that are no names come back separately.
+    func names() throws(StoreError) -> (names: [ActivityName], unreadable: [RedisArgument]) {
+        var (names, unreadable): ([ActivityName], [RedisArgument]) = ([], [])
+        for item in try array() {
+            if let text = try? item.string(), let name = try? ActivityName(text) {
+                names.append(name)
+            } else {
+                unreadable.append(.bytes(Array(try item.bytes())))
+            }
+        }
+        return (names, unreadable)
+    }
+}
