@@ -59,13 +59,11 @@ import Testing
         let fixture = try await PushFixture.start()
         for _ in 0..<Pushes.mostUnswept { _ = try await fixture.accepted("match-1", alert: true) }
         func looks() async throws -> Int {
-            try await fixture.store.redis.send(RedisCommand("CONFIG", ["RESETSTAT"]))
+            try await fixture.store.redis.everywhere("CONFIG", "RESETSTAT")
             guard case .refused(.queueFull(.name, _)) = try await fixture.publish("match-1") else {
                 throw Unexpected(what: "not refused")
             }
-            let stats = try await fixture.store.redis.send(RedisCommand("INFO", ["commandstats"])).string()
-            let calls = stats.firstMatch(of: /cmdstat_hmget:calls=(\d+)/)?.output.1
-            return calls.flatMap { Int($0) } ?? 0
+            return try await fixture.store.redis.calls(of: "hmget")
         }
         #expect(try await looks() > 900, "the first one finds out that nothing can be replaced")
         #expect(try await looks() < 10)

@@ -194,7 +194,7 @@ import Testing
         let channel = fixture.store.keys.broadcast(fixture.tag)
         _ = try await fixture.redis.send(RedisCommand("HSET", channel, "state", "live", "id", "AAAA"))
         #expect(try await !fixture.automatic().record.awaitsBroadcast)
-        let line = RedisCommand("EXISTS", fixture.store.keys.broadcastLine(fixture.tag))
+        let line = RedisCommand("EXISTS", fixture.store.keys.broadcastQueue(fixture.tag))
         #expect(try await fixture.redis.send(line).integer() == 0)
     }
 
@@ -231,7 +231,7 @@ private struct EndFixture {
     let start: Int64
     var tag: String { store.keys.tag(app, name) }
     var timerKey: RedisKey { store.keys.ends(app) }
-    var inHandKey: RedisKey { store.keys.endsInHand(app) }
+    var inHandKey: RedisKey { store.keys.claimedEnds(app) }
 
     static func start() async throws -> EndFixture {
         let server = try await RedisServer.start()

@@ -72,7 +72,7 @@ import Testing
         }
         #expect(expired == ids.indices.count { $0 % 3 == 1 } && (2...4).contains(looks))
         let line = try await fixture.store.redis.send(
-            RedisCommand("ZCARD", fixture.store.keys.broadcastLine(fixture.store.keys.tag(fixture.app, name))))
+            RedisCommand("ZCARD", fixture.store.keys.broadcastQueue(fixture.store.keys.tag(fixture.app, name))))
         #expect(try line.integer() == count - expired)
         // The next round begins at the head of the queue again.
         guard case .wait(let left) = try await take(fixture).turn else { throw Unexpected(what: "not waiting") }

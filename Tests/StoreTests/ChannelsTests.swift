@@ -183,7 +183,7 @@ import Testing
             var first = TagChange()
             first.set = tags(10, "old")
             try await channels.tag(app, [channel], first)
-            _ = try await fixture.command("CONFIG", "RESETSTAT")
+            try await fixture.redis.everywhere("CONFIG", "RESETSTAT")
             var second = TagChange()
             second.set = tags(3, "new")
             second.add = tags(2, "more")

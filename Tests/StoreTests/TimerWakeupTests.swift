@@ -57,7 +57,7 @@ import Testing
     @Test func `names whose cards end by themselves are one kind`() async throws {
         let fixture = try await PushFixture.start()
         let store = fixture.store
-        let (waits, inHand) = (store.keys.ends(fixture.app), store.keys.endsInHand(fixture.app))
+        let (waits, inHand) = (store.keys.ends(fixture.app), store.keys.claimedEnds(fixture.app))
         _ = try await store.redis.send(RedisCommand("ZADD", waits, "6000", "match-1"))
         #expect(try await store.queue.nextDue([fixture.app]) == NextDue(), "no worker's cards end by themselves")
         #expect(try await store.queue.nextDue([fixture.app], ending: [fixture.app]) == NextDue(end: 6_000))

@@ -12,11 +12,16 @@ extension RedisClient {
         try await send(RedisCommand("INFO", section.map { [.string($0)] } ?? [])).infoFields()
     }
 
-    /// How often the server ran a command (in lower case), also in scripts, since it started or since CONFIG RESETSTAT.
+    /// How often all servers ran a command (in lower case), also in scripts, since they started or since CONFIG
+    /// RESETSTAT.
     public func calls(of command: String) async throws(RedisError) -> Int {
-        let line = try await info(section: "commandstats")["cmdstat_\(command)"] ?? ""
-        let field = line.split(separator: ",").first { $0.hasPrefix("calls=") }
-        return field.flatMap { Int($0.dropFirst("calls=".count)) } ?? 0
+        var calls = 0
+        for server in try await onEachPrimary([RedisCommand("INFO", ["commandstats"])]) {
+            let line = try server.replies[0].infoFields()["cmdstat_\(command)"] ?? ""
+            let field = line.split(separator: ",").first { $0.hasPrefix("calls=") }
+            calls += field.flatMap { Int($0.dropFirst("calls=".count)) } ?? 0
+        }
+        return calls
     }
 
     /// A setting by its exact name (`appendfsync`). Nil if this server does not know it.

@@ -60,7 +60,7 @@ struct ConnectionThread: ~Copyable {
         lastProgress = clock.now
     }
 
-    private var isOwed: Bool { head < inFlight.count }
+    private var isReplyDue: Bool { head < inFlight.count }
 
     private mutating func run() {
         while true {
@@ -101,14 +101,14 @@ struct ConnectionThread: ~Copyable {
                 pollfd(fd: mailbox.wakeDescriptor, events: Int16(POLLIN), revents: 0),
             ]
             var timeout: Duration?
-            if isOwed { timeout = clock.now.duration(to: deadline) }
+            if isReplyDue { timeout = clock.now.duration(to: deadline) }
             wait(for: &descriptors, timeout: timeout)
             if descriptors[1].revents != 0 { mailbox.clearSignal() }
             arrived = descriptors[0].revents
         }
         if link?.isReadable(after: arrived) == true, try link?.receive() == true {
             try read()
-        } else if isOwed, clock.now >= deadline {
+        } else if isReplyDue, clock.now >= deadline {
             throw .broken("no reply within \(settings.options.commandTimeout + inFlight[head].batch.blocking)")
         }
     }
@@ -133,7 +133,7 @@ struct ConnectionThread: ~Copyable {
     }
 
     private mutating func read() throws(LinkFailure) {
-        while isOwed {
+        while isReplyDue {
             switch try link?.readReplies() {
             case .complete(let arena):
                 mailbox.resume(inFlight[head].batch, .success(arena))
@@ -141,7 +141,7 @@ struct ConnectionThread: ~Copyable {
                 // After a failover another server is the primary under the same name, but the old one
                 // keeps its connections.
                 if arena.saysReadOnly { throw .broken("the server has become a replica") }
-                if isOwed { beginHead() }
+                if isReplyDue { beginHead() }
             case .needsMore(let count):
                 if count > 0 { lastProgress = clock.now }
                 compact()

@@ -15,14 +15,14 @@ public final class RedisBlockingConnection: Sendable {
     }
 
     /// The server that this connection currently uses.
-    private struct Line {
+    private struct Target {
         var address: RedisAddress?
         var node: RedisNode?
         var isClosed = false
     }
 
     private let state = Mutex(State())
-    private let line: Mutex<Line>
+    private let target: Mutex<Target>
     private let settings: ConnectionSettings
     /// Set for a cluster: finds the node that owns a command's keys.
     private let topology: Topology?
@@ -43,7 +43,7 @@ public final class RedisBlockingConnection: Sendable {
         settings.scripts = []
         self.settings = settings
         self.topology = topology
-        line = Mutex(Line(node: topology == nil ? RedisNode(settings, connections: 1) : nil))
+        target = Mutex(Target(node: topology == nil ? RedisNode(settings, connections: 1) : nil))
     }
 
     deinit { close() }
@@ -107,12 +107,12 @@ public final class RedisBlockingConnection: Sendable {
     /// Returns the connection, and makes a new one for another server. The old one closes when its
     /// last caller has a reply.
     private func node(at address: RedisAddress?) throws(RedisError) -> RedisNode {
-        let node: RedisNode? = line.withLock { line in
-            if line.isClosed { return nil }
-            if let node = line.node, line.address == address { return node }
-            line.address = address
-            line.node = RedisNode(address.map(settings.at) ?? settings, connections: 1)
-            return line.node
+        let node: RedisNode? = target.withLock { target in
+            if target.isClosed { return nil }
+            if let node = target.node, target.address == address { return node }
+            target.address = address
+            target.node = RedisNode(address.map(settings.at) ?? settings, connections: 1)
+            return target.node
         }
         guard let node else { throw .closed }
         return node
@@ -126,19 +126,19 @@ public final class RedisBlockingConnection: Sendable {
     /// Returns when the command is awake. If the server refuses CLIENT UNBLOCK or cannot be reached, this logs a
     /// warning and the command waits until its own time limit.
     public func interrupt() async {
-        let target: Int? = state.withLock { state in
+        let awaited: Int? = state.withLock { state in
             guard state.ended < state.begun else {
                 state.isInterrupted = true
                 return nil
             }
             return state.begun
         }
-        guard let target else { return }
+        guard let awaited else { return }
         // The command may still be on its way to the server, which then has nothing to wake. Ask again.
         var control: (address: RedisAddress?, node: RedisNode)?
         var pause = Duration.milliseconds(1)
-        while state.withLock({ $0.ended }) < target {
-            let (address, id) = line.withLock { ($0.address, $0.node?.clientID ?? 0) }
+        while state.withLock({ $0.ended }) < awaited {
+            let (address, id) = target.withLock { ($0.address, $0.node?.clientID ?? 0) }
             if id != 0 {
                 if control == nil || control?.address != address {
                     control = (address, RedisNode(address.map(settings.at) ?? settings, connections: 1))
@@ -164,9 +164,9 @@ public final class RedisBlockingConnection: Sendable {
     /// Ends the thread. A waiting command fails as `lost` if it was written, else as `closed`. May
     /// be called repeatedly.
     public func close() {
-        line.withLock { line in
-            line.isClosed = true
-            line.node?.close()
+        target.withLock { target in
+            target.isClosed = true
+            target.node?.close()
         }
     }
 }

@@ -74,7 +74,7 @@ final class RedisWire {
         guard let tls else {
             return try transfer { send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
         }
-        switch try told({ () throws(TLSError) in try tls.write(bytes) }) {
+        switch try translatingErrors({ () throws(TLSError) in try tls.write(bytes) }) {
         case .done(let count):
             if writeWants == Int16(POLLIN) { hasBuffered = tls.hasBuffered }
             writeWants = Int16(POLLOUT)
@@ -88,7 +88,7 @@ final class RedisWire {
     /// Reads what has arrived, with TLS at most one record. Nil if nothing was there.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(LinkFailure) -> Int? {
         guard let tls else { return try readPlain(into: buffer) }
-        switch try told({ () throws(TLSError) in try tls.read(into: buffer) }) {
+        switch try translatingErrors({ () throws(TLSError) in try tls.read(into: buffer) }) {
         case .done(let count):
             readWants = Int16(POLLIN)
             hasBuffered = tls.hasBuffered
@@ -128,7 +128,7 @@ final class RedisWire {
         }
     }
 
-    private func told<Value>(_ body: () throws(TLSError) -> Value) throws(LinkFailure) -> Value {
+    private func translatingErrors<Value>(_ body: () throws(TLSError) -> Value) throws(LinkFailure) -> Value {
         do throws(TLSError) {
             return try body()
         } catch {
@@ -148,11 +148,13 @@ final class RedisWire {
         let deadline = ContinuousClock().now + timeout
         let server = TLSServer(
             host: host, caFile: files.roots, certificateFile: files.certificate, keyFile: files.key)
-        let connection = try told { () throws(TLSError) in try TLSConnection(server, descriptor: descriptor) }
+        let connection = try translatingErrors { () throws(TLSError) in
+            try TLSConnection(server, descriptor: descriptor)
+        }
         tls = connection
         while true {
             let events: Int
-            switch try told({ () throws(TLSError) in try connection.handshake() }) {
+            switch try translatingErrors({ () throws(TLSError) in try connection.handshake() }) {
             case .done:
                 hasFailed = false
                 hasBuffered = connection.hasBuffered

@@ -45,17 +45,15 @@ public struct Schemas: Sendable {
     /// - Returns: false if the app has too many types.
     public func set(_ app: AppKey, type: String, document: [UInt8]) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.schemaSet, keys: [keys.schemas(app)],
-                arguments: [.string(Self.typePrefix + type), .bytes(document), .int(Self.most)]))
+            Lua.schemaSet, keys: [keys.schemas(app)],
+            arguments: [.string(Self.typePrefix + type), .bytes(document), .int(Self.most)])
         return try reply.isOne()
     }
 
     /// - Returns: false if there was none.
     public func delete(_ app: AppKey, type: String) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.schemaSet, keys: [keys.schemas(app)], arguments: [.string(Self.typePrefix + type)]))
+            Lua.schemaSet, keys: [keys.schemas(app)], arguments: [.string(Self.typePrefix + type)])
         return try reply.isOne()
     }
 
@@ -77,8 +75,7 @@ public struct Schemas: Sendable {
 
     /// The stored types of names; nil for a name without one.
     public func types(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [String?] {
-        let replies = try await redis.run(
-            names.map { RedisCommand("HGET", keys.name(keys.tag(app, $0)), "type") })
+        let replies = try await redis.run(names.map { RedisCommand("HGET", keys.name(keys.tag(app, $0)), "type") })
         return try replies.map { (reply) throws(StoreError) in try reply.optionalString() }
     }
 

@@ -47,16 +47,15 @@ public struct AutomaticEnds: Sendable {
     /// over.
     public func take(_ app: AppKey, _ rule: EndRule, limit: Int) async throws(StoreError) -> [EndTask] {
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.endTake, keys: [keys.ends(app), keys.endsInHand(app)],
-                arguments: [.int(limit), .int(Self.hold.milliseconds), .int(rule.age)]))
+            Lua.endTake, keys: [keys.ends(app), keys.claimedEnds(app)],
+            arguments: [.int(limit), .int(Self.hold.milliseconds), .int(rule.age)])
         let members = try reply.strings()
         var tasks: [EndTask] = []
         for member in members {
             if let task = EndTask(app: app, member: member) {
                 tasks.append(task)
             } else {
-                try await redis.run("ZREM", keys.endsInHand(app), .string(member))
+                try await redis.run("ZREM", keys.claimedEnds(app), .string(member))
             }
         }
         return tasks
@@ -115,7 +114,7 @@ public struct AutomaticEnds: Sendable {
 
     private func keep(_ task: EndTask, for time: Duration) async throws(StoreError) {
         try await redis.run(
-            "ZADD", keys.endsInHand(task.app), "XX", .int(pushes.time.now() + time.milliseconds), .string(task.member))
+            "ZADD", keys.claimedEnds(task.app), "XX", .int(pushes.time.now() + time.milliseconds), .string(task.member))
     }
 
     /// Puts the name back into the timer for the first of its other cards, if it has any. The claim is removed last, so
@@ -124,7 +123,7 @@ public struct AutomaticEnds: Sendable {
         let next = count.nextStart.map { start in
             Self.note(keys, task.app, [(task.name, due: start + rule.after.milliseconds)])
         }
-        let done = RedisCommand("ZREM", keys.endsInHand(task.app), .string(task.member))
+        let done = RedisCommand("ZREM", keys.claimedEnds(task.app), .string(task.member))
         try await redis.run((next.map { [$0] } ?? []) + [done])
     }
 }

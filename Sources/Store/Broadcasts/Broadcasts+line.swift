@@ -73,17 +73,12 @@ extension Broadcasts {
     ) async throws(StoreError) -> BroadcastTake {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.broadcastTake,
-                keys: [
-                    keys.broadcast(tag), keys.broadcastLine(tag), keys.retryLease(tag),
-                ],
-                arguments: [
-                    .string(owner), .int(lease.milliseconds), .string(keys.pushPrefix(tag)),
-                    .string(keys.tasksPrefix(tag)), .int(Pushes.retention.milliseconds),
-                    .int(Self.interval.milliseconds), .int(Self.look),
-                    .int(Self.longestWait.milliseconds),
-                ]))
+            Lua.broadcastTake, keys: [keys.broadcast(tag), keys.broadcastQueue(tag), keys.retryLease(tag)],
+            arguments: [
+                .string(owner), .int(lease.milliseconds), .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
+                .int(Pushes.retention.milliseconds), .int(Self.interval.milliseconds), .int(Self.look),
+                .int(Self.longestWait.milliseconds),
+            ])
         let counted = [
             BroadcastEvent.superseded: try reply[1].integer(), .cancelled: try reply[2].integer(),
             .expired: try reply[3].integer(),
@@ -131,17 +126,13 @@ extension Broadcasts {
         case .again(let time): (outcome, due) = ("again", time)
         }
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.broadcastSettle,
-                keys: [
-                    keys.broadcast(tag), keys.broadcastLine(tag), keys.retryLease(tag),
-                ],
-                arguments: [
-                    .int(lease.epoch), .string(lease.owner), .string(lease.push.description), .string(outcome),
-                    .string(task.channel.rawValue), .string(settlement.status.map { "\($0)" } ?? ""),
-                    .string(settlement.reason ?? ""), .int(due), settlement.mayRepeat ? "1" : "0",
-                    .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
-                ]))
+            Lua.broadcastSettle, keys: [keys.broadcast(tag), keys.broadcastQueue(tag), keys.retryLease(tag)],
+            arguments: [
+                .int(lease.epoch), .string(lease.owner), .string(lease.push.description), .string(outcome),
+                .string(task.channel.rawValue), .string(settlement.status.map { "\($0)" } ?? ""),
+                .string(settlement.reason ?? ""), .int(due), settlement.mayRepeat ? "1" : "0",
+                .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
+            ])
         let isSettled = try reply.isOne()
         if isSettled { await count(lease.app, [settlement.event: 1]) }
         return isSettled

@@ -64,9 +64,7 @@ extension Broadcasts {
     /// Removes the name from the timer because no work is left, unless the timer was set since `take`.
     public func done(_ app: AppKey, _ name: ActivityName, takenUntil at: Int64) async throws(StoreError) {
         try await redis.run(
-            RedisCommand(
-                Lua.queueForget, keys: [keys.broadcastTimers(app)],
-                arguments: [.string(name.rawValue), .string("\(at)")]))
+            Lua.queueForget, keys: [keys.broadcastTimers(app)], arguments: [.string(name.rawValue), .string("\(at)")])
     }
 
     /// - Returns: nil if another worker has the lease.
@@ -74,9 +72,8 @@ extension Broadcasts {
         _ app: AppKey, owner: String, for duration: Duration
     ) async throws(StoreError) -> BroadcastLease? {
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.broadcastLease, keys: [keys.broadcastLease(app)],
-                arguments: [.string(owner), .int(duration.milliseconds)]))
+            Lua.broadcastLease, keys: [keys.broadcastLease(app)],
+            arguments: [.string(owner), .int(duration.milliseconds)])
         guard try reply[0].string() == "claimed" else { return nil }
         let id = try reply[3].string()
         let unfinished = (try? ActivityName(try reply[2].string()))
@@ -109,10 +106,8 @@ extension Broadcasts {
         _ lease: BroadcastLease, _ ids: [BroadcastChannelID]
     ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.broadcastForeign,
-                keys: [keys.broadcastLease(lease.app), keys.broadcastForeign(lease.app)],
-                arguments: [.int(lease.epoch)] + ids.map { .string($0.rawValue) }))
+            Lua.broadcastForeign, keys: [keys.broadcastLease(lease.app), keys.broadcastForeign(lease.app)],
+            arguments: [.int(lease.epoch)] + ids.map { .string($0.rawValue) })
         return try reply.isOne()
     }
 
@@ -127,13 +122,11 @@ extension Broadcasts {
         _ id: BroadcastChannelID? = nil
     ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.broadcastIntend,
-                keys: [keys.broadcastLease(lease.app), keys.broadcastIndex(lease.app)],
-                arguments: [
-                    .int(lease.epoch), .int(duration.milliseconds), .string(step), .string(name?.rawValue ?? ""),
-                    .string(id?.rawValue ?? ""),
-                ]))
+            Lua.broadcastIntend, keys: [keys.broadcastLease(lease.app), keys.broadcastIndex(lease.app)],
+            arguments: [
+                .int(lease.epoch), .int(duration.milliseconds), .string(step), .string(name?.rawValue ?? ""),
+                .string(id?.rawValue ?? ""),
+            ])
         return try reply.isOne()
     }
 
@@ -153,9 +146,7 @@ extension Broadcasts {
     ) async throws(StoreError) -> Discard {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.broadcastDiscard, keys: [keys.broadcast(tag), keys.name(tag)],
-                arguments: [.string(because), .int(now)]))
+            Lua.broadcastDiscard, keys: [keys.broadcast(tag), keys.name(tag)], arguments: [.string(because), .int(now)])
         let text = try reply.string()
         guard let discard = Discard(rawValue: text) else { throw .corrupt("broadcast-discard") }
         return discard
@@ -198,6 +189,6 @@ extension Broadcasts {
     private func run(
         _ script: RedisScript, _ app: AppKey, _ name: ActivityName, _ arguments: [RedisArgument]
     ) async throws(StoreError) -> Reply {
-        try await redis.run(RedisCommand(script, keys: [keys.broadcast(keys.tag(app, name))], arguments: arguments))
+        try await redis.run(script, keys: [keys.broadcast(keys.tag(app, name))], arguments: arguments)
     }
 }

@@ -48,9 +48,8 @@ public struct Broadcasts: Sendable {
         _ app: AppKey, _ name: ActivityName, _ storage: BroadcastStorage, now: Int64
     ) async throws(StoreError) -> BroadcastChannel {
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.broadcastWant, keys: [keys.broadcast(keys.tag(app, name))],
-                arguments: [.string(storage.rawValue), .int(now)]))
+            Lua.broadcastWant, keys: [keys.broadcast(keys.tag(app, name))],
+            arguments: [.string(storage.rawValue), .int(now)])
         let state = try reply[0].string()
         if state == BroadcastState.wanted.rawValue { try await wake(app, name, at: now) }
         guard let channel = try await channel(app, name) else {
@@ -79,8 +78,7 @@ public struct Broadcasts: Sendable {
     /// How many broadcast channels the app has at APNs, as far as Lamplighter knows.
     public func count(_ app: AppKey) async throws(StoreError) -> (own: Int, foreign: Int) {
         let replies = try await redis.run([
-            RedisCommand("HLEN", keys.broadcastIndex(app)),
-            RedisCommand("SCARD", keys.broadcastForeign(app)),
+            RedisCommand("HLEN", keys.broadcastIndex(app)), RedisCommand("SCARD", keys.broadcastForeign(app)),
         ])
         return (try replies[0].integer(), try replies[1].integer())
     }

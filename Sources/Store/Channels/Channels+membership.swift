@@ -118,8 +118,7 @@ extension Channels {
         let replies = try await redis.replies(
             open.map { work in
                 RedisCommand(
-                    Lua.channelMark, keys: [keys.channel(app, work.channel)],
-                    arguments: times + work.operations)
+                    Lua.channelMark, keys: [keys.channel(app, work.channel)], arguments: times + work.operations)
             } + counting.commands)
         quotas.note(.channels, app, counting, replies.dropFirst(open.count))
         var joins: [RedisKey: [RedisArgument]] = [:]

@@ -48,11 +48,10 @@ public struct Alarms: Sendable {
     public func raise(_ alarm: Alarm) async throws(StoreError) {
         let life = alarm.kind == .pruneGuard ? .milliseconds(RegistryRecord.Span.activity.retention) : Self.life
         try await redis.run(
-            RedisCommand(
-                Lua.alarmRaise, keys: [keys.alarm(alarm.app)],
-                arguments: [
-                    .string(alarm.kind.rawValue), .string(alarm.reason), .int(alarm.since), .int(life.milliseconds),
-                ]))
+            Lua.alarmRaise, keys: [keys.alarm(alarm.app)],
+            arguments: [
+                .string(alarm.kind.rawValue), .string(alarm.reason), .int(alarm.since), .int(life.milliseconds),
+            ])
     }
 
     public func clear(_ app: AppKey, _ kind: Alarm.Kind) async throws(StoreError) {

@@ -65,18 +65,15 @@ extension DeadLetters {
     ) async throws(StoreError) -> Answer {
         let (tag, push) = (keys.tag(app, name), record.id)
         let answer = try await redis.run(
-            RedisCommand(
-                Lua.deadRetry,
-                keys: [
-                    keys.name(tag), keys.unswept(tag), keys.push(tag, push),
-                    keys.tasks(tag, push), keys.retries(tag), keys.waiting(tag),
-                    keys.deadLetter(tag, push), keys.deadChannels(tag, push),
-                ],
-                arguments: [
-                    .string(push.description), .bytes(push.uuid.bytes),
-                    .int(record.deadline), .int(Pushes.retention.milliseconds),
-                    .string(step), .string(cursor), .int(Self.step),
-                ]))
+            Lua.deadRetry,
+            keys: [
+                keys.name(tag), keys.unswept(tag), keys.push(tag, push), keys.tasks(tag, push), keys.retries(tag),
+                keys.waiting(tag), keys.deadLetter(tag, push), keys.deadChannels(tag, push),
+            ],
+            arguments: [
+                .string(push.description), .bytes(push.uuid.bytes), .int(record.deadline),
+                .int(Pushes.retention.milliseconds), .string(step), .string(cursor), .int(Self.step),
+            ])
         return switch try answer[0].string() {
         case "none": .refused(.none)
         case "expired": .refused(.expired)
@@ -105,13 +102,9 @@ extension DeadLetters {
             }
             for start in stride(from: 0, to: channels.count, by: Self.step) {
                 try await redis.run(
-                    RedisCommand(
-                        Lua.deadCollect,
-                        keys: [
-                            keys.push(tag, push), keys.retries(tag), keys.waiting(tag),
-                            keys.deadLetter(tag, push),
-                        ],
-                        arguments: [.bytes(id)] + channels[start..<min(start + Self.step, channels.count)]))
+                    Lua.deadCollect,
+                    keys: [keys.push(tag, push), keys.retries(tag), keys.waiting(tag), keys.deadLetter(tag, push)],
+                    arguments: [.bytes(id)] + channels[start..<min(start + Self.step, channels.count)])
             }
             cursor = try reply[0].string()
         } while cursor != "0"

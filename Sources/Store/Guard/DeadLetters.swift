@@ -129,8 +129,7 @@ public struct DeadLetters: Sendable {
     private func read(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) -> DeadLetter? {
         let tag = keys.tag(app, name)
         let replies = try await redis.run([
-            RedisCommand("HGETALL", keys.deadLetter(tag, push)),
-            RedisCommand("HLEN", keys.deadChannels(tag, push)),
+            RedisCommand("HGETALL", keys.deadLetter(tag, push)), RedisCommand("HLEN", keys.deadChannels(tag, push)),
         ])
         let fields = try StoredHash(replies[0])
         if fields.isEmpty { return nil }

@@ -18,8 +18,7 @@ public struct OtherEnvironment: Sendable {
             [RedisArgument.bytes(page.channel(index)), .bytes(Self.hash(page.token(index)))]
         }
         try await redis.run([
-            RedisCommand("HSET", key, fields),
-            RedisCommand("PEXPIRE", key, .int(RegistryRecord.span(name).retention)),
+            RedisCommand("HSET", key, fields), RedisCommand("PEXPIRE", key, .int(RegistryRecord.span(name).retention)),
         ])
     }
 

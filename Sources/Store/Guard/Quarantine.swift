@@ -69,7 +69,7 @@ public struct Quarantine: Sendable {
         if outdated.isEmpty { return }
         let seen = outdated.flatMap { [RedisArgument.bytes($0.channel), .bytes($0.mark.storedValue)] }
         let key = keys.quarantine(keys.tag(app, name))
-        let reply = try await redis.run(RedisCommand(Lua.quarantineForget, keys: [key], arguments: seen))
+        let reply = try await redis.run(Lua.quarantineForget, keys: [key], arguments: seen)
         if try reply.integer() == 0 { try await strike(app, name) }
     }
 
@@ -127,7 +127,7 @@ public struct Quarantine: Sendable {
                 let seen =
                     marks.flatMap { [RedisArgument.bytes($0.channel), .bytes($0.mark.storedValue)] } + unreadable
                 if !seen.isEmpty {
-                    try await redis.run(RedisCommand(Lua.quarantineForget, keys: [key], arguments: seen))
+                    try await redis.run(Lua.quarantineForget, keys: [key], arguments: seen)
                 }
             } while cursor != "0"
         }
@@ -177,10 +177,8 @@ public struct Quarantine: Sendable {
     private func strike(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         let marks = keys.quarantine(keys.tag(app, name))
         let replies = try await redis.run(
-            [
-                RedisCommand("ZREM", keys.quarantinedNames(app), .string(name.rawValue)),
-                RedisCommand("EXISTS", marks),
-            ], inStepsAt: [1])
+            [RedisCommand("ZREM", keys.quarantinedNames(app), .string(name.rawValue)), RedisCommand("EXISTS", marks)],
+            inStepsAt: [1])
         let isBack = try replies[1].isOne()
         if isBack { try await enlist(app, name) }
     }

@@ -5,7 +5,7 @@ extension Keyspace {
     /// A name's broadcast channel, on the name's slot.
     func broadcast(_ tag: String) -> RedisKey { key("bc:\(tag)") }
     /// The name's pushes that wait for their broadcast, by sequence number.
-    func broadcastLine(_ tag: String) -> RedisKey { key("bt:\(tag)") }
+    func broadcastQueue(_ tag: String) -> RedisKey { key("bt:\(tag)") }
     /// The app's broadcast channels: id → name. Their number is counted against APNs's limit of 10,000.
     func broadcastIndex(_ app: AppKey) -> RedisKey { key("bcn:{\(app)}") }
     /// The lease to make and delete broadcast channels, and the one that is being made.

@@ -72,7 +72,7 @@ public struct Keyspace: Sendable {
     /// An app's names by the time at which cards of theirs are to be ended (epoch ms).
     func ends(_ app: AppKey) -> RedisKey { key("{q}:\(app):end") }
     /// Names that workers have claimed to end cards, with their cutoffs.
-    func endsInHand(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:h") }
+    func claimedEnds(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:h") }
     /// The value of `defaults.end_after` (ms) for which all of the app's names were put into `ends`.
     func endsAfter(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:after") }
     /// One schedule.

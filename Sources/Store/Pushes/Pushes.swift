@@ -132,23 +132,17 @@ public struct Pushes: Sendable {
         let tag = keys.tag(app, publish.name)
         func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
         return RedisCommand(
-            Lua.pushAccept,
-            keys: [
-                keys.name(tag), keys.unswept(tag), keys.push(tag, id),
-                keys.root(tag),
-            ],
+            Lua.pushAccept, keys: [keys.name(tag), keys.unswept(tag), keys.push(tag, id), keys.root(tag)],
             arguments: [
                 .string(id.description), optional(now), .string(publish.event.rawValue),
                 .int(publish.priority.rawValue), .bytes(publish.audience.encoded), optional(publish.timestamp),
                 .bytes(payload), .int(timestampOffset), publish.isSupersedable ? "1" : "0",
                 optional(publish.options.expiry), .int((publish.life ?? publish.event.life).milliseconds),
-                .int(Self.retention.milliseconds),
-                .string(keys.pushPrefix(tag)), .int(Self.mostUnswept), isFull ? "1" : "0",
-                publish.isDemotable ? "1" : "0", .string(publish.attributesType ?? ""),
+                .int(Self.retention.milliseconds), .string(keys.pushPrefix(tag)), .int(Self.mostUnswept),
+                isFull ? "1" : "0", publish.isDemotable ? "1" : "0", .string(publish.attributesType ?? ""),
                 publish.options.restart ? "1" : "0", optional(cutoff),
                 publish.event == .end && publish.contentState == nil ? "1" : "0",
-                payload.count > Publish.maximumTokenPayload ? "1" : "0",
-                .string(keys.tasksPrefix(tag)),
+                payload.count > Publish.maximumTokenPayload ? "1" : "0", .string(keys.tasksPrefix(tag)),
             ])
     }
 
@@ -218,12 +212,8 @@ public struct Pushes: Sendable {
         guard let name = try await name(of: id, app) else { return nil }
         let tag = keys.tag(app, name)
         try await redis.run(
-            RedisCommand(
-                Lua.pushCancel,
-                keys: [
-                    keys.unswept(tag), keys.push(tag, id), keys.tasks(tag, id),
-                ],
-                arguments: [.string(id.description), now.map { .int($0) } ?? ""]))
+            Lua.pushCancel, keys: [keys.unswept(tag), keys.push(tag, id), keys.tasks(tag, id)],
+            arguments: [.string(id.description), now.map { .int($0) } ?? ""])
         return try await ledger(app, name, id)
     }
 

@@ -35,8 +35,7 @@ extension WorkQueue {
                 // removed.
                 let score = RedisArgument.string("\(now).5")
                 let reply = try await redis.run(
-                    RedisCommand(
-                        Lua.queueLook, keys: [keys.open(app)], arguments: [.int(before), score, .int(limit)]))
+                    Lua.queueLook, keys: [keys.open(app)], arguments: [.int(before), score, .int(limit)])
                 let (names, unreadable) = try reply.names()
                 if !unreadable.isEmpty {
                     try await redis.run("ZREM", keys.open(app), unreadable)
@@ -63,8 +62,7 @@ extension WorkQueue {
                 woken += 1
             } else if work.isOver {
                 actions.append(
-                    RedisCommand(
-                        Lua.queueForget, keys: [keys.open(app)], arguments: [.string(name.rawValue), score]))
+                    RedisCommand(Lua.queueForget, keys: [keys.open(app)], arguments: [.string(name.rawValue), score]))
             }
             // Channels or broadcasts wait, and the process that queued them may have died before it set the timer.
             for (item, due) in work.timers(app, name) {
@@ -104,7 +102,7 @@ extension WorkQueue {
                     RedisCommand("ZRANGE", keys.unswept(tag), "0", "0"),
                     RedisCommand("ZRANGE", keys.retries(tag), "0", "0", "WITHSCORES"),
                     RedisCommand("EXISTS", keys.owed(tag)),
-                    RedisCommand("EXISTS", keys.broadcastLine(tag)),
+                    RedisCommand("EXISTS", keys.broadcastQueue(tag)),
                     RedisCommand("EXISTS", keys.late(tag)),
                 ]
             })

@@ -16,7 +16,7 @@ extension WorkQueue {
     ///
     /// - Parameter ending: apps with automatic ends.
     public func nextDue(_ apps: [AppKey], ending: [AppKey] = []) async throws(StoreError) -> NextDue {
-        let kinds = [apps.map(keys.due), apps.map(keys.at), ending.flatMap { [keys.ends($0), keys.endsInHand($0)] }]
+        let kinds = [apps.map(keys.due), apps.map(keys.at), ending.flatMap { [keys.ends($0), keys.claimedEnds($0)] }]
         let channels = apps.map(keys.broadcastTimers)
         let replies = try await redis.run(
             (kinds.joined() + channels).map { RedisCommand("ZRANGE", $0, "0", "0", "WITHSCORES") })

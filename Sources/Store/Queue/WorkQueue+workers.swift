@@ -33,8 +33,7 @@ extension WorkQueue {
                 for consumer in try await consumers(key)
                 where consumer.pending == 0 && consumer.idle > silence.milliseconds {
                     try await redis.run(
-                        RedisCommand(
-                            "XGROUP", ["DELCONSUMER", .key(key), .string(Self.group), .string(consumer.name)]))
+                        RedisCommand("XGROUP", ["DELCONSUMER", .key(key), .string(Self.group), .string(consumer.name)]))
                 }
             }
         }
@@ -42,9 +41,8 @@ extension WorkQueue {
 
     /// - Returns: an empty list if the stream or its group does not exist yet.
     private func consumers(_ stream: RedisKey) async throws(StoreError) -> [Consumer] {
-        let reply = try await redis.replies([
-            RedisCommand("XINFO", ["CONSUMERS", .key(stream), .string(Self.group)])
-        ])[0]
+        let reply = try await redis.replies([RedisCommand("XINFO", ["CONSUMERS", .key(stream), .string(Self.group)])])[
+            0]
         if reply.error != nil { return [] }
         return try reply.array().map { consumer throws(StoreError) in
             var fields: [String: Reply] = [:]

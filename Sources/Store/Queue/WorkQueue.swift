@@ -92,8 +92,7 @@ public struct WorkQueue: Sendable {
             [
                 "GROUP", .string(Self.group), .string(consumer), "COUNT", .int(count), "BLOCK",
                 .int(block.milliseconds), "STREAMS",
-            ]
-                + apps.map { .key(keys.stream($0, stream)) } + apps.map { _ in ">" })
+            ] + apps.map { .key(keys.stream($0, stream)) } + apps.map { _ in ">" })
     }
 
     /// Reads a reply to `read`. Entries that Lamplighter cannot read come back in `unreadable`, so that the caller

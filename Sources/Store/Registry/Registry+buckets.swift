@@ -56,7 +56,7 @@ extension Registry {
             let room = max(BucketChange.threshold, 64 * memory.count(place.key).buckets)
             let end = min(start + min(BucketChange.batch, room), changes.count)
             var overfull: [Int] = []
-            try await underTheCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
+            try await withCurrentCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
                 let counting = counting(place, open.map { changes[$0.index].channel })
                 let replies = try await redis.replies(
                     open.map { index, bucket in
@@ -119,7 +119,7 @@ extension Registry {
         let more = keys.newFollowers(place.tag)
         for start in stride(from: 0, to: changes.count, by: 2 * BucketChange.batch) {
             let end = min(start + 2 * BucketChange.batch, changes.count)
-            try await underTheCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
+            try await withCurrentCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
                 let buckets = Dictionary(grouping: open, by: \.bucket)
                     .map { (bucket: $0.key, indices: $0.value.map(\.index)) }
                 let replies = try await redis.replies(
@@ -152,7 +152,7 @@ extension Registry {
     /// Runs `round` for the changes, each with its bucket under the count that this process knows. `round` returns the
     /// changes that were refused because of an outdated count. They run again with the right one, which is known by
     /// then.
-    private func underTheCount(
+    private func withCurrentCount(
         _ indices: Range<Int>, of changes: [BucketChange], in place: RegistryPlace,
         _ round: (_ open: [(index: Int, bucket: Int)], BucketCount) async throws(StoreError) -> [Int]
     ) async throws(StoreError) {
@@ -192,17 +192,16 @@ extension Registry {
             let source = count.nextSource
             let grown = count.grown(by: key)
             let reply = try await redis.run(
-                RedisCommand(
-                    Lua.registrySplit,
-                    keys: [
-                        keys.root(place.tag), keys.bucket(place.tag, full),
-                        keys.bucket(place.tag, source), keys.bucket(place.tag, count.buckets),
-                    ],
-                    arguments: [
-                        .string(count.stored), .string(grown.stored), .int(count.buckets), .int(2 << count.level),
-                        .bytes(key.bytes), .int(BucketChange.threshold), .int(RegistryRecord.stamp(clock())),
-                        .int(place.span.life), .int(place.span.retention),
-                    ]))
+                Lua.registrySplit,
+                keys: [
+                    keys.root(place.tag), keys.bucket(place.tag, full), keys.bucket(place.tag, source),
+                    keys.bucket(place.tag, count.buckets),
+                ],
+                arguments: [
+                    .string(count.stored), .string(grown.stored), .int(count.buckets), .int(2 << count.level),
+                    .bytes(key.bytes), .int(BucketChange.threshold), .int(RegistryRecord.stamp(clock())),
+                    .int(place.span.life), .int(place.span.retention),
+                ])
             if reply.count == 1 {
                 // Another writer was quicker.
                 try adopt(reply[0], for: place)

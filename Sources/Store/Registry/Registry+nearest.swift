@@ -19,10 +19,8 @@ extension Registry {
                 let tag = keys.tag(app, name)
                 return RedisCommand(
                     Lua.registryFollowed,
-                    keys: [
-                        keys.root(tag), keys.awaited(tag), keys.broadcast(tag),
-                        keys.name(tag), keys.unswept(tag),
-                    ], arguments: [.string(keys.pushPrefix(tag))])
+                    keys: [keys.root(tag), keys.awaited(tag), keys.broadcast(tag), keys.name(tag), keys.unswept(tag)],
+                    arguments: [.string(keys.pushPrefix(tag))])
             })
         var unfollowed: [ActivityName] = []
         for (name, reply) in zip(asked, replies) {

@@ -16,6 +16,13 @@ extension RedisClient {
         try await run(RedisCommand(name, key, arguments))
     }
 
+    @discardableResult
+    func run(
+        _ script: RedisScript, keys: [RedisKey], arguments: [RedisArgument] = []
+    ) async throws(StoreError) -> Reply {
+        try await run(RedisCommand(script, keys: keys, arguments: arguments))
+    }
+
     /// Sends a pipeline and throws its first error reply.
     @discardableResult
     func run(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply] { try await replies(commands).checked() }

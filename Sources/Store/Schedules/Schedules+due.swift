@@ -57,7 +57,7 @@ extension Schedules {
 
     /// The first due schedules, and Redis's time.
     private func due(_ app: AppKey, limit: Int) async throws(StoreError) -> (now: Int64, members: [String]) {
-        let reply = try await redis.run(RedisCommand(Lua.scheduleDue, keys: [keys.at(app)], arguments: [.int(limit)]))
+        let reply = try await redis.run(Lua.scheduleDue, keys: [keys.at(app)], arguments: [.int(limit)])
         let items = try reply.array()
         return (
             Int64(try reply[0].integer()),
@@ -116,9 +116,7 @@ extension Schedules {
 
     private func run(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Turn {
         let taken = try await redis.run(
-            RedisCommand(
-                Lua.scheduleTake, keys: [keys.schedule(app, id)],
-                arguments: [.int(now), .int(Self.hold.milliseconds)]))
+            Lua.scheduleTake, keys: [keys.schedule(app, id)], arguments: [.int(now), .int(Self.hold.milliseconds)])
         switch try taken[0].string() {
         case "held": return .waits
         case "early":

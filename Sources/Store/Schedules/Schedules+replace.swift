@@ -28,10 +28,9 @@ extension Schedules {
         try await lower(app, schedule.id, to: schedule.due)
         let absent = Self.optionalFields.map { RedisArgument.string($0) }
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.scheduleReplace, keys: [keys.schedule(app, schedule.id)],
-                arguments: [.int(schedule.due + Self.retention.milliseconds), .int(absent.count)] + absent
-                    + schedule.fields))
+            Lua.scheduleReplace, keys: [keys.schedule(app, schedule.id)],
+            arguments: [.int(schedule.due + Self.retention.milliseconds), .int(absent.count)] + absent + schedule.fields
+        )
         if reply.isNil { return nil }
         let state = try reply.string()
         guard state == Schedule.State.scheduled.rawValue else {
@@ -51,9 +50,8 @@ extension Schedules {
     /// Raises the timer to `due`, the time in the record when it was read. If another process writes an earlier time
     /// meanwhile, either the second look here sees it, or that process lowers the timer after this call.
     func raise(_ app: AppKey, _ id: PushID, to due: Int64) async throws(StoreError) {
-        let replies = try await redis.run([
-            RedisCommand("ZADD", keys.at(app), "XX", .int(due), .string(id.description))
-        ])
+        let replies = try await redis.run([RedisCommand("ZADD", keys.at(app), "XX", .int(due), .string(id.description))]
+        )
         _ = try replies[0].integer()
         let now = try await redis.run("HGET", keys.schedule(app, id), "due")
         if now.isNil { return }

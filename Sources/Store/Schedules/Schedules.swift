@@ -106,9 +106,8 @@ public struct Schedules: Sendable {
         }
         if waiting.isEmpty { return true }
         let queued = try await redis.run(
-            RedisCommand(
-                Lua.scheduleQueue, keys: [keys.at(app)],
-                arguments: [.int(most)] + waiting.flatMap { [.int($0.due), .string($0.id.description)] }))
+            Lua.scheduleQueue, keys: [keys.at(app)],
+            arguments: [.int(most)] + waiting.flatMap { [.int($0.due), .string($0.id.description)] })
         if try queued.isOne() {
             if let last = waiting.last { try await confirm(app, last, and: waiting.dropLast()) }
             return true
@@ -188,12 +187,11 @@ public struct Schedules: Sendable {
         now: Int64
     ) async throws(StoreError) -> Schedule.State? {
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.scheduleSettle, keys: [keys.schedule(app, id)],
-                arguments: [
-                    .string(from.rawValue), .string(to.rawValue), .string(reason ?? ""), .int(now),
-                    .int(Self.retention.milliseconds), .int(until),
-                ]))
+            Lua.scheduleSettle, keys: [keys.schedule(app, id)],
+            arguments: [
+                .string(from.rawValue), .string(to.rawValue), .string(reason ?? ""), .int(now),
+                .int(Self.retention.milliseconds), .int(until),
+            ])
         if reply.isNil { return nil }
         return Schedule.State(rawValue: try reply.string())
     }

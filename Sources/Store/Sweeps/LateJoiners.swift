@@ -54,8 +54,7 @@ public struct LateJoiners: Sendable {
     public func states(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> CurrentStates {
         let tag = keys.tag(app, name)
         let replies = try await redis.atOnce([
-            RedisCommand("HMGET", keys.name(tag), "begun", "active"),
-            RedisCommand("HVALS", keys.states(tag)),
+            RedisCommand("HMGET", keys.name(tag), "begun", "active"), RedisCommand("HVALS", keys.states(tag)),
             RedisCommand("ZREVRANGE", keys.unswept(tag), "0", .int(Self.mostWaiting - 1)),
         ])
         let meta = replies[0]
@@ -81,8 +80,7 @@ public struct LateJoiners: Sendable {
     ) async throws(StoreError) {
         let key = keys.late(keys.tag(app, name))
         try await redis.eachPart(
-            ofHash: key, count: 500,
-            read: { LateJoiner(channel: Array($0), value: Array($1)) }, body)
+            ofHash: key, count: 500, read: { LateJoiner(channel: Array($0), value: Array($1)) }, body)
     }
 
     /// Carries out decisions about late joiners in one script.
@@ -94,25 +92,24 @@ public struct LateJoiners: Sendable {
     ) async throws(StoreError) -> (left: Int, put: Int)? {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.latePut,
-                keys: [
-                    keys.name(tag), keys.late(tag), keys.waiting(tag),
-                    keys.retries(tag),
-                ],
-                arguments: [
-                    .string(states.begun), .int(Pushes.retention.milliseconds), .string(keys.pushPrefix(tag)),
-                    .string(keys.tasksPrefix(tag)),
-                ]
-                    + decisions.flatMap { follower, decision -> [RedisArgument] in
-                        let (push, sequence): (RedisArgument, Int) =
-                            if case .put(let id, let sequence) = decision {
-                                (.bytes(id.uuid.bytes), sequence)
-                            } else {
-                                ("", 0)
-                            }
-                        return [.bytes(follower.channel), .bytes(follower.value), push, .int(sequence)]
-                    }))
+            Lua.latePut,
+            keys: [
+                keys.name(tag), keys.late(tag), keys.waiting(tag),
+                keys.retries(tag),
+            ],
+            arguments: [
+                .string(states.begun), .int(Pushes.retention.milliseconds), .string(keys.pushPrefix(tag)),
+                .string(keys.tasksPrefix(tag)),
+            ]
+                + decisions.flatMap { follower, decision -> [RedisArgument] in
+                    let (push, sequence): (RedisArgument, Int) =
+                        if case .put(let id, let sequence) = decision {
+                            (.bytes(id.uuid.bytes), sequence)
+                        } else {
+                            ("", 0)
+                        }
+                    return [.bytes(follower.channel), .bytes(follower.value), push, .int(sequence)]
+                })
         return switch try reply[0].string() {
         case "again": nil
         case "ok": (try reply[1].integer(), try reply[2].integer())

@@ -76,23 +76,22 @@ extension SweepStore {
     ) async throws(StoreError) -> (counted: [SettledField: Int], firstRetry: Int64?) {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.owedStrike,
-                keys: [
-                    keys.owed(tag), keys.waiting(tag), keys.retries(tag),
-                    keys.name(tag), keys.quarantine(tag),
-                ],
-                arguments: [
-                    .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
-                    .int(Quarantine.life(name).milliseconds),
-                ]
-                    + struck.enumerated().flatMap { index, one -> [RedisArgument] in
-                        let mark = marks.isEmpty ? nil : marks[index]
-                        return [
-                            .bytes(one.owed.field), .string(one.as.rawValue),
-                            mark.map { one.owed.prune.attributesType == nil ? .bytes($0.storedValue) : "-" } ?? "",
-                        ]
-                    }))
+            Lua.owedStrike,
+            keys: [
+                keys.owed(tag), keys.waiting(tag), keys.retries(tag),
+                keys.name(tag), keys.quarantine(tag),
+            ],
+            arguments: [
+                .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
+                .int(Quarantine.life(name).milliseconds),
+            ]
+                + struck.enumerated().flatMap { index, one -> [RedisArgument] in
+                    let mark = marks.isEmpty ? nil : marks[index]
+                    return [
+                        .bytes(one.owed.field), .string(one.as.rawValue),
+                        mark.map { one.owed.prune.attributesType == nil ? .bytes($0.storedValue) : "-" } ?? "",
+                    ]
+                })
         let answers = try reply.array()
         guard answers.count == struck.count + 1 else { throw .unexpectedReply("owed-strike of another length") }
         var counted: [SettledField: Int] = [:]

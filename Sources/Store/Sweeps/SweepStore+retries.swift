@@ -84,12 +84,10 @@ extension SweepStore {
     ) async throws(StoreError) -> RetryClaim {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.retryClaim,
-                keys: [keys.retryLease(tag), keys.retries(tag), keys.owed(tag)],
-                arguments: [
-                    .string(owner), .int(lease.milliseconds), .int(Pushes.retention.milliseconds), .int(mostLapses),
-                ]))
+            Lua.retryClaim, keys: [keys.retryLease(tag), keys.retries(tag), keys.owed(tag)],
+            arguments: [
+                .string(owner), .int(lease.milliseconds), .int(Pushes.retention.milliseconds), .int(mostLapses),
+            ])
         switch try reply[0].string() {
         case "idle": return .idle
         case "held": return .held(.milliseconds(try reply[1].integer()))
@@ -154,17 +152,12 @@ extension SweepStore {
     ) async throws(StoreError) -> RetrySettled {
         let tag = keys.tag(lease.app, lease.name)
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.retrySettle,
-                keys: [
-                    keys.retryLease(tag), keys.retries(tag), keys.waiting(tag),
-                    keys.owed(tag),
-                ],
-                arguments: [
-                    .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds),
-                    .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
-                    .int(Pushes.retention.milliseconds), .string(keys.deadLetterPrefix(tag)),
-                ] + settlement.arguments))
+            Lua.retrySettle, keys: [keys.retryLease(tag), keys.retries(tag), keys.waiting(tag), keys.owed(tag)],
+            arguments: [
+                .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds), .string(keys.pushPrefix(tag)),
+                .string(keys.tasksPrefix(tag)), .int(Pushes.retention.milliseconds),
+                .string(keys.deadLetterPrefix(tag)),
+            ] + settlement.arguments)
         return switch try reply[0].string() {
         case "stale": .stale
         case "ok": .ok

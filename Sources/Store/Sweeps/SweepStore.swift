@@ -108,21 +108,17 @@ public struct SweepStore: Sendable {
         // pushes.
         for _ in 0..<16 {
             let reply = try await redis.run(
-                RedisCommand(
-                    Lua.pushBegin,
-                    keys: [
-                        keys.name(tag), keys.unswept(tag), keys.push(tag, push),
-                        keys.tasks(tag, push), keys.root(tag), keys.catchUp(tag),
-                        keys.owed(tag), keys.broadcast(tag), keys.broadcastLine(tag),
-                        keys.states(tag),
-                    ],
-                    arguments: [
-                        .string(push.description), .string(owner), .int(lease.milliseconds), .int(Self.bucketsPerShard),
-                        .int(Self.mostShards), .int(Pushes.retention.milliseconds), .int(minInterval.milliseconds),
-                        .string(keys.pushPrefix(tag)),
-                        .bytes(push.uuid.bytes), .int(mostLapses), .int(budget.perHour), .int(budget.perHourInfrequent),
-                        starts,
-                    ]))
+                Lua.pushBegin,
+                keys: [
+                    keys.name(tag), keys.unswept(tag), keys.push(tag, push), keys.tasks(tag, push), keys.root(tag),
+                    keys.catchUp(tag), keys.owed(tag), keys.broadcast(tag), keys.broadcastQueue(tag), keys.states(tag),
+                ],
+                arguments: [
+                    .string(push.description), .string(owner), .int(lease.milliseconds), .int(Self.bucketsPerShard),
+                    .int(Self.mostShards), .int(Pushes.retention.milliseconds), .int(minInterval.milliseconds),
+                    .string(keys.pushPrefix(tag)), .bytes(push.uuid.bytes), .int(mostLapses), .int(budget.perHour),
+                    .int(budget.perHourInfrequent), starts,
+                ])
             let word = try reply[0].string()
             switch word {
             case "idle": return (.idle, push)
@@ -162,7 +158,7 @@ public struct SweepStore: Sendable {
     /// Notes that all shards of a push are in the stream.
     public func markPlanned(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) {
         let tasks = keys.tasks(keys.tag(app, name), push)
-        try await redis.run(RedisCommand(Lua.taskPlanned, keys: [tasks]))
+        try await redis.run(Lua.taskPlanned, keys: [tasks])
     }
 
     /// Claims a shard, or the catch-up behind the shards.
@@ -171,15 +167,11 @@ public struct SweepStore: Sendable {
     ) async throws(StoreError) -> ClaimResult {
         let tag = keys.tag(item.app, item.name)
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.taskClaim,
-                keys: [
-                    keys.push(tag, item.push), keys.tasks(tag, item.push),
-                    keys.retries(tag), keys.owed(tag), keys.unswept(tag),
-                ],
-                arguments: [
-                    .string(item.part.text), .string(owner), .int(lease.milliseconds), .int(mostLapses),
-                ]))
+            Lua.taskClaim,
+            keys: [
+                keys.push(tag, item.push), keys.tasks(tag, item.push), keys.retries(tag), keys.owed(tag),
+                keys.unswept(tag),
+            ], arguments: [.string(item.part.text), .string(owner), .int(lease.milliseconds), .int(mostLapses)])
         let word = try reply[0].string()
         switch word {
         case "gone": return .gone
@@ -203,11 +195,8 @@ public struct SweepStore: Sendable {
         let isOfName = lease.part == .retries || lease.part == .broadcast
         let key = isOfName ? keys.retryLease(tag) : keys.tasks(tag, lease.push)
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.taskRenew, keys: [key],
-                arguments: [
-                    .string(lease.part.text), .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds),
-                ]))
+            Lua.taskRenew, keys: [key],
+            arguments: [.string(lease.part.text), .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds)])
         return try reply.isOne()
     }
 
@@ -226,14 +215,11 @@ public struct SweepStore: Sendable {
             settlement.abandonsRest ? "1" : "0",
         ]
         let reply = try await redis.run(
-            RedisCommand(
-                Lua.taskSettle,
-                keys: [
-                    keys.name(tag), keys.unswept(tag), keys.push(tag, push),
-                    keys.tasks(tag, push), keys.retries(tag), keys.waiting(tag),
-                    keys.catchUp(tag), keys.owed(tag),
-                ],
-                arguments: header + settlement.arguments))
+            Lua.taskSettle,
+            keys: [
+                keys.name(tag), keys.unswept(tag), keys.push(tag, push), keys.tasks(tag, push), keys.retries(tag),
+                keys.waiting(tag), keys.catchUp(tag), keys.owed(tag),
+            ], arguments: header + settlement.arguments)
         switch try reply[0].string() {
         case "stale": return .stale
         case "gone": return .gone
@@ -254,8 +240,7 @@ public struct SweepStore: Sendable {
     public func leftovers(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Leftovers {
         let tag = keys.tag(app, name)
         let replies = try await redis.run([
-            RedisCommand("ZCARD", keys.unswept(tag)),
-            RedisCommand("ZRANGE", keys.retries(tag), "0", "0", "WITHSCORES"),
+            RedisCommand("ZCARD", keys.unswept(tag)), RedisCommand("ZRANGE", keys.retries(tag), "0", "0", "WITHSCORES"),
             RedisCommand("HLEN", keys.owed(tag)),
         ])
         return Leftovers(
@@ -269,9 +254,7 @@ public struct SweepStore: Sendable {
         _ app: AppKey, _ name: ActivityName, _ push: PushID
     ) async throws(StoreError) -> [WorkItem.Part] {
         let tasks = keys.tasks(keys.tag(app, name), push)
-        let replies = try await redis.run([
-            RedisCommand("HGETALL", tasks), RedisCommand("TIME", near: tasks),
-        ])
+        let replies = try await redis.run([RedisCommand("HGETALL", tasks), RedisCommand("TIME", near: tasks)])
         let fields = try StoredHash(replies[0])
         guard let count = fields.number("shards"), (2...1 << 16).contains(count),
             let now = Int(try replies[1][0].string())

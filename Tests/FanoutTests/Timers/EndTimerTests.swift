@@ -86,7 +86,7 @@ import Testing
         for (number, minutes) in [61, 62, 0].enumerated() { try await fixture.card(number, minutes: minutes) }
         let rule = EndRule(after: Self.hour)
         let task = try #require(try await fixture.store.automaticEnds.take(fixture.app, rule, limit: 1).first)
-        let key = fixture.store.keys.endsInHand(fixture.app)
+        let key = fixture.store.keys.claimedEnds(fixture.app)
         _ = try await fixture.store.redis.send(RedisCommand("ZADD", key, "1", .string(task.member)))
         try await fixture.withWorker(transport, endAfter: Self.hour) {
             try await fixture.withWorker(transport, endAfter: Self.hour) {
