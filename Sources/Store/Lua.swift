@@ -26,7 +26,8 @@ enum Lua {
     static let retryClaim = script("retry-claim", keys: 3, [.time, .lease], Source.retry_claim_lua)
     static let retrySettle = script("retry-settle", keys: 4, [.time, .lease, .attempts], Source.retry_settle_lua)
     static let latePut = script("late-put", keys: 4, [.time, .late, .joining], Source.late_put_lua)
-    static let owedStrike = script("owed-strike", keys: 5, [.time, .queue, .endings], Source.owed_strike_lua)
+    static let removalConfirm = script(
+        "removal-confirm", keys: 5, [.time, .queue, .endings], Source.removal_confirm_lua)
     static let queueDue = script("queue-due", keys: 2, Source.queue_due_lua)
     static let deadRetry = script("dead-retry", keys: 8, [.time, .queue, .endings, .resuming], Source.dead_retry_lua)
     static let deadCollect = script("dead-collect", keys: 4, [.time, .queue], Source.dead_collect_lua)
@@ -51,10 +52,10 @@ enum Lua {
     static let scheduleCreate = script("schedule-create", keys: 1, Source.schedule_create_lua)
     static let scheduleQueue = script("schedule-queue", keys: 1, Source.schedule_queue_lua)
     static let scheduleDue = script("schedule-due", keys: 1, [.time], Source.schedule_due_lua)
-    static let scheduleTake = script("schedule-take", keys: 1, Source.schedule_take_lua)
+    static let scheduleClaim = script("schedule-claim", keys: 1, Source.schedule_claim_lua)
     static let scheduleReplace = script("schedule-replace", keys: 1, Source.schedule_replace_lua)
     static let scheduleSettle = script("schedule-settle", keys: 1, Source.schedule_settle_lua)
-    static let endTake = script("end-take", keys: 2, [.time], Source.end_take_lua)
+    static let endClaim = script("end-claim", keys: 2, [.time], Source.end_claim_lua)
     static let providerToken = script("provider-token", keys: 1, Source.provider_token_lua)
     static let schemaSet = script("schema-set", keys: 1, Source.schema_set_lua)
 
@@ -77,7 +78,7 @@ enum Lua {
         retryClaim,
         retrySettle,
         latePut,
-        owedStrike,
+        removalConfirm,
         queueDue,
         queueForget,
         queueLook,
@@ -89,10 +90,10 @@ enum Lua {
         scheduleCreate,
         scheduleQueue,
         scheduleDue,
-        scheduleTake,
+        scheduleClaim,
         scheduleReplace,
         scheduleSettle,
-        endTake,
+        endClaim,
         broadcastWant,
         broadcastLive,
         broadcastDiscard,

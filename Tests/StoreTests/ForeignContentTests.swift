@@ -38,7 +38,7 @@ import Testing
         try await fixture.store.redis.send(RedisCommand("HSET", key, "channel", "?"))
         let owed = try await fixture.owed("match-1")
         #expect(owed.map(\.prune) == [prune])
-        _ = try await fixture.store.sweeps.strike(
+        _ = try await fixture.store.sweeps.confirm(
             fixture.app, claim.lease.name, owed.map { (owed: $0, as: .pruned) })
         #expect(try await fixture.ledger(id).state == .done)
         #expect(try await fixture.owed("match-1").isEmpty)

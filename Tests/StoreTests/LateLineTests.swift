@@ -71,7 +71,7 @@ import Testing
         let later = try await joined(fixture)
         #expect(try await fixture.due(lease).isEmpty, "the removal is still owed")
         let owed = try await fixture.owed(Self.name)
-        _ = try await fixture.store.sweeps.strike(
+        _ = try await fixture.store.sweeps.confirm(
             fixture.app, ActivityName(Self.name), owed.map { (owed: $0, as: .delivered) })
         #expect(try await order(fixture, lease) == [Place(missed, true), Place(later, false)])
     }

@@ -139,7 +139,7 @@ import Testing
         let owed = try await fixture.owed("match-1")
         #expect(owed == [PendingRemoval(push: id, prune: prune)])
         for struck in [1, nil] as [Int?] {
-            let (counted, _) = try await fixture.store.sweeps.strike(
+            let (counted, _) = try await fixture.store.sweeps.confirm(
                 fixture.app, claim.lease.name, owed.map { (owed: $0, as: .pruned) })
             #expect(counted[.pruned] == struck, "two workers may strike it: one of them counts it")
         }

@@ -160,18 +160,18 @@ import Testing
         }
         #expect(try await fixture.due(lease).isEmpty, "nothing goes to it now")
         let name = try ActivityName("match-1")
-        let (page, _, signs) = try await fixture.store.registry.markedPage(
+        let (page, _, hints) = try await fixture.store.registry.markedPage(
             fixture.app, name, from: .start, to: .end, limit: 10)
-        #expect(try await fixture.store.registry.marks(fixture.app, name, page, signs, for: .update)?[0] == [.waiting])
+        #expect(try await fixture.store.registry.marks(fixture.app, name, page, hints, for: .update)?[0] == [.waiting])
         let owed = try await fixture.owed("match-1")
         #expect(owed.count == 1)
         #expect(
             try await fixture.store.registry.prune(fixture.app, name, owed.map(\.prune)) == [.pruned])
-        let (counted, first) = try await fixture.store.sweeps.strike(
+        let (counted, first) = try await fixture.store.sweeps.confirm(
             fixture.app, name, owed.map { (owed: $0, as: .delivered) })
         #expect(counted == [.delivered: 1] && first != nil)
         #expect(
-            try await fixture.store.registry.marks(fixture.app, name, page, signs, for: .update) == nil,
+            try await fixture.store.registry.marks(fixture.app, name, page, hints, for: .update) == nil,
             "a page from before the removal is to be read again")
         #expect(try await fixture.ledger(end).delivered == 1)
         let behind = try #require(try await fixture.due(lease).first)

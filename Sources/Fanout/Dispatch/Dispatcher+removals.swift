@@ -32,7 +32,7 @@ extension Dispatcher {
             let results = try await store.registry.prune(app, place, part.map(\.prune))
             settled += zip(part, results).map { (owed: $0, as: Self.outcome($0.prune, $1)) }
         }
-        let (counted, firstRetry) = try await store.sweeps.strike(app, name, settled)
+        let (counted, firstRetry) = try await store.sweeps.confirm(app, name, settled)
         meters.count(app, counted)
         // Pushes that waited behind an `end` can go out now.
         if let firstRetry, owed.contains(where: \.prune.hasEnded) {
@@ -52,7 +52,7 @@ extension Dispatcher {
             if let starts {
                 try await store.quarantine.hold(app, starts, zip(part, marks).map { ($0.prune.channel, $1) })
             }
-            let (counted, _) = try await store.sweeps.strike(
+            let (counted, _) = try await store.sweeps.confirm(
                 app, name, part.map { (owed: $0, as: .failed) }, marks: marks)
             try await store.quarantine.enlist(app, starts ?? name)
             meters.count(app, counted)

@@ -47,7 +47,7 @@ public struct AutomaticEnds: Sendable {
     /// over.
     public func take(_ app: AppKey, _ rule: EndRule, limit: Int) async throws(StoreError) -> [EndTask] {
         let reply = try await redis.run(
-            Lua.endTake, keys: [keys.ends(app), keys.claimedEnds(app)],
+            Lua.endClaim, keys: [keys.ends(app), keys.claimedEnds(app)],
             arguments: [.int(limit), .int(Self.hold.milliseconds), .int(rule.age)])
         let members = try reply.strings()
         var tasks: [EndTask] = []

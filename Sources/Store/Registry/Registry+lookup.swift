@@ -67,11 +67,11 @@ extension Registry {
     /// The tracked ones among these channels, with their present tokens. One round trip.
     public func lookup(
         _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]]
-    ) async throws(StoreError) -> (page: TokenPage, signs: BlockHints) {
+    ) async throws(StoreError) -> (page: TokenPage, hints: BlockHints) {
         let place = place(app, name)
         let (entries, replies) = try await lookup(place, channels, and: BlockHints.commands(keys, place.tag))
-        var signs = BlockHints()
-        try signs.add(replies[...], isFirst: true)
+        var hints = BlockHints()
+        try hints.add(replies[...], isFirst: true)
         var page = TokenPage(reservingEntries: channels.count, bytes: channels.count * 100)
         for (channel, entry) in zip(channels, entries) {
             guard let entry else { continue }
@@ -79,6 +79,6 @@ extension Registry {
                 channel: channel, token: entry.token, registeredAt: entry.registeredAt,
                 isInfrequent: entry.isInfrequent, minutes: entry.minutes)
         }
-        return (page, signs)
+        return (page, hints)
     }
 }

@@ -67,10 +67,10 @@ extension Registry {
     /// The same, with signs of reasons not to send to some of the channels. They are read in the same round trip.
     public func markedPage(
         _ app: AppKey, _ name: ActivityName, from position: ScanPosition, to end: ScanPosition, limit: Int
-    ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition, signs: BlockHints) {
+    ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition, hints: BlockHints) {
         let place = place(app, name)
         let now = clock()
-        var signs = BlockHints()
+        var hints = BlockHints()
         let first = position.rawValue
         let limit = max(limit, 1)
         let end = min(end, .end).rawValue
@@ -82,16 +82,16 @@ extension Registry {
             let before = page.count
             let step = try await read(
                 place, from: position, end: end, tokens: limit - page.count, density: density, now: now, into: &page,
-                signs: &signs, isFirst: position == first)
+                hints: &hints, isFirst: position == first)
             density = Double(page.count - before) / Double(max(step.buckets.count, 1))
             position = min(step.positions.upperBound, end)
         }
-        return (page, ScanPosition(position), signs)
+        return (page, ScanPosition(position), hints)
     }
 
     private func read(
         _ place: RegistryPlace, from position: UInt64, end: UInt64, tokens: Int, density: Double, now: Int64,
-        into page: inout TokenPage, signs: inout BlockHints, isFirst: Bool
+        into page: inout TokenPage, hints: inout BlockHints, isFirst: Bool
     ) async throws(StoreError) -> ScanStep {
         let marks = BlockHints.commands(keys, place.tag)
         let root = keys.root(place.tag)
@@ -110,7 +110,7 @@ extension Registry {
             // narrow.
             let isPartial = position > step.positions.lowerBound || end < step.positions.upperBound
             let filter = isPartial ? (key: try await hashKey(for: count), range: position..<end) : nil
-            try signs.add(replies[1...marks.count], isFirst: isFirst)
+            try hints.add(replies[1...marks.count], isFirst: isFirst)
             for (bucket, reply) in zip(step.buckets, replies.dropFirst(1 + marks.count)) where bucket < count.buckets {
                 try collect(reply, filter: filter, now: now, span: place.span, into: &page)
             }

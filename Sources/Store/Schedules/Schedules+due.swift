@@ -116,7 +116,7 @@ extension Schedules {
 
     private func run(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Turn {
         let taken = try await redis.run(
-            Lua.scheduleTake, keys: [keys.schedule(app, id)], arguments: [.int(now), .int(Self.hold.milliseconds)])
+            Lua.scheduleClaim, keys: [keys.schedule(app, id)], arguments: [.int(now), .int(Self.hold.milliseconds)])
         switch try taken[0].string() {
         case "held": return .waits
         case "early":

@@ -66,17 +66,17 @@ extension SweepStore {
     /// confirmed `end` releases the channel for the pushes in its retry queue.
     ///
     /// - Parameters:
-    ///   - struck: the removals, each with the outcome to count.
+    ///   - removals: each with the outcome to count.
     ///   - marks: empty, or one for each removal. A removal with a mark was not applied, because its token is
     ///     quarantined. The mark of a start token is stored where the token is registered.
     /// - Returns: the counts of this call, and the due time of the name's first waiting channel (epoch ms).
-    public func strike(
-        _ app: AppKey, _ name: ActivityName, _ struck: [(owed: PendingRemoval, as: SettledField)],
+    public func confirm(
+        _ app: AppKey, _ name: ActivityName, _ removals: [(owed: PendingRemoval, as: SettledField)],
         marks: [QuarantineMark?] = []
     ) async throws(StoreError) -> (counted: [SettledField: Int], firstRetry: Int64?) {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
-            Lua.owedStrike,
+            Lua.removalConfirm,
             keys: [
                 keys.owed(tag), keys.waiting(tag), keys.retries(tag),
                 keys.name(tag), keys.quarantine(tag),
@@ -85,7 +85,7 @@ extension SweepStore {
                 .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
                 .int(Quarantine.life(name).milliseconds),
             ]
-                + struck.enumerated().flatMap { index, one -> [RedisArgument] in
+                + removals.enumerated().flatMap { index, one -> [RedisArgument] in
                     let mark = marks.isEmpty ? nil : marks[index]
                     return [
                         .bytes(one.owed.field), .string(one.as.rawValue),
@@ -93,9 +93,9 @@ extension SweepStore {
                     ]
                 })
         let answers = try reply.array()
-        guard answers.count == struck.count + 1 else { throw .unexpectedReply("owed-strike of another length") }
+        guard answers.count == removals.count + 1 else { throw .unexpectedReply("removal-confirm of another length") }
         var counted: [SettledField: Int] = [:]
-        for (one, answer) in zip(struck, answers.dropFirst()) where try answer.isOne() {
+        for (one, answer) in zip(removals, answers.dropFirst()) where try answer.isOne() {
             counted[one.as, default: 0] += 1
         }
         return (counted, try answers[0].optionalTime())

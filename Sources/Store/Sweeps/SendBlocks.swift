@@ -101,26 +101,26 @@ extension Registry {
     /// - Returns: nil if a channel was released after its `end` since the page was read. The page may contain it, so
     ///   read the page again.
     public func marks(
-        _ app: AppKey, _ name: ActivityName, _ page: TokenPage, _ signs: BlockHints, for event: ActivityEvent
+        _ app: AppKey, _ name: ActivityName, _ page: TokenPage, _ hints: BlockHints, for event: ActivityEvent
     ) async throws(StoreError) -> SendBlocks? {
-        var marks = SendBlocks()
+        var blocks = SendBlocks()
         let asked = SendBlocks.Mark.allCases.filter {
-            signs.present.contains($0) && ($0 != .newFollower || event == .end)
+            hints.present.contains($0) && ($0 != .newFollower || event == .end)
         }
-        if asked.isEmpty || page.isEmpty { return marks }
+        if asked.isEmpty || page.isEmpty { return blocks }
         let tag = keys.tag(app, name)
         let channels = page.packedChannels
         let commands = asked.map { $0.command(keys, tag, channels) } + [BlockHints.cutCommand(keys, tag)]
         let replies = try await redis.atOnce(commands)
-        guard try replies[asked.count].optionalBytes() == signs.cut else {
+        guard try replies[asked.count].optionalBytes() == hints.cut else {
             return nil
         }
         for (mark, reply) in zip(asked, replies) {
             guard reply.count == page.count else { throw .unexpectedReply("marks of another length") }
             for index in 0..<page.count where !reply[index].isNil {
-                try marks.take(mark, index, page.channel(index), page.token(index), reply[index])
+                try blocks.take(mark, index, page.channel(index), page.token(index), reply[index])
             }
         }
-        return marks
+        return blocks
     }
 }

@@ -1,0 +1,40 @@
+/// A token, in its stored form, that is to be removed from a name because APNs called it dead or its activity has
+/// ended.
+public struct Prune: Sendable, Hashable {
+    public var channel: [UInt8]
+    public var token: [UInt8]
+    /// A 410's timestamp (epoch ms): only an older registration is pruned. Nil for a 400. With `hasEnded`, the time at
+    /// which the end was delivered: the token is removed whenever it was registered, and older registrations do not
+    /// bring it back.
+    public var deadSince: Int64?
+    /// The token's `end` was delivered.
+    public var hasEnded = false
+    /// APNs's reason, for operators.
+    public var reason = ""
+    /// The attributes type, if this is a start token; nil: it is a token of the name.
+    public var attributesType: String?
+
+    public init(
+        channel: [UInt8], token: [UInt8], deadSince: Int64?, reason: String = "", attributesType: String? = nil
+    ) {
+        self.channel = channel
+        self.token = token
+        self.deadSince = deadSince
+        self.reason = reason
+        self.attributesType = attributesType
+    }
+
+    public init(channel: [UInt8], token: [UInt8], endedAt: Int64) {
+        self.init(channel: channel, token: token, deadSince: endedAt)
+        hasEnded = true
+    }
+}
+
+public enum PruneResult: Sendable, Hashable {
+    /// Removed now, or by an earlier run of the same prune.
+    case pruned
+    /// The channel has another token, or registered this one after the 410's timestamp.
+    case newer
+    /// The channel no longer follows the name.
+    case gone
+}

@@ -1,0 +1,40 @@
+/// A claimed shard: the push, and how far the shard is settled.
+public struct Claim: Sendable {
+    public var lease: Lease
+    public var record: PushRecord
+    /// Everything before this is settled.
+    public var position: ScanPosition
+    /// Ranges after `position` that are settled too, ascending.
+    public var ahead: [Range<ScanPosition>]
+    /// Removals may be pending that must be applied before a page is read. They may be of older pushes, so that nothing
+    /// is sent to a token whose `end` was delivered, or of an earlier owner.
+    public var owesRemovals: Bool
+    /// Too many owners in a row crashed or stalled, so the part is not tried again.
+    public var isPoison: Bool
+}
+
+public enum Begun: Sendable {
+    /// No push waits under this name.
+    case idle
+    /// Its shards are in the stream already.
+    case planned
+    /// Its shards are finished. The catch-up is to be claimed.
+    case catchUp
+    /// Put these shards into the stream, then call `markPlanned`.
+    case plan(PushRecord, shards: Int)
+    /// Another worker has the lease.
+    case held
+    /// The update waits this long for the end of the name's interval. It may be superseded until then.
+    case paced(Duration)
+    case claimed(Claim)
+
+    public var isClaimed: Bool { if case .claimed = self { true } else { false } }
+}
+
+public enum ClaimResult: Sendable {
+    case gone
+    case held(Duration)
+    /// The part is finished. An earlier worker may have left this work.
+    case done(Leftovers)
+    case claimed(Claim)
+}

@@ -1,0 +1,19 @@
+public import LiveActivity
+
+/// A worker's exclusive right to one part of a push, or to a name's waiting channels or broadcasts. Only the latest
+/// epoch can settle.
+public struct Lease: Sendable, Hashable {
+    public let app: AppKey
+    public let name: ActivityName
+    public let push: PushID
+    public let part: WorkItem.Part
+    public let owner: String
+    let epoch: Int
+
+    /// The positions that the shard covers; empty if the part is no shard.
+    public var bounds: Range<ScanPosition> {
+        guard case .shard(let index, let count) = part else { return .start ..< .start }
+        let width = ScanPosition.end.rawValue / UInt64(count)
+        return ScanPosition(UInt64(index) * width)..<ScanPosition(UInt64(index + 1) * width)
+    }
+}
