@@ -91,7 +91,7 @@ import Testing
             let reply = try await gateway.publish(start("", options: #","options":{"restart":true}"#))
             #expect(reply.status == 202)
             let keys = try await gateway.store.redis.keys("ll:p:*")
-            let key = RedisArgument.string(try #require(keys.first))
+            let key = RedisKey(try #require(keys.first))
             let record = try await gateway.store.redis.send(
                 RedisCommand("HMGET", key, "payload", "type", "restart", "sup"))
             let payload = String(decoding: try record[0].bytes(), as: UTF8.self)

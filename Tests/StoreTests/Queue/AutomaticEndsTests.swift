@@ -70,7 +70,7 @@ import Testing
         let before = try await fixture.timer()
         // The worker died after the commit, so the whole task is run again.
         _ = try await fixture.redis.send(
-            RedisCommand("ZADD", [fixture.inHandKey, "1", .string(dead.member)]))
+            RedisCommand("ZADD", fixture.inHandKey, "1", .string(dead.member)))
         let third = try await fixture.take()
         let repeated = try await fixture.run(try #require(third.first))
         #expect(repeated == outcome)
@@ -93,7 +93,7 @@ import Testing
         let next = try await fixture.take()
         #expect(next.count == 1 && next[0].cutoff > task.cutoff)
         // A caller that got no answer repeats the registration. It is noted whether the card is new or not.
-        _ = try await fixture.redis.send(RedisCommand("DEL", [fixture.timerKey]))
+        _ = try await fixture.redis.send(RedisCommand("DEL", fixture.timerKey))
         try await fixture.card(3, minutes: 30)
         #expect(try await fixture.timer() == ["match-1": fixture.start - 30 * 60_000 + 3_600_000])
     }
@@ -266,7 +266,7 @@ private struct EndFixture {
         let items = try await redis.send(RedisCommand("ZRANGE", key, "0", "-1", "WITHSCORES")).array()
         var scores: [String: Int64] = [:]
         for index in stride(from: 0, to: items.count, by: 2) {
-            scores[try items[index].string()] = try items[index + 1].optionalTime()
+            scores[try items[index].string()] = try Reply(items[index + 1]).optionalTime()
         }
         return scores
     }
@@ -274,7 +274,7 @@ private struct EndFixture {
     /// Makes all claims expire.
     func lapse() async throws {
         for member in try await inHand().keys {
-            _ = try await redis.send(RedisCommand("ZADD", [inHandKey, "1", .string(member)]))
+            _ = try await redis.send(RedisCommand("ZADD", inHandKey, "1", .string(member)))
         }
     }
 
