@@ -46,7 +46,7 @@ struct LifeTests {
         #expect(try await deployment.run("schedule", "delete", never).code == 0)
         let late = try await deployment.run(
             "publish", "match-1", "--content-state", "{}", "--at", "+1h", "--replace", never)
-        #expect(late.code == 1 && late.err.contains("create another one"), "\(late.err)")
+        #expect(late.code == 1 && late.err.contains("Create another one"), "\(late.err)")
         // The schedule was made without a worker, and it outlives the gateway that accepted it.
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
