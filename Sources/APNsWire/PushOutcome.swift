@@ -7,12 +7,13 @@ public enum PushOutcome: Sendable, Hashable {
     case unanswered(NoAnswer)
 }
 
-/// An answer other than 200. `timestamp` is that of a 410, in epoch milliseconds. `retryAfter` is in seconds, if APNs
-/// gave it.
+/// An answer other than 200.
 public struct Rejection: Sendable, Hashable {
     public var status: Int
     public var reason: RejectionReason
+    /// That of a 410, epoch milliseconds: since when the token is dead.
     public var timestamp: Int64?
+    /// Seconds, if APNs gave them.
     public var retryAfter: Int?
 
     public init(status: Int, reason: RejectionReason, timestamp: Int64? = nil, retryAfter: Int? = nil) {

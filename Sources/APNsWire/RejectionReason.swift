@@ -1,4 +1,5 @@
-/// The sender's reaction to an answer other than 200.
+/// The sender's reaction to an answer other than 200. `LaneInbox.rejected` acts on it within a page, `PageReport` after
+/// the page.
 public enum Verdict: Sendable, Hashable {
     /// The token is dead in this environment (400). Prune it if the channel still has this very token.
     case pruneToken

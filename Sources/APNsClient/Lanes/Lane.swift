@@ -63,7 +63,7 @@ extension Lane {
         handle.end()
     }
 
-    /// Settles a request that APNs answered.
+    /// Settles a request that APNs answered. A 200 is counted; anything else goes to `LaneInbox.rejected`.
     /// - Parameter rejection: reads an answer other than 200
     func answered(
         _ request: LaneRequest<Connection.Template>, _ status: Int, on connection: Connection,

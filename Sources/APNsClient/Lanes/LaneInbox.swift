@@ -63,7 +63,8 @@ final class LaneInbox<Template> {
         for part in handle.connectionFailed(returning: takeBackAll()) { part.settleUnsent(cause) }
     }
 
-    /// Fails all waiting parts, because no provider token can be signed, so no lane can send.
+    /// Returns all waiting parts to their senders, because no provider token can be signed, so no lane can send. The
+    /// cause `connectionFailed` opens the app's circuit, so the work is kept.
     func failAll() {
         for part in takeBackAll() + handle.queue.withdrawAll() { part.settleUnsent(.connectionFailed) }
     }
@@ -151,7 +152,8 @@ final class LaneInbox<Template> {
 
     // MARK: Outcomes in
 
-    /// Handles an answer other than 200.
+    /// Handles an answer other than 200. The lane itself reacts only to answers about the credentials, the push as a
+    /// whole or the connection. All others, such as a 410 or a 429, are recorded for the layers above (`PageReport`).
     /// - Returns: true when the connection must take no more requests
     func rejected(_ request: LaneRequest<Template>, _ rejection: Rejection) -> Bool {
         switch rejection.verdict {

@@ -131,7 +131,8 @@ final class NGHTTP2Lane: Lane {
     }
 
     private func unprocessed(_ request: HTTP2Request, _ connection: NGHTTP2Connection) {
-        // Before the connection is left: where none is of use, all that waits is given back, this request too.
+        // Queue the request first: `retire` may return all waiting requests to their senders, and this one must be
+        // among them.
         inbox.unprocessed(request)
         if connection === active, connection.session.goaway == nil, !connection.refused() {
             retire(connection, "refuses every stream")

@@ -3,10 +3,12 @@ import LiveActivity
 import Logging
 import Store
 
-/// Removals that pages decided on. The worker applies them to the registry, or quarantines the tokens if the prune
-/// guard does not believe APNs. Until then Redis keeps them as pending removals. After a death, the worker that claims
-/// the name applies them.
+/// Applies the effect of a 410, a 400 that calls a token wrong, or a delivered `end`. A page decides on the removal
+/// (`PageReport`), and its settlement stores it as a pending removal. Here the worker applies it to the registry
+/// (`registry-prune`) and confirms it (`removal-confirm`), which counts it in the ledger. If the prune guard does not
+/// believe APNs, the tokens are quarantined instead. After a death, the worker that claims the name does this.
 extension Dispatcher {
+    /// Applies all pending removals of a name, also those that another worker left.
     func applyPendingRemovals(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         try await store.sweeps.eachOwed(app, name) { owed throws(StoreError) in try await apply(owed, app, name) }
     }

@@ -20,7 +20,7 @@ struct Dispatcher: Sendable {
     let alarmThrottle: AlarmThrottle
     let logger: Logger
 
-    /// How the worker leaves the stream entry.
+    /// What the pool does with the stream entry afterwards.
     enum Disposition {
         /// Acknowledged: nothing is left to do, or the remaining work is stored where a worker finds it.
         case acknowledge
@@ -28,6 +28,7 @@ struct Dispatcher: Sendable {
         case leave
     }
 
+    /// Processes one entry. While the app's circuit is open, the entry goes into a timer instead.
     func handle(_ entry: WorkEntry) async -> Disposition {
         var log = logger
         log[metadataKey: "app"] = "\(entry.item.app)"
@@ -52,6 +53,8 @@ struct Dispatcher: Sendable {
         }
     }
 
+    /// Begins the name's oldest unswept push (`push-begin`) and does what that answers: sweep it, queue its shards, or
+    /// wait.
     private func name(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
         let asked = Clocks.sinceBoot()
@@ -95,8 +98,9 @@ struct Dispatcher: Sendable {
             try await store.sweeps.markPlanned(item.app, item.name, push)
             return .acknowledge
         case .claimed(let claim) where push != item.push:
-            // The entry must name the push that is swept under it, because after a death its claimer looks for that
-            // push's leftovers. If the worker dies before `add`, this entry comes back.
+            // The entry must name the push that is swept under it, because after a death the worker that claims the
+            // entry looks for that push's leftovers. So give the lease back (`renew` for zero) and add an entry for
+            // this push. If the worker dies before `add`, this entry comes back.
             _ = try await store.sweeps.renew(claim.lease, for: .zero)
             try await store.queue.add([
                 WorkItem(app: item.app, name: item.name, push: push, priority: claim.record.priority, part: .name)
@@ -110,7 +114,7 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Completes a claimed entry whose last page was settled by a worker that died before the work that follows.
+    /// Does the work that is left of a claimed entry: its last owner settled the last page, and died before `finish`.
     private func finishLeftovers(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
         _ = try await finish(item, try await store.sweeps.leftovers(item.app, item.name), isClaimed: true, log)
     }
@@ -153,8 +157,8 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Does the work that follows a finished part. Each step may be repeated. The catch-up is swept at once, in the
-    /// place and under the entry of the last part.
+    /// Does the work that follows a finished shard or catch-up. Each step may be repeated. The catch-up is swept at
+    /// once, under the entry of the last shard.
     func finish(
         _ item: WorkItem, _ leftovers: Leftovers, isClaimed: Bool, _ log: Logger
     ) async throws(StoreError) -> Disposition {

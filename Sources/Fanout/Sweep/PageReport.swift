@@ -3,13 +3,15 @@ import APNsWire
 import LiveActivity
 import Store
 
-/// Turns the outcomes of a page into one decision per token, without clock, Redis or socket. `Settlement+pages.swift`
-/// writes the decisions down, in a way that depends on where the tokens came from.
+/// Turns the outcomes of a page into one decision per token, without clock, Redis or socket. `RejectionReason` gives
+/// the verdict on an answer. `Settlement+pages.swift` turns the decisions into a `Settlement` (first attempts) or a
+/// `RetrySettlement` (retries).
 struct PageReport {
     enum Decision: Hashable {
         case delivered
         case failed
         case expired
+        /// The token is to be removed. `Dispatcher+removals` does that after the page is settled.
         case dead(Prune)
         /// Try again at `due` (epoch ms). `attempts` counts all attempts so far.
         case retry(due: Int64, attempts: Int)
@@ -27,7 +29,7 @@ struct PageReport {
         var isGivenUp = false
     }
 
-    /// Every entry that was not delivered, with the reason in APNs's answer.
+    /// Every entry that was not delivered, with the reason of APNs or of the missing answer.
     private(set) var exceptions: [Exception] = []
     private(set) var delivered = 0
     private(set) var retries = 0

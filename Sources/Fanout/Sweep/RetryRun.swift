@@ -104,7 +104,7 @@ struct RetryRun: Sendable {
     }
 
     /// Says whether a waiting channel does not get the first push of its retry queue.
-    /// - Parameter isOver: the name has ended since a start was published
+    /// - Parameter isOver: an `end` was accepted after the start
     private static func skips(_ channel: WaitingChannel, _ record: PushRecord, isOver: Bool) -> Bool {
         if channel.token == nil { return true }
         // The push was accepted for a broadcast channel alone: it is too large for a token.

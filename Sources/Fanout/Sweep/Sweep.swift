@@ -19,13 +19,15 @@ struct Sweep: Sendable {
         case interrupted(pause: Duration)
     }
 
-    /// A page to send, with the channels in the audience that wait for an older push.
+    /// A page to settle: the tokens that it sends to, and what becomes of the other channels in the audience.
     struct Page: Sendable {
         var tokens = TokenPage()
+        /// Channels that wait for an older push. This push joins their retry queues.
         var held: [[UInt8]] = []
         /// How many more channels are in the audience and get nothing, because their tokens are quarantined.
         var quarantined = 0
-        /// For a start: how many more channels are in the audience but follow already, or for which the name has ended.
+        /// For a start: how many more channels are in the audience and get nothing, because they follow already or an
+        /// `end` was accepted after the start.
         var skipped = 0
         /// Indices of the `tokens` that live in the app's other APNs environment.
         var elsewhere: Set<Int> = []
@@ -83,6 +85,8 @@ struct Sweep: Sendable {
         return delivery.held.isLive ? .interrupted(pause: .zero) : .lost
     }
 
+    /// Settles the rest of the shard without sending.
+    /// - Parameter stop: the reason to stop the push early, if this worker stops it
     private func close(stop: String? = nil) async {
         var settlement = Settlement(range: lease.bounds)
         settlement.stop = stop
@@ -176,8 +180,8 @@ struct Sweep: Sendable {
         await settle(settlement)
     }
 
-    /// Sends a page.
-    /// - Returns: nil if there is nothing to settle
+    /// Sends a page, unless the push has expired or is too large for tokens.
+    /// - Returns: the settlement of the page; nil if there is nothing to settle
     private func sent(_ page: Page, _ range: Range<ScanPosition>) async -> Settlement? {
         let count = page.tokens.count + page.held.count
         if count == 0 { return Settlement(range: range) }
@@ -208,6 +212,7 @@ struct Sweep: Sendable {
         return settlement
     }
 
+    /// Writes a page down in Redis (`task-settle`), then applies its removals.
     func settle(_ settlement: Settlement) async {
         let settled = await delivery.ask { () async throws(StoreError) in
             if settlement.givesUp || settlement.stop != nil {

@@ -43,6 +43,7 @@ struct GatewayResponder: HTTPResponder {
         let duration = started.duration(to: .now)
         metrics.requested(method: record.method, route: record.route, status: answer.status, duration: duration)
         if answer.status == 401 { record.address = context.channel.remoteAddress?.ipAddress }
+        // Log every request, but of the 401s only as many as `refusals` allows. `leftOut` counts those without a line.
         if let leftOut = answer.status == 401 ? refusals.take() : 0 {
             record.write(answer, bytesIn: body.bytesRead, duration, leftOut: leftOut, to: logger)
         }
@@ -85,7 +86,7 @@ struct GatewayResponder: HTTPResponder {
         }
         let share = capacity.share(of: .init(credential), app.app.key)
         defer { share.giveBackAll() }
-        // Read the body before the request reserves its place: a slow body must not block other requests.
+        // Read the body before the request counts as running: a slow body must not block other requests.
         if endpoint.body == .whole { try await body.read(share) }
         guard share.take(.requests) else { throw APIError.busy("requests that run at once") }
         metrics.inFlight(1)

@@ -6,7 +6,10 @@ import Store
 import StrictJSON
 
 extension Handlers {
-    /// Answers 202 only when Redis has every push of the body.
+    /// `POST /api/push`: answers 202 only when Redis has every push of the body.
+    ///
+    /// The order is: read the body, compare it with schemas and broadcast channels, reserve the ids, then commit push
+    /// after push (`Pushes.accept`).
     ///
     /// After kill -9 between two pushes of an array the caller has no response. With an Idempotency-Key the caller can
     /// repeat the request, which completes the array under the same ids.
@@ -96,6 +99,7 @@ extension Handlers {
         return key
     }
 
+    /// Commits one push of the body. Its error says for an array which push failed and which were accepted.
     private func accept(
         _ push: PublishBody.Push, ids: [PushID], isRepeatable: Bool, position: Int, _ call: Call
     ) async throws {
@@ -112,7 +116,6 @@ extension Handlers {
             metrics.published(
                 app, outcome: error.status == 429 ? "queue_full" : error.status == 409 ? "conflict" : "failed")
             guard ids.count > 1 else { throw error }
-            // For an array, name the push that failed and list those that were accepted.
             var named = error
             named.message = "[\(position)]: \(error.message)"
             let path = named.details.map { "[\(position)].\($0.path)" } ?? "[\(position)]"

@@ -93,6 +93,7 @@ public struct Pushes: Sendable {
             if !isRepeatable { await forget(id) }
             throw StoreError(error)
         }
+        // The reply to the commit comes after those to the two `marks`.
         let (acceptance, wake) = try Self.acceptance(id, replies[2], full: .name)
         wakes.learn(route, needed: wake == .first)
         if case .refused = acceptance, !isRepeatable { await forget(id) }
@@ -146,8 +147,8 @@ public struct Pushes: Sendable {
             ])
     }
 
-    /// Whether the caller must add an entry to a stream. `first`: no push was waiting. `again`: one was, and its
-    /// wake-up is repeated.
+    /// Whether the caller must add an entry to a stream. `no`: the name has one. `first`: no other push waits. `again`:
+    /// others wait, but their entry may be lost or does not suit this push.
     private enum Wake: Int { case no, first, again }
 
     /// Reads the script's answer.

@@ -68,12 +68,14 @@ extension Registry {
                 quotas.note(counting.quota, place.key.app, counting.count, replies.dropFirst(open.count))
                 var refused: [Int] = []
                 for (index, reply) in zip(open.map(\.index), replies) {
+                    // `{right count, push}`: the script needs the keys of that `end`.
                     if reply.count == 2 {
                         if endings.isEmpty { try await wakeLater(place) }
                         endings[index] = try ending(reply[1], in: place)
                         refused.append(index)
                         continue
                     }
+                    // `{right count}`: the caller's count is outdated.
                     if reply.count == 1 {
                         try adopt(reply[0], for: place)
                         refused.append(index)
@@ -109,8 +111,9 @@ extension Registry {
         try await redis.run([WorkQueue.putOff(keys, item, due: clock() + 2_000)])
     }
 
-    /// The same with one call for all changes of a bucket. The answer has one digit for each change. An `end` removes
-    /// whole pages, and a page is whole buckets. Only for scripts that add no fields.
+    /// Like `apply`, but with one call of the script for all changes of a bucket. The answer has one digit for each
+    /// change. This is quick for an `end`, which removes whole pages, because a page is whole buckets. It is only for
+    /// scripts that add no fields.
     func applyByBucket(
         _ script: RedisScript, _ changes: [BucketChange], in place: RegistryPlace
     ) async throws(StoreError) -> [Int] {

@@ -30,8 +30,10 @@ public struct Registry: Sendable {
     /// not 0, another program writes to this Redis.
     public var malformedRecords: Int { memory.malformed }
 
-    /// Stores registrations, pipelined in batches. Several registrations of one channel are applied in order. After an
-    /// error some may be stored. Repeating the call is harmless.
+    /// Stores registrations (`registry-set`), pipelined in batches. Several registrations of one channel are applied in
+    /// order. After an error some may be stored. Repeating the call is harmless.
+    ///
+    /// The order is: write the records, list the name in the app's index, wake a worker for late joiners.
     ///
     /// - Parameter endAfter: the age at which cards are to be ended automatically.
     /// - Returns: one result for each registration, in order.
@@ -66,7 +68,8 @@ public struct Registry: Sendable {
         if let firstStart {
             try await list(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds })
         }
-        // If the process dies before this, the caller repeats the call and is told to wake a worker again.
+        // 4 in an answer: wake a worker for late joiners. If the process dies before this, the caller repeats the call,
+        // and the script asks for it again.
         if answers.contains(where: { $0 & 4 != 0 }) {
             try await redis.run([WorkQueue.add(keys, .late(app, name))])
         }

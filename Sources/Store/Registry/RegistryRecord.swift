@@ -59,8 +59,8 @@ enum RegistryRecord {
 
     static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
 
-    /// The registration with its arrival as its time, if its own time is so old that any card would be over. The
-    /// device's clock may be slow. The card is as old as the device says, or starts as much later.
+    /// The registration with the time of its arrival, if its own time is so old that its card would be over. The
+    /// device's clock may be slow. The time from the card's start to the registration stays as the device reported it.
     ///
     /// - Returns: nil if the registration's own time can be used.
     static func atArrival(_ registration: Registration, now: Int64, _ span: Span) -> Registration? {

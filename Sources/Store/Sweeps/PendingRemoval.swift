@@ -54,7 +54,7 @@ extension Prune {
 }
 
 extension SweepStore {
-    /// Gives the name's pending removals to `body`, a part at a time. `body` confirms them.
+    /// Reads the name's pending removals and gives them to `body`, a part at a time. `body` applies and confirms them.
     public func eachOwed(
         _ app: AppKey, _ name: ActivityName, _ body: ([PendingRemoval]) async throws(StoreError) -> Void
     ) async throws(StoreError) {

@@ -33,7 +33,7 @@
 --   {'behind', last timestamp}: the publisher's timestamp is older than the name's last one.
 --   {'ended'}: the name is closed.
 --   {'full'}: the name has too many unswept pushes.
---   {'closed'}: ARGV[15] is 1 and the push supersedes none.
+--   {'closed'}: the queues are full (ARGV[15] is 1) and the push supersedes none. A closed name answers 'ended'.
 -- Keys found in data: docs/keyspace.md.
 -- Atomic.
 -- A stateless push supersedes nothing. An automatic end is stateless and does not close the name, because it is for some
@@ -42,7 +42,7 @@ local id, event, sup = ARGV[1], ARGV[3], ARGV[9]
 local n, q, p = KEYS[1], KEYS[2], KEYS[3]
 local isAutomatic = (ARGV[19] or '') ~= ''
 local known = redis.call('HMGET', p, 'seq', 'ts', 'state')
--- An earlier caller may have died before it added the entry, so this one is told to add it.
+-- This id is committed already. The earlier caller may have died before it added the entry, so this one must add it.
 if known[1] then return {'ok', tonumber(known[1]), tonumber(known[2]), known[3] == 'queued' and 2 or 0} end
 
 -- One clock decides the order and the timestamps that devices compare, because the gateways' clocks may differ by
@@ -58,8 +58,9 @@ if meta[2] and event ~= 'start' and not isAutomatic and not can_end() then retur
 local ts = ARGV[6] ~= '' and tonumber(ARGV[6]) or math.max(math.floor(now / 1000), last)
 if ts < last then return {'behind', last} end
 
--- Refuse without a look at each push if nothing can be superseded: either this push supersedes nothing, or no waiting
--- push is supersedable. `firm` equals `seq` in the second case, as long as no push was accepted since.
+-- Refuse without reading each waiting push if nothing can be superseded. That is so if this push supersedes nothing, or
+-- if no waiting push is supersedable. An earlier refusal notes the second case: `firm` is then the name's `seq`, and
+-- differs from it once another push is accepted.
 local replacesNothing = event == 'start' or isAutomatic or ARGV[20] == '1' or ARGV[21] == '1'
 local isFull = redis.call('ZCARD', q) >= tonumber(ARGV[14])
 if isFull and (replacesNothing or meta[6] and meta[6] == meta[5]) then return {'full'} end
@@ -70,7 +71,7 @@ local this = {sup, event, ARGV[20], deadline, ARGV[10], stamp}
 local waiting = redis.call('ZRANGE', q, 0, -1)
 local replaced, someFirm, allFirm = superseded_by(this, ARGV[5], waiting, active, ARGV[21] ~= '1', ARGV[13], ARGV[22])
 if #waiting - #replaced >= tonumber(ARGV[14]) then
-    -- The write fails where memory is full. The next refusal looks at each push again then.
+    -- The write fails if Redis is out of memory. The next refusal then reads each waiting push again.
     if allFirm and meta[5] then redis.pcall('HSET', n, 'firm', meta[5]) end
     return {'full'}
 end

@@ -1,4 +1,6 @@
--- Stores a registration unless something newer stands there. Records and tombstones: shared-record.
+-- Stores a registration unless the bucket has something newer of the channel. The same step notes the channel for the
+-- catch-up of a sweep, as a late joiner or as a new follower, and queues an `end` that its card missed. Records and
+-- tombstones: shared-record.
 -- KEYS[1] b: root of the name, bucket 0; field n = `<buckets>:<fingerprint of the hash key>`, absent = 1 bucket
 -- KEYS[2] the channel's bucket under the caller's count; may be the root
 -- KEYS[3] n: name meta, hash
@@ -20,7 +22,7 @@
 -- ARGV[7] sum of 1: the channel wants the state that it missed, if it begins to follow; 2: the device's time is too old
 --   to be believed, so the record has the time of arrival. It is stored for an unknown channel, or for the card that
 --   the channel has.
--- ARGV[8] only after {right count, push}: push id of that `end`
+-- ARGV[8] only in the call that follows {right count, push}: push id of that `end`
 -- ARGV[9] the push id, 16 bytes
 -- ARGV[10] its p key
 -- ARGV[11] its w key
@@ -28,7 +30,7 @@
 -- Returns 0: stale. 1: stored. 2: stored, and the bucket is too full. 4 more: the caller must wake a worker for late
 --   joiners.
 --   {right count}: the caller's count is outdated. Nothing was done.
---   {right count, push}: this `end` is for the card. Nothing was done. Set a wake-up, then call again with ARGV[8] to
+--   {right count, push}: the card missed this `end`. Nothing was done. Set a wake-up, then call again with ARGV[8] to
 --     ARGV[12].
 -- Atomic.
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
@@ -52,8 +54,8 @@ if awaited then
     start, started = string.match(awaited, '^(%d+) (%d+)$')
     if start and tonumber(started) + LATE_LIFE < tonumber(ARGV[4]) then start = nil end
 end
--- An `end` for everyone was accepted since the card's start, and its sweep is past the channel. The end joins the
--- channel's retry queue in this step, so that no other push of the name reaches the card before it.
+-- An `end` for everyone was accepted after the card's start. If its sweep cannot reach the channel any more, the end
+-- joins the channel's retry queue in this step, so that no other push of the name reaches the card before it.
 local isEnded = false
 if start and meta[7] and tonumber(meta[6]) > tonumber(start) then
     if meta[7] ~= ARGV[8] then return {count, meta[7]} end
@@ -64,12 +66,13 @@ end
 local added = redis.call('HSET', KEYS[2], channel, verdict.record)
 renew(KEYS[1], KEYS[2], ARGV[5])
 if awaited then redis.call('HDEL', a, channel) end
--- Whether the card began after something that was accepted at that time (ms).
+-- Whether the card began after the time `at` (ms).
 local function began_after(at) return at and isNewCard and (isUnknown or (tonumber(at) or 0) < tonumber(ARGV[4])) end
--- Open the name only for a card that began after the end. Do not open it for a card that a start created: an end since
--- then is for that card, and the start opened the name after earlier ends. Do not open it for an older card, whose call
--- is repeated or whose token rotates. An `end` that was stopped has closed nothing (`ended`), but an operator may retry
--- it. It is not for this card either, so its time (`ending`) counts too.
+-- Open the name only for a card that began after the end.
+-- Do not open it for a card that a start created: an end since then is for that card, and the start itself opened the
+-- name after earlier ends. Do not open it for an older card, whose registration is repeated or whose token rotates.
+-- A stopped `end` closes nothing (`ended`), but an operator may retry it. It is not for this card either, so its time
+-- (`ending`) counts too.
 if (began_after(meta[1]) or began_after(meta[3])) and not start then open_name(n) end
 if began_after(meta[3]) and not start then note_new_follower(KEYS[6], channel, ARGV[5]) end
 
@@ -84,7 +87,7 @@ if isNew then note_token(h, KEYS[5], n, channel, catch, ARGV[5]) end
 if isEnded then
     local queue = redis.call('HGET', h, channel)
     local isNewQueue = not has_pushes(queue)
-    -- Without its alert. Pushes in the queue are older, or joined it while the token was not known.
+    -- No push of the queue shows its alert. Those before the end are older, or joined while the token was not known.
     if isNewQueue or not is_full(queue) then
         local joined = quieted((isNewQueue and header(0, 0, 0) or queue) .. ARGV[9])
         bring(ARGV[10], ARGV[11], h, KEYS[10], channel, joined, isNewQueue, string.format('%.0f', redis_now()), ARGV[12])

@@ -14,15 +14,16 @@ local function owe(name, channel, push, token, value)
     return isNew
 end
 
--- Whether the push is first in the queue, with the attempts that the sender saw. The rest of the header may have changed,
--- because late-put takes alerts away.
+-- Whether the push is first in the queue, with the attempts that the sender saw. Ignore the rest of the header, because
+-- late-put may have marked pushes to go without their alerts.
 local function is_first(queue, push, seen)
     local attempts = has_pushes(queue) and read_header(queue)
     return attempts and first_of(queue) == push and attempts == read_header(seen)
 end
 
--- A push that was stopped or cancelled was delivered all the same: its attempt was on the wire then, and its token was
--- counted as failed or skipped. An `end` of which nothing newer was accepted closes its name again.
+-- Counts a delivery of a push that was stopped or cancelled while the request was in flight. The stop counted the token
+-- as failed, the cancel as skipped, so it moves to delivered. An `end` closes its name again, unless a newer push was
+-- accepted.
 local function delivered_after(p, dl, id, now)
     local push = redis.call('HMGET', p, 'state', 'stopped', 'closes', 'seq')
     local field = push[1] == 'failed' and push[2] and 'failed' or push[1] == 'cancelled' and 'skipped'
@@ -65,8 +66,9 @@ local function try_again(name, channel, queue, push, due, attempts, reason, dupl
     end
 end
 
--- The token is dead, or took its `end`. A waiting token becomes a pending removal, which is counted when it is
--- confirmed. A final push has counted the token already, so the removal of one that took its `end` belongs to no push.
+-- The token is dead, or its `end` was delivered. While the push is open, the token becomes a pending removal of the
+-- push, which is counted when it is confirmed. A final push has counted the token already. A token whose `end` was
+-- delivered is removed all the same, under an id of zeros.
 -- reason: nil for an `end`
 local function settle_removal(name, channel, push, token, value, reason)
     local text = id_text(push)

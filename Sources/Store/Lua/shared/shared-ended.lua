@@ -1,7 +1,5 @@
--- Fragment for scripts that close a name, open it or undo a closing. n is the name's meta
--- (hash).
--- An `end` for everyone closes its name when it is accepted. The closing is undone if the end turns out to reach no
--- device.
+-- Fragment for scripts that close a name, open it or undo a closing. n is the name's meta (hash).
+-- An `end` for everyone closes its name when it is accepted. If the end reaches no device, the closing is undone.
 -- Fields of n:
 --   `ends`: the ends that still close the name, as `<sequence>:<ms>:<push id>`, oldest first, the newest 8.
 --   `opened`: the name's last sequence number at the time when it was opened.
@@ -21,7 +19,7 @@ local function mark_ended(n, ends)
     end
 end
 
--- Returns the entries of `ends` without that of the push `besides`, and whether that one was among them.
+-- Returns the entries of `ends` except that of the push `besides`, and whether `besides` had one.
 local function standing_ends(n, besides)
     local ends, found = {}, false
     for entry in string.gmatch(redis.call('HGET', n, 'ends') or '', '%S+') do
@@ -38,12 +36,13 @@ local function close_name(n, seq, at, id)
     mark_ended(n, ends)
 end
 
--- Older ends do not close the name any more, even if a newer end is undone later.
+-- Opens the name for all ends so far: they do not close it any more, even if a newer end is undone later.
 local function open_name(n)
     redis.call('HDEL', n, 'ended')
     redis.call('HSET', n, 'opened', redis.call('HGET', n, 'seq') or 0)
 end
 
+-- Undoes the closing by the end `id`. An older end may still close the name.
 local function take_back(n, id)
     local ends, found = standing_ends(n, id)
     if found then mark_ended(n, ends) end

@@ -1,7 +1,7 @@
 -- Fragment for scripts that queue a push for late joiners after its sweep.
 
--- Stores the channel's retry `queue`, which has the push at its end, and counts the channel as a target of the
--- push. A finished push is open again.
+-- Stores the channel's retry `queue`, whose last push is the one of p, and counts the channel as a target of that push.
+-- If the push was finished, it is `sending` again.
 -- p, w: the push's record and tasks. h, r: the name's retry queues and their due times. `isNew`: the channel had no
 -- queue.
 local function bring(p, w, h, r, channel, queue, isNew, now, life)

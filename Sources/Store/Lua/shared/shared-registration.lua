@@ -1,12 +1,14 @@
--- Fragment for registry-set: a registration is compared with the record or tombstone that stands in its bucket.
+-- Fragment for registry-set: compares a registration with the channel's record or tombstone in the bucket.
 
--- The registration is of another card, if both sides have activity ids.
+-- Whether two activity ids are known and differ.
 local function differ(one, other) return one ~= other and one ~= NO_ID and other ~= NO_ID end
 
--- Returns a verdict: {record: stored instead of the registration's own; isNew: another token; isNewCard: another card,
--- because the channel did not follow or this is another activity; isUnknown: nothing here is of this card, so the card is
--- new, and its own clock, which may be slow, is not asked}. A verdict with isStale stores nothing of the registration;
--- its record, if any, replaces the old one.
+-- The functions below return a verdict, a table:
+--   isStale: the registration is not stored. If there is a `record` too, it takes the place of the stored value.
+--   record: the value to store. It may also note the removal of another activity.
+--   isNew: the token differs from the stored one.
+--   isNewCard: the card differs, because the channel did not follow or this is another activity.
+--   isUnknown: nothing stored is of this card. So it is new, whatever its device's clock says, which may be slow.
 -- isOld: the device's time is too old to be believed, so the record has the time of arrival.
 local function over_record(old, record, isOld)
     local new, id, before = action_time(record), id_hash(record), id_hash(old)
@@ -30,7 +32,7 @@ local function over_tombstone(old, record, isOld)
     local isPruned = has_flag(old, PRUNED)
     local isUnknown = differ(activity_of(old), id)
     if new < dead or (isPruned and new == dead) then
-        -- The hash of the token for a prune, else of the id.
+        -- A tombstone of a prune has the token's hash here, that of a removal the id's.
         local held, same = id_hash(old), nil
         if isPruned then same = token_hash(token_of(record)) == held else same = not differ(id, held) end
         if same or new < floor then

@@ -1,9 +1,11 @@
--- Fragment for scripts in which a newer push may supersede an older one of its name.
+-- Fragment for scripts in which a newer push may supersede an older one of its name. This is the one rule. It is
+-- applied to unswept pushes (push-accept, shared-superseding), to retry queues (task-settle and late-put,
+-- shared-joining) and to the broadcast queue (broadcast-take, shared-order).
 
--- The fields of a push's record that decide about it, for HMGET. `bare` 1: the push is stateless.
+-- The fields of a push's record that the rule needs, for HMGET. `bare` 1: the push is stateless.
 local standing = {'sup', 'event', 'bare', 'until', 'expiry', 'created', 'aud'}
 
--- Until when a push is tried, ms. A push that is tried once (expiry 0) lives until its acceptance.
+-- The time (ms) until which a push is tried. For a push that is tried once (expiry 0) it is that of its acceptance.
 local function lives_until(push)
     local expiry, created = tonumber(push[5] or ''), tonumber(push[6] or '') or 0
     if expiry == 0 then return created end

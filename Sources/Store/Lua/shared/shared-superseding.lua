@@ -1,8 +1,8 @@
 -- Fragment for push-accept: the waiting pushes that a new push supersedes.
 
--- Looks at the waiting pushes. Returns the ids of those that `push` supersedes, whether some other one cannot be
--- superseded, and whether none of them can be.
--- A record or its tasks may be on another node because the slot moves. The read fails then, and the push stays.
+-- Finds the waiting pushes that `push` supersedes. Returns their ids, then whether a push that stays is not
+-- supersedable, then whether no waiting push is supersedable. While a slot moves, a record or its tasks may be on
+-- another node. The read fails then, and the push stays.
 -- push: its `standing`. audience: of the push. waiting: push ids, oldest first. active: the active push, which is not
 -- superseded. isForTokens: false if the push supersedes nothing because it is for the broadcast channel alone
 local function superseded_by(push, audience, waiting, active, isForTokens, ps, ws)
@@ -11,7 +11,7 @@ local function superseded_by(push, audience, waiting, active, isForTokens, ps, w
         if id ~= active then
             local other = redis.pcall('HMGET', ps .. id, unpack(standing))
             if other.err or other[1] == '1' then allFirm = false end
-            -- Pushes before a stateless one keep their place, because its cards show their state.
+            -- Pushes before a stateless one stay, because the cards show their content state after it.
             if not other.err and other[3] == '1' then found = {} end
             if not other.err and takes_place(push, other) and (audience == '*' or other[7] == audience)
                 and isForTokens then

@@ -14,7 +14,7 @@ end
 -- stays, so that a backoff or Retry-After outlives the superseded push.
 -- due: nil for a channel that waits behind an older push. isCounted: the channel is counted as a target
 local function wait(push, channel, due, attempts, isCounted)
-    -- A queued push goes to the token that the channel has when it is sent, so there is nothing left to catch up with.
+    -- The retry goes to the token that the channel has then, so the catch-up has nothing to send to it.
     redis.call('ZREM', push.k, channel)
     local queue = redis.call('HGET', push.h, channel)
     if has_pushes(queue) and last_of(queue) == push.raw then

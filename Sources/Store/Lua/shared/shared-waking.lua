@@ -1,11 +1,12 @@
 -- Fragment for push-accept: whether the name needs another entry in a stream.
 
--- A waiting push has an entry, unless its gateway lost it. So the wake-up is repeated after WAKE_AGAIN, and each time
--- after twice as long, at most 128 times as long. The entry is also not enough if it has a lower priority, or if the
--- waiting pushes may be paced and this one may not.
+-- The name needs an entry if no push waits. If some wait they have an entry, but a gateway may have died before it
+-- added that entry. So the wake-up is repeated after WAKE_AGAIN, then after twice as long each time, at most 128 times
+-- as long. Unless a push is active, two more cases need an entry: the waiting one has a lower priority, or it may stand
+-- in a timer because all waiting pushes are paced, and this push is not paced.
 -- Returns whether the caller must add an entry, and the name's new `woken`: when, how many in a row, and priority.
--- woken: the name's. waits: how many pushes wait. isSwept: a push is active. isPaced: the new push may be paced, or a
--- waiting one may not be
+-- woken: the name's. waits: how many pushes wait. isSwept: a push is active. isPaced: false if this push is not paced
+-- and all that wait may be
 local function wake_up(woken, waits, isSwept, isPaced, priority, now)
     local at, wakes, before = string.match(woken or '', '^(%d+) (%d+) (%d+)$')
     wakes = tonumber(wakes or '0')
