@@ -9,7 +9,8 @@ internal import Threads
 /// keeps its requests there until their answers or deadlines, and is then dropped. The next request makes a new
 /// connection.
 ///
-/// To add a lane, write a type that conforms to `Lane`, and add a row to `TransportKind`.
+/// To add a lane, write a type that conforms to `Lane`, and a case of `TransportKind`. docs/contributing.md has all
+/// steps.
 protocol Lane: AnyObject {
     associatedtype Connection: LaneConnection
 

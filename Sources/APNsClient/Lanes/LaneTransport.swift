@@ -2,7 +2,7 @@ public import APNsWire
 public import LiveActivity
 public import Logging
 
-/// The lanes that a transport can have. A new lane is a row here.
+/// The lanes that a transport can have.
 public enum TransportKind: String, Sendable, Hashable, CaseIterable {
     /// libcurl's multi interface.
     case libcurl
