@@ -91,12 +91,12 @@ struct Run: Sendable {
             interruptions: disturber.interruptions, wakes: disturber.wakes, controlURL: fleet.controlURL, found: found)
         let tally = try await judge.judge()
         let judged = pushes.all
-        let starter = Activity.forCensus(plan, gateways, pushes, clock, found)
-        let census = Census(
+        let starter = Activity.forRegistryCheck(plan, gateways, pushes, clock, found)
+        let registryCheck = RegistryCheck(
             activities: activities, starter: starter, startTokens: startTokens, gateways: gateways, pushes: pushes,
             before: record, deaths: disturber.deaths, interruptions: disturber.interruptions,
             controlURL: fleet.controlURL, found: found)
-        try await census.take { progress.phase($0) }
+        try await registryCheck.run { progress.phase($0) }
         progress.phase("what is left at rest")
         try await AtRest(redis: fleet.redis, found: found).judge(within: .seconds(20))
         progress.phase("shutting down")

@@ -3,7 +3,7 @@ import Foundation
 extension Activity {
     func publish(_ planned: Planned<Publish>) async throws {
         let publish = planned.what
-        switch publish.act {
+        switch publish.variant {
         case .plain: _ = try await publishPlain(publish)
         case .cancelled(let after): try await publishCancelled(publish, after: after)
         case .scheduled(let entries): try await schedule(entries, publish, planned.seed)
@@ -23,7 +23,7 @@ extension Activity {
             found.note(.refused, "\(plan.name): publish \(key) was refused although the name is open")
             return nil
         }
-        if publish.isStart { begun(key, answer.id) }
+        if publish.isStart { noteAcceptedStart(key, answer.id) }
         guard publish.isRepeated else { return answer }
         let again = try await gateways.call(
             "POST", "/api/push", answer.body, headers: [("Idempotency-Key", answer.key)])

@@ -53,7 +53,7 @@ extension Activity {
             places[place].after = lastEnd(place)
             places[place].state = .following
             places[place].startedBy = starts[place]
-            if let start = starts[place] { began(place, start) }
+            if let start = starts[place] { noteReportedCard(place, start) }
         }
         if chosen.count <= 3 {
             for place in chosen { try await put(place) }

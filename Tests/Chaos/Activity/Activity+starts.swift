@@ -6,7 +6,7 @@ import Foundation
 /// The devices learn of a start from the simulator. Some report the token of the new activity later: before the next
 /// update, after some updates, or after the end.
 extension Activity {
-    struct Begun: Sendable {
+    struct RequestedStart: Sendable {
         var number: Int
         var audience: Audience
         /// The id of an accepted start.
@@ -25,7 +25,7 @@ extension Activity {
     }
 
     /// How many devices of one start report a token. The others have a card but stay silent.
-    private static let looked = 40
+    private static let sampled = 40
 
     /// Prepares a start. It waits for devices that are reporting the token of a card from before the last end. Devices
     /// outside the start's audience report theirs later.
@@ -33,10 +33,10 @@ extension Activity {
         let end = ends.last { $0.audience == .all }?.number ?? 0
         cards = cards.filter { $0.value.start > end || !covers(audience, $0.key) }
         while answering.contains(where: { $0 < end }) { try await Task.sleep(for: .milliseconds(20)) }
-        starts.append(Begun(number: number + 1, audience: audience))
+        starts.append(RequestedStart(number: number + 1, audience: audience))
     }
 
-    func begun(_ number: Int, _ id: String) {
+    func noteAcceptedStart(_ number: Int, _ id: String) {
         isEnded = false
         guard let index = starts.lastIndex(where: { $0.number == number }), let tokens = startTokens else { return }
         let audience = starts[index].audience
@@ -54,8 +54,8 @@ extension Activity {
         starts[index].id = id
         starts[index].expected = Set(reachable)
         var random = SeededRandom(run.seed, "cards of \(number)")
-        let telling = reachable.filter { places[$0].state != .retired }
-        for place in telling.shuffled(using: &random).prefix(Self.looked) { cards[place] = Card(start: number) }
+        let reporting = reachable.filter { places[$0].state != .retired }
+        for place in reporting.shuffled(using: &random).prefix(Self.sampled) { cards[place] = Card(start: number) }
     }
 
     /// Notes which starts an `end` for all overtakes. It must be called before the end is published.
@@ -69,7 +69,7 @@ extension Activity {
 
     /// Notes that a card which a start created has reported its token. An end that was accepted after the
     /// start is for this card.
-    func began(_ place: Int, _ start: Int) {
+    func noteReportedCard(_ place: Int, _ start: Int) {
         let after = ends.last { $0.number < start }?.number ?? 0
         places[place].after = after
         for index in starts.indices where starts[index].number > start { starts[index].expected.remove(place) }
@@ -78,8 +78,8 @@ extension Activity {
         places[place].state = .ended(end.number)
     }
 
-    /// The name of the census. It starts a card on every device that has a start token.
-    static func forCensus(
+    /// The name of the registry check. It starts a card on every device that has a start token.
+    static func forRegistryCheck(
         _ plan: Plan, _ gateways: Gateways, _ pushes: Pushes, _ clock: Clock, _ found: Findings
     ) -> Activity {
         let name = NamePlan(index: plan.names.count, initial: 0, pool: 0, first: 0, stages: [], isStarted: true)
@@ -102,7 +102,7 @@ extension Activity {
             if !due.isEmpty {
                 for place in due.keys { cards[place] = nil }
                 answering = Set(due.values.map(\.start))
-                do { try await tellTokens(due.mapValues(\.start)) } catch {
+                do { try await reportTokens(due.mapValues(\.start)) } catch {
                     found.note(.undecided, "\(plan.name): tokens of started cards: \(error)")
                 }
                 answering = []
@@ -111,7 +111,7 @@ extension Activity {
         }
     }
 
-    private func tellTokens(_ cards: [Int: Int]) async throws {
+    private func reportTokens(_ cards: [Int: Int]) async throws {
         var random = SeededRandom(run.seed, "tokens of \(number)")
         let chosen = cards.keys.sorted()
         try await register(chosen, at: clock.now, &random, startedBy: cards)

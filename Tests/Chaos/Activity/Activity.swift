@@ -77,7 +77,7 @@ actor Activity {
 
     // For a name whose cards pushes create.
     /// Starts that were requested, whether accepted yet or not.
-    var starts: [Begun] = []
+    var starts: [RequestedStart] = []
     /// Devices that will report a token, for some channels of each accepted start.
     var cards: [Int: Card] = [:]
     /// Starts whose cards are reporting their tokens right now.

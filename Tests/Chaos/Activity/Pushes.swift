@@ -32,7 +32,7 @@ struct Push: Sendable {
     }
 
     /// Whether cards must show this push at the end, or a newer one.
-    var isOwed: Bool {
+    var mustBeShown: Bool {
         guard fate == .kept, !isEnd, !isStart else { return false }
         return !expires || ledger.map { $0["expired"] == 0 && $0.state != "expired" } ?? true
     }

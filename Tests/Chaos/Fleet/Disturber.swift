@@ -22,7 +22,7 @@ final class Disturber: Sendable {
         var deaths: [Int64] = []
         /// The times at which suspended processes continued, in epoch ms.
         var wakes: [(role: Role, at: Int64)] = []
-        var weather: Weather?
+        var apnsFault: APNsFault?
         /// For each name: the beginning of the refused tokens, and the reason.
         var refusals: [Int: (prefix: String, reason: String)] = [:]
         var busy: Set<Role> = []
@@ -31,7 +31,7 @@ final class Disturber: Sendable {
         var faults: String {
             let refused = refusals.values.map { #"{"prefix":"\#($0.prefix)","reason":"\#($0.reason)"}"# }
             let faults = [
-                Tokens.deadTokens(since: deaths, doubted: weather?.doubts == true), weather?.faults ?? "",
+                Tokens.deadTokens(since: deaths, doubted: apnsFault?.doubts == true), apnsFault?.faults ?? "",
                 refused.isEmpty ? "" : #""refused_tokens":[\#(refused.joined(separator: ","))]"#,
             ]
             return "{" + faults.filter { !$0.isEmpty }.joined(separator: ",") + "}"
@@ -67,11 +67,11 @@ final class Disturber: Sendable {
                     await self.log.clock.sleep(until: at)
                     self.change { $0.deaths.append(Clock.epoch) }
                     self.log.note("cohort \(cohort) dies")
-                    await self.applyWeather()
+                    await self.applyFaults()
                 }
             }
             group.addTask {
-                for planned in plan.weather {
+                for planned in plan.apnsFaults {
                     await self.log.clock.sleep(until: planned.at)
                     await self.change(planned.what)
                     await self.log.clock.sleep(until: planned.at + planned.what.milliseconds)
@@ -83,13 +83,13 @@ final class Disturber: Sendable {
 
     // MARK: APNs
 
-    func change(_ weather: Weather?) async {
+    func change(_ fault: APNsFault?) async {
         change { state in
-            state.weather = weather
-            if weather != nil { state.counts["APNs faults", default: 0] += 1 }
+            state.apnsFault = fault
+            if fault != nil { state.counts["APNs faults", default: 0] += 1 }
         }
-        if let weather { log.announce("APNs: \(weather.title)") } else { log.note("APNs: well again") }
-        await applyWeather()
+        if let fault { log.announce("APNs: \(fault.title)") } else { log.note("APNs: well again") }
+        await applyFaults()
     }
 
     private func change(_ body: (inout State) -> Void) {
@@ -99,7 +99,7 @@ final class Disturber: Sendable {
     /// Sets the simulator's faults.
     ///
     /// Calls take turns, because an older call that arrives last would bring back what a newer one took away.
-    private func applyWeather() async {
+    private func applyFaults() async {
         let turn = applying.withLock { last in
             let turn = Task { [last] in
                 await last?.value
@@ -130,12 +130,12 @@ final class Disturber: Sendable {
     func refuse(_ name: Int, _ prefix: String, _ reason: String) async {
         log.note("APNs refuses tokens \(prefix)… with \(reason)")
         change { $0.refusals[name] = (prefix, reason) }
-        await applyWeather()
+        await applyFaults()
     }
 
     func serve(_ name: Int) async {
         change { $0.refusals[name] = nil }
-        await applyWeather()
+        await applyFaults()
         log.note("APNs takes the tokens of chaos-\(name) again")
     }
 

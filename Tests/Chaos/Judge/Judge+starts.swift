@@ -7,9 +7,9 @@ extension Judge {
     ///
     /// A worker still sends the pages that it has read. Each request of a page has a deadline, and it may wait
     /// for those before it.
-    private static let inHand = Int64(5 * Plan.requestTimeout)
+    private static let openLongest = Int64(5 * Plan.requestTimeout)
     /// The most tokens in such pages: the open pages of two shards, and one page of retries.
-    private static let mostInHand = (2 * Fleet.openPages + 1) * Fleet.page
+    private static let mostOpenTokens = (2 * Fleet.openPages + 1) * Fleet.page
 
     func judgeStarts(_ tally: inout Tally) async throws {
         let histories = try await Record.histories(controlURL, Set(startTokens.ids))
@@ -31,7 +31,7 @@ extension Judge {
                 }
             }
         }
-        for (end, ids) in afterEnds where ids.count > Self.mostInHand {
+        for (end, ids) in afterEnds where ids.count > Self.mostOpenTokens {
             found.note(.startLate, "\(ids.count) start tokens got a start after its end \(end)")
         }
         for (name, ids) in collapses where ids.count > 1 || ids.contains(nil) {
@@ -53,8 +53,8 @@ extension Judge {
             return nil
         }
         let wasOnTheWire = interruptions.contains { $0.ports.contains(request.port) && $0.at <= request.at }
-        if wasOnTheWire || request.at <= end.answered + Self.inHand {
-            tally.startsInHand += 1
+        if wasOnTheWire || request.at <= end.answered + Self.openLongest {
+            tally.startsOpenAtEnd += 1
         } else {
             found.note(
                 .startLate,
@@ -78,7 +78,7 @@ extension Judge {
                         + (push?.ledger?.text ?? "none"))
             }
         }
-        let told = await activity.places.count { $0.startedBy != nil }
-        tally.startsTold += told
+        let reported = await activity.places.count { $0.startedBy != nil }
+        tally.startsReported += reported
     }
 }

@@ -41,20 +41,20 @@ extension Judge {
     private func judgeShown(
         _ activity: Activity, _ index: Int, _ place: Activity.Place, _ pushes: [Push], before: Int = .max
     ) async throws {
-        let owed = pushes.last { push in
+        let required = pushes.last { push in
             // Pushes that were accepted between a start and the report of its card's token are sent to that token.
             let isInTime = place.answered < push.underWay || place.startedBy.map { push.number > $0 } ?? false
-            return push.number < before && push.number > place.after && push.isOwed && isInTime
+            return push.number < before && push.number > place.after && push.mustBeShown && isInTime
                 && activity.covers(push.audience, index)
         }
         let id = activity.token(index, place)
         let received = record.tokens[id]
-        guard let owed, (received?.shown ?? 0) < owed.number else { return }
+        guard let required, (received?.shown ?? 0) < required.number else { return }
         try await explain(
             .lost, id,
-            "\(describe(id)) shows \(words(received)), not \(owed.number):"
-                + " registered \(place.registered), answered \(place.answered), published \(owed.asked)",
-            owed)
+            "\(describe(id)) shows \(words(received)), not \(required.number):"
+                + " registered \(place.registered), answered \(place.answered), published \(required.asked)",
+            required)
     }
 
     private func words(_ received: Received?) -> String {

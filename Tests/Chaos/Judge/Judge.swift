@@ -56,7 +56,7 @@ struct Judge: Sendable {
         let histories = try await Record.histories(controlURL, Set(suspicious))
         let unordered = Set(pushes.filter { $0.fate == .unordered }.map { [$0.name, $0.number] })
         for id in suspicious {
-            let after = await activities[Int(id.name)].bornAfter(id)
+            let after = await activities[Int(id.name)].lastEnd(before: id)
             let history = (histories[id] ?? []).filter { !unordered.contains([Int(id.name), $0.order ?? 0]) }
             judgeOrder(id, history, after: after, &tally)
         }
@@ -114,7 +114,7 @@ struct Judge: Sendable {
 
 extension Activity {
     /// The number of the last end for all before this token was registered.
-    func bornAfter(_ id: TokenID) -> Int {
+    func lastEnd(before id: TokenID) -> Int {
         let place = places[Int(id.place)]
         return place.generation == id.generation ? place.after : 0
     }

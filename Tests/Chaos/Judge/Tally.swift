@@ -20,8 +20,8 @@ struct Tally: Sendable {
     /// Starts that must have come, cards that reported a token, and starts that a worker had claimed when
     /// their end was accepted.
     var startsExpected = 0
-    var startsTold = 0
-    var startsInHand = 0
+    var startsReported = 0
+    var startsOpenAtEnd = 0
     /// Pushes that APNs stopped, and pushes that expired while it accepted nothing.
     var stopped = 0
     var expired = 0

@@ -41,7 +41,7 @@ enum Action: String, CaseIterable, Sendable {
 }
 
 /// The way in which one publish of the plan is made.
-enum Act: Sendable {
+enum PublishVariant: Sendable {
     case plain
     /// Cancelled this many milliseconds after its 202. An update for all follows at once.
     case cancelled(after: Int)

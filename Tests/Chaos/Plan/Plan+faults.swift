@@ -66,30 +66,31 @@ extension Plan {
         ])
     }
 
-    static func weather(_ milliseconds: Int, _ seed: UInt64) -> [Planned<Weather>] {
+    static func apnsFaults(_ milliseconds: Int, _ seed: UInt64) -> [Planned<APNsFault>] {
+        // The name of the generator is older than that of the type. It stays, so that seeds keep their plans.
         var random = SeededRandom(seed, "weather")
-        var planned: [Planned<Weather>] = []
+        var planned: [Planned<APNsFault>] = []
         var at = random.number(500...3_000)
         while at < milliseconds - 1_000 {
             let length = min(random.number(800...5_000), milliseconds - at)
-            planned.append(Planned(at: at, seed: random.next(), what: weather(length, &random)))
+            planned.append(Planned(at: at, seed: random.next(), what: apnsFault(length, &random)))
             at += length + random.number(200...3_000)
         }
         return planned
     }
 
-    private static func weather(_ length: Int, _ random: inout SeededRandom) -> Weather {
+    private static func apnsFault(_ length: Int, _ random: inout SeededRandom) -> APNsFault {
         let share = "0.\(random.number(1...4))"
         let count = random.number(20...400)
         let reset = random.pick([
             (1, "internal_error"), (1, "refused_stream"), (1, "cancel"), (1, "enhance_your_calm"),
         ])
         let delivers = random.chance(0.5)
-        func when(_ title: String, _ faults: String, doubts: Bool = false) -> Weather {
-            Weather(title: title, faults: faults, doubts: doubts, milliseconds: length)
+        func when(_ title: String, _ faults: String, doubts: Bool = false) -> APNsFault {
+            APNsFault(title: title, faults: faults, doubts: doubts, milliseconds: length)
         }
         let settings = #""settings":[{"after_requests":5,"streams":1},{"after_requests":\#(count),"streams":200}]"#
-        let refusals: [(weight: Double, value: Weather)] = [
+        let refusals: [(weight: Double, value: APNsFault)] = [
             (2, when("TooManyRequests", #""rejections":{"TooManyRequests":\#(share)}"#)),
             (
                 1,
@@ -102,7 +103,7 @@ extension Plan {
             (1, when("ExpiredProviderToken", #""expire_next":\#(count % 5 + 1)"#)),
             (2, when("410s of long ago", "", doubts: true)),
         ]
-        let silences: [(weight: Double, value: Weather)] = [
+        let silences: [(weight: Double, value: APNsFault)] = [
             (
                 2,
                 when("resets, \(reset)", #""reset_share":0.05,"reset_code":"\#(reset)","reset_delivers":\#(delivers)"#)
@@ -112,7 +113,7 @@ extension Plan {
             (1, when("freeze after \(count)", #""freeze_after":\#(count)"#)),
             (2, when("slow", #""latency_ms":\#(count),"latency_jitter_ms":\#(count)"#)),
         ]
-        let connections: [(weight: Double, value: Weather)] = [
+        let connections: [(weight: Double, value: APNsFault)] = [
             (2, when("GOAWAY after \(count)", #""goaway_after":\#(count)"#)),
             (2, when("abrupt GOAWAY after \(count)", #""goaway_after":\#(count),"goaway_mode":"abrupt""#)),
             (1, when("closed after \(count)", #""close_after":\#(count)"#)),

@@ -33,8 +33,8 @@ extension Plan {
         self.names = []
         deaths = (0..<Self.cohorts).map { milliseconds * (2 * $0 + 1) / (2 * Self.cohorts + 1) }
         disturbances = Self.disturbances(milliseconds, seed, redis)
-        weather = Self.weather(milliseconds, seed)
-        self.names = names.map(withActs)
+        apnsFaults = Self.apnsFaults(milliseconds, seed)
+        self.names = names.map(withVariants)
     }
 
     private static func sizes(_ largest: Int) -> [Int] {

@@ -9,7 +9,7 @@ struct Plan: Sendable {
     var channels: Int
     var names: [NamePlan]
     var disturbances: [Planned<Disturbance>]
-    var weather: [Planned<Weather>]
+    var apnsFaults: [Planned<APNsFault>]
     /// The time at which each cohort of dying tokens dies.
     var deaths: [Int]
 }
@@ -81,7 +81,7 @@ struct Publish: Sendable {
     /// Whether it is sent once more after its 202, with the same key.
     var isRepeated = false
     var isStart = false
-    var act = Act.plain
+    var variant = PublishVariant.plain
 }
 
 enum Audience: Sendable, Hashable {
@@ -147,7 +147,7 @@ enum Disturbance: Sendable {
 }
 
 /// Faults of the simulator for a while: fields of its faults, as JSON without the braces.
-struct Weather: Sendable {
+struct APNsFault: Sendable {
     var title: String
     var faults: String
     /// Whether doubted tokens get their 410s.
@@ -166,7 +166,7 @@ extension Plan {
         }
         for (cohort, at) in deaths.enumerated() { lines.append((at, "tokens of cohort \(cohort) die")) }
         for planned in disturbances { lines.append((planned.at, "\(planned.what)")) }
-        for planned in weather {
+        for planned in apnsFaults {
             lines.append((planned.at, "APNs for \(planned.what.milliseconds) ms: \(planned.what.title)"))
         }
         for name in names {

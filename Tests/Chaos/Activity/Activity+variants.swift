@@ -58,7 +58,7 @@ extension Activity {
         }
     }
 
-    private static let looked = 40
+    private static let sampled = 40
 
     /// Checks that tokens which followed before the retried push got exactly that push, because nothing
     /// newer was published.
@@ -68,7 +68,7 @@ extension Activity {
         let following = places.indices.filter {
             places[$0].state == .following && places[$0].fate == .living && places[$0].answered < asked
         }
-        for place in following.shuffled(using: &random).prefix(Self.looked) {
+        for place in following.shuffled(using: &random).prefix(Self.sampled) {
             let id = token(place)
             guard let history = await disturber.history(id), token(place) == id else { continue }
             if !history.contains(where: { $0.reached && $0.order == push.number }) {

@@ -1,9 +1,9 @@
 /// The actions of a plan. Each has its own generator, so that a seed without an action is otherwise the same.
 extension Plan {
-    /// Acts that wait for something do not begin in these last milliseconds, so that a run ends soon after its plan.
+    /// Variants that wait for something do not begin in these last milliseconds, so that a run ends soon after its plan.
     private static let last = 12_000
 
-    func withActs(_ name: NamePlan) -> NamePlan {
+    func withVariants(_ name: NamePlan) -> NamePlan {
         var name = name
         name.hasOddName = actions.contains(.names)
         if name.isStarted { return name }
@@ -11,7 +11,7 @@ extension Plan {
         for index in name.stages.indices {
             for place in name.stages[index].publishes.indices {
                 let planned = name.stages[index].publishes[place]
-                name.stages[index].publishes[place].what.act = act(planned, name)
+                name.stages[index].publishes[place].what.variant = variant(planned, name)
             }
             if let end = name.stages[index].end, end.what.cancelledAfter == nil {
                 name.stages[index].end?.what = varied(end)
@@ -20,8 +20,8 @@ extension Plan {
         return name
     }
 
-    private func act(_ planned: Planned<Publish>, _ name: NamePlan) -> Act {
-        // About two acts of each kind in a minute, whatever the size of the name.
+    private func variant(_ planned: Planned<Publish>, _ name: NamePlan) -> PublishVariant {
+        // About two variants of each kind in a minute, whatever the size of the name.
         let share = min(0.15, Double(Self.interval(name.initial)) / 30_000)
         for action in [Action.schedules, .refusals, .expiries, .cancels] where actions.contains(action) {
             var random = SeededRandom(planned.seed, action.rawValue)

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// All faults are over by then. One more push to all of a name reaches exactly the tokens in the registry, and the
 /// simulator records them.
-struct Census: Sendable {
+struct RegistryCheck: Sendable {
     let activities: [Activity]
     /// A name that no channel follows. It sends a start to all start tokens.
     let starter: Activity
@@ -18,7 +18,7 @@ struct Census: Sendable {
     let controlURL: String
     let found: Findings
 
-    func take(_ progress: (String) -> Void) async throws {
+    func run(_ progress: (String) -> Void) async throws {
         let unsettled = unsettled(try await Record.histories(controlURL, Set(startTokens.ids)))
         try await Record.reset(controlURL)
         var expected: [Int: Int] = [:]
@@ -26,16 +26,16 @@ struct Census: Sendable {
             if await activity.isEnded {
                 try await judgeEnded(activity)
             } else if try await activity.send(event: "update", audience: .all, mayBeReplaced: false) == nil {
-                found.note(.refused, "\(activity.plan.name): the census was refused although somebody follows")
+                found.note(.refused, "\(activity.plan.name): the registry check was refused although somebody follows")
             } else {
                 expected[activity.plan.index] = await activity.number
             }
         }
         if try await starter.send(event: "start", audience: .all, hasAlert: true) == nil {
-            found.note(.refused, "the census of start tokens was refused")
+            found.note(.refused, "the registry check of start tokens was refused")
         }
-        let left = try await pushes.drain(within: .seconds(120)) { progress("census, \($0) to go") }
-        for push in left { found.note(.ledgers, "the census of chaos-\(push.name) did not end") }
+        let left = try await pushes.drain(within: .seconds(120)) { progress("registry check, \($0) to go") }
+        for push in left { found.note(.ledgers, "the registry check of chaos-\(push.name) did not end") }
         let record = try await Record.read(controlURL)
         for activity in activities where expected[activity.plan.index] != nil {
             await judge(activity, record)
@@ -84,7 +84,8 @@ struct Census: Sendable {
             if place.generation == id.generation, place.isUnclear || mayOutliveItsEnd(place) { continue }
             if place.state != .following || place.generation != id.generation {
                 let state = "\(place.state), generation \(place.generation)"
-                found.note(.revived, "\(words(id)) got the census (\(received.accepted)), but its place is \(state)")
+                found.note(
+                    .revived, "\(words(id)) got the registry check (\(received.accepted)), but its place is \(state)")
             }
         }
     }
