@@ -29,7 +29,8 @@ enum Lua {
     static let removalConfirm = script(
         "removal-confirm", keys: 5, [.time, .queue, .endings], Source.removal_confirm_lua)
     static let queueDue = script("queue-due", keys: 2, Source.queue_due_lua)
-    static let deadRetry = script("dead-retry", keys: 8, [.time, .queue, .endings, .resuming], Source.dead_retry_lua)
+    static let deadRetry = script(
+        "dead-retry", keys: 9, [.time, .queue, .broadcast, .resuming], Source.dead_retry_lua)
     static let deadCollect = script("dead-collect", keys: 4, [.time, .queue], Source.dead_collect_lua)
     static let guardCount = script("guard-count", keys: 1, [.time], Source.guard_count_lua)
     static let quarantineForget = script("quarantine-forget", keys: 1, Source.quarantine_forget_lua)

@@ -40,7 +40,8 @@ extension DeadLetters {
             try await collect(tag, push)
             if case .refused(let refusal) = try await answer(app, name, record, "resume") { return refusal }
             try await queue.add([
-                WorkItem(app: app, name: name, push: push, priority: record.priority, part: .name)
+                WorkItem(app: app, name: name, push: push, priority: record.priority, part: .name),
+                .broadcast(app, name, record.priority),
             ])
         }
         var (tokens, cursor, left) = (0, "0", 1)
@@ -69,6 +70,7 @@ extension DeadLetters {
             keys: [
                 keys.name(tag), keys.unswept(tag), keys.push(tag, push), keys.tasks(tag, push), keys.retries(tag),
                 keys.waiting(tag), keys.deadLetter(tag, push), keys.deadChannels(tag, push),
+                keys.broadcastQueue(tag),
             ],
             arguments: [
                 .string(push.description), .bytes(push.uuid.bytes), .int(record.deadline),

@@ -182,6 +182,41 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a broadcast that a stop cancelled goes out with the retry, also after the last page`(
+        isSent: Bool
+    ) async throws {
+        let fixture = try await PushFixture.start()
+        let name = try ActivityName("match-1")
+        let tag = fixture.store.keys.tag(fixture.app, name)
+        try await fixture.store.redis.send(
+            RedisCommand("HSET", fixture.store.keys.broadcast(tag), "state", "live", "id", "YQ==", "storage", "none"))
+        let id = try await accepted(fixture, alert: true)
+        let claim = try await fixture.claimed("match-1", id)
+        func take() async throws -> BroadcastTake {
+            try await fixture.store.broadcasts.take(fixture.app, name, owner: "w1", lease: fixture.lease)
+        }
+        func send() async throws {
+            guard case .send(let task) = try await take().turn else { throw Unexpected(what: "nothing to send") }
+            #expect(task.record.id == id)
+            #expect(try await fixture.store.broadcasts.settle(task, BroadcastSettlement(.delivered, status: 200)))
+        }
+        if isSent { try await send() }
+        var settlement = Settlement(range: claim.lease.bounds)
+        settlement.targets = 1
+        settlement.count(.failed)
+        settlement.giveUp(channel(0), reason: Self.stop)
+        settlement.stop = Self.stop
+        _ = try await fixture.settle(claim, settlement)
+        if !isSent { #expect(try await take().counted == [.cancelled: 1]) }
+        #expect(try await retry(fixture, id) == .taken(tokens: 1, isResumed: true))
+        #expect(try await fixture.ledger(id).state == .sending, "no shard is left")
+        #expect(try await fixture.ledger(id).broadcast?.state == (isSent ? .delivered : .waiting))
+        if !isSent { try await send() }
+        guard case .idle = try await take().turn else { throw Unexpected(what: "sent once more") }
+        #expect(try await fixture.ledger(id).broadcast?.state == .delivered)
+    }
+
     @Test func `a large dead letter is taken in steps`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await accepted(fixture, alert: true)

@@ -9,6 +9,7 @@
 -- KEYS[6] h: retry queues, hash
 -- KEYS[7] dl: the push's dead letter, hash
 -- KEYS[8] dl:c: its channels, hash
+-- KEYS[9] bt: broadcast queue, zset by sequence number
 -- ARGV[1] push id
 -- ARGV[2] push id, 16 bytes
 -- ARGV[3] deadline, ms
@@ -21,13 +22,14 @@
 --   {'open'}: the push was cancelled, is not finished, or was stopped again.
 --   {'newer', push id or ''}: that push began later.
 --   after 'look': {'takes'}, or {'resumes'} if the push was stopped. Call dead-collect then, and 'resume' after it.
---   after 'resume': {'resumed'}: the sweep goes on where it stopped. Add an entry for the push to the stream.
+--   after 'resume': {'resumed'}: the sweep goes on where it stopped, and an undelivered broadcast waits again. Add entries
+--   for the push and for its broadcast to the stream.
 --   after 'take': {'taken', how many, next cursor, how many are left}. With none left the dead letter is removed.
 -- Keys found in data: docs/keyspace.md.
 -- Atomic. No push is behind this one in a retry queue, because no newer push has begun.
 local id, raw, step = ARGV[1], ARGV[2], ARGV[5]
 local n, q, p, w, r, h, dl, dlc = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local push = redis.call('HMGET', p, 'state', 'seq', 'stopped', 'expanded')
+local push = redis.call('HMGET', p, 'state', 'seq', 'stopped', 'expanded', 'bc')
 local state = push[1]
 if not state or redis.call('EXISTS', dl) == 0 then return {'none'} end
 local now = redis_now()
@@ -57,6 +59,10 @@ if step == 'resume' then
         redis.call('HDEL', p, 'expanded')
         redis.call('ZADD', q, push[2], id)
         redis.call('HDEL', n, 'firm')
+    elseif push[5] == 'cancelled' or push[5] == 'failed' then
+        -- push-begin will not see this push again, so its broadcast joins the queue here.
+        redis.call('HSET', p, 'bc', 'waiting')
+        join_broadcast(KEYS[9], w, id, push[2], ARGV[4])
     end
     redis.call('HDEL', p, 'stopped', 'finished')
     close_again()
