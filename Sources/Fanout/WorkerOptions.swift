@@ -9,7 +9,7 @@ public struct WorkerOptions: Sendable {
     public var openPages = 4
     /// Small pushes that are processed at once. Priority 5 has a quarter as many in addition.
     public var concurrency = 48
-    /// How long a lease lasts, and how long an entry may lie untouched before another worker claims it.
+    /// How long a lease lasts, and how long a pending entry stays with its worker before another one may claim it.
     public var claimAfter: Duration = .seconds(10)
     /// How many owners of a part may crash or stall in a row, without progress, before the part is given up.
     public var maxClaims = 8

@@ -7,7 +7,7 @@ struct ConnectionUse {
 
     /// A connection that brought this many answers was worth making, so the next one does not wait.
     static let provenAnswers = 16
-    /// After this many failures in a row, some 1.5 s of trying, waiting pages are given back to their senders.
+    /// After this many failures in a row, some 1.5 s of trying, the waiting pages return to their senders unsent.
     static let hopelessFailures = 5
 
     private(set) var answers = 0

@@ -40,6 +40,6 @@ struct Pacing: Sendable, Hashable {
         if left < .max { left = max(0, left - count) }
     }
 
-    /// How many places of `room` large pages leave free until `next`.
+    /// How many of the `room` free streams large pages may not use before `next`.
     func heldBack(of room: Int, now: Int64) -> Int { now < next ? max(0, room - left) : 0 }
 }

@@ -13,11 +13,11 @@ final class PageQueue: Sendable {
     struct Capacity {
         /// How many requests the lane could begin now: one if it has to connect first, none while it may not connect.
         var room = 0
-        /// How many of these places large pages leave to small ones. Otherwise a small page would wait for an answer,
-        /// in the worst case for a whole round trip.
+        /// How many of these requests are kept for small pages. Otherwise a small page would wait for an answer, in the
+        /// worst case for a whole round trip.
         var reserve = 0
-        /// How many of these places large pages take a little later (`Pacing`). A lane that goes to sleep with some of
-        /// them has a timer.
+        /// How many of these requests of large pages wait a little for request pacing (`Pacing`). A lane that goes to
+        /// sleep with some of them has a timer.
         var held = 0
         /// At least one answer has come on its connection.
         var isConnected = false
@@ -41,10 +41,10 @@ final class PageQueue: Sendable {
     /// The most entries of a small page. Small pages go before larger ones, so that one device does not wait for a
     /// thousand others.
     static let small = 32
-    /// A connection keeps one of so many places for small pages.
+    /// A connection keeps one of so many streams for small pages.
     static let placesToReserve = 32
-    /// How many small pages in a row may go before a larger one. Then a part of the larger page has its turn, even if
-    /// small pages never end.
+    /// How many small pages in a row may go before a waiting larger one. Then a part of the larger page goes, so that
+    /// many small pages cannot block it.
     static let overtakings = 8
 
     private struct State {

@@ -4,7 +4,7 @@ internal import NGHTTP2
 
 /// The meaning of an ended transfer or stream for its request, from libcurl's or nghttp2's result alone.
 enum RequestFate: Hashable {
-    /// APNs answered, and the body says the rest. An answer counts even if the transfer failed after its head.
+    /// APNs answered. `ResponseBody` reads the reason. An answer counts even if the transfer failed after its head.
     case answered(status: Int)
     /// The request was not sent, or was declared unprocessed, so it is safe to send again at once.
     case unprocessed

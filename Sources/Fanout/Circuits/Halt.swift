@@ -1,7 +1,8 @@
 import APNsWire
 import Store
 
-/// The reason for which an app's sends rest for a while. The worker keeps the app's work meanwhile.
+/// Why an app's circuit opens: APNs refuses its credentials, or cannot be reached. The worker keeps the app's work
+/// meanwhile.
 struct Halt: Hashable, Sendable {
     enum Cause: String, Sendable, CaseIterable {
         case credentials, unreachable

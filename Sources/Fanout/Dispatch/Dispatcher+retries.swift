@@ -27,7 +27,7 @@ extension Dispatcher {
                 held.lose()
                 return .leave
             }
-            // Schedule first, then give the lease back. If the worker dies in between, the entry comes back by itself.
+            // Schedule first, then give the lease back. If the worker dies in between, another one claims the entry.
             if let first = try await store.sweeps.leftovers(item.app, item.name).firstRetry {
                 let pausedUntil = run.pause.map { store.time.now() + $0.milliseconds } ?? first
                 try await scheduleRetries(item.app, item.name, item.priority, max(first, pausedUntil))

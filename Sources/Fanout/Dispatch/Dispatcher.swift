@@ -70,8 +70,8 @@ struct Dispatcher: Sendable {
             // the holder's.
             return entry.isClaimed ? .leave : .acknowledge
         case .paced(let left):
-            // If the worker dies before this, a claimed entry comes back. The reconciler finds the name if a timer's
-            // entry was lost.
+            // If the worker dies before this, another one claims the entry. If the timer's entry is lost later, the
+            // reconciler finds the name.
             try await store.queue.schedule(
                 WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: .name),
                 due: store.time.now() + left.milliseconds)
@@ -100,7 +100,7 @@ struct Dispatcher: Sendable {
         case .claimed(let claim) where push != item.push:
             // The entry must name the push that is swept under it, because after a death the worker that claims the
             // entry looks for that push's leftovers. So give the lease back (`renew` for zero) and add an entry for
-            // this push. If the worker dies before `add`, this entry comes back.
+            // this push. If the worker dies before `add`, another one claims this entry.
             _ = try await store.sweeps.renew(claim.lease, for: .zero)
             try await store.queue.add([
                 WorkItem(app: item.app, name: item.name, push: push, priority: claim.record.priority, part: .name)
@@ -147,7 +147,7 @@ struct Dispatcher: Sendable {
         case .lost:
             return .leave
         case .interrupted(let pause):
-            // Schedule first, then give the lease back. If the worker dies in between, the entry comes back by itself.
+            // Schedule first, then give the lease back. If the worker dies in between, another one claims the entry.
             if pause > .zero {
                 try await store.queue.schedule(item, due: store.time.now() + pause.milliseconds)
             }

@@ -1,9 +1,9 @@
 import LiveActivity
 import Synchronization
 
-/// The places of a pool, a semaphore that apps share so that none of them can take every place. Each app is sure of
-/// half an equal share. It may take more than that while the other apps need less. A caller that finds no place waits,
-/// in order, behind other callers of its app.
+/// The places of a pool: a semaphore that apps share, so that no app can take every place. At least half of an equal
+/// share is kept for each app. An app may take more while the others use less. A caller that finds no place waits in
+/// order behind other callers of its app.
 final class FairSemaphore: Sendable {
     private struct Waiting {
         /// Nil: waits until there is a place for any app, and takes none.
@@ -13,11 +13,11 @@ final class FairSemaphore: Sendable {
     private struct State {
         var free: Int
         var held: [AppKey: Int]
-        /// How many places each app is sure of.
+        /// How many places are kept for each app.
         let share: Int
         var waiting: [Waiting] = []
 
-        /// How many places `app` may take now. Unused places that other apps are sure of are left to them.
+        /// How many places `app` may take now. It must leave the unused places that are kept for other apps.
         func open(for app: AppKey) -> Int {
             let kept = held.reduce(0) { $0 + ($1.key == app ? 0 : max(0, share - $1.value)) }
             return max(0, free - kept)

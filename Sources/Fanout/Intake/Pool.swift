@@ -30,9 +30,8 @@ struct Pool: Sendable {
         await withDiscardingTaskGroup { group in
             var failures = 0
             while !dispatcher.drain.isOn {
-                // Read only when there is a place, but do not hold the place during the read. If there is only one
-                // place, claimed entries would never get it. If a claim takes it first, the entry that was read waits
-                // for a place.
+                // Wait for a place before the read, but do not take it yet: if there is only one place, claimed entries
+                // would never get it. If a claim takes it during the read, the entry that was read waits for the next.
                 await places.untilOpen()
                 if dispatcher.drain.isOn { break }
                 let open = apps.map { (app: $0, places: places.open(for: $0)) }.filter { $0.places > 0 }
@@ -71,7 +70,8 @@ struct Pool: Sendable {
                 let found = try await dispatcher.store.queue.claim(
                     stream, app, consumer: consumer, idle: idle, count: min(16, open))
                 if !found.entries.isEmpty {
-                    dispatcher.logger.info("took over work", metadata: ["entries": "\(found.entries.count)"])
+                    dispatcher.logger.info(
+                        "claimed work that another worker left", metadata: ["entries": "\(found.entries.count)"])
                 }
                 await dispatch(found, in: &group)
             } catch {

@@ -30,7 +30,7 @@ final class HeldLease: SendPermission {
     func lose() { validUntil.withLock { $0 = .min } }
 }
 
-/// A permission that ends before its lease, because it rests on data that was read a while ago.
+/// A permission that ends before its lease, because the data that allowed the page may be out of date by then.
 private struct BriefPermission: SendPermission {
     let held: HeldLease
     let until: Int64

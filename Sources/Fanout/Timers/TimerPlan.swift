@@ -5,7 +5,7 @@ import Store
 /// times are epoch milliseconds of Redis's clock.
 struct TimerPlan: Sendable {
     enum Chore: Hashable, Sendable {
-        /// Moves tasks whose retry, rest or pause is over back to their streams.
+        /// Moves due tasks back to their streams: retries, paced updates, and work of an app whose circuit was open.
         case tasks
         /// Turns schedules into pushes.
         case schedules

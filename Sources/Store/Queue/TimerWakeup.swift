@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Wakes tasks of this process that sleep until the next timer in Redis, when this process sets an earlier one. Timers
-/// of other processes do not ring, so a sleeper must look for them.
+/// Wakes tasks of this process that sleep until the next timer in Redis, when this process sets an earlier one. A timer
+/// that another process sets wakes nobody here, so a sleeper must also look at the timers.
 public final class TimerWakeup: Sendable {
     private struct Sleeper {
         /// When the sleeper wakes, epoch milliseconds. While it is awake, the earliest time that was rung.

@@ -14,7 +14,7 @@ public struct QueueDepth: Sendable, Hashable {
 
 /// When the first timer of each kind is due, epoch milliseconds; nil: none waits.
 public struct NextDue: Sendable, Hashable {
-    /// Work that was put off. It goes back to its stream.
+    /// A task of the timer. It goes back to its stream when it is due.
     public var task: Int64?
     public var schedule: Int64?
     /// For each app: the first broadcast channel that is to be made or deleted.

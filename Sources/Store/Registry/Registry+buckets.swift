@@ -206,7 +206,7 @@ extension Registry {
                     .int(place.span.life), .int(place.span.retention),
                 ])
             if reply.count == 1 {
-                // Another writer was quicker.
+                // Another writer has added the bucket meanwhile.
                 try adopt(reply[0], for: place)
                 attempts += 1
             } else if try reply.isOne() {

@@ -117,8 +117,9 @@ public struct LateJoiners: Sendable {
         }
     }
 
-    /// Notes channels before a page of a `start` is sent to them, so that no device is quicker. A channel that
-    /// registers a token within `life` gets the pushes since the start. The call may be repeated.
+    /// Notes started channels. Call it before their page of a `start` is sent, because a device may register its token
+    /// before the page is answered. A channel that registers a token within `life` gets the pushes since the start. The
+    /// call may be repeated.
     ///
     /// - Returns: the notes of earlier starts that it replaced.
     @discardableResult

@@ -59,7 +59,7 @@ public struct Settlement: Sendable {
     }
 
     /// A channel in the audience that waits for an older push. This push joins its retry queue. If it supersedes the
-    /// older one, it takes over that push's attempts, but at most `mostAttempts`.
+    /// older one, it inherits that push's attempts, but at most `mostAttempts`.
     public mutating func hold(_ channel: some Collection<UInt8>, mostAttempts: Int) {
         operations += ["hold", .bytes(Array(channel)), .int(mostAttempts)]
         leavesWaiting = true
@@ -73,7 +73,7 @@ public struct Settlement: Sendable {
         errors["Quarantined", default: 0] += number
     }
 
-    /// Channels of the page to which a start does not go, because they follow already or the name has ended.
+    /// Channels of the page to which a start does not go, because they follow already or an `end` was accepted since.
     public mutating func skipped(_ number: Int) {
         if number == 0 { return }
         targets += number

@@ -50,7 +50,7 @@ local function close_again()
 end
 
 if step == 'resume' then
-    -- Another call was quicker.
+    -- Another call has done it meanwhile.
     if not resumes then return {'resumed'} end
     redis.call('HSET', p, 'state', 'sending')
     if resume_shards(dl, w) > 0 then

@@ -21,7 +21,7 @@ local now = string.format('%.0f', redis_now())
 local put = 0
 
 -- Returns the channel's retry queue with the push at its end, and whether the queue is new. Nil if the queue is full,
--- or if its last push is not older. All pushes of the queue were swept before the card began, so none of them rings.
+-- or if its last push is not older. All pushes of the queue were swept before the card began, so none shows its alert.
 local function joined(channel, raw, seq)
     local queue = redis.call('HGET', h, channel)
     if not has_pushes(queue) then return header(0, 0, 1) .. raw, true end

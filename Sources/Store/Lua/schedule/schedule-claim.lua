@@ -6,7 +6,7 @@
 -- Returns {'gone'}: no such schedule.
 --   {'final'}: it was sent, failed or was deleted.
 --   {'held'}: another worker has claimed it, or it is to be tried later.
---   {'early', due ms}: it was put off.
+--   {'early', due ms}: it was moved to a later time.
 --   {'taken', fields and values}
 -- Atomic.
 local state = redis.call('HMGET', KEYS[1], 'state', 'until', 'due')

@@ -1,4 +1,5 @@
--- Fragment for scripts that read or write a name's records and tombstones. Store/RegistryRecord.swift has the layout and
+-- Fragment for scripts that read or write a name's records and tombstones. Registry/RegistryRecord.swift has the layout
+-- and
 -- the flags. Positions here count from 1:
 --   1 flags, 2-6 time of the action, 7 age, 8-10 hash of the activity's id. Then a record has: with NOTED 11-13 hash of
 --   another activity's id and 14-18 time of its removal, with AHEAD 2 bytes until its start, the token.

@@ -30,7 +30,7 @@
 --   'owe' channel-and-token value: a pending removal, counted when it is confirmed.
 --   'retry' channel due attempts: a token of the page that is tried again at due (ms). 'add' counts it as read.
 --   'hold' channel attempts: the channel waits for an older push, so this push joins its retry queue and is counted
---     here. If it supersedes a push there, it takes over that push's attempts, but not more than this number.
+--     here. If it supersedes a push there, it inherits that push's attempts, but not more than this number.
 --   'caught' channel arrival: the catch-up has handled the channel, unless it registered once more.
 -- Returns {'stale'}: another worker has the lease. Nothing was written.
 --   {'gone'}: no such push.
