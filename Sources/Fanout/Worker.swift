@@ -76,7 +76,7 @@ public struct Worker: Service {
             try? await store.queue.leave(keys, consumer: consumer)
             logger.notice("drained: begun work is settled or returned to the streams")
         } onCancelOrGracefulShutdown: {
-            logger.notice("draining: begin no new work")
+            logger.notice("draining: no new work begins")
             drain.begin()
             // A command of its own wakes each read. A read that cannot be woken ends at its own time limit.
             for pool in pools { Task { await pool.interrupt() } }

@@ -135,7 +135,7 @@ final class LaneInbox<Template> {
             let capacity = capacity()
             guard let part = handle.take(min(Self.turn, capacity.room), capacity) else { return nil }
             guard let template = template(for: part.shared.push) else {
-                settings.logger.error("a page could not be prepared")
+                settings.logger.error("cannot prepare the requests of a page; its tokens wait for a retry")
                 part.settleUnsent(.connectionFailed)
                 continue
             }

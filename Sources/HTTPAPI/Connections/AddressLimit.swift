@@ -47,7 +47,7 @@ final class AddressLimit: Sendable {
     func logRefusal(of address: String, to logger: Logger) {
         guard let leftOut = lines.take() else { return }
         logger.warning(
-            "connection refused: this address has as many as gateway.max_connections_per_address allows",
+            "connection refused: this address is at gateway.max_connections_per_address",
             metadata: ["address": "\(address)", "limit": "\(limit)", "left_out": "\(leftOut)"])
     }
 }

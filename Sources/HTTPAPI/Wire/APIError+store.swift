@@ -8,7 +8,7 @@ extension APIError {
         case .unreplicated(let replicas, let wanted):
             self.init(
                 503,
-                "The push was taken by Redis, but \(replicas) of \(wanted) replicas confirmed it in time: it may still go out."
+                "Redis has the push, but only \(replicas) of \(wanted) replicas confirmed it in time. It may still go out."
                     + " Repeating it with the same Idempotency-Key is safe.", retryAfter: 2)
             cause = "\(replicas) of \(wanted) replicas confirmed"
         case .tooManyTags(let channel, let limit):
