@@ -71,11 +71,11 @@ enum LuaFragment: CaseIterable {
     /// The numbers that Swift and scripts share. A number that only one script needs is a local there. Times are in
     /// milliseconds.
     private static let numbers = """
-        -- A push without a deadline of its own is tried for so long.
+        -- How long a push is tried if its record has no deadline.
         local PUSH_LIFE = \(ActivityEvent.update.life.milliseconds)
-        -- The states for late joiners are kept for so long, and the notes of who is one.
+        -- How long content states for late joiners are kept, and the notes of late joiners and started channels.
         local LATE_LIFE = \(LateJoiners.life.milliseconds)
-        -- An activity is over so long after its start.
+        -- From an activity's start to the time when its registration no longer counts.
         local ACTIVITY_LIFE = \(RegistryRecord.Span.activity.life)
         -- Unit of an activity's age in a record.
         local AGE_UNIT = \(RegistryRecord.ageUnit)
@@ -89,7 +89,7 @@ enum LuaFragment: CaseIterable {
         -- Flags of a record or tombstone. PRUNED is for tombstones, AHEAD for records.
         local TOMBSTONE, PRUNED = \(RegistryRecord.tombstone), \(RegistryRecord.pruned)
         local AHEAD, NOTED = \(RegistryRecord.ahead), \(RegistryRecord.noted)
-        -- The budget of priority 10 is for so long.
+        -- The period of the budget of priority 10.
         local BUDGET_WINDOW = \(HighBudget.window)
         -- A wake-up may be lost, so it is repeated after this time.
         local WAKE_AGAIN = \(WorkQueue.wakeAgain.milliseconds)

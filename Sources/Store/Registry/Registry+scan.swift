@@ -64,7 +64,7 @@ extension Registry {
         return (page, next)
     }
 
-    /// The same, with signs of reasons not to send to some of the channels. They are read in the same round trip.
+    /// Like `page`, but also says in the same round trip which send blocks some channels of the name have.
     public func markedPage(
         _ app: AppKey, _ name: ActivityName, from position: ScanPosition, to end: ScanPosition, limit: Int
     ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition, hints: BlockHints) {

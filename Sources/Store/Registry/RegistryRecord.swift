@@ -34,7 +34,7 @@ enum RegistryRecord {
     static let headerLength = 10
     static let noteLength = 8
     static let aheadLength = 2
-    /// Unit of the age at the action. One byte of them is longer than a life.
+    /// Milliseconds of one unit of the age at the action. The most units in a byte, 255, are longer than a life.
     static let ageUnit: Int64 = 2 * 60_000
 
     /// 2020-01-01 in epoch milliseconds; five bytes reach to 2054.

@@ -70,7 +70,7 @@ extension SendBlocks.Mark {
     }
 }
 
-/// Which marks existed under a name when a page was read.
+/// Which marks some channel of a name had when a page was read. They save a round trip for marks that no channel has.
 public struct BlockHints: Sendable {
     var present: Set<SendBlocks.Mark> = []
     /// A count of channels that were released after their `end`. If it has changed, the page may hold an untracked
@@ -96,7 +96,7 @@ public struct BlockHints: Sendable {
 
 extension Registry {
     /// Reads the marks of a page's channels that matter to a push of this event. One round trip, or none if there are
-    /// no signs of marks.
+    /// no hints of marks.
     ///
     /// - Returns: nil if a channel was released after its `end` since the page was read. The page may contain it, so
     ///   read the page again.
