@@ -145,6 +145,47 @@ import Testing
         }
     }
 
+    @Test func `a push without an expiry is tried for its app's own time, a scheduled one too`() async throws {
+        try await GatewayFixture.run(configure: { $0.apps[0].lives = [.update: .seconds(90)] }) { gateway in
+            func fields(_ keys: String, _ names: [RedisArgument]) async throws -> [Int64] {
+                let key = try #require(try await gateway.store.redis.keys(keys).first)
+                let reply = try await gateway.store.redis.send(RedisCommand("HMGET", RedisKey(key), names))
+                return try reply.array().map { try #require(Int64(try $0.string())) }
+            }
+            #expect(try await gateway.publish(publishText()).status == 202)
+            let times = try await fields("ll:p:*", ["created", "until"])
+            #expect(times[1] - times[0] == 90_000)
+            let schedule = #"{"schedule":{"scheduled_time":"2026-11-21T19:00:00"},"push":\#(publishText())}"#
+            #expect(try await gateway.send("POST", "/api/schedules", schedule).status == 201)
+            #expect(try await fields("ll:at:*", ["life"]) == [90_000])
+        }
+    }
+
+    @Test func `an end that is cancelled before it was sent leaves its name open`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("order-1")
+            let end = try await gateway.publish(publishText(activity: #"{"name":"order-1","event":"end"}"#))
+            let id = try end.object.required("push_ids").array()[0].string()
+            #expect(try await gateway.publish(publishText()).status == 409)
+            #expect(try await gateway.send("DELETE", "/api/push/\(id)").string("state") == "cancelled")
+            #expect(try await gateway.publish(publishText()).status == 202)
+        }
+    }
+
+    @Test func `a hundred warnings are shown and all are counted`() throws {
+        let warnings = (1...120).map { "warning \($0)" }
+        let cases: [(hints: [String], count: Int64)] = [([], 120), (["a hint"], 121)]
+        for (hints, count) in cases {
+            let answer = Answer(202, ["ok": true], warnings: warnings, hints: hints)
+            let body = try JSONDocument(answer.body).root.object()
+            let shown = try body.required("warnings").array().map { try $0.string() }
+            #expect(shown == Array(warnings.prefix(100)) && answer.warnings == shown)
+            #expect(try body.required("warning_count").integer() == count)
+        }
+        let few = Answer(202, ["ok": true], warnings: Array(warnings.prefix(100)))
+        #expect(try JSONDocument(few.body).root.object()["warning_count"] == nil)
+    }
+
     @Test func `an idempotency key answers the same ids for the same body`() async throws {
         try await GatewayFixture.run { gateway in
             let key = [("Idempotency-Key", "order-1/17")]

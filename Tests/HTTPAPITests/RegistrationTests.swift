@@ -2,12 +2,13 @@ import Curl
 import LiveActivity
 import OpenSSL
 import Redis
-import Store
 import StrictJSON
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
+@testable import Store
 
 @Suite struct RegistrationTests {
     let token = String(repeating: "ab", count: 80)
@@ -129,6 +130,32 @@ import Testing
                     "POST", "/api/named_users/disassociate/", #"{"channel_id":"a","device_type":"ios"}"#
                 ).status == 200)
             #expect(try await gateway.send("POST", "/api/named_users/associate", #"{"channel_id":"a"}"#).status == 400)
+        }
+    }
+
+    @Test func `of tags for several platforms the iOS channel gets them, and a warning tells of the other`()
+        async throws
+    {
+        try await GatewayFixture.run { gateway in
+            let tagged = try await gateway.send(
+                "POST", "/api/channels/tags",
+                #"{"audience":{"ios_channel":"a","android_channel":"b"},"add":{"g":["t"]}}"#)
+            let warning = "audience.android_channel is not tagged: Lamplighter serves iOS only"
+            #expect(tagged.status == 200)
+            #expect(try tagged.object.required("warnings").array().map { try $0.string() } == [warning])
+            let set = gateway.store.keys.members(try gateway.app, .tag("t", group: "g"))
+            let members = try await gateway.store.redis.send(RedisCommand("SMEMBERS", set)).array()
+            #expect(try members.map { Array(try $0.bytes()) } == [ChannelID("a").stored])
+        }
+    }
+
+    @Test func `a named user's email address is refused by its name`() async throws {
+        try await GatewayFixture.run { gateway in
+            let refused = try await gateway.send(
+                "POST", "/api/named_users/associate", #"{"email_address":"a@example.com","named_user_id":"u"}"#)
+            #expect(refused.status == 400)
+            #expect(try refused.object.required("details").object().required("path").string() == "email_address")
+            #expect(try await gateway.store.redis.keys("ll:c:*").isEmpty)
         }
     }
 

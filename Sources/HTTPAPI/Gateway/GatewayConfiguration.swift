@@ -45,7 +45,7 @@ public struct GatewayConfiguration: Sendable {
     public var version = "dev"
 
     /// The limit for `/readyz` and `/metrics`, because they ask Redis and need no secret.
-    private static let openRequests = 16
+    static let openRequests = 16
 
     var capacity: Capacity {
         let half = max(1, maximumRequests / 2)

@@ -258,6 +258,26 @@ private let prefix = "notification.ios.live_activity"
         #expect(String(decoding: push.payload, as: UTF8.self) == golden && push.warnings.isEmpty)
     }
 
+    /// A state that is stale shows as stale. It must not be held back, changed or refused because of that.
+    @Test(arguments: ["update", "end"])
+    func `a past stale date goes out as written`(event: String) throws {
+        let push = try parse(
+            publishText(activity: #"{"name":"n","event":"\#(event)","content_state":{},"stale_date":1666261020}"#))[0]
+        #expect(
+            String(decoding: push.payload, as: UTF8.self)
+                == #"{"aps":{"timestamp":1795284000,"event":"\#(event)","content-state":{},"stale-date":1666261020}}"#)
+        #expect(push.publish.staleDate == 1_666_261_020 && push.warnings.count == 1)
+    }
+
+    @Test(arguments: [
+        ("60", 1_795_284_060), ("999999999", 2_795_283_999), ("1795285000", 1_795_285_000), ("0", 0),
+        (#""2026-11-21T19:00:00""#, 1_795_287_600), (#""2026-11-21T19:00:00Z""#, 1_795_287_600),
+    ])
+    func `an expiry is read in each of its forms`(text: String, seconds: Int) throws {
+        let push = try parse(publishText(tail: #","options":{"expiry":\#(text)}"#))[0]
+        #expect(push.publish.options.expiry == seconds && push.warnings.isEmpty)
+    }
+
     @Test func `mutated bodies are refused or accepted, never a crash`() throws {
         let seed = Array(
             publishText(

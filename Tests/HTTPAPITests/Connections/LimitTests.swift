@@ -5,6 +5,10 @@ import Testing
 
 @testable import HTTPAPI
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// Tests clients that are slow, silent, numerous or hostile, over plain sockets.
 @Suite struct LimitTests {
     static let authorization =
@@ -175,6 +179,27 @@ import Testing
             for socket in held {
                 socket.send("0\r\n\r\n")
                 #expect(await socket.readAnswer().hasPrefix("HTTP/1.1 200 "))
+            }
+            #expect(try await gateway.publish(publishText()).status == 202)
+        }
+    }
+
+    /// While Redis stands still, every call for metrics keeps its place. So the first answer is the refusal.
+    @Test(.timeLimit(.minutes(10))) func `calls without a secret have places of their own`() async throws {
+        try await GatewayFixture.run { gateway in
+            gateway.server.signal(SIGSTOP)
+            defer { gateway.server.signal(SIGCONT) }
+            let sockets = try (0...GatewayConfiguration.openRequests).map { _ in try Socket(port: gateway.port) }
+            for socket in sockets { socket.send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") }
+            try await withThrowingTaskGroup(of: String.self) { answers in
+                for socket in sockets { answers.addTask { await socket.readHead() } }
+                let first = try #require(try await answers.next())
+                #expect(first.hasPrefix("HTTP/1.1 503 ") && first.lowercased().contains("retry-after: 1\r\n"))
+                // Health takes no place, and a wrong secret is refused before any place.
+                #expect(try await gateway.send("GET", "/healthz", user: nil).status == 200)
+                #expect(try await gateway.send("GET", "/api/activities", user: "nobody:x").status == 401)
+                gateway.server.signal(SIGCONT)
+                for try await answer in answers { #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(answer)") }
             }
             #expect(try await gateway.publish(publishText()).status == 202)
         }
