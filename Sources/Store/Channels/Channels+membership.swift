@@ -54,6 +54,10 @@ extension Channels {
     /// of the call.
     private static let batch = 500
     private static let batchArguments = 100_000
+
+    /// Returns the channels of one round trip if each channel's command has that many arguments.
+    static func batchSize(of arguments: Int) -> Int { max(1, min(batch, batchArguments / max(1, arguments))) }
+
     /// The longest time between a writer's mark and its change of the sets. Longer than any command waits for its
     /// answer.
     static let crossing: Duration = .seconds(60)
@@ -77,7 +81,7 @@ extension Channels {
         try await requireRoom(app, channels)
         let arguments = operations.flatMap(\.arguments)
         var full: [ChannelID] = []
-        let batch = max(1, min(Self.batch, Self.batchArguments / max(1, arguments.count)))
+        let batch = Self.batchSize(of: arguments.count)
         for start in stride(from: 0, to: channels.count, by: batch) {
             var open = channels[start..<min(start + batch, channels.count)]
                 .map { Work(channel: $0, operations: arguments) }

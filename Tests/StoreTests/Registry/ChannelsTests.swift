@@ -49,6 +49,11 @@ import Testing
         }
     }
 
+    @Test(arguments: [(0, 500), (10, 500), (500, 200), (1_000, 100), (200_000, 1)])
+    func `a call for many channels with many tags is sent in parts`(arguments: Int, channels: Int) {
+        #expect(Channels.batchSize(of: arguments) == channels)
+    }
+
     @Test func `a channel has one named user`() async throws {
         try await RegistryFixture.run { fixture in
             let (channels, app) = (fixture.channels, fixture.app)

@@ -50,6 +50,30 @@ import Testing
         }
     }
 
+    /// Every scalar that joins the Character before or behind it, in the planes that have any.
+    @Test func `no scalar that joins its neighbours takes a separator with it`() throws {
+        let app = try AppKey("shop")
+        let id = PushID.random()
+        let keys = Keyspace(prefix: "ll")
+        var joining = 0
+        for value in Array(UInt32(0x80)...0x1FFFF) + Array(0xE0000...0xE0FFF) {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            let text = String(scalar)
+            guard (":" + text).count == 1 || (text + ":").count == 1,
+                let name = try? ActivityName(text)
+            else { continue }
+            joining += 1
+            let route = WorkQueue.appAndName(WorkQueue.route(app, name))
+            #expect(route?.0 == app && route?.1 == name, "U+\(String(value, radix: 16))")
+            let item = WorkItem(app: app, name: name, push: id, priority: .low, part: .name)
+            #expect(WorkItem(member: item.member) == item, "U+\(String(value, radix: 16))")
+            for set in [AudienceSet.tag(text, group: text), .namedUser(text)] {
+                #expect(keys.members(app, field: ChannelOperation.field(set)) == keys.members(app, set))
+            }
+        }
+        #expect(joining > 2_000, "\(joining)")
+    }
+
     @Test func `no two names or sets share a key, and each key is on the slot of its own tag`() throws {
         let app = try AppKey("shop")
         let keys = Keyspace(prefix: "ll")

@@ -130,6 +130,19 @@ import Testing
         #expect(try await fixture.ledger(id).pending == 0)
     }
 
+    @Test func `a resumed push that is cancelled leaves nothing pending`() async throws {
+        let fixture = try await PushFixture.start()
+        let (id, claim) = try await stopped(fixture, alert: false)
+        try await close(fixture, claim)
+        #expect(try await retry(fixture, id) == .taken(tokens: 3, isResumed: true))
+        let ledger = try #require(try await fixture.store.pushes.cancel(fixture.app, id))
+        #expect(ledger.state == .cancelled && ledger.skipped == 3 && ledger.pending == 0, "\(ledger)")
+        #expect(ledger.targets == 6 && ledger.delivered == 3)
+        let tasks = fixture.store.keys.tasks(fixture.store.keys.tag(fixture.app, try ActivityName("match-1")), id)
+        #expect(try await fixture.store.redis.send(RedisCommand("EXISTS", tasks)).integer() == 0)
+        #expect(try await retry(fixture, id) != .taken(tokens: 3, isResumed: true))
+    }
+
     @Test func `what was broadcast is not broadcast again nor counted twice in the budget`() async throws {
         let fixture = try await PushFixture.start()
         let name = try ActivityName("match-1")
