@@ -159,7 +159,8 @@ extension TransportTests {
             }
         }
 
-        @Test(arguments: TransportKind.allCases)
+        /// The time limit is the test: if each request waited for its own deadline, a hundred would take ten minutes.
+        @Test(.timeLimit(.minutes(5)), arguments: TransportKind.allCases)
         func `a frozen connection is left after one deadline`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.freezeAfter = 50
@@ -167,10 +168,7 @@ extension TransportTests {
                 client.requestTimeout = .seconds(6)
             } _: { it in
                 _ = await it.send(0..<60)
-                let start = ContinuousClock.now
                 try await expectRecovery(it)
-                // If each request waited for its own deadline, this would take six seconds for each of the hundred.
-                #expect(ContinuousClock.now - start < .seconds(60))
             }
         }
 

@@ -32,9 +32,10 @@ import Threads
         return (turns, ends)
     }
 
-    /// The server sets INITIAL_WINDOW_SIZE to 0. A slow machine only turns less often.
-    @Test func `a server that takes no bodies costs a turn now and then`() async throws {
-        let server = try await FrameServer.start(FrameServer.Script(settings: { [(4, 0)] }))
+    /// The server sets INITIAL_WINDOW_SIZE (4) or MAX_CONCURRENT_STREAMS (3) to 0. A slow machine only turns less often.
+    @Test(arguments: [4, 3] as [UInt16])
+    func `a server that takes nothing costs a turn now and then`(setting: UInt16) async throws {
+        let server = try await FrameServer.start(FrameServer.Script(settings: { [(id: setting, value: UInt32(0))] }))
         let endpoint = ServerAddress(
             origin: "https://127.0.0.1:\(server.port)", caFile: server.caFile, requestTimeoutMilliseconds: 120_000)
         let (turns, ends) = try await withCheckedThrowingContinuation { continuation in
