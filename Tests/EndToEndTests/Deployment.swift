@@ -111,6 +111,10 @@ final class Deployment: Sendable {
 
     /// Runs one command to its end.
     func run(_ arguments: String..., environment extra: [String: String] = [:]) async throws -> Program.Output {
+        try await run(arguments, environment: extra)
+    }
+
+    func run(_ arguments: [String], environment extra: [String: String] = [:]) async throws -> Program.Output {
         let program = try Program(
             [Program.path] + arguments, directory: directory, environment: environment.merging(extra) { _, own in own })
         guard let output = await program.end(within: .seconds(240)) else {

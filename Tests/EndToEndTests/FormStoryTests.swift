@@ -28,6 +28,10 @@ struct FormStoryTests {
             request: #""content_state":\#(state),"stale_date":\#(hour),"relevance_score":75.0,"priority":5"#,
             payload: #","content-state":\#(state),"stale-date":\#(hour),"relevance-score":75.0"#, priority: 5,
             expiry: 0),
+        // A state that is stale since yesterday goes out all the same. Devices show it as stale.
+        Form(
+            request: #""content_state":\#(state),"stale_date":\#(hour - 25 * 3_600)"#,
+            payload: #","content-state":\#(state),"stale-date":\#(hour - 25 * 3_600)"#),
         Form(
             request: #""alert":\#(alert),"content_state":\#(state)"#,
             payload: #","content-state":\#(state),"alert":\#(alert)"#, expiry: hour),

@@ -22,6 +22,15 @@ struct StoryTests {
         let raw = try await deployment.call("GET", "\(deployment.controlURL)/simulator/tokens/\(token)", user: nil).text
         #expect(raw.contains(#""content_state":\#(state)"#), "\(raw)")
 
+        // A misspelt name is published, and the publisher is told, beside the ledger too.
+        for flags in [[], ["--wait", "--json"]] {
+            let misspelt = try await deployment.run(["publish", "ordr-1234", "--content-state", "{}"] + flags)
+            #expect(misspelt.code == 0)
+            #expect(misspelt.err.contains(#"warning: "ordr-1234" has no followers"#), "\(misspelt.err)")
+            #expect(misspelt.err.contains(#""order-1234""#), "\(misspelt.err)")
+            if !flags.isEmpty { #expect(try Ledger(misspelt.out)["targets"] == 0) }
+        }
+
         #expect(try await deployment.run("untrack", "order-1234", channel).code == 0)
         let second = try await deployment.run("publish", "order-1234", "--content-state", "{}", "--wait", "--json")
         #expect(try Ledger(second.out)["targets"] == 0)

@@ -77,9 +77,12 @@ struct WireStoryTests {
         #expect(ignored?.isEmpty == true)
     }
 
-    @Test func `updates get the app's stale date; a token that is past its eight hours gets nothing`() async throws {
+    @Test func `updates get the app's stale date and its expiry; a token past its eight hours gets nothing`()
+        async throws
+    {
         let deployment = try await Deployment.start(environment: [
             "LAMPLIGHTER_DEFAULTS_STALE_AFTER": "1h", "LAMPLIGHTER_APP_DEFAULTS_STALE_AFTER": "15m",
+            "LAMPLIGHTER_DEFAULTS_EXPIRY_UPDATE": "2h", "LAMPLIGHTER_APP_DEFAULTS_EXPIRY_UPDATE": "90s",
         ])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -96,6 +99,9 @@ struct WireStoryTests {
                 == #"{"aps":{"timestamp":\#(newest.timestamp),"event":"update","content-state":{"home":1},"#
                 + #""stale-date":\#(stale)}}"#)
         #expect(try await deployment.record()["requests"] as? Int == 1, "no request for the one that is over")
+        let push = try #require(ledger.fields["push_id"] as? String)
+        let times = "redis.call('hget',KEYS[1],'until')-redis.call('hget',KEYS[1],'created')"
+        #expect(try deployment.redis.command("EVAL \"return(\(times))\" 1 ll:p:{shop:match-1}:\(push)") == ":90000")
     }
 
     @Test func `a device without frequent updates has the lower budget; an alert without a title is warned of`()
@@ -179,12 +185,13 @@ struct WireStoryTests {
         let deployment = try await Deployment.start(append: true)
         let before = try await deployment.worker("before")
         try await deployment.follow(1, "")
-        let due = Int(Date().timeIntervalSince1970) + 5
-        let time = Date(timeIntervalSince1970: Double(due)).ISO8601Format().dropLast()
-        let body =
-            #"{"schedule":{"scheduled_time":"\#(time)"},"push":"#
-            + Deployment.push("match-1", #""all""#, #""event":"update","content_state":{"home":0}"#) + "}"
-        let made = try await deployment.call("POST", "\(deployment.gatewayURL)/api/schedules", body: body)
+        func body(_ due: Int) -> String {
+            let time = Date(timeIntervalSince1970: Double(due)).ISO8601Format().dropLast()
+            return #"{"schedule":{"scheduled_time":"\#(time)"},"push":"#
+                + Deployment.push("match-1", #""all""#, #""event":"update","content_state":{"home":0}"#) + "}"
+        }
+        let url = "\(deployment.gatewayURL)/api/schedules"
+        let made = try await deployment.call("POST", url, body: body(Int(Date().timeIntervalSince1970) + 3_600))
         let id = try #require((made.json["schedule_ids"] as? [String])?.first, "\(made.text)")
         before.kill()
         try await deployment.redis.restart()
@@ -193,6 +200,10 @@ struct WireStoryTests {
         try await eventually("the gateway answers again") {
             try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil).status == 200
         }
+        // The schedule was not due before the restarts. Now it is.
+        let due = Int(Date().timeIntervalSince1970) + 2
+        let replaced = try await deployment.call("PUT", "\(url)/\(id)", body: body(due))
+        #expect(replaced.status == 200, "\(replaced.text)")
         try await eventually("it is over") { try await deployment.ledger(id).state == "done" }
         let ledger = try await deployment.ledger(id)
         #expect(ledger["targets"] == 1 && ledger["delivered"] == 1)
