@@ -18,6 +18,8 @@ struct Report: Sendable {
             ("starts that had to come", tally.startsExpected),
             ("started channels with a token at the end", tally.startsReported),
             ("starts in open pages when their end came", tally.startsOpenAtEnd),
+            ("broadcasts that reached their channel", tally.broadcasts),
+            ("schedules beside an end or a start", tally.raced), ("of these sent", tally.racedAndSent),
             ("pushes stopped by APNs, then retried or dropped", tally.stopped),
             ("pushes that expired while APNs was away", tally.expired),
             ("late on the wire, of the killed and suspended", tally.late),

@@ -8,6 +8,7 @@ extension Activity {
         let audience = end.audience
         var random = SeededRandom(planned.seed)
         if plan.isStarted { try await overtakeStarts(waits: end.waits) }
+        let scheduled: Made? = if let due = end.scheduleDue { try await scheduleBeside(due) } else { nil }
         if end.followsUpdate { _ = try await publishPlain(Publish(audience: .all)) }
         let crossing = pick(end.crossing, .following, &random) + pick(end.crossing, .out, &random)
         let crossed = random
@@ -24,9 +25,18 @@ extension Activity {
         }
         if let after = end.cancelledAfter, try await cancelEnd(accepted, audience, after) { return }
         ends.append((accepted.number, audience, Clock.epoch))
-        for place in places.indices where covers(audience, place) { noteEnded(place, by: accepted.number) }
+        let newCards = pickNewCards(end, planned.seed)
+        for place in places.indices where covers(audience, place) && !newCards.contains(place) {
+            noteEnded(place, by: accepted.number)
+        }
+        if let scheduled { try await settled(scheduled) }
+        if !newCards.isEmpty {
+            try await Task.sleep(for: .milliseconds(end.newCardsAfter))
+            var random = SeededRandom(planned.seed, "new cards")
+            try await register(newCards.sorted(), at: planned.at, &random)
+        }
         guard audience == .all else { return }
-        isEnded = true
+        isEnded = newCards.isEmpty
         if end.isRepeated { try await endAgain(accepted.number) }
         if end.isTested, try await send(event: "update", audience: .all) != nil {
             found.note(.endIgnored, "\(plan.name): update \(number) was taken after the end \(accepted.number)")
@@ -44,6 +54,20 @@ extension Activity {
             try await register(places, at: planned.at, &random)
         }
         isEnded = places.allSatisfy { $0.state != .following }
+    }
+
+    /// Channels that the end covers and whose next card begins after its 202.
+    ///
+    /// A slow clock is left out: if the end is delivered before the registration, the gateway believes that clock, and
+    /// the card seems older than the end.
+    private func pickNewCards(_ end: End, _ seed: UInt64) -> Set<Int> {
+        guard end.newCards > 0 else { return [] }
+        var random = SeededRandom(seed, "channels of new cards")
+        let following = places.indices.filter {
+            places[$0].state == .following && places[$0].answered < .max && covers(end.audience, $0)
+                && !hasSlowClock($0)
+        }
+        return Set(following.shuffled(using: &random).prefix(end.newCards))
     }
 
     private func noteEnded(_ place: Int, by end: Int) {

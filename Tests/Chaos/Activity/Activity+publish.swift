@@ -9,6 +9,10 @@ extension Activity {
         case .scheduled(let entries): try await schedule(entries, publish, planned.seed)
         case .refused(let refusal): try await publishRefused(publish, refusal, planned.seed)
         case .expiring(let seconds): try await publishExpiring(publish, seconds)
+        case .besideSchedule(let due):
+            let scheduled = try await scheduleBeside(due)
+            _ = try await publishPlain(publish)
+            try await settled(scheduled)
         }
     }
 
@@ -63,7 +67,8 @@ extension Activity {
         pushes.add(
             Push(
                 id: id, name: plan.index, number: mine, isEnd: event == "end", isStart: event == "start",
-                audience: audience, asked: asked, underWay: asked, expires: expiry != nil))
+                mayBeReplaced: event == "update" && !hasAlert && mayBeReplaced, audience: audience, asked: asked,
+                underWay: asked, expires: expiry != nil))
         return Accepted(id: id, number: mine, key: key, body: body)
     }
 

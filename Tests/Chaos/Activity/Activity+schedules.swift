@@ -5,7 +5,7 @@ import Foundation
 /// Nothing else is published under the name until all of them are sent. So the order of their times is the
 /// order of their numbers.
 extension Activity {
-    private struct Made {
+    struct Made {
         var id: String
         var number: Int
         var due: Int64
@@ -45,6 +45,34 @@ extension Activity {
         if !isOrdered { _ = try await publishPlain(Publish(audience: .all)) }
     }
 
+    /// Schedules an update for all, and waits until the caller publishes beside it.
+    /// - Parameter due: the schedule's time, in milliseconds after the return.
+    func scheduleBeside(_ due: Int) async throws -> Made {
+        number += 1
+        let entry = Made(id: "", number: number, due: Clock.epoch + 1_500, change: .none)
+        let made = try await make([entry], Publish(audience: .all))[0]
+        pushes.mark(made.id, .raced)
+        let left = made.due - Int64(due) - Clock.epoch
+        if left > 0 { try await Task.sleep(for: .milliseconds(left)) }
+        return made
+    }
+
+    /// Waits until a schedule is sent or refused. It must be decided before anything opens the name, because an open
+    /// name would take it behind newer pushes.
+    func settled(_ entry: Made) async throws {
+        for _ in 0..<600 {
+            let answer = try await gateways.call("GET", "/api/schedules/\(entry.id)")
+            let state = answer.json["state"] as? String
+            if state == "sent" || state == "failed" { return }
+            if state != "scheduled" {
+                found.note(.schedules, "\(plan.name): \(entry.number) is \(state ?? "gone"): \(answer.text)")
+                return
+            }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        throw ChaosFailure("the schedule \(entry.id) was not decided for a minute")
+    }
+
     /// Creates schedules. Those that will be replaced or deleted get a time that does not come before that.
     private func make(_ entries: [Made], _ publish: Publish) async throws -> [Made] {
         let bodies = entries.map { entry in
@@ -67,7 +95,8 @@ extension Activity {
             // A scheduled push is accepted at its time, so channels that follow before that must be reached.
             pushes.add(
                 Push(
-                    id: id, name: plan.index, number: entry.number, isEnd: false, audience: publish.audience,
+                    id: id, name: plan.index, number: entry.number, isEnd: false,
+                    mayBeReplaced: !publish.hasAlert && publish.mayBeReplaced, audience: publish.audience,
                     asked: entry.due, underWay: entry.due))
             return entry
         }

@@ -22,6 +22,7 @@ extension Activity {
         }
         guard let (accepted, ledger) = stoppedOne, ledger.state == "failed" else { return }
         stopped += 1
+        let before = ledger.broadcast?.state == "delivered" ? await disturber?.broadcasts(accepted.number) : nil
         let path = "/api/dead/\(accepted.id)"
         if refusal.isDropped {
             pushes.mark(accepted.id, .dropped)
@@ -41,6 +42,7 @@ extension Activity {
         }
         let end = try await over(accepted.id)
         if end.state == "done" { try await judgeRetried(accepted, seed) }
+        if let before { await judgeBroadcastOnce(accepted, before, ledger) }
     }
 
     /// Runs `body` while APNs refuses tokens of this name.

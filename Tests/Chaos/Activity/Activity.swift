@@ -110,6 +110,7 @@ actor Activity {
     ///   learn of their starts.
     func live(_ disturber: Disturber) async {
         self.disturber = disturber
+        if plan.hasBroadcastChannel { await decided("broadcast channel") { try await self.makeBroadcastChannel() } }
         async let answered: Void = answerAll(disturber.controlURL)
         await liveStages()
         await answered
@@ -157,8 +158,11 @@ actor Activity {
     }
 
     func now(_ place: Int) -> Int64 {
-        let isSlow = run.actions.contains(.clocks) && !plan.isStarted && (plan.first + place) % 16 == 7
-        return Clock.epoch - (isSlow ? 180_000 : 0)
+        Clock.epoch - (hasSlowClock(place) ? 180_000 : 0)
+    }
+
+    func hasSlowClock(_ place: Int) -> Bool {
+        run.actions.contains(.clocks) && !plan.isStarted && (plan.first + place) % 16 == 7
     }
 
     func lastEnd(_ place: Int) -> Int { ends.last { covers($0.audience, place) }?.number ?? 0 }

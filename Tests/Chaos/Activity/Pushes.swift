@@ -9,6 +9,8 @@ struct Push: Sendable {
     var number: Int
     var isEnd: Bool
     var isStart = false
+    /// Whether a newer push may supersede it.
+    var mayBeReplaced = false
     var audience: Audience
     /// Epoch ms before its first request was sent.
     var asked: Int64
@@ -27,6 +29,8 @@ struct Push: Sendable {
         case deleted
         /// A schedule that was made after the time of another one, so their order is unknown.
         case unordered
+        /// A schedule whose time came while its name ended or started. The name may have refused it.
+        case raced
         /// A stopped push that an operator dropped.
         case dropped
     }
@@ -46,6 +50,8 @@ struct Ledger: Sendable {
     var state: String
     var isExpanded: Bool
     var counts: [String: Int]
+    /// Nil if the push was not for a broadcast channel.
+    var broadcast: (state: String, attempts: Int)?
     var text: String
 
     init?(_ answer: Gateways.Answer) {
@@ -54,12 +60,15 @@ struct Ledger: Sendable {
         self.state = state
         isExpanded = json["expanded"] as? Bool ?? false
         counts = json.compactMapValues { $0 as? Int }
+        if let part = json["broadcast"] as? [String: Any] {
+            broadcast = (part["state"] as? String ?? "", part["attempts"] as? Int ?? 0)
+        }
         text = String(decoding: answer.body, as: UTF8.self)
     }
 
     subscript(count: String) -> Int { counts[count] ?? 0 }
     /// The ledger of a cancelled push may be final before its sweep has noticed the cancellation.
-    var isOver: Bool { isFinal && isExpanded && self["pending"] == 0 }
+    var isOver: Bool { isFinal && isExpanded && self["pending"] == 0 && broadcast?.state != "waiting" }
     var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
     var addsUp: Bool { self["targets"] == Self.parts.reduce(0) { $0 + self[$1] } }
 }

@@ -23,6 +23,7 @@ final class Disturber: Sendable {
         /// The times at which suspended processes continued, in epoch ms.
         var wakes: [(role: Role, at: Int64)] = []
         var apnsFault: APNsFault?
+        var broadcastFault: APNsFault?
         /// For each name: the beginning of the refused tokens, and the reason.
         var refusals: [Int: (prefix: String, reason: String)] = [:]
         var busy: Set<Role> = []
@@ -30,7 +31,10 @@ final class Disturber: Sendable {
         /// The faults in the simulator's JSON.
         var faults: String {
             let refused = refusals.values.map { #"{"prefix":"\#($0.prefix)","reason":"\#($0.reason)"}"# }
+            // Two faults may stall requests: then that of broadcasts waits for the end of the other.
+            let both = apnsFault?.faults.contains("stall_") == true && broadcastFault?.faults.contains("stall_") == true
             let faults = [
+                both ? "" : broadcastFault?.faults ?? "",
                 Tokens.deadTokens(since: deaths, doubted: apnsFault?.doubts == true), apnsFault?.faults ?? "",
                 refused.isEmpty ? "" : #""refused_tokens":[\#(refused.joined(separator: ","))]"#,
             ]
@@ -78,6 +82,14 @@ final class Disturber: Sendable {
                     await self.change(nil)
                 }
             }
+            group.addTask {
+                for planned in plan.broadcastFaults {
+                    await self.log.clock.sleep(until: planned.at)
+                    await self.changeBroadcasts(planned.what)
+                    await self.log.clock.sleep(until: planned.at + planned.what.milliseconds)
+                    await self.changeBroadcasts(nil)
+                }
+            }
         }
     }
 
@@ -89,6 +101,15 @@ final class Disturber: Sendable {
             if fault != nil { state.counts["APNs faults", default: 0] += 1 }
         }
         if let fault { log.announce("APNs: \(fault.title)") } else { log.note("APNs: well again") }
+        await applyFaults()
+    }
+
+    private func changeBroadcasts(_ fault: APNsFault?) async {
+        change { state in
+            state.broadcastFault = fault
+            if fault != nil { state.counts["broadcast faults", default: 0] += 1 }
+        }
+        log.note("broadcasts: \(fault?.title ?? "well again")")
         await applyFaults()
     }
 
@@ -145,6 +166,21 @@ final class Disturber: Sendable {
     func history(_ token: TokenID) async -> [Request]? {
         for _ in 0..<5 {
             if let history = try? await Record.history(fleet.controlURL, token) { return history }
+            try? await Task.sleep(for: .milliseconds(500))
+        }
+        return nil
+    }
+
+    /// How often a push has reached broadcast channels so far. Requests that were on the wire of a killed or stopped
+    /// process do not count. Nil if the simulator does not answer.
+    func broadcasts(_ number: Int) async -> Int? {
+        for _ in 0..<5 {
+            if let channels = try? await Record.broadcastChannels(fleet.controlURL) {
+                let requests = channels.flatMap(\.history).filter { $0.reached && $0.order == number }
+                return requests.count { request in
+                    !interruptions.contains { $0.ports.contains(request.port) && $0.at <= request.at }
+                }
+            }
             try? await Task.sleep(for: .milliseconds(500))
         }
         return nil

@@ -31,6 +31,8 @@ final class Fleet: Sendable {
     static let shards = 4
     static let streams = 200
     static let lanes = 2
+    /// The last requests of each token and of each broadcast channel that the simulator keeps.
+    static let history = 200
 
     let simulatorPort: Int
     let controlURL: String
@@ -62,7 +64,8 @@ final class Fleet: Sendable {
         let simulator = try Program(
             [
                 configuration.program, "simulate", "--json", "--port", "0", "--control-port", "0", "--directory",
-                directory + "/apns", "--seed", "\(configuration.plan.seed)", "--order-member", "n", "--history", "200",
+                directory + "/apns", "--seed", "\(configuration.plan.seed)", "--order-member", "n", "--history",
+                "\(Self.history)",
             ], directory: directory + "/logs", environment: [:], name: "simulator")
         try await eventually("the simulator listens") { simulator.out.hasSuffix("}\n") }
         let announced = try JSONSerialization.jsonObject(with: Data(simulator.out.utf8)) as? [String: String] ?? [:]
@@ -73,7 +76,9 @@ final class Fleet: Sendable {
         environment = [
             "LAMPLIGHTER_APP_KEY": Gateways.app, "LAMPLIGHTER_APP_SECRET": Gateways.secret,
             "LAMPLIGHTER_APP_MASTER_SECRET": Gateways.masterSecret, "LAMPLIGHTER_APP_BUNDLE_ID": "com.example.chaos",
-            "LAMPLIGHTER_APNS_URL": announced["url"] ?? "", "LAMPLIGHTER_APNS_CA_FILE": announced["ca_file"] ?? "",
+            "LAMPLIGHTER_APNS_URL": announced["url"] ?? "",
+            "LAMPLIGHTER_APNS_MANAGE_URL": announced["manage_url"] ?? "",
+            "LAMPLIGHTER_APNS_CA_FILE": announced["ca_file"] ?? "",
             "LAMPLIGHTER_APNS_KEY_FILE": announced["key_file"] ?? "",
             "LAMPLIGHTER_APNS_KEY_ID": announced["key_id"] ?? "",
             "LAMPLIGHTER_APNS_TEAM_ID": announced["team_id"] ?? "",

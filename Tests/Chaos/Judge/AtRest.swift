@@ -9,11 +9,12 @@ struct AtRest: Sendable {
 
     /// Kinds of keys without a TTL: data from devices and operators, and data that all workers share.
     private static let permanent: Set<String> = [
-        "meta", "schemas", "names", "c", "t", "u", "{q}", "d", "xn", "alarm", "bcn", "bcf", "bct", "bcl",
+        "meta", "schemas", "names", "c", "t", "u", "{q}", "d", "xn", "alarm", "bc", "bcn", "bcf", "bct",
+        "bcl",
     ]
     /// Kinds of keys that exist only while pushes do: unswept pushes, their tasks, waiting channels,
-    /// a catch-up, removals.
-    private static let passing: Set<String> = ["q", "w", "h", "r", "k", "o"]
+    /// a catch-up, removals, broadcasts.
+    private static let passing: Set<String> = ["q", "w", "h", "r", "k", "o", "bt"]
     /// The reconciler drops a name some 40 s after its last commit.
     private static let forgetting: Int64 = 90_000
 
@@ -31,8 +32,9 @@ struct AtRest: Sendable {
                 if string.find(key, '{q}', 1, true) then
                     if kind == 'stream' then size = redis.call('XLEN', key) end
                     if kind == 'zset' then size = redis.call('ZCARD', key) end
-                    -- A wake-up that is not due yet may be for channels that wait no longer.
-                    if string.sub(key, -4) == ':due' then size = redis.call('ZCOUNT', key, '-inf', before) end
+                    -- A wake-up that is not due yet may be for channels that wait no longer. A broadcast channel is
+                    -- deleted an hour after its name's end.
+                    if string.find(key, ':due$') or string.find(key, ':bc$') then size = redis.call('ZCOUNT', key, '-inf', before) end
                     if string.find(key, ':{q}:.*:open$') then
                         size = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or 0
                     end

@@ -10,6 +10,10 @@ extension Judge {
                 tally.ledger[part, default: 0] += ledger[part]
             }
             tally.states[ledger.state, default: 0] += 1
+            if push.fate == .raced {
+                tally.raced += 1
+                tally.racedAndSent += ledger.state == "failed" ? 0 : 1
+            }
             if let wrong = wrong(push, ledger) { found.note(.ledgers, "\(push.title): \(wrong): \(ledger.text)") }
         }
         judgeDuplicates(&tally)
@@ -21,7 +25,10 @@ extension Judge {
         if push.fate == .deleted {
             return ledger.state == "cancelled" && ledger["targets"] == 0 ? nil : "a schedule that was deleted"
         }
+        if let wrong = wrongBroadcast(push, ledger) { return wrong }
         switch ledger.state {
+        // Its name had ended by its time, so it is no push.
+        case "failed" where push.fate == .raced: return ledger["targets"] == 0 ? nil : "refused, with targets"
         case "failed" where push.fate != .dropped: return "failed"
         case "cancelled" where push.fate != .cancelled: return "nobody cancelled it"
         case "expired" where !push.expires: return "it has no expiry"

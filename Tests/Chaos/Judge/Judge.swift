@@ -28,6 +28,7 @@ struct Judge: Sendable {
         }
         try await judgeOrder(&tally)
         try await judgeStarts(&tally)
+        try await judgeBroadcasts(byName, &tally)
         judgeLedgers(&tally)
         return tally
     }

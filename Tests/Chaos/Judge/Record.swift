@@ -67,6 +67,29 @@ struct Record: Sendable {
         return histories
     }
 
+    struct BroadcastChannel: Sendable {
+        var id: String
+        var isDeleted: Bool
+        /// Its requests, oldest first.
+        var history: [Request]
+    }
+
+    /// All broadcast channels at APNs.
+    static func broadcastChannels(_ controlURL: String) async throws -> [BroadcastChannel] {
+        let lines = try await get(controlURL + "/channels")
+        var channels: [BroadcastChannel] = []
+        for line in lines.split(separator: UInt8(ascii: "\n")) {
+            let json = (try? JSONSerialization.jsonObject(with: Data(line))) as? [String: Any] ?? [:]
+            guard let id = json["channel"] as? String else { continue }
+            let path = id.replacing("/", with: "%2F").replacing("+", with: "%2B").replacing("=", with: "%3D")
+            channels.append(
+                BroadcastChannel(
+                    id: id, isDeleted: json["deleted_at_ms"] != nil,
+                    history: Request.history(try await get(controlURL + "/channels/" + path))))
+        }
+        return channels
+    }
+
     static func reset(_ controlURL: String) async throws {
         _ = try await HTTPClient().send(HTTPRequest("POST", controlURL + "/reset", timeout: .seconds(30)))
     }

@@ -22,6 +22,10 @@ struct Tally: Sendable {
     var startsExpected = 0
     var startsReported = 0
     var startsOpenAtEnd = 0
+    /// Broadcasts that reached their channel, each counted once, and schedules beside an end or a start that were sent.
+    var broadcasts = 0
+    var racedAndSent = 0
+    var raced = 0
     /// Pushes that APNs stopped, and pushes that expired while it accepted nothing.
     var stopped = 0
     var expired = 0

@@ -6,8 +6,14 @@ enum Action: String, CaseIterable, Sendable {
     case cancelledEnds = "cancelled-ends"
     /// Channels that register while an end for them is accepted.
     case crossings
+    /// Channels whose next card registers right after the 202 of an end. The end is not for that card.
+    case newCards = "new-cards"
+    /// Names with a broadcast channel, and faults of broadcasts and of channel management.
+    case broadcasts
     /// Updates that wait for their time. Some are replaced or deleted before it.
     case schedules
+    /// Updates that wait for a time at which their name ends or starts.
+    case scheduleRaces = "schedule-races"
     /// Pushes that APNs refuses for a while as if for good. They are retried or dropped afterwards.
     case refusals
     /// Updates and alerts that are cancelled while they are sent.
@@ -52,6 +58,8 @@ enum PublishVariant: Sendable {
     /// Two updates while APNs accepts nothing. The second one expires this many seconds after its 202, and APNs still
     /// accepts nothing then.
     case expiring(seconds: Int)
+    /// A start. An update of its name waits for a time this many milliseconds after it, or before it if negative.
+    case besideSchedule(due: Int)
 }
 
 /// One update that waits for its time.

@@ -30,6 +30,10 @@ extension Plan {
             names.append(name)
         }
         names += Self.startedNames(from: names.count, milliseconds, largest, seed)
+        if actions.contains(.broadcasts) {
+            names += Self.broadcastNames(from: names.count, channels, milliseconds, seed)
+            broadcastFaults = Self.broadcastFaults(milliseconds, seed)
+        }
         self.names = []
         deaths = (0..<Self.cohorts).map { milliseconds * (2 * $0 + 1) / (2 * Self.cohorts + 1) }
         disturbances = Self.disturbances(milliseconds, seed, redis)
@@ -55,7 +59,7 @@ extension Plan {
         }
     }
 
-    private static func stages(_ name: NamePlan, _ milliseconds: Int, _ seed: UInt64) -> [Stage] {
+    static func stages(_ name: NamePlan, _ milliseconds: Int, _ seed: UInt64) -> [Stage] {
         var random = SeededRandom(seed, "stages of \(name.index)")
         // The largest name does not end before faults have disturbed its sweeps for a while.
         let ends = endTimes(name, milliseconds, &random)

@@ -6,7 +6,7 @@ extension Plan {
     func withVariants(_ name: NamePlan) -> NamePlan {
         var name = name
         name.hasOddName = actions.contains(.names)
-        if name.isStarted { return name }
+        if name.isStarted { return withScheduleRaces(name) }
         name.stages = name.stages.flatMap { split($0, name) }
         for index in name.stages.indices {
             for place in name.stages[index].publishes.indices {
@@ -14,7 +14,23 @@ extension Plan {
                 name.stages[index].publishes[place].what.variant = variant(planned, name)
             }
             if let end = name.stages[index].end, end.what.cancelledAfter == nil {
-                name.stages[index].end?.what = varied(end)
+                let varied = varied(end, size: name.initial)
+                name.stages[index].end?.what = varied
+            }
+        }
+        let times = milliseconds / 4..<max(milliseconds / 4, milliseconds - Self.last)
+        return name.hasBroadcastChannel ? Self.withRefusedAlert(name, between: times) : name
+    }
+
+    /// For some starts, lets an update of the same name wait for about the same time.
+    private func withScheduleRaces(_ name: NamePlan) -> NamePlan {
+        guard actions.contains(.scheduleRaces) else { return name }
+        var name = name
+        for index in name.stages.indices {
+            for (place, planned) in name.stages[index].publishes.enumerated() where planned.what.isStart {
+                var random = SeededRandom(planned.seed, Action.scheduleRaces.rawValue)
+                guard random.chance(0.4), planned.at <= milliseconds - Self.last else { continue }
+                name.stages[index].publishes[place].what.variant = .besideSchedule(due: random.number(-150...150))
             }
         }
         return name
@@ -31,6 +47,8 @@ extension Plan {
             case _ where planned.at > milliseconds - Self.last: continue
             case .schedules: return .scheduled(Self.schedules(&random))
             case .refusals: return .refused(Self.refusal(name, &random))
+            // A broadcast that is delivered does not expire with its tokens.
+            case .expiries where name.hasBroadcastChannel: continue
             case .expiries: return .expiring(seconds: random.number(2...4))
             default: continue
             }
@@ -58,7 +76,7 @@ extension Plan {
     }
 
     /// Adds variants to an end, but keeps its time and its audience.
-    private func varied(_ planned: Planned<End>) -> End {
+    private func varied(_ planned: Planned<End>, size: Int) -> End {
         var end = planned.what
         if actions.contains(.ends) {
             var random = SeededRandom(planned.seed, Action.ends.rawValue)
@@ -75,12 +93,35 @@ extension Plan {
                 end.isTested = false
             }
         }
+        if actions.contains(.newCards) {
+            var random = SeededRandom(planned.seed, Action.newCards.rawValue)
+            if random.chance(0.5) {
+                end.newCards = random.number(1...max(1, min(30, size / 4)))
+                // Gateways know Redis's clock only to some milliseconds, so a registration right behind the 202 may
+                // seem older than the end.
+                end.newCardsAfter = random.number(50...400)
+                // The new cards open the name.
+                end.isTested = false
+                end.isRepeated = false
+            }
+        }
+        if actions.contains(.scheduleRaces), end.crossing == 0, end.newCards == 0 {
+            var random = SeededRandom(planned.seed, Action.scheduleRaces.rawValue)
+            if random.chance(0.5), planned.at <= milliseconds - Self.last {
+                end.scheduleDue = random.number(-150...150)
+                // An update that is accepted before the scheduled one is newer by its number.
+                end.followsUpdate = false
+            }
+        }
         return end
     }
 
     /// Sometimes splits a stage into two, with a cancelled end between them.
     private func split(_ stage: Stage, _ name: NamePlan) -> [Stage] {
-        guard actions.contains(.cancelledEnds), stage.publishes.count >= 4 else { return [stage] }
+        // The broadcast of a cancelled end may have been delivered: then the name is closed.
+        guard actions.contains(.cancelledEnds), !name.hasBroadcastChannel, stage.publishes.count >= 4 else {
+            return [stage]
+        }
         var random = SeededRandom(stage.publishes[0].seed, Action.cancelledEnds.rawValue)
         guard random.chance(0.5) else { return [stage] }
         let at = stage.publishes[random.number(1...stage.publishes.count - 1)].at

@@ -10,6 +10,8 @@ struct Plan: Sendable {
     var names: [NamePlan]
     var disturbances: [Planned<Disturbance>]
     var apnsFaults: [Planned<APNsFault>]
+    /// Faults of broadcasts and of channel management, beside the others.
+    var broadcastFaults: [Planned<APNsFault>] = []
     /// The time at which each cohort of dying tokens dies.
     var deaths: [Int]
 }
@@ -31,6 +33,8 @@ struct NamePlan: Sendable {
     var stages: [Stage]
     /// Whether pushes create its cards. No channel follows before a start came.
     var isStarted = false
+    /// Whether the name owns a broadcast channel, which is made at the beginning of the run.
+    var hasBroadcastChannel = false
     var hasOddName = false
 
     var name: String {
@@ -60,8 +64,9 @@ struct NamePlan: Sendable {
             }.joined()
     }
 
-    /// The number of a push identifies its name, because start tokens get pushes of several names.
-    var numbersFrom: Int { isStarted ? index * 1_000_000 : 0 }
+    /// The number of a push identifies its name where the record does not: start tokens get pushes of several names, and
+    /// the simulator does not know whose a broadcast channel is.
+    var numbersFrom: Int { isStarted || hasBroadcastChannel ? index * 1_000_000 : 0 }
 
     static func index(ofNumber number: Int) -> Int { number / 1_000_000 }
 }
@@ -112,6 +117,11 @@ struct End: Sendable {
     var isRepeated = false
     /// How many channels register while it is accepted.
     var crossing = 0
+    /// How many channels register their next card this many milliseconds after its 202.
+    var newCards = 0
+    var newCardsAfter = 0
+    /// An update waits for a time this many milliseconds after the end is sent, or before it if negative.
+    var scheduleDue: Int?
     /// The milliseconds after its 202 at which it is cancelled. The name then goes on, unless the end was over before.
     var cancelledAfter: Int?
 
@@ -169,6 +179,9 @@ extension Plan {
         for planned in apnsFaults {
             lines.append((planned.at, "APNs for \(planned.what.milliseconds) ms: \(planned.what.title)"))
         }
+        for planned in broadcastFaults {
+            lines.append((planned.at, "broadcasts for \(planned.what.milliseconds) ms: \(planned.what.title)"))
+        }
         for name in names {
             lines.append(
                 (
@@ -176,6 +189,7 @@ extension Plan {
                     name.isStarted
                         ? "\(name.name): \(name.pool) start tokens"
                         : "\(name.name): \(name.initial) of \(name.pool) channels from \(name.first)"
+                            + (name.hasBroadcastChannel ? ", and a broadcast channel" : "")
                 ))
             for stage in name.stages {
                 for planned in stage.publishes { lines.append((planned.at, "\(name.name): \(planned.what)")) }
