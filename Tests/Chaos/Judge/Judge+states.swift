@@ -7,6 +7,7 @@ extension Judge {
         for index in places.indices where places[index].fate == .living {
             let place = places[index]
             let id = activity.token(index, place)
+            if try await showsUnnoticedEnd(id) { continue }
             switch place.state {
             case .following:
                 if judgeNew(id, after: place.after) { continue }
@@ -23,6 +24,7 @@ extension Judge {
             try await judgeShown(activity, index, place, pushes)
         }
         for ended in await activity.ended where ended.id.fate == .living {
+            if try await showsUnnoticedEnd(ended.id) { continue }
             if judgeNew(ended.id, after: ended.was.after) { continue }
             let received = record.tokens[ended.id]
             if let end = received?.end, end >= ended.number {

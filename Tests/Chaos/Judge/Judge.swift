@@ -83,7 +83,29 @@ struct Judge: Sendable {
                 }
             }
             newest = max(newest, number)
-            if request.isEnd, number > after { hasEnded = true }
+            if request.isEnd, number > after, !isUnnoticedEnd(request, of: Int(id.name)) { hasEnded = true }
+        }
+    }
+
+    /// Whether a cancelled end arrived on a connection of a process that was killed or suspended about then. No worker
+    /// learned of it, so the token stays, and its device shows the end.
+    private func isUnnoticedEnd(_ request: Request, of name: Int) -> Bool {
+        guard request.isEnd, request.reached else { return false }
+        let isCancelled = pushes.contains { $0.name == name && $0.number == request.order && $0.fate == .cancelled }
+        return isCancelled
+            && interruptions.contains {
+                $0.losesWork && $0.ports.contains(request.port)
+                    && abs($0.at - request.at) <= 2 * Int64(Plan.requestTimeout)
+            }
+    }
+
+    /// Whether such an end is what the device of this token shows.
+    func showsUnnoticedEnd(_ id: TokenID) async throws -> Bool {
+        guard let end = record.tokens[id]?.end,
+            pushes.contains(where: { $0.name == id.name && $0.number == end && $0.fate == .cancelled })
+        else { return false }
+        return try await Record.history(controlURL, id).contains {
+            $0.order == end && isUnnoticedEnd($0, of: Int(id.name))
         }
     }
 
