@@ -63,3 +63,15 @@ public struct ExactText: Hashable, Comparable, Sendable, ExpressibleByStringLite
 public func haveSameBytes(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
     one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
 }
+
+extension UInt8 {
+    /// A letter, a digit, `_`, `.` or `-`.
+    public var isURLUnreserved: Bool {
+        switch self {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// A name, key or id that breaks its rule. The error names the kind and the rule, never the value.
+public struct IdentifierError: Error, Hashable, CustomStringConvertible {
+    public let what: String
+    public let rule: String
+    public init(what: String, rule: String) {
+        self.what = what
+        self.rule = rule
+    }
+    public var description: String { "\(what) must be \(rule)" }
+}
+
+/// Checks a text that becomes a name or an id.
+/// - Throws: unless `text` is 1 to `maximumBytes` bytes of UTF-8 without control characters (C0, DEL, C1)
+public func checkText(_ text: String, what: String, maximumBytes: Int) throws(IdentifierError) {
+    let clean = text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
+    guard !text.isEmpty, text.utf8.count <= maximumBytes, clean else {
+        throw IdentifierError(what: what, rule: "1 to \(maximumBytes) bytes of text without control characters")
+    }
+}
