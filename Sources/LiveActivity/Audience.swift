@@ -21,6 +21,9 @@ public indirect enum Audience: Hashable, Sendable {
 public enum AudienceSet: Hashable, Sendable {
     case tag(String, group: String)
     case namedUser(String)
+    /// Channels whose device is known to have iOS 18 or later. Their activities can take updates from a broadcast
+    /// channel. No audience asks for them.
+    case iOS18
 
     /// Compares bytes: two spellings that Unicode calls equivalent are two keys in Redis.
     public static func == (one: AudienceSet, other: AudienceSet) -> Bool {
@@ -28,6 +31,7 @@ public enum AudienceSet: Hashable, Sendable {
         case (.tag(let tag, let group), .tag(let otherTag, let otherGroup)):
             haveSameBytes(tag, otherTag) && haveSameBytes(group, otherGroup)
         case (.namedUser(let name), .namedUser(let otherName)): haveSameBytes(name, otherName)
+        case (.iOS18, .iOS18): true
         default: false
         }
     }

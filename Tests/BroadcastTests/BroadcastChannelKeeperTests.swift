@@ -203,7 +203,7 @@ struct ChannelKeeperTests {
             let registration = Registration(
                 channel: try ChannelID("c1"), token: try PushToken(hex: String(repeating: "ab", count: 32)),
                 registeredAt: it.now)
-            _ = try await it.store.registry.track(it.app, name, [registration])
+            _ = try await it.store.registry.track(it.app, .activity(name), [registration])
             await it.keeper(later: .seconds(61)).tick(it.app)
             #expect(
                 try await it.channel(name)

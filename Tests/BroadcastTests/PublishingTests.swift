@@ -66,7 +66,7 @@ struct PublishingTests {
                 channel: try ChannelID("device-\(number)"),
                 token: try PushToken(hex: String(repeating: "a\(number)", count: 40)), registeredAt: it.now)
         }
-        _ = try await it.store.registry.track(it.app, try it.name(), registrations)
+        _ = try await it.store.registry.track(it.app, .activity(try it.name()), registrations)
     }
 
     @Test func `once to the channel and once to each token`() async throws {

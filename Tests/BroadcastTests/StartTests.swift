@@ -50,7 +50,7 @@ import Testing
                 let registration = Registration(
                     channel: channel, token: try #require(Self.token(number + 1)), registeredAt: stage.now)
                 _ = try await stage.store.registry.track(
-                    stage.app, ActivityName(startTokensOf: "Match"), [registration])
+                    stage.app, .startTokens(of: "Match"), [registration])
             }
             try await stage.want(name)
             await stage.keeper().tick(stage.app)
@@ -84,7 +84,7 @@ import Testing
                 stage.app, channel, tags: TagChange(), namedUser: nil, hasIOS18: true)
             let registration = Registration(
                 channel: channel, token: try #require(Self.token(1)), registeredAt: stage.now)
-            _ = try await stage.store.registry.track(stage.app, ActivityName(startTokensOf: "Match"), [registration])
+            _ = try await stage.store.registry.track(stage.app, .startTokens(of: "Match"), [registration])
             try await stage.working {
                 let reached = try await delivered(stage, name)
                 #expect(reached == 1)

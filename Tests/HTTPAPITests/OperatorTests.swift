@@ -35,7 +35,7 @@ import Testing
     @Test func `quarantine is listed, released and discarded by name or whole`() async throws {
         try await GatewayFixture.run { gateway in
             func quarantine(_ name: String) async throws {
-                try await gateway.store.quarantine.enlist(try gateway.app, try ActivityName(name))
+                try await gateway.store.quarantine.enlist(try gateway.app, .activity(try ActivityName(name)))
                 let mark = [UInt8](repeating: 0, count: 8) + [1, UInt8(ascii: "R"), 1, 2, 3]
                 try await gateway.store.redis.send(
                     RedisCommand(
@@ -83,7 +83,7 @@ import Testing
     @Test func `start tokens are quarantined for their type, and judged by its token and time`() async throws {
         try await GatewayFixture.run { gateway in
             let app = try gateway.app
-            let place = ActivityName(startTokensOf: "Match")
+            let place = TokenPlace.startTokens(of: "Match")
             let path = "/api/start-tokens/Match/channels"
             for (number, channel) in ["a", "b"].enumerated() {
                 let reply = try await gateway.send("PUT", "\(path)/\(channel)", #"{"token":"0\#(number)02"}"#)

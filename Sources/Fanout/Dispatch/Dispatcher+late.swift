@@ -56,7 +56,7 @@ extension Dispatcher {
     ) async throws(StoreError) -> [(LateJoiner, LateDecision)] {
         var open = Dictionary(followers.map { ($0.channel, $0) }) { _, last in last }
         var decisions: [(LateJoiner, LateDecision)] = []
-        var (page, _) = try await store.registry.lookup(item.app, item.name, Array(open.keys))
+        var (page, _) = try await store.registry.lookup(item.app, .activity(item.name), Array(open.keys))
         let now = store.time.now()
         // An `end` after the start of a card is for that card, whatever was published under the name since.
         let ends = states.kept.filter { $0.event == .end }

@@ -28,9 +28,7 @@ extension Dispatcher {
     private func remove(_ owed: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         if owed.isEmpty { return }
         var settled: [(owed: PendingRemoval, as: SettledField)] = []
-        // Start tokens are registered under their attributes type, so a dead one does not remove an activity's token.
-        for (type, part) in Dictionary(grouping: owed, by: \.prune.attributesType) {
-            let place = type.map { ActivityName(startTokensOf: $0) } ?? name
+        for (place, part) in Dictionary(grouping: owed, by: { $0.prune.place(of: name) }) {
             let results = try await store.registry.prune(app, place, part.map(\.prune))
             settled += zip(part, results).map { (owed: $0, as: Self.outcome($0.prune, $1)) }
         }
@@ -47,16 +45,15 @@ extension Dispatcher {
     /// in between. Start tokens are listed and marked under their attributes type.
     private func quarantine(_ owed: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         let now = store.time.now()
-        for (type, part) in Dictionary(grouping: owed, by: \.prune.attributesType) {
-            let starts = type.map { ActivityName(startTokensOf: $0) }
+        for (place, part) in Dictionary(grouping: owed, by: { $0.prune.place(of: name) }) {
             let marks = part.map { QuarantineMark(reason: $0.prune.reason, since: now, token: $0.prune.token) }
-            try await store.quarantine.enlist(app, starts ?? name)
-            if let starts {
-                try await store.quarantine.hold(app, starts, zip(part, marks).map { ($0.prune.channel, $1) })
+            try await store.quarantine.enlist(app, place)
+            if place.isForStartTokens {
+                try await store.quarantine.hold(app, place, zip(part, marks).map { ($0.prune.channel, $1) })
             }
             let (counted, _) = try await store.sweeps.confirm(
                 app, name, part.map { (owed: $0, as: .failed) }, marks: marks)
-            try await store.quarantine.enlist(app, starts ?? name)
+            try await store.quarantine.enlist(app, place)
             meters.count(app, counted)
         }
     }

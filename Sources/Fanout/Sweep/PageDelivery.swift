@@ -86,7 +86,7 @@ struct PageDelivery: Sendable {
         let news = sent.found.filter { !elsewhere.contains($0) }
         if !news.isEmpty {
             // If this write is lost, the next send finds out again.
-            let place = outgoing.record.startTokens ?? lease.name
+            let place = outgoing.record.startTokens ?? .activity(lease.name)
             try? await dispatcher.store.otherEnvironment.remember(app.key, place, page, news)
         }
         if let refusal = report.otherRefusal { await dispatcher.raiseAlarm(app.key, .otherEnvironment, refusal) }
@@ -111,7 +111,7 @@ struct PageDelivery: Sendable {
         let report = PageReport(
             page, sent.outcome, now: dispatcher.store.time.now(), deadline: record.deadline,
             triesOnce: record.expiry == 0, backoff: dispatcher.options.retries, elsewhere: sent.elsewhere,
-            attributesType: record.startTokens?.startTokensType,
+            attributesType: record.event == .start ? record.attributesType ?? "" : nil,
             pause: { dispatcher.circuits.nextPause(app.key, $0) }, random: { Double.random(in: 0..<1) })
         dispatcher.answers.note(app.key, report.answers, now: dispatcher.store.time.now())
         return report

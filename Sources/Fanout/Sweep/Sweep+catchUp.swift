@@ -41,7 +41,7 @@ extension Sweep {
                     lease.app, lease.name, after: order, limit: dispatcher.options.pageSize)
                 guard let last = arrivals.last else { return (page: Page(), last: nil) }
                 let (tokens, signs) = try await dispatcher.store.registry.lookup(
-                    lease.app, lease.name, arrivals.map(\.channel))
+                    lease.app, .activity(lease.name), arrivals.map(\.channel))
                 guard var page = try await sorted(tokens, signs, setAside: nil) else { continue }
                 page.arrivals = arrivals
                 return (page: page, last: last.order)

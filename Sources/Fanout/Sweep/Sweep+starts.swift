@@ -11,7 +11,7 @@ extension Sweep {
     /// the start, because its card is over.
     /// - Parameter splits: some of the page may get the variant for the name's broadcast channel
     func startPage(
-        _ starts: ActivityName, from position: ScanPosition, to limit: ScanPosition, splits: Bool
+        _ starts: TokenPlace, from position: ScanPosition, to limit: ScanPosition, splits: Bool
     ) async throws(StoreError) -> (Page, ScanPosition) {
         let (tokens, next, signs) = try await dispatcher.store.registry.markedPage(
             lease.app, starts, from: position, to: limit, limit: dispatcher.options.pageSize)

@@ -130,7 +130,7 @@ struct Sweep: Sendable {
         return await delivery.ask { () async throws(StoreError) in
             while true {
                 let (tokens, next, signs) = try await dispatcher.store.registry.markedPage(
-                    lease.app, lease.name, from: position, to: limit, limit: dispatcher.options.pageSize)
+                    lease.app, .activity(lease.name), from: position, to: limit, limit: dispatcher.options.pageSize)
                 if let page = try await sorted(tokens, signs, setAside: .catchingUp) { return (page, next) }
             }
         }
@@ -146,11 +146,11 @@ struct Sweep: Sendable {
         let audience = try await dispatcher.store.channels.filter(lease.app, cards, claim.record.audience)
         guard
             let marks = try await dispatcher.store.registry.marks(
-                lease.app, lease.name, audience, signs, for: claim.record.event)
+                lease.app, .activity(lease.name), audience, signs, for: claim.record.event)
         else {
             return nil
         }
-        try await dispatcher.store.quarantine.forget(lease.app, lease.name, marks.outdated)
+        try await dispatcher.store.quarantine.forget(lease.app, .activity(lease.name), marks.outdated)
         if marks.isEmpty { return Page(tokens: audience) }
         var page = Page()
         var sent: [Int] = []

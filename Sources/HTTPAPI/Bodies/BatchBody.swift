@@ -8,9 +8,8 @@ import StrictJSON
 /// one. So the gateway applies every entry that it can, and the response names the rest.
 struct BatchBody: Sendable {
     enum Update: Sendable, Hashable {
-        // The name is an activity's, or that of an attributes type's start tokens.
-        case set(ActivityName, Registration)
-        case remove(ActivityName, Removal)
+        case set(TokenPlace, Registration)
+        case remove(TokenPlace, Removal)
     }
 
     /// The most entries of `live_activities` in one call. The SDK sends a few,
@@ -77,13 +76,13 @@ struct BatchBody: Sendable {
         let action = try actionValue.string()
         guard action == "set" || action == "remove" else { throw actionValue.error("must be set or remove") }
         let at = try entry.required("action_ts_ms").epochMilliseconds()
-        let place: ActivityName
+        let place: TokenPlace
         var id: String?
         switch try entry["type"]?.string() ?? "update_token" {
         case "update_token":
-            place = try entry.required("name").activityName()
+            place = .activity(try entry.required("name").activityName())
             id = try entry["id"]?.text("id")
-        case "start_token": place = ActivityName(startTokensOf: try entry.required("attributes_type").attributesType())
+        case "start_token": place = .startTokens(of: try entry.required("attributes_type").attributesType())
         default: throw (entry["type"] ?? value).error("must be update_token or start_token")
         }
         guard action == "set" else { return .remove(place, Removal(channel: channel, removedAt: at, activityID: id)) }

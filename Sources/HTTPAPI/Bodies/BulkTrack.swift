@@ -11,8 +11,7 @@ struct BulkTrack {
     /// The most rejections that the response lists. All of them are counted.
     static let maximumListed = 1_000
 
-    /// An activity's name, or the place where start tokens are registered.
-    let place: ActivityName
+    let place: TokenPlace
     let catchesUp: Bool
     let now: Int64
     var lines = LineReader(maximumBytes: BulkTrack.maximumLineBytes)
@@ -24,7 +23,7 @@ struct BulkTrack {
     private var rejected: [JSON] = []
     private var rejectedCount = 0
 
-    init(place: ActivityName, catchesUp: Bool, now: Int64) {
+    init(place: TokenPlace, catchesUp: Bool, now: Int64) {
         self.place = place
         self.catchesUp = catchesUp
         self.now = now

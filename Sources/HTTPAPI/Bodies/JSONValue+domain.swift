@@ -15,12 +15,7 @@ extension JSONValue {
         return RawJSON(checked: Array(raw))
     }
 
-    func attributesType() throws(JSONError) -> String {
-        try identifier { text throws(IdentifierError) in
-            try checkAttributesType(text)
-            return text
-        }
-    }
+    func attributesType() throws(JSONError) -> String { try identifier(checkedAttributesType) }
 
     /// A tag, a tag group, a named user or another short text. `what` names it in the error.
     func text(_ what: String) throws(JSONError) -> String {

@@ -25,13 +25,11 @@ struct Call: Sendable {
 
     func channel() throws(APIError) -> ChannelID { try identified("channel", ChannelID.init(_:)) }
 
-    /// The place where the path's tokens are registered: an activity's name, or the one of a type's start tokens.
-    func place() throws(APIError) -> ActivityName {
-        guard parameters["attributes_type"] != nil else { return try name() }
-        return try identified("attributes_type") { text throws(IdentifierError) in
-            try checkAttributesType(text)
-            return ActivityName(startTokensOf: text)
-        }
+    func attributesType() throws(APIError) -> String { try identified("attributes_type", checkedAttributesType) }
+
+    /// Where the path's tokens are registered.
+    func place() throws(APIError) -> TokenPlace {
+        parameters["attributes_type"] == nil ? .activity(try name()) : .startTokens(of: try attributesType())
     }
 
     /// The id of a push or a schedule, from the path or from `values`.

@@ -31,7 +31,7 @@ extension Handlers {
 
     /// Push-to-start tokens belong to an attributes type on a channel, not to an activity.
     func startTokens(_ call: Call) async throws -> Answer {
-        let type = try call.place().startTokensType ?? ""
+        let type = try call.attributesType()
         let before = call.now - configuration.startTokensStaleAfter.milliseconds
         let found = try await store.registry.startTokens(call.app.key, type, reportedBefore: before)
         return Answer(
@@ -81,7 +81,7 @@ extension Handlers {
     }
 
     func register(
-        _ registrations: [Registration], in place: ActivityName, _ app: GatewayApp
+        _ registrations: [Registration], in place: TokenPlace, _ app: GatewayApp
     ) async throws -> [RegistrationResult] {
         guard !registrations.isEmpty else { return [] }
         let results = try await store.registry.track(app.key, place, registrations, endAfter: app.endAfter)
@@ -91,12 +91,8 @@ extension Handlers {
         return results
     }
 
-    func unregister(_ removal: Removal, from place: ActivityName, _ app: GatewayApp) async throws {
+    func unregister(_ removal: Removal, from place: TokenPlace, _ app: GatewayApp) async throws {
         try await store.registry.untrack(app.key, place, [removal])
         metrics.registered(app.key, outcome: place.isForStartTokens ? "start_token_removed" : "removed")
     }
-}
-
-extension ActivityName {
-    var isForStartTokens: Bool { startTokensType != nil }
 }

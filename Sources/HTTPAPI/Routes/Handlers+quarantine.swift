@@ -15,13 +15,13 @@ extension Handlers {
     /// Releases tokens. Body: `{"name"?}`, or `{"attributes_type"}` for start
     /// tokens. Without these, every name of the app.
     func releaseQuarantine(_ call: Call) async throws -> Answer {
-        let result = try await store.quarantine.release(call.app.key, Self.quarantinedName(call))
+        let result = try await store.quarantine.release(call.app.key, Self.quarantinedPlace(call))
         return Answer(
             200, ["ok": true, "names": .integer(result.names), "released": .integer(result.released)])
     }
 
     func discardQuarantine(_ call: Call) async throws -> Answer {
-        let result = try await store.quarantine.discard(call.app.key, Self.quarantinedName(call))
+        let result = try await store.quarantine.discard(call.app.key, Self.quarantinedPlace(call))
         return Answer(
             200,
             [
@@ -30,19 +30,26 @@ extension Handlers {
             ])
     }
 
-    private static func quarantinedName(_ call: Call) throws(JSONError) -> ActivityName? {
+    private static func quarantinedPlace(_ call: Call) throws(JSONError) -> TokenPlace? {
         guard let body = try call.object(known: ["name", "attributes_type"]) else { return nil }
-        guard let type = body["attributes_type"] else { return try body["name"]?.activityName() }
+        guard let type = body["attributes_type"] else {
+            let name = try body["name"]?.activityName()
+            return name.map(TokenPlace.activity)
+        }
         guard body["name"] == nil else { throw type.keyError("must not stand beside `name`") }
-        return ActivityName(startTokensOf: try type.attributesType())
+        return .startTokens(of: try type.attributesType())
     }
 }
 
-extension QuarantinedName {
+extension QuarantinedTokens {
     fileprivate var json: JSON {
-        let type = name.startTokensType
+        let (key, text) =
+            switch place {
+            case .activity(let name): ("name", name.rawValue)
+            case .startTokens(let type): ("attributes_type", type)
+            }
         return [
-            (type == nil ? "name" : "attributes_type"): .string(type ?? name.rawValue), "tokens": .integer(tokens),
+            key: .string(text), "tokens": .integer(tokens),
             "since": .string(TimeText.text(since)), "reasons": .array(reasons.map { .string($0) }),
         ]
     }

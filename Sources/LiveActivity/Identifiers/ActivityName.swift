@@ -19,30 +19,3 @@ public struct ActivityName: Hashable, Sendable, CustomStringConvertible {
         haveSameBytes(one.rawValue, other.rawValue)
     }
 }
-
-extension ActivityName {
-    /// The name under which the push-to-start tokens of an attributes type are registered. No activity can have it,
-    /// because it begins with a control character.
-    public init(startTokensOf attributesType: String) { rawValue = Self.startTokensPrefix + attributesType }
-
-    private static let startTokensPrefix = "\u{1}"
-
-    /// The attributes type whose start tokens are registered here; nil for an activity's name.
-    public var startTokensType: String? { rawValue.rest(behind: Self.startTokensPrefix) }
-
-    /// Reads the `rawValue` of either kind of name.
-    public init(stored text: String) throws(IdentifierError) {
-        guard let type = text.rest(behind: Self.startTokensPrefix) else {
-            try self.init(text)
-            return
-        }
-        try checkAttributesType(type)
-        self.init(startTokensOf: type)
-    }
-}
-
-/// Checks the name of an attributes type.
-/// - Throws: unless `text` can name the Swift type of an activity's attributes
-public func checkAttributesType(_ text: String) throws(IdentifierError) {
-    try checkText(text, what: "attributes_type", maximumBytes: 255)
-}

@@ -17,3 +17,10 @@ public func checkText(_ text: String, what: String, maximumBytes: Int) throws(Id
         throw IdentifierError(what: what, rule: "1 to \(maximumBytes) bytes of text without control characters")
     }
 }
+
+/// Checks the name of an attributes type, and returns it.
+/// - Throws: unless `text` can name the Swift type of an activity's attributes
+public func checkedAttributesType(_ text: String) throws(IdentifierError) -> String {
+    try checkText(text, what: "attributes_type", maximumBytes: 255)
+    return text
+}

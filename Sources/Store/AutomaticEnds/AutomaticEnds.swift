@@ -101,7 +101,7 @@ public struct AutomaticEnds: Sendable {
         var renewed = bootClock()
         while position < .end {
             let (page, next) = try await registry.page(
-                task.app, task.name, from: position, to: .end, limit: Self.pageSize)
+                task.app, .activity(task.name), from: position, to: .end, limit: Self.pageSize)
             for entry in page.entries { count.add(startedAt: entry.startedAt) }
             position = next
             if position < .end, bootClock() - renewed > Self.hold.milliseconds / 3 {

@@ -82,34 +82,37 @@ extension Channels {
         _ app: AppKey, _ page: TokenPage, _ audience: Audience
     ) async throws(StoreError) -> TokenPage {
         if audience == .all || page.isEmpty { return page }
-        let included = try await included(app, page, audience)
+        var membership = PageMembership(count: page.count)
+        membership.sets = try await members(app, page, of: audience.sets)
+        membership.look(for: audience, in: page)
+        let included = membership.matching(audience)
         return page.filtered { included[$0] }
     }
 
     /// Which entries of the page belong to devices that are known to have iOS 18 or later, by index. One round trip.
     public func withIOS18(_ app: AppKey, _ page: TokenPage) async throws(StoreError) -> Set<Int> {
-        let included = try await included(app, page, Self.iOS18)
-        return Set((0..<page.count).filter { included[$0] })
+        let included = try await members(app, page, of: [.iOS18])[.iOS18]
+        return Set((0..<page.count).filter { included?[$0] == true })
     }
 
-    private func included(_ app: AppKey, _ page: TokenPage, _ audience: Audience) async throws(StoreError) -> PageBits {
-        var membership = PageMembership(count: page.count)
-        let sets = audience.sets
-        if !sets.isEmpty {
-            let members = page.packedChannels
-            for start in stride(from: 0, to: sets.count, by: Self.setsPerRoundTrip) {
-                let asked = sets[start..<min(start + Self.setsPerRoundTrip, sets.count)]
-                let replies = try await redis.run(
-                    asked.map { RedisCommand("SMISMEMBER", keys.members(app, $0), members) })
-                for (set, reply) in zip(asked, replies) {
-                    guard reply.count == page.count else { throw .unexpectedReply("SMISMEMBER of another length") }
-                    var bits = PageBits(count: page.count)
-                    try reply.forEachInteger { index, number in if number == 1 { bits.insert(index) } }
-                    membership.sets[set] = bits
-                }
+    /// The entries of the page that are in each of the sets.
+    private func members(
+        _ app: AppKey, _ page: TokenPage, of sets: [AudienceSet]
+    ) async throws(StoreError) -> [AudienceSet: PageBits] {
+        if sets.isEmpty { return [:] }
+        var found: [AudienceSet: PageBits] = [:]
+        let channels = page.packedChannels
+        for start in stride(from: 0, to: sets.count, by: Self.setsPerRoundTrip) {
+            let asked = sets[start..<min(start + Self.setsPerRoundTrip, sets.count)]
+            let replies = try await redis.run(
+                asked.map { RedisCommand("SMISMEMBER", keys.members(app, $0), channels) })
+            for (set, reply) in zip(asked, replies) {
+                guard reply.count == page.count else { throw .unexpectedReply("SMISMEMBER of another length") }
+                var bits = PageBits(count: page.count)
+                try reply.forEachInteger { index, number in if number == 1 { bits.insert(index) } }
+                found[set] = bits
             }
         }
-        membership.look(for: audience, in: page)
-        return membership.matching(audience)
+        return found
     }
 }

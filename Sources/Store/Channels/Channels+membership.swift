@@ -9,13 +9,6 @@ enum ChannelOperation: Sendable, Hashable {
     /// The channel is in these sets, and in no other whose field begins with the prefix.
     case set(prefix: String, [AudienceSet])
 
-    static func field(_ set: AudienceSet) -> String {
-        switch set {
-        case .tag(let tag, let group): "t:\(Keyspace.escapedPart(group)):\(Keyspace.escapedPart(tag))"
-        case .namedUser(let user): "u:\(Keyspace.escapedPart(user))"
-        }
-    }
-
     static func list(_ change: TagChange) -> [ChannelOperation] {
         change.set.map { group, tags in
             .set(prefix: "t:\(Keyspace.escapedPart("\(group)")):", tags.map { .tag("\($0)", group: "\(group)") })
@@ -26,19 +19,11 @@ enum ChannelOperation: Sendable, Hashable {
 
     var arguments: [RedisArgument] {
         switch self {
-        case .add(let set): ["add", .string(Self.field(set))]
-        case .remove(let set): ["remove", .string(Self.field(set))]
+        case .add(let set): ["add", .string(Keyspace.field(set))]
+        case .remove(let set): ["remove", .string(Keyspace.field(set))]
         case .set(let prefix, let sets):
-            ["set", .string(prefix), .int(sets.count)] + sets.map { .string(Self.field($0)) }
+            ["set", .string(prefix), .int(sets.count)] + sets.map { .string(Keyspace.field($0)) }
         }
-    }
-}
-
-extension Keyspace {
-    /// The key of the set that a field of a channel's record stands for; nil for a field that stands for none.
-    func members(_ app: AppKey, field: String) -> RedisKey? {
-        guard let parts = field.cut(at: UInt8(ascii: ":")), ["t", "u"].contains(parts.head) else { return nil }
-        return key("\(parts.head):{\(app):\(parts.tail)}")
     }
 }
 

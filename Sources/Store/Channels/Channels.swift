@@ -50,15 +50,10 @@ public struct Channels: Sendable {
         _ app: AppKey, _ channel: ChannelID, tags: TagChange, namedUser: String?, hasIOS18: Bool? = nil
     ) async throws(StoreError) {
         let user = namedUser.map { ChannelOperation.set(prefix: "u:", [.namedUser($0)]) }
-        let system = hasIOS18.map { $0 ? ChannelOperation.add(Self.iOS18Set) : .remove(Self.iOS18Set) }
+        let system = hasIOS18.map { $0 ? ChannelOperation.add(.iOS18) : .remove(.iOS18) }
         try await applyMemberships(
             app, [channel], ChannelOperation.list(tags) + [user, system].compactMap { $0 })
     }
-
-    /// Channels whose device is known to have iOS 18 or later. Their activities can take updates from a broadcast
-    /// channel. The set is like that of a tag, in a group that no tag can have.
-    private static let iOS18Set = AudienceSet.tag("18", group: "\u{1}ios")
-    static let iOS18 = Audience.tag("18", group: "\u{1}ios")
 
     /// Channels that do not exist yet are created.
     public func tag(_ app: AppKey, _ channels: [ChannelID], _ change: TagChange) async throws(StoreError) {

@@ -10,15 +10,15 @@ public struct OtherEnvironment: Sendable {
 
     /// Notes tokens of a page that the other environment accepted.
     public func remember(
-        _ app: AppKey, _ name: ActivityName, _ page: TokenPage, _ found: [Int]
+        _ app: AppKey, _ place: TokenPlace, _ page: TokenPage, _ found: [Int]
     ) async throws(StoreError) {
         if found.isEmpty { return }
-        let key = keys.otherEnvironment(keys.tag(app, name))
+        let key = keys.otherEnvironment(keys.tag(app, place))
         let fields = found.flatMap { index in
             [RedisArgument.bytes(page.channel(index)), .bytes(Self.hash(page.token(index)))]
         }
         try await redis.run([
-            RedisCommand("HSET", key, fields), RedisCommand("PEXPIRE", key, .int(RegistryRecord.span(name).retention)),
+            RedisCommand("HSET", key, fields), RedisCommand("PEXPIRE", key, .int(place.span.retention)),
         ])
     }
 

@@ -1,9 +1,9 @@
 public import LiveActivity
 import Redis
 
-/// The quarantined tokens of one name.
-public struct QuarantinedName: Sendable, Hashable {
-    public var name: ActivityName
+/// The quarantined tokens of one name, or the quarantined start tokens of one attributes type.
+public struct QuarantinedTokens: Sendable, Hashable {
+    public var place: TokenPlace
     public var tokens: Int
     /// The earliest mark among those that were read, epoch ms.
     public var since: Int64
@@ -29,7 +29,7 @@ public struct QuarantineResult: Sendable, Hashable {
 public struct Quarantine: Sendable {
     /// How long marks live after the latest mark of their name: as long as the registry keeps a token that is not
     /// renewed.
-    static func life(_ name: ActivityName) -> Duration { .milliseconds(RegistryRecord.span(name).retention) }
+    static func life(_ place: TokenPlace) -> Duration { .milliseconds(place.span.retention) }
     /// Marks read in one round trip.
     private static let batch = 1_000
 
@@ -43,16 +43,16 @@ public struct Quarantine: Sendable {
     /// Puts a name on the app's list. Call it before the name's tokens are marked: a crash in between leaves a listed
     /// name without marks, which a list drops. Call it again afterwards, because an operator may have released the name
     /// in between.
-    public func enlist(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+    public func enlist(_ app: AppKey, _ place: TokenPlace) async throws(StoreError) {
         try await redis.run(
-            "ZADD", keys.quarantinedNames(app), .int(clock() + Self.life(name).milliseconds), .string(name.rawValue))
+            "ZADD", keys.quarantinedNames(app), .int(clock() + Self.life(place).milliseconds), .string(place.stored))
     }
 
     /// Marks start tokens where they are registered. They are on another slot than the push. Call it before their
     /// removals are confirmed: a crash in between leaves marks and pending removals, which a worker decides about
     /// again.
     public func hold(
-        _ app: AppKey, _ starts: ActivityName, _ marks: [(channel: [UInt8], mark: QuarantineMark)]
+        _ app: AppKey, _ starts: TokenPlace, _ marks: [(channel: [UInt8], mark: QuarantineMark)]
     ) async throws(StoreError) {
         if marks.isEmpty { return }
         let key = keys.quarantine(keys.tag(app, starts))
@@ -64,13 +64,13 @@ public struct Quarantine: Sendable {
 
     /// Removes marks of tokens that their channels do not have any more.
     public func forget(
-        _ app: AppKey, _ name: ActivityName, _ outdated: [(channel: [UInt8], mark: QuarantineMark)]
+        _ app: AppKey, _ place: TokenPlace, _ outdated: [(channel: [UInt8], mark: QuarantineMark)]
     ) async throws(StoreError) {
         if outdated.isEmpty { return }
         let seen = outdated.flatMap { [RedisArgument.bytes($0.channel), .bytes($0.mark.storedValue)] }
-        let key = keys.quarantine(keys.tag(app, name))
+        let key = keys.quarantine(keys.tag(app, place))
         let reply = try await redis.run(Lua.quarantineForget, keys: [key], arguments: seen)
-        if try reply.integer() == 0 { try await strike(app, name) }
+        if try reply.integer() == 0 { try await strike(app, place) }
     }
 
     /// How many names hold quarantined tokens.
@@ -80,14 +80,18 @@ public struct Quarantine: Sendable {
     }
 
     /// Names that hold quarantined tokens, at most `limit`, in the order of their latest mark.
-    public func list(_ app: AppKey, limit: Int) async throws(StoreError) -> [QuarantinedName] {
-        var found: [QuarantinedName] = []
+    public func list(_ app: AppKey, limit: Int) async throws(StoreError) -> [QuarantinedTokens] {
+        var found: [QuarantinedTokens] = []
         var position = 0
         while found.count < limit {
-            let names = try await names(app, from: position, limit: min(limit - found.count, 100))
-            if names.isEmpty { break }
-            for name in names {
-                if let listed = try await look(app, name) { found.append(listed) } else { try await strike(app, name) }
+            let places = try await places(app, from: position, limit: min(limit - found.count, 100))
+            if places.isEmpty { break }
+            for place in places {
+                if let listed = try await look(app, place) {
+                    found.append(listed)
+                } else {
+                    try await strike(app, place)
+                }
             }
             position = found.count
         }
@@ -96,10 +100,10 @@ public struct Quarantine: Sendable {
 
     /// Removes the marks. The next push goes to the tokens again.
     ///
-    /// - Parameter name: nil for every name.
-    public func release(_ app: AppKey, _ name: ActivityName?) async throws(StoreError) -> QuarantineResult {
-        try await letGo(app, name) { name, result async throws(StoreError) in
-            let key = keys.quarantine(keys.tag(app, name))
+    /// - Parameter place: nil for all of them.
+    public func release(_ app: AppKey, _ place: TokenPlace?) async throws(StoreError) -> QuarantineResult {
+        try await letGo(app, place) { place, result async throws(StoreError) in
+            let key = keys.quarantine(keys.tag(app, place))
             let replies = try await redis.run([RedisCommand("HLEN", key), RedisCommand("UNLINK", key)])
             result.released += try replies[0].integer()
         }
@@ -108,16 +112,16 @@ public struct Quarantine: Sendable {
     /// Prunes the quarantined tokens, each only if its channel still has that token. Repeatable: the next call discards
     /// the marks that a crash leaves.
     ///
-    /// - Parameter name: nil for every name.
-    public func discard(_ app: AppKey, _ name: ActivityName?) async throws(StoreError) -> QuarantineResult {
-        try await letGo(app, name) { name, result async throws(StoreError) in
-            let key = keys.quarantine(keys.tag(app, name))
+    /// - Parameter place: nil for all of them.
+    public func discard(_ app: AppKey, _ place: TokenPlace?) async throws(StoreError) -> QuarantineResult {
+        try await letGo(app, place) { place, result async throws(StoreError) in
+            let key = keys.quarantine(keys.tag(app, place))
             var cursor = "0"
             repeat {
                 let (next, marks, unreadable) = try await scan(key, from: cursor)
                 cursor = next
                 let prunes = marks.map { Prune(channel: $0.channel, token: $0.mark.token, deadSince: nil) }
-                for pruned in try await registry.prune(app, name, prunes) {
+                for pruned in try await registry.prune(app, place, prunes) {
                     switch pruned {
                     case .pruned: result.pruned += 1
                     case .newer: result.newer += 1
@@ -134,36 +138,35 @@ public struct Quarantine: Sendable {
     }
 
     private func letGo(
-        _ app: AppKey, _ name: ActivityName?,
-        _ body: (ActivityName, inout QuarantineResult) async throws(StoreError) -> Void
+        _ app: AppKey, _ place: TokenPlace?,
+        _ body: (TokenPlace, inout QuarantineResult) async throws(StoreError) -> Void
     ) async throws(StoreError) -> QuarantineResult {
         var result = QuarantineResult()
-        func take(_ name: ActivityName) async throws(StoreError) {
+        func take(_ place: TokenPlace) async throws(StoreError) {
             let before = result
-            try await body(name, &result)
-            try await strike(app, name)
+            try await body(place, &result)
+            try await strike(app, place)
             if result != before { result.names += 1 }
         }
-        if let name {
-            try await take(name)
+        if let place {
+            try await take(place)
         } else {
             // Each name once. A name that is quarantined again meanwhile is a new case for the operator.
-            for name in try await names(app, from: 0, limit: 1_000_000) { try await take(name) }
+            for place in try await places(app, from: 0, limit: 1_000_000) { try await take(place) }
         }
         if try await count(app) == 0 { try await alarms.clear(app, .pruneGuard) }
         return result
     }
 
     /// The names in the order of their latest mark. Names whose marks have expired are removed.
-    private func names(_ app: AppKey, from: Int, limit: Int) async throws(StoreError) -> [ActivityName] {
+    private func places(_ app: AppKey, from: Int, limit: Int) async throws(StoreError) -> [TokenPlace] {
         let index = keys.quarantinedNames(app)
         _ = try await tidy(app, limit: 500)
         let living = RedisArgument.string("(\(clock())")
         let replies = try await redis.run([
             RedisCommand("ZRANGEBYSCORE", index, living, "+inf", "LIMIT", .int(from), .int(limit))
         ])
-        let names = try replies[0].strings()
-        return names.compactMap { try? ActivityName(stored: $0) }
+        return try replies[0].strings().compactMap { try? TokenPlace(stored: $0) }
     }
 
     /// Removes at most `limit` names whose marks have expired from the list.
@@ -174,24 +177,24 @@ public struct Quarantine: Sendable {
     }
 
     /// Removes a name from the list, unless a worker has quarantined more of its tokens meanwhile.
-    private func strike(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
-        let marks = keys.quarantine(keys.tag(app, name))
+    private func strike(_ app: AppKey, _ place: TokenPlace) async throws(StoreError) {
+        let marks = keys.quarantine(keys.tag(app, place))
         let replies = try await redis.run(
-            [RedisCommand("ZREM", keys.quarantinedNames(app), .string(name.rawValue)), RedisCommand("EXISTS", marks)],
+            [RedisCommand("ZREM", keys.quarantinedNames(app), .string(place.stored)), RedisCommand("EXISTS", marks)],
             inStepsAt: [1])
         let isBack = try replies[1].isOne()
-        if isBack { try await enlist(app, name) }
+        if isBack { try await enlist(app, place) }
     }
 
     /// - Returns: nil if no token is quarantined under the name.
-    private func look(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> QuarantinedName? {
-        let key = keys.quarantine(keys.tag(app, name))
+    private func look(_ app: AppKey, _ place: TokenPlace) async throws(StoreError) -> QuarantinedTokens? {
+        let key = keys.quarantine(keys.tag(app, place))
         let length = try await redis.run("HLEN", key)
         let tokens = try length.integer()
         if tokens == 0 { return nil }
         let (_, marks, _) = try await scan(key, from: "0")
-        return QuarantinedName(
-            name: name, tokens: tokens, since: marks.map(\.mark.since).min() ?? clock(),
+        return QuarantinedTokens(
+            place: place, tokens: tokens, since: marks.map(\.mark.since).min() ?? clock(),
             reasons: Set(marks.map(\.mark.reason)).sorted())
     }
 

@@ -20,12 +20,28 @@ extension Keyspace {
     func channel(_ app: AppKey, _ channel: ChannelID) -> RedisKey {
         key("c:{\(app):\(Self.escaped(channel.description))}")
     }
-    /// The channels that have a tag (`t`) or belong to a named user (`u`). Each set has its own slot, so that large
-    /// sets are spread over a cluster.
+    /// The channels of a set: `t` for those with a tag, `u` for those of a named user. Each set has its own slot, so
+    /// that large sets are spread over a cluster.
     func members(_ app: AppKey, _ set: AudienceSet) -> RedisKey {
+        let (kind, text) = Self.kindAndText(set)
+        return key("\(kind):{\(app):\(text)}")
+    }
+    /// The key of the set that a field of a channel's record stands for; nil for a field that stands for none.
+    func members(_ app: AppKey, field: String) -> RedisKey? {
+        guard let parts = field.cut(at: UInt8(ascii: ":")), ["t", "u"].contains(parts.head) else { return nil }
+        return key("\(parts.head):{\(app):\(parts.tail)}")
+    }
+    /// The field of a set in a channel's record.
+    static func field(_ set: AudienceSet) -> String {
+        let (kind, text) = kindAndText(set)
+        return "\(kind):\(text)"
+    }
+    /// iOS 18 is stored like a tag, in a group that no tag can have.
+    private static func kindAndText(_ set: AudienceSet) -> (kind: String, text: String) {
         switch set {
-        case .tag(let tag, let group): key("t:{\(app):\(Self.escapedPart(group)):\(Self.escapedPart(tag))}")
-        case .namedUser(let user): key("u:{\(app):\(Self.escapedPart(user))}")
+        case .tag(let tag, let group): ("t", "\(escapedPart(group)):\(escapedPart(tag))")
+        case .namedUser(let user): ("u", escapedPart(user))
+        case .iOS18: ("t", "\u{1}ios:18")
         }
     }
 

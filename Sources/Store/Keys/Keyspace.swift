@@ -11,9 +11,8 @@ public struct Keyspace: Sendable {
 
     /// The hash tag of a name. All of its keys are on one slot. Braces and percent signs of the name are written `%XX`,
     /// so that no name can close the tag early or look like another name.
-    func tag(_ app: AppKey, _ name: ActivityName) -> String {
-        "{\(app.rawValue):\(Self.escaped(name.rawValue))}"
-    }
+    func tag(_ app: AppKey, _ name: ActivityName) -> String { tag(app, .activity(name)) }
+    func tag(_ app: AppKey, _ place: TokenPlace) -> String { "{\(app.rawValue):\(Self.escaped(place.stored))}" }
 
     static func escaped(_ text: String) -> String {
         text.percentEncoded { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") || $0 == UInt8(ascii: "%") }

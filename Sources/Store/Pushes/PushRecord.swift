@@ -37,9 +37,7 @@ public struct PushRecord: Sendable {
     public func isFor(startedAt: Int64) -> Bool { cutoff.map { startedAt <= $0 } ?? true }
 
     /// For a start: where its tokens are registered. Nil: the push goes to the name's tokens.
-    public var startTokens: ActivityName? {
-        event == .start ? ActivityName(startTokensOf: attributesType ?? "") : nil
-    }
+    public var startTokens: TokenPlace? { event == .start ? .startTokens(of: attributesType ?? "") : nil }
 }
 
 extension PushRecord {

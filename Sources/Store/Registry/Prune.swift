@@ -1,3 +1,5 @@
+public import LiveActivity
+
 /// A token, in its stored form, that is to be removed from a name because APNs called it dead or its activity has
 /// ended.
 public struct Prune: Sendable, Hashable {
@@ -27,6 +29,14 @@ public struct Prune: Sendable, Hashable {
     public init(channel: [UInt8], token: [UInt8], endedAt: Int64) {
         self.init(channel: channel, token: token, deadSince: endedAt)
         hasEnded = true
+    }
+}
+
+extension Prune {
+    /// Where the token is registered. A dead start token does not remove an activity's token.
+    /// - Parameter name: that of the push that the token refused
+    public func place(of name: ActivityName) -> TokenPlace {
+        attributesType.map { .startTokens(of: $0) } ?? .activity(name)
     }
 }
 

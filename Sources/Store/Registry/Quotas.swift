@@ -106,8 +106,7 @@ extension Registry {
     /// follower passes. Costs one or two round trips, but only if the quota was full at the last measurement.
     func requireRoom(_ place: RegistryPlace, _ changes: [BucketChange]) async throws(StoreError) {
         let app = place.key.app
-        let isName = place.key.name.startTokensType == nil
-        let quota: Quota = isName ? .followers : .startTokens
+        let quota = place.quota
         let now = clock()
         if quotas.isFull(quota, app) {
             let measure = quotas.count(quota, app, [], life: place.span.retention, now: now)
@@ -116,8 +115,10 @@ extension Registry {
                 throw .quotaReached(quota, limit: quotas.limit(quota))
             }
         }
-        guard isName, quotas.isFull(.names, app), memory.needsListing(place.key, now: now) else { return }
-        let known = [RedisCommand("ZSCORE", keys.names(app), .string(place.key.name.rawValue))]
+        guard case .activity(let name) = place.key.tokens, quotas.isFull(.names, app),
+            memory.needsListing(place.key, now: now)
+        else { return }
+        let known = [RedisCommand("ZSCORE", keys.names(app), .string(name.rawValue))]
         let measure = quotas.countNames(app, now: now)
         let replies = try await redis.replies(known + measure.commands)
         quotas.note(.names, app, measure, replies.dropFirst(known.count))
@@ -128,10 +129,14 @@ extension Registry {
 
     /// Returns commands that count the channels of a call as followers, or as start tokens, of the app.
     func counting(_ place: RegistryPlace, _ channels: [[UInt8]]) -> (quota: Quota, count: Quotas.Count) {
-        let quota: Quota = place.key.name.startTokensType == nil ? .followers : .startTokens
+        let quota = place.quota
         guard quotas.limit(quota) > 0 else { return (quota, Quotas.Count()) }
-        let name = Array(place.key.name.rawValue.utf8) + [0]
+        let name = Array(place.key.tokens.stored.utf8) + [0]
         let ids = channels.map { RedisArgument.bytes(name + $0) }
         return (quota, quotas.count(quota, place.key.app, ids, life: place.span.retention, now: clock()))
     }
+}
+
+extension RegistryPlace {
+    fileprivate var quota: Quota { key.tokens.isForStartTokens ? .startTokens : .followers }
 }

@@ -1,12 +1,12 @@
 import LiveActivity
 import Redis
 
-/// A name's keys in one app.
+/// The keys of a place in one app.
 struct RegistryPlace: Sendable {
     let key: RegistryMemory.Key
     /// The hash tag of all of them.
     let tag: String
-    var span: RegistryRecord.Span { RegistryRecord.span(key.name) }
+    var span: RegistryRecord.Span { key.tokens.span }
 }
 
 /// One channel's change. A script runs it with KEYS root, bucket (and the keys of a registration) and ARGV count,
@@ -28,8 +28,8 @@ extension Registry {
     /// this.
     static let countAttempts = 32
 
-    func place(_ app: AppKey, _ name: ActivityName) -> RegistryPlace {
-        RegistryPlace(key: RegistryMemory.Key(app: app, name: name), tag: keys.tag(app, name))
+    func place(_ app: AppKey, _ tokens: TokenPlace) -> RegistryPlace {
+        RegistryPlace(key: RegistryMemory.Key(app: app, tokens: tokens), tag: keys.tag(app, tokens))
     }
 
     /// Runs a script for each change and returns its numbers, in order. The script refuses changes with an outdated
@@ -97,7 +97,7 @@ extension Registry {
     /// The `end` that `registry-set` queues for a channel whose card must end as soon as its token is known.
     private func ending(_ reply: Reply, in place: RegistryPlace) throws(StoreError) -> [RedisArgument] {
         let text = try reply.string()
-        guard let id = PushID(text) else { throw .corrupt("the last end of \(place.key.name)") }
+        guard let id = PushID(text) else { throw .corrupt("the last end of \(place.tag)") }
         return [
             .string(text), .bytes(id.uuid.bytes), .key(keys.push(place.tag, id)), .key(keys.tasks(place.tag, id)),
             .int(Pushes.retention.milliseconds),
@@ -107,7 +107,8 @@ extension Registry {
     /// Puts the name's retries into the timer before channels are queued. If this process dies before it wakes a
     /// worker, the timer wakes one.
     private func wakeLater(_ place: RegistryPlace) async throws(StoreError) {
-        let item = WorkItem.retries(place.key.app, place.key.name, .high)
+        guard case .activity(let name) = place.key.tokens else { return }
+        let item = WorkItem.retries(place.key.app, name, .high)
         try await redis.run([WorkQueue.putOff(keys, item, due: clock() + 2_000)])
     }
 

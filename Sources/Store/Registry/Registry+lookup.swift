@@ -66,9 +66,9 @@ extension Registry {
 
     /// The tracked ones among these channels, with their present tokens. One round trip.
     public func lookup(
-        _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]]
+        _ app: AppKey, _ tokens: TokenPlace, _ channels: [[UInt8]]
     ) async throws(StoreError) -> (page: TokenPage, hints: BlockHints) {
-        let place = place(app, name)
+        let place = place(app, tokens)
         let (entries, replies) = try await lookup(place, channels, and: BlockHints.commands(keys, place.tag))
         var hints = BlockHints()
         try hints.add(replies[...], isFirst: true)

@@ -25,22 +25,16 @@ public struct ActivityInfo: Sendable, Hashable {
 }
 
 extension Registry {
-    /// How many buckets the name has: 0 without tokens, 1 up to about 128 tokens, then one for about 90 tokens.
-    public func buckets(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Int {
-        try await state(place(app, name)).buckets
+    /// How many buckets the tokens fill: 0 without tokens, 1 up to about 128 tokens, then one for about 90 tokens.
+    public func buckets(_ app: AppKey, _ tokens: TokenPlace) async throws(StoreError) -> Int {
+        try await state(place(app, tokens)).buckets
     }
 
     /// Nil for a name that no channel follows and that had no publish. Tokens are counted exactly, by reading all of
     /// them.
     public func info(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> ActivityInfo? {
-        let state = try await state(place(app, name))
-        var tokens = 0
-        var position = ScanPosition.start
-        while state.buckets > 0, position < .end {
-            let (page, next) = try await page(app, name, from: position, to: .end, limit: 2_000)
-            tokens += page.count
-            position = next
-        }
+        let state = try await state(place(app, .activity(name)))
+        let tokens = state.buckets == 0 ? 0 : try await count(app, .activity(name)).tokens
         guard tokens > 0 || state.hasMeta else { return nil }
         var info = ActivityInfo(
             name: name, tokens: tokens, buckets: tokens == 0 ? 0 : state.buckets, lastPushID: state.lastPushID,
@@ -55,17 +49,24 @@ extension Registry {
     public func startTokens(
         _ app: AppKey, _ attributesType: String, reportedBefore time: Int64
     ) async throws(StoreError) -> (tokens: Int, stale: Int, buckets: Int) {
-        let name = ActivityName(startTokensOf: attributesType)
-        let buckets = try await buckets(app, name)
-        var (tokens, stale) = (0, 0)
+        let place = TokenPlace.startTokens(of: attributesType)
+        let buckets = try await buckets(app, place)
+        let (tokens, stale) = buckets == 0 ? (0, 0) : try await count(app, place, reportedBefore: time)
+        return (tokens, stale, tokens == 0 ? 0 : buckets)
+    }
+
+    private func count(
+        _ app: AppKey, _ tokens: TokenPlace, reportedBefore time: Int64 = 0
+    ) async throws(StoreError) -> (tokens: Int, stale: Int) {
+        var (count, stale) = (0, 0)
         var position = ScanPosition.start
-        while buckets > 0, position < .end {
-            let (page, next) = try await page(app, name, from: position, to: .end, limit: 2_000)
-            tokens += page.count
+        while position < .end {
+            let (page, next) = try await page(app, tokens, from: position, to: .end, limit: 2_000)
+            count += page.count
             stale += page.entries.count { $0.registeredAt < time }
             position = next
         }
-        return (tokens, stale, tokens == 0 ? 0 : buckets)
+        return (count, stale)
     }
 
     private func state(
@@ -144,9 +145,8 @@ extension Registry {
     /// - Parameter endDue: when the first of these cards is to be ended (epoch ms). It is noted for every stored
     ///   registration, because a repeated one begins no card.
     func list(_ place: RegistryPlace, now: Int64, endDue: Int64? = nil) async throws(StoreError) {
-        let (app, name) = (place.key.app, place.key.name)
-        // A name for start tokens is no activity.
-        guard name.startTokensType == nil else { return }
+        guard case .activity(let name) = place.key.tokens else { return }
+        let app = place.key.app
         let isUnlisted = memory.needsListing(place.key, now: now)
         let commands =
             (isUnlisted ? [listing(app, [name])] : [])
@@ -166,7 +166,7 @@ extension Registry {
     /// either seen here after the removal, or its own listing comes after the removal.
     private func forget(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) {
         guard !names.isEmpty else { return }
-        names.forEach { memory.forgetListing(RegistryMemory.Key(app: app, name: $0)) }
+        names.forEach { memory.forgetListing(RegistryMemory.Key(app: app, tokens: .activity($0))) }
         let reply = try await redis.run("ZREM", keys.names(app), names.map { .string($0.rawValue) })
         _ = try reply.integer()
         let back = try await zip(names, alive(app, names)).filter { $0.1 != 0 }.map(\.0)

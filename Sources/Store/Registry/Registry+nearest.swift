@@ -12,7 +12,7 @@ extension Registry {
     /// not asked about.
     public func unfollowed(_ app: AppKey, _ names: [ActivityName]) async throws(StoreError) -> [ActivityName] {
         let now = clock()
-        let asked = names.filter { !memory.isFollowed(RegistryMemory.Key(app: app, name: $0), now: now) }
+        let asked = names.filter { !memory.isFollowed(RegistryMemory.Key(app: app, tokens: .activity($0)), now: now) }
         guard !asked.isEmpty else { return [] }
         let replies = try await redis.replies(
             asked.map { name in
@@ -25,7 +25,7 @@ extension Registry {
         var unfollowed: [ActivityName] = []
         for (name, reply) in zip(asked, replies) {
             if try reply.isOne() {
-                memory.followed(RegistryMemory.Key(app: app, name: name), at: now)
+                memory.followed(RegistryMemory.Key(app: app, tokens: .activity(name)), at: now)
             } else {
                 unfollowed.append(name)
             }

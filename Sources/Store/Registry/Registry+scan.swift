@@ -58,17 +58,17 @@ extension Registry {
     /// Each step reads the bucket count and the buckets in one transaction, so they belong together. Registrations
     /// whose life is over are left out. Malformed records are skipped and counted.
     public func page(
-        _ app: AppKey, _ name: ActivityName, from position: ScanPosition, to end: ScanPosition, limit: Int
+        _ app: AppKey, _ tokens: TokenPlace, from position: ScanPosition, to end: ScanPosition, limit: Int
     ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition) {
-        let (page, next, _) = try await markedPage(app, name, from: position, to: end, limit: limit)
+        let (page, next, _) = try await markedPage(app, tokens, from: position, to: end, limit: limit)
         return (page, next)
     }
 
     /// Like `page`, but also says in the same round trip which send blocks some channels of the name have.
     public func markedPage(
-        _ app: AppKey, _ name: ActivityName, from position: ScanPosition, to end: ScanPosition, limit: Int
+        _ app: AppKey, _ tokens: TokenPlace, from position: ScanPosition, to end: ScanPosition, limit: Int
     ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition, hints: BlockHints) {
-        let place = place(app, name)
+        let place = place(app, tokens)
         let now = clock()
         var hints = BlockHints()
         let first = position.rawValue

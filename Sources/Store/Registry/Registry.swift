@@ -9,8 +9,8 @@ import Redis
 /// nothing and gets the right count.
 ///
 /// A process may die at any point without leaving anything to repair, because a call without an answer is repeated.
-/// docs/adr/0002-registry-layout.md has the reasons and the measurements. Start tokens have the same layout under a
-/// name that stands for their attributes type (`ActivityName(startTokensOf:)`), and live longer.
+/// docs/adr/0002-registry-layout.md has the reasons and the measurements. Start tokens have the same layout under
+/// their attributes type, and live longer.
 public struct Registry: Sendable {
     let redis: RedisClient
     let keys: Keyspace
@@ -38,9 +38,9 @@ public struct Registry: Sendable {
     /// - Parameter endAfter: the age at which cards are to be ended automatically.
     /// - Returns: one result for each registration, in order.
     public func track(
-        _ app: AppKey, _ name: ActivityName, _ registrations: [Registration], endAfter: Duration? = nil
+        _ app: AppKey, _ tokens: TokenPlace, _ registrations: [Registration], endAfter: Duration? = nil
     ) async throws(StoreError) -> [RegistrationResult] {
-        let place = place(app, name)
+        let place = place(app, tokens)
         let now = clock()
         var changes: [BucketChange] = []
         var sources: [Int] = []
@@ -70,7 +70,7 @@ public struct Registry: Sendable {
         }
         // 4 in an answer: wake a worker for late joiners. If the process dies before this, the caller repeats the call,
         // and the script asks for it again.
-        if answers.contains(where: { $0 & 4 != 0 }) {
+        if case .activity(let name) = tokens, answers.contains(where: { $0 & 4 != 0 }) {
             try await redis.run([WorkQueue.add(keys, .late(app, name))])
         }
         return results
@@ -79,10 +79,10 @@ public struct Registry: Sendable {
     /// Removes channels from a name. The removal of an unknown channel is remembered too, so that an older registration
     /// that arrives late is refused.
     public func untrack(
-        _ app: AppKey, _ name: ActivityName, _ removals: [Removal]
+        _ app: AppKey, _ tokens: TokenPlace, _ removals: [Removal]
     ) async throws(StoreError) {
         let now = clock()
-        let place = place(app, name)
+        let place = place(app, tokens)
         let changes = removals.map { removal in
             BucketChange(
                 channel: removal.channel.stored,
@@ -97,7 +97,7 @@ public struct Registry: Sendable {
     /// Removes dead tokens, each only if its channel still has that token. Repeatable: a prune that was applied gets
     /// the answer `pruned` again, until the channel registers again.
     public func prune(
-        _ app: AppKey, _ name: ActivityName, _ prunes: [Prune]
+        _ app: AppKey, _ tokens: TokenPlace, _ prunes: [Prune]
     ) async throws(StoreError) -> [PruneResult] {
         let now = clock()
         let changes = prunes.map { prune in
@@ -105,7 +105,7 @@ public struct Registry: Sendable {
             return BucketChange(
                 channel: prune.channel, arguments: [.bytes(prune.token), since, prune.hasEnded ? "1" : "0"])
         }
-        return try await applyByBucket(Lua.registryPrune, changes, in: place(app, name)).map { answer in
+        return try await applyByBucket(Lua.registryPrune, changes, in: place(app, tokens)).map { answer in
             switch answer {
             case 1: .pruned
             case 2: .newer

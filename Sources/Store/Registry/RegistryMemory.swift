@@ -4,10 +4,10 @@ import Synchronization
 /// Facts about the registry that a process remembers between calls, shared by the copies of a `Registry`. All of them
 /// are guesses that Redis corrects, except for the hash key.
 final class RegistryMemory: Sendable {
-    /// Compared by bytes, as `ActivityName` is. A string made of it would not be.
+    /// Compared by bytes, as `TokenPlace` is. A string made of it would not be.
     struct Key: Hashable {
         let app: AppKey
-        let name: ActivityName
+        let tokens: TokenPlace
     }
     private struct Name {
         var count = BucketCount.one

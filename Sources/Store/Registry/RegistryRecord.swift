@@ -55,8 +55,6 @@ enum RegistryRecord {
         static let startToken = Span(life: 365 * 86_400_000, retention: 366 * 86_400_000)
     }
 
-    static func span(_ name: ActivityName) -> Span { name.startTokensType == nil ? .activity : .startToken }
-
     static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
 
     /// The registration with the time of its arrival, if its own time is so old that its card would be over. The
@@ -152,4 +150,8 @@ enum RegistryRecord {
             tokenOffset: offset, registeredAt: registeredAt, isInfrequent: bytes[0] & frequentPushesOff != 0,
             minutes: Int32(age * ageUnit / 60_000))
     }
+}
+
+extension TokenPlace {
+    var span: RegistryRecord.Span { isForStartTokens ? .startToken : .activity }
 }

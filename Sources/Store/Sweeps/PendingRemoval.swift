@@ -83,7 +83,7 @@ extension SweepStore {
             ],
             arguments: [
                 .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
-                .int(Quarantine.life(name).milliseconds),
+                .int(Quarantine.life(.activity(name)).milliseconds),
             ]
                 + removals.enumerated().flatMap { index, one -> [RedisArgument] in
                     let mark = marks.isEmpty ? nil : marks[index]

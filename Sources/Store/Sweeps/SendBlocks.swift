@@ -101,14 +101,14 @@ extension Registry {
     /// - Returns: nil if a channel was released after its `end` since the page was read. The page may contain it, so
     ///   read the page again.
     public func marks(
-        _ app: AppKey, _ name: ActivityName, _ page: TokenPage, _ hints: BlockHints, for event: ActivityEvent
+        _ app: AppKey, _ tokens: TokenPlace, _ page: TokenPage, _ hints: BlockHints, for event: ActivityEvent
     ) async throws(StoreError) -> SendBlocks? {
         var blocks = SendBlocks()
         let asked = SendBlocks.Mark.allCases.filter {
             hints.present.contains($0) && ($0 != .newFollower || event == .end)
         }
         if asked.isEmpty || page.isEmpty { return blocks }
-        let tag = keys.tag(app, name)
+        let tag = keys.tag(app, tokens)
         let channels = page.packedChannels
         let commands = asked.map { $0.command(keys, tag, channels) } + [BlockHints.cutCommand(keys, tag)]
         let replies = try await redis.atOnce(commands)

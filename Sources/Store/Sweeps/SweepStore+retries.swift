@@ -119,7 +119,7 @@ extension SweepStore {
             .map { RedisCommand("HMGET", $0, fields) }
             + [RedisCommand("ZMSCORE", keys.newFollowers(tag), fields)]
         let (entries, replies) = try await registry.lookup(
-            registry.place(lease.app, lease.name), channels, and: asked)
+            registry.place(lease.app, .activity(lease.name)), channels, and: asked)
         var unreadable = RetrySettlement()
         for reply in replies {
             guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }

@@ -19,7 +19,7 @@ extension SweepStore {
         let tag = keys.tag(app, name)
         let channels = (0..<page.count).map { Array(page.channel($0)) }
         let (entries, replies) = try await registry.lookup(
-            registry.place(app, name), channels,
+            registry.place(app, .activity(name)), channels,
             and: [
                 RedisCommand("HMGET", keys.waiting(tag), channels.map { .bytes($0) }),
                 RedisCommand("HGET", keys.name(tag), "over"),

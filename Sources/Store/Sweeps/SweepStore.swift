@@ -72,7 +72,7 @@ public struct SweepStore: Sendable {
 
     /// The count of buckets in the root of a type's start tokens.
     private func startBuckets(_ app: AppKey, _ type: String) async throws(StoreError) -> RedisArgument {
-        let root = keys.root(keys.tag(app, ActivityName(startTokensOf: type)))
+        let root = keys.root(keys.tag(app, .startTokens(of: type)))
         let reply = try await redis.run("HGET", root, "n")
         return reply.isNil ? "1" : .bytes(Array(try reply.bytes()))
     }

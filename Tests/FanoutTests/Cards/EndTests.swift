@@ -25,7 +25,7 @@ import Testing
         // The same token may be registered again, late or anew. A later registration is for another activity.
         let late = Registration(
             channel: channels[1], token: try #require(WorkerFixture.token(1)), registeredAt: nowMilliseconds() - 30_000)
-        #expect(try await fixture.store.registry.track(fixture.app, fixture.name, [late]) == [.stale])
+        #expect(try await fixture.store.registry.track(fixture.app, .activity(fixture.name), [late]) == [.stale])
         try await fixture.track(channels[1], 101)
     }
 
@@ -212,6 +212,6 @@ extension WorkerFixture {
         var registration = Registration(
             channel: channel, token: try #require(Self.token(number)), registeredAt: nowMilliseconds())
         registration.activityID = card
-        #expect(try await store.registry.track(app, name, [registration]) == [.stored])
+        #expect(try await store.registry.track(app, .activity(name), [registration]) == [.stored])
     }
 }

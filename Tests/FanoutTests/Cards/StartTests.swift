@@ -43,7 +43,7 @@ import Testing
         let over = Registration(
             channel: channels[1], token: try #require(WorkerFixture.token(101)),
             registeredAt: nowMilliseconds() - 8 * 3_600_000, startedAt: nowMilliseconds() - 8 * 3_600_000 - 60_000)
-        #expect(try await fixture.store.registry.track(fixture.app, fixture.name, [over]) == [.stored])
+        #expect(try await fixture.store.registry.track(fixture.app, .activity(fixture.name), [over]) == [.stored])
         let transport = ScriptedTransport()
         let (first, second, third) = try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
             let first = try await fixture.finished(try await fixture.begin(label: "first"))
@@ -140,7 +140,7 @@ import Testing
             // Its start came after all, in an attempt that got another answer. Its token is registered now.
             try await fixture.track(channels[1], 101)
             try await fixture.store.registry.untrack(
-                fixture.app, ActivityName(startTokensOf: Self.type),
+                fixture.app, .startTokens(of: Self.type),
                 [Removal(channel: channels[2], removedAt: nowMilliseconds())])
             isBusy.store(false, ordering: .relaxed)
             try await fixture.retryNow()
@@ -255,12 +255,12 @@ import Testing
             isWrong.load(ordering: .relaxed)
                 ? .rejected(Rejection(status: 400, reason: .known(.badDeviceToken))) : .accepted
         }
-        let place = ActivityName(startTokensOf: Self.type)
+        let place = TokenPlace.startTokens(of: Self.type)
         try await fixture.withWorker(transport, claimAfter: .seconds(60)) {
             let first = try await fixture.finished(try await fixture.begin())
             #expect(first.failed == 300 && first.pruned == 0 && first.errors["Quarantined"] == 300)
             let listed = try await fixture.store.quarantine.list(fixture.app, limit: 10)
-            #expect(listed.map(\.name) == [place] && listed.map(\.tokens) == [300])
+            #expect(listed.map(\.place) == [place] && listed.map(\.tokens) == [300])
             isWrong.store(false, ordering: .relaxed)
             let other = try ActivityName("match-2")
             let second = try await fixture.finished(try await fixture.begin(to: other))
@@ -333,10 +333,10 @@ import Testing
         try await fixture.offer(0..<500)
         let id = try await fixture.begin()
         let claim = try await fixture.claimed(id, lease: .milliseconds(1))
-        #expect(claim.record.startTokens == ActivityName(startTokensOf: Self.type))
+        #expect(claim.record.startTokens == .startTokens(of: Self.type))
         // The dead worker sent and settled one page, but not its next one.
         let (page, next, _) = try await fixture.store.registry.markedPage(
-            fixture.app, ActivityName(startTokensOf: Self.type), from: claim.position, to: .end, limit: 100)
+            fixture.app, .startTokens(of: Self.type), from: claim.position, to: .end, limit: 100)
         var settlement = Settlement(range: claim.position..<next)
         settlement.targets = page.count
         settlement.count(.delivered, page.count)
@@ -368,7 +368,7 @@ extension WorkerFixture {
         let registrations = try channels.enumerated().map { index, channel in
             Registration(channel: channel, token: try #require(Self.token(number + index)), registeredAt: at)
         }
-        let results = try await store.registry.track(app, ActivityName(startTokensOf: type), registrations)
+        let results = try await store.registry.track(app, .startTokens(of: type), registrations)
         #expect(results.allSatisfy { $0 == .stored })
     }
 
@@ -390,7 +390,7 @@ extension WorkerFixture {
 
     /// The channel that follows the name with a token of this number.
     func channel(of number: Int) async throws -> ChannelID {
-        let page = try await store.registry.page(app, name, from: .start, to: .end, limit: 1_000).page
+        let page = try await store.registry.page(app, .activity(name), from: .start, to: .end, limit: 1_000).page
         let index = try #require(page.entries.indices.first { Self.number(Array(page.token($0))) == number })
         return try #require(ChannelID(stored: page.channel(index)))
     }

@@ -61,7 +61,7 @@ import Testing
 
             // A channel that has another token now is the exception.
             let rotated = try await fixture.store.registry.page(
-                fixture.app, fixture.name, from: .start, to: .end, limit: 1
+                fixture.app, .activity(fixture.name), from: .start, to: .end, limit: 1
             ).page
             let channel = try #require(ChannelID(stored: rotated.channel(0)))
             try await fixture.track(20_000..<20_001, as: [channel])
@@ -69,7 +69,7 @@ import Testing
             #expect(third.delivered == 1 && third.failed == 9_999)
             #expect(try await fixture.store.quarantine.list(fixture.app, limit: 10).map(\.tokens) == [9_999])
 
-            #expect(try await fixture.store.quarantine.release(fixture.app, fixture.name).released == 9_999)
+            #expect(try await fixture.store.quarantine.release(fixture.app, .activity(fixture.name)).released == 9_999)
             #expect(try await kinds(fixture) == [])
             let last = try await fixture.finished(try await fixture.publish())
             #expect(last.delivered == 10_000)
@@ -119,7 +119,7 @@ import Testing
                         Registration(channel: channel, token: $0, registeredAt: nowMilliseconds())
                     }
                 }
-                _ = try await fixture.store.registry.track(fixture.app, fixture.name, again)
+                _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), again)
             }
             #expect(pruned == 180, "up to 199 answers they are believed")
             #expect(failed == 120)

@@ -16,7 +16,7 @@ extension WorkerFixture {
         let registration = Registration(
             channel: channel, token: try #require(Self.token(number)), registeredAt: nowMilliseconds(),
             activityID: activity, wantsState: wants)
-        #expect(try await store.registry.track(app, name, [registration]) == [.stored])
+        #expect(try await store.registry.track(app, .activity(name), [registration]) == [.stored])
     }
 
     /// Publishes updates, and sweeps each before the next.

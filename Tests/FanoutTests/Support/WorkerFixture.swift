@@ -27,12 +27,13 @@ struct WorkerFixture {
         let registration = Registration(
             channel: channel, token: try #require(Self.token(number)),
             registeredAt: nowMilliseconds() - Int64(secondsAgo) * 1_000)
-        let results = try await store.registry.track(app, name, [registration])
+        let results = try await store.registry.track(app, .activity(name), [registration])
         #expect(results == [.stored])
     }
 
     func untrack(_ channel: ChannelID) async throws {
-        try await store.registry.untrack(app, name, [Removal(channel: channel, removedAt: nowMilliseconds())])
+        try await store.registry.untrack(
+            app, .activity(name), [Removal(channel: channel, removedAt: nowMilliseconds())])
     }
 
     /// Followers whose tokens are the numbers from `range`, four bytes each.
@@ -43,7 +44,7 @@ struct WorkerFixture {
             Registration(
                 channel: channel, token: try #require(Self.token(number)), registeredAt: nowMilliseconds() - 60_000)
         }
-        _ = try await store.registry.track(app, name, registrations)
+        _ = try await store.registry.track(app, .activity(name), registrations)
         return channels
     }
 

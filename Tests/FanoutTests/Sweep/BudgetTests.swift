@@ -15,7 +15,7 @@ import Testing
                 channel: .random(), token: try #require(WorkerFixture.token(number)),
                 registeredAt: nowMilliseconds() - 60_000, frequentPushesEnabled: number % 2 == 1)
         }
-        _ = try await fixture.store.registry.track(fixture.app, fixture.name, registrations)
+        _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), registrations)
         // One token is dead, and another is answered late. The parts of a page keep their order.
         let transport = ScriptedTransport { token, attempt in
             switch (WorkerFixture.number(token), attempt) {

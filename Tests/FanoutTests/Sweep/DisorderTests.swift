@@ -89,7 +89,7 @@ extension WorkerFixture {
             Registration(
                 channel: .random(), token: try #require(Self.token(number)), registeredAt: nowMilliseconds() - 60_000)
         }
-        _ = try await store.registry.track(app, name, registrations)
+        _ = try await store.registry.track(app, .activity(name), registrations)
     }
 
     /// Publishes of all kinds. Some are cancelled at once, and some a moment later.
@@ -141,7 +141,7 @@ extension WorkerFixture {
                     continue
                 }
                 let (page, next) = try await store.registry.page(
-                    app, item.name, from: claim.position, to: claim.lease.bounds.upperBound, limit: 10)
+                    app, .activity(item.name), from: claim.position, to: claim.lease.bounds.upperBound, limit: 10)
                 var settlement = Settlement(range: claim.position..<next)
                 settlement.targets = page.count
                 settlement.count(.delivered, page.count)

@@ -118,7 +118,7 @@ private final class Crowd: Sendable {
             }
             let mine = state.withLock { $0.followers.filter { $0.name == name } }
             let registrations = try mine.map { try registration($0) }
-            _ = try await fixture.store.registry.track(fixture.app, names[name], registrations)
+            _ = try await fixture.store.registry.track(fixture.app, .activity(names[name]), registrations)
         }
     }
 
@@ -152,10 +152,11 @@ private final class Crowd: Sendable {
         try await untilRedisAnswers {
             if isRemoval {
                 try await self.fixture.store.registry.untrack(
-                    self.fixture.app, name, [Removal(channel: follower.channel, removedAt: nowMilliseconds())])
+                    self.fixture.app, .activity(name),
+                    [Removal(channel: follower.channel, removedAt: nowMilliseconds())])
             } else {
                 _ = try await self.fixture.store.registry.track(
-                    self.fixture.app, name, [try self.registration(follower)])
+                    self.fixture.app, .activity(name), [try self.registration(follower)])
             }
         }
         if isRemoval { return }
@@ -215,7 +216,7 @@ private final class Crowd: Sendable {
             var position = ScanPosition.start
             while position < .end {
                 let (page, next) = try await fixture.store.registry.page(
-                    fixture.app, activity, from: position, to: .end, limit: 1_000)
+                    fixture.app, .activity(activity), from: position, to: .end, limit: 1_000)
                 for index in 0..<page.count { present.insert(WorkerFixture.number(Array(page.token(index)))) }
                 position = next
             }

@@ -174,7 +174,7 @@ import Testing
                 startedAt: number.isMultiple(of: 3) ? now - 62 * 60_000 : now)
         }
         _ = try await fixture.store.registry.track(
-            fixture.app, fixture.name, registrations, endAfter: Self.hour)
+            fixture.app, .activity(fixture.name), registrations, endAfter: Self.hour)
         try await fixture.withWorker(transport) {
             let update = try await fixture.finished(try await fixture.tell(#"{"n":1}"#))
             #expect(update.delivered == 6_000)
@@ -205,7 +205,7 @@ import Testing
         let newcomer = Registration(
             channel: channel, token: try #require(WorkerFixture.token(1)), registeredAt: nowMilliseconds(),
             wantsState: true)
-        _ = try await fixture.store.registry.track(fixture.app, fixture.name, [newcomer])
+        _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), [newcomer])
         let states = try await fixture.store.lateFollowers.states(fixture.app, fixture.name)
         #expect(states.waiting.map(\.isAutomatic) == [true])
         try await fixture.withWorker(transport) {
@@ -230,7 +230,7 @@ import Testing
                         channel: .random(), token: try #require(WorkerFixture.token(number)),
                         registeredAt: nowMilliseconds())
                     _ = try await fixture.store.registry.track(
-                        fixture.app, fixture.name, [registration], endAfter: second)
+                        fixture.app, .activity(fixture.name), [registration], endAfter: second)
                     if number.isMultiple(of: 20) {
                         updates.append(try await fixture.tell(#"{"n":\#(number)}"#))
                         try await Task.sleep(for: .milliseconds(50))
@@ -294,7 +294,7 @@ extension WorkerFixture {
         let registration = Registration(
             channel: try channel(number), token: try #require(Self.token(token ?? number)),
             registeredAt: nowMilliseconds(), startedAt: nowMilliseconds() - Int64(minutes) * 60_000)
-        let results = try await store.registry.track(app, name, [registration], endAfter: .seconds(3_600))
+        let results = try await store.registry.track(app, .activity(name), [registration], endAfter: .seconds(3_600))
         #expect(results == [.stored])
     }
 

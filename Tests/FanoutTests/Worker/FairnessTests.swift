@@ -14,7 +14,7 @@ import Testing
         let small = try ActivityName("order-1")
         let token = try #require(WorkerFixture.token(1_000_000))
         _ = try await fixture.store.registry.track(
-            fixture.app, small,
+            fixture.app, .activity(small),
             [Registration(channel: .random(), token: token, registeredAt: nowMilliseconds() - 60_000)])
         // Only the follower of the small name gets answers.
         let transport = ScriptedTransport()
@@ -113,7 +113,8 @@ extension WorkerFixture {
     fileprivate func follow(_ app: AppKey, _ name: ActivityName) async throws {
         let token = try #require(Self.token(1))
         _ = try await store.registry.track(
-            app, name, [Registration(channel: .random(), token: token, registeredAt: nowMilliseconds() - 60_000)])
+            app, .activity(name),
+            [Registration(channel: .random(), token: token, registeredAt: nowMilliseconds() - 60_000)])
     }
 
     fileprivate func publish(to name: ActivityName, of app: AppKey? = nil) async throws -> PushID {

@@ -51,8 +51,8 @@ import Testing
                 """#.utf8), channel: channel)
         #expect(batch.problems.isEmpty)
         #expect(batch.tags?.add == ["g": ["t"]])
-        let name = try ActivityName("order-1")
-        let start = ActivityName(startTokensOf: "T")
+        let name = TokenPlace.activity(try ActivityName("order-1"))
+        let start = TokenPlace.startTokens(of: "T")
         #expect(
             batch.updates == [
                 .set(

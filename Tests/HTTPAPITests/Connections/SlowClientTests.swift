@@ -21,7 +21,7 @@ import Testing
                 let name = try ActivityName("\(number)-" + String(repeating: "x", count: 100))
                 let registration = Registration(
                     channel: .random(), token: try PushToken(hex: "ab"), registeredAt: testNow)
-                _ = try await gateway.store.registry.track(gateway.app, name, [registration])
+                _ = try await gateway.store.registry.track(gateway.app, .activity(name), [registration])
             }
             // The client reads none of these responses. The kernel's buffers fill, then the gateway's, and then the
             // gateway stops reading.

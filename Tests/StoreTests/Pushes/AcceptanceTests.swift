@@ -105,7 +105,7 @@ import Testing
         #expect(try await fixture.publish("order-1") == .refused(.nameEnded))
         let registration = Registration(
             channel: .random(), token: try PushToken(hex: "abcd"), registeredAt: 1_795_000_001_000)
-        _ = try await fixture.store.registry.track(fixture.app, try ActivityName("order-1"), [registration])
+        _ = try await fixture.store.registry.track(fixture.app, .activity(try ActivityName("order-1")), [registration])
         guard case .accepted = try await fixture.publish("order-1", now: 1_795_000_003_000) else {
             Issue.record("still ended")
             return

@@ -108,13 +108,13 @@ import Testing
         let registration = Registration(
             channel: channel, token: try PushToken(hex: "abcd"), registeredAt: 1_794_999_000_000)
         let name = try ActivityName(Self.name)
-        _ = try await fixture.store.registry.track(fixture.app, name, [registration])
+        _ = try await fixture.store.registry.track(fixture.app, .activity(name), [registration])
         _ = try await fixture.push(.end, name: Self.name)
         #expect(try await fixture.publish(Self.name) == .refused(.nameEnded))
         _ = try await fixture.push(.end, name: Self.name)
         _ = try await fixture.push(.end, audience: .tag("vip", group: "device"), name: Self.name)
         try await fixture.store.registry.untrack(
-            fixture.app, name, [Removal(channel: channel, removedAt: 1_795_000_000_000)])
+            fixture.app, .activity(name), [Removal(channel: channel, removedAt: 1_795_000_000_000)])
         #expect(try await fixture.publish(Self.name, event: .end) == .refused(.nameEnded))
     }
 
@@ -137,7 +137,7 @@ import Testing
         _ = try await fixture.push(.end, name: Self.name)
         let newcomer = Registration(
             channel: .random(), token: try PushToken(hex: "abcd"), registeredAt: 1_795_000_001_000)
-        _ = try await fixture.store.registry.track(fixture.app, try ActivityName(Self.name), [newcomer])
+        _ = try await fixture.store.registry.track(fixture.app, .activity(try ActivityName(Self.name)), [newcomer])
         #expect(try await !fixture.isEnded)
         let second = try await fixture.push(.end, name: Self.name)
         #expect(try await fixture.isEnded)
@@ -161,7 +161,8 @@ import Testing
             #expect(try await fixture.store.deadLetters.letter(fixture.app, end)?.tokens ?? 0 == 0)
             let owed = try await fixture.owed(Self.name)
             #expect(
-                try await fixture.store.registry.prune(fixture.app, try ActivityName(Self.name), owed.map(\.prune))
+                try await fixture.store.registry.prune(
+                    fixture.app, .activity(try ActivityName(Self.name)), owed.map(\.prune))
                     == [.pruned])
         }
     }
@@ -223,7 +224,7 @@ import Testing
         let end = try await stopped(fixture, [1, 2])
         let newcomer = Registration(
             channel: .random(), token: try PushToken(hex: "abcd"), registeredAt: 1_795_000_001_000)
-        _ = try await fixture.store.registry.track(fixture.app, try ActivityName(Self.name), [newcomer])
+        _ = try await fixture.store.registry.track(fixture.app, .activity(try ActivityName(Self.name)), [newcomer])
         #expect(try await fixture.store.deadLetters.retry(fixture.app, end) == .taken(tokens: 1, isResumed: true))
         #expect(try await !fixture.isEnded, "the end is not for the newcomer")
         _ = try await fixture.push(name: Self.name)

@@ -68,7 +68,7 @@ struct PushFixture {
                 channel: .random(), token: try PushToken(hex: Hex.encode(UUIDBytes.random().bytes)),
                 registeredAt: 1_795_000_000_000)
         }
-        _ = try await store.registry.track(app, try ActivityName(name), registrations)
+        _ = try await store.registry.track(app, .activity(try ActivityName(name)), registrations)
     }
 
     func begin(_ name: String, _ hint: PushID = .random(), owner: String = "w1") async throws -> (

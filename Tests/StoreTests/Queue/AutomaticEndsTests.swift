@@ -102,7 +102,7 @@ import Testing
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         try await fixture.store.registry.untrack(
-            fixture.app, fixture.name, [Removal(channel: fixture.channel(1), removedAt: fixture.start)])
+            fixture.app, .activity(fixture.name), [Removal(channel: fixture.channel(1), removedAt: fixture.start)])
         let task = try #require(try await fixture.take().first)
         #expect(try await fixture.run(task).verdict == .nothing)
         #expect(try await fixture.timer().isEmpty)
@@ -113,7 +113,7 @@ import Testing
         // Without the setting nothing is noted. A start token is not a card.
         try await fixture.card(3, minutes: 5, name: "other", noted: false)
         _ = try await fixture.store.registry.track(
-            fixture.app, ActivityName(startTokensOf: "Delivery"), [fixture.registration(4, minutes: 0)],
+            fixture.app, .startTokens(of: "Delivery"), [fixture.registration(4, minutes: 0)],
             endAfter: .seconds(3_600))
         #expect(try await fixture.timer().count == 1)
     }
@@ -254,7 +254,7 @@ private struct EndFixture {
 
     func card(_ number: Int, minutes: Int64, name other: String? = nil, noted: Bool = true) async throws {
         let results = try await store.registry.track(
-            app, try other.map { try ActivityName($0) } ?? name, [registration(number, minutes: minutes)],
+            app, .activity(try other.map { try ActivityName($0) } ?? name), [registration(number, minutes: minutes)],
             endAfter: noted ? rule.after : nil)
         #expect(results == [.stored])
     }

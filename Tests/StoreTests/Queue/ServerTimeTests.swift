@@ -50,9 +50,9 @@ import Testing
             last = "ab0\(round)"
             let registration = Registration(
                 channel: channel, token: try PushToken(hex: last), registeredAt: store.time.now())
-            _ = try await store.registry.track(fixture.app, name, [registration])
+            _ = try await store.registry.track(fixture.app, .activity(name), [registration])
             let (page, _) = try await fixture.store.registry.page(
-                fixture.app, name, from: .start, to: .end, limit: 10)
+                fixture.app, .activity(name), from: .start, to: .end, limit: 10)
             #expect(Hex.encode(page.token(0)) == last)
             // Wait, because two measured clocks may differ by a few milliseconds.
             try await Task.sleep(for: .milliseconds(20))
@@ -61,7 +61,7 @@ import Testing
         _ = try await fixture.accept("order-1", event: .end)
         try await Task.sleep(for: .milliseconds(20))
         _ = try await behind.registry.track(
-            fixture.app, name,
+            fixture.app, .activity(name),
             [Registration(channel: .random(), token: try PushToken(hex: "ff"), registeredAt: behind.time.now())])
         guard case .accepted = try await fixture.accept("order-1") else { throw Unexpected(what: "still ended") }
     }

@@ -14,7 +14,7 @@ import Testing
             let registration = Registration(
                 channel: .random(), token: .test(1), registeredAt: fixture.time.now)
             let living = try ["\u{301}a", "h", "z"].map { try ActivityName($0) }
-            for name in living { _ = try await fixture.registry.track(fixture.app, name, [registration]) }
+            for name in living { _ = try await fixture.registry.track(fixture.app, .activity(name), [registration]) }
 
             var cursor: [UInt8]?
             var removed = 0
@@ -44,15 +44,15 @@ import Testing
             func follow(_ channel: ChannelID, _ number: Int) async throws {
                 let registration = Registration(
                     channel: channel, token: .test(number), registeredAt: fixture.time.now)
-                _ = try await fixture.registry.track(fixture.app, fixture.name, [registration])
+                _ = try await fixture.registry.track(fixture.app, .activity(fixture.name), [registration])
             }
             for (number, channel) in channels.enumerated() { try await follow(channel, number) }
             #expect(try await fixture.command("ZCARD", noted).integer() == 10, "those of long ago leave as others come")
 
             try await fixture.registry.untrack(
-                fixture.app, fixture.name, [Removal(channel: channels[0], removedAt: fixture.time.now + 1)])
+                fixture.app, .activity(fixture.name), [Removal(channel: channels[0], removedAt: fixture.time.now + 1)])
             let dead = Prune(channel: channels[1].stored, token: PushToken.test(1).bytes, deadSince: nil)
-            _ = try await fixture.registry.prune(fixture.app, fixture.name, [dead])
+            _ = try await fixture.registry.prune(fixture.app, .activity(fixture.name), [dead])
             let left = try await fixture.command("ZRANGE", noted, "0", "-1").array()
             #expect(Set(try left.map { Array(try $0.bytes()) }) == Set(channels.dropFirst(2).map(\.stored)))
         }

@@ -44,9 +44,9 @@ import Testing
             #expect(dead?.0 == id && dead?.1 == name, "\(text.debugDescription)")
             let task = EndTask(app: app, name: name, cutoff: 17)
             #expect(EndTask(app: app, member: task.member) == task, "\(text.debugDescription)")
-            let starts = ActivityName(startTokensOf: text)
-            #expect(starts.startTokensType.map { Array($0.utf8) } == Array(text.utf8))
-            #expect(try ActivityName(stored: starts.rawValue) == starts)
+            for place in [TokenPlace.activity(name), .startTokens(of: text)] {
+                #expect(try TokenPlace(stored: place.stored) == place)
+            }
         }
     }
 
@@ -68,7 +68,7 @@ import Testing
             let item = WorkItem(app: app, name: name, push: id, priority: .low, part: .name)
             #expect(WorkItem(member: item.member) == item, "U+\(String(value, radix: 16))")
             for set in [AudienceSet.tag(text, group: text), .namedUser(text)] {
-                #expect(keys.members(app, field: ChannelOperation.field(set)) == keys.members(app, set))
+                #expect(keys.members(app, field: Keyspace.field(set)) == keys.members(app, set))
             }
         }
         #expect(joining > 2_000, "\(joining)")
@@ -91,12 +91,12 @@ import Testing
             for (group, tag) in [(one, other), ("\(one):\(other)", "z"), (one, "z:\(other)")] {
                 let set = AudienceSet.tag(tag, group: group)
                 claim(keys.members(app, set), "tag \(Array(group.utf8)) \(Array(tag.utf8))")
-                let field = ChannelOperation.field(set)
+                let field = Keyspace.field(set)
                 #expect(keys.members(app, field: field) == keys.members(app, set))
             }
             let user = AudienceSet.namedUser(one)
             claim(keys.members(app, user), "user \(Array(one.utf8))")
-            let key = keys.members(app, field: ChannelOperation.field(user))
+            let key = keys.members(app, field: Keyspace.field(user))
             #expect(key == keys.members(app, user))
         }
     }

@@ -15,7 +15,8 @@ import Testing
     private func follow(
         _ registry: Registry, _ name: String, _ channel: ChannelID, _ fixture: RegistryFixture
     ) async throws {
-        let results = try await registry.track(fixture.app, ActivityName(name), [registration(channel, fixture)])
+        let results = try await registry.track(
+            fixture.app, .activity(ActivityName(name)), [registration(channel, fixture)])
         #expect(results == [.stored])
     }
 
@@ -34,11 +35,11 @@ import Testing
             }
             try await follow(registry, "b", second, fixture)
             await #expect(throws: full) { try await follow(registry, "c", first, fixture) }
-            #expect(try await registry.buckets(fixture.app, ActivityName("c")) == 0)
+            #expect(try await registry.buckets(fixture.app, .activity(ActivityName("c"))) == 0)
             // Nor is a removal remembered for it.
             await #expect(throws: full) {
                 try await registry.untrack(
-                    fixture.app, ActivityName("c"), [Removal(channel: first, removedAt: fixture.time.now)])
+                    fixture.app, .activity(ActivityName("c")), [Removal(channel: first, removedAt: fixture.time.now)])
             }
             // A process that remembers nothing of the name asks the list.
             var other = fixture.otherRegistry()
@@ -46,10 +47,11 @@ import Testing
             try await follow(other, "a", second, fixture)
             await #expect(throws: full) { try await follow(other, "c", first, fixture) }
             // Other apps have names of their own.
-            _ = try await registry.track(try AppKey("other"), ActivityName("c"), [registration(first, fixture)])
+            _ = try await registry.track(
+                try AppKey("other"), .activity(ActivityName("c")), [registration(first, fixture)])
             // Start tokens have no name.
             _ = try await registry.track(
-                fixture.app, ActivityName(startTokensOf: "T"), [registration(first, fixture)])
+                fixture.app, .startTokens(of: "T"), [registration(first, fixture)])
             // A name that is gone makes room.
             _ = try await fixture.command("ZREM", fixture.keys.names(fixture.app), "b")
             pass(fixture)
@@ -74,11 +76,12 @@ import Testing
             // In a call of several nothing is stored.
             await #expect(throws: full) {
                 _ = try await registry.track(
-                    fixture.app, ActivityName("a"), [channels[0], .random()].map { registration($0, fixture) })
+                    fixture.app, .activity(ActivityName("a")),
+                    [channels[0], .random()].map { registration($0, fixture) })
             }
             #expect(try await registry.info(fixture.app, ActivityName("a"))?.tokens == 3)
             try await registry.untrack(
-                fixture.app, ActivityName("a"), [Removal(channel: channels[0], removedAt: fixture.time.now)])
+                fixture.app, .activity(ActivityName("a")), [Removal(channel: channels[0], removedAt: fixture.time.now)])
             // The removed one is counted until its time is over.
             await #expect(throws: full) { try await follow(registry, "b", channels[0], fixture) }
             fixture.time.advance(hours: 20)
@@ -90,14 +93,13 @@ import Testing
         try await RegistryFixture.run { fixture in
             var registry = fixture.registry
             registry.quotas.limits = [.startTokens: 1]
-            let types = ["T", "U"].map { ActivityName(startTokensOf: $0) }
             let channel = ChannelID.random()
             for _ in 0..<2 {
-                _ = try await registry.track(fixture.app, types[0], [registration(channel, fixture)])
+                _ = try await registry.track(fixture.app, .startTokens(of: "T"), [registration(channel, fixture)])
                 fixture.time.advance(hours: 24 * 100)
             }
             await #expect(throws: StoreError.quotaReached(.startTokens, limit: 1)) {
-                _ = try await registry.track(fixture.app, types[1], [registration(channel, fixture)])
+                _ = try await registry.track(fixture.app, .startTokens(of: "U"), [registration(channel, fixture)])
             }
             try await follow(registry, "a", channel, fixture)
         }
@@ -146,7 +148,7 @@ import Testing
         let (app, channel) = (try AppKey("shop"), ChannelID.random())
         for name in ["order-1", "order-2"] {
             _ = try await store.registry.track(
-                app, ActivityName(name),
+                app, .activity(ActivityName(name)),
                 [Registration(channel: channel, token: .test(1), registeredAt: store.time.now())])
         }
         var change = TagChange()

@@ -56,7 +56,7 @@ final class RegistryFixture: Sendable {
         var position = from
         while position < to {
             let (page, next) = try await (registry ?? self.registry).page(
-                app, name, from: position, to: to, limit: limit)
+                app, .activity(name), from: position, to: to, limit: limit)
             precondition(next > position, "a scan must move on")
             for index in 0..<page.count {
                 let channel = Array(page.channel(index))

@@ -14,7 +14,7 @@ import Testing
     /// How many entries each bucket has, without the field of the bucket count.
     private func bucketSizes(_ fixture: RegistryFixture) async throws -> [Int] {
         var sizes: [Int] = []
-        for index in 0..<(try await fixture.registry.buckets(fixture.app, fixture.name)) {
+        for index in 0..<(try await fixture.registry.buckets(fixture.app, .activity(fixture.name))) {
             let fields = try await fixture.command("HLEN", fixture.keys.bucket(fixture.tag, index)).integer()
             sizes.append(index == 0 ? fields - 1 : fields)
         }
@@ -40,7 +40,7 @@ import Testing
                         while done < total / 2 {
                             let next = min(done + size, total / 2)
                             let results = try await registry.track(
-                                fixture.app, fixture.name,
+                                fixture.app, .activity(fixture.name),
                                 self.registrations(base + done..<base + next, channels, at: now))
                             #expect(results.allSatisfy { $0 == .stored })
                             done = next
@@ -99,9 +99,9 @@ import Testing
         try await RegistryFixture.run { fixture in
             let channels = (0..<128).map { _ in ChannelID.random() }
             _ = try await fixture.registry.track(
-                fixture.app, fixture.name, registrations(0..<128, channels, at: fixture.time.now))
+                fixture.app, .activity(fixture.name), registrations(0..<128, channels, at: fixture.time.now))
             #expect(try await fixture.redis.keys("ll:b:*").count == 1)
-            #expect(try await fixture.registry.buckets(fixture.app, fixture.name) == 1)
+            #expect(try await fixture.registry.buckets(fixture.app, .activity(fixture.name)) == 1)
         }
     }
 
@@ -111,7 +111,7 @@ import Testing
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
             let channels = (0..<6_000).map { _ in ChannelID.random() }
             let now = fixture.time.now
-            _ = try await registry.track(app, name, registrations(0..<2_000, channels, at: now))
+            _ = try await registry.track(app, .activity(name), registrations(0..<2_000, channels, at: now))
             let shards = (0..<16).map { ScanPosition(UInt64($0) << 28)..<ScanPosition(UInt64($0 + 1) << 28) }
 
             func readShards(_ registry: Registry) async throws -> [Set<[UInt8]>] {
@@ -126,7 +126,7 @@ import Testing
             }
             let early = try await readShards(registry)
             #expect(early.map(\.count).reduce(0, +) == 2_000)
-            _ = try await registry.track(app, name, registrations(2_000..<6_000, channels, at: now))
+            _ = try await registry.track(app, .activity(name), registrations(2_000..<6_000, channels, at: now))
             // One reader still has the old count, and one knows nothing.
             for reader in [registry, fixture.otherRegistry()] {
                 let late = try await readShards(reader)
@@ -138,7 +138,8 @@ import Testing
             let buckets = try await fixture.redis.keys("ll:b:*").map { RedisArgument.string($0) }
             _ = try await fixture.redis.send(RedisCommand("DEL", buckets))
             for count in [50, 300] {
-                _ = try await fixture.otherRegistry().track(app, name, registrations(0..<count, channels, at: now))
+                _ = try await fixture.otherRegistry().track(
+                    app, .activity(name), registrations(0..<count, channels, at: now))
                 let reborn = try await readShards(registry)
                 #expect(reborn.map(\.count).reduce(0, +) == count)
                 #expect(Set(reborn.joined()).count == count)
@@ -152,14 +153,14 @@ import Testing
         { fixture in
             let channels = (0..<2_000).map { _ in ChannelID.random() }
             _ = try await fixture.registry.track(
-                fixture.app, fixture.name, registrations(0..<2_000, channels, at: fixture.time.now))
+                fixture.app, .activity(fixture.name), registrations(0..<2_000, channels, at: fixture.time.now))
             let found = try await fixture.scan()
             #expect(found.tokens.count == 2_000 && found.repeated.isEmpty)
             #expect(try await fixture.command("OBJECT", "ENCODING", .key(fixture.root)).string() == "hashtable")
             let prunes = channels.enumerated().map {
                 Prune(channel: $1.stored, token: PushToken.test($0).bytes, deadSince: nil)
             }
-            let results = try await fixture.registry.prune(fixture.app, fixture.name, prunes)
+            let results = try await fixture.registry.prune(fixture.app, .activity(fixture.name), prunes)
             #expect(results.allSatisfy { $0 == .pruned })
             #expect(try await fixture.registry.info(fixture.app, fixture.name) == nil)
         }
@@ -172,7 +173,7 @@ import Testing
                 + (0..<300).map { try ChannelID("customer-\($0)") } + [try ChannelID("n"), .random()]
             let distinct = Array(Set(channels))
             _ = try await fixture.registry.track(
-                fixture.app, fixture.name, registrations(0..<distinct.count, distinct, at: fixture.time.now))
+                fixture.app, .activity(fixture.name), registrations(0..<distinct.count, distinct, at: fixture.time.now))
             let found = try await fixture.scan()
             #expect(Set(found.tokens.keys.compactMap { ChannelID(stored: $0) }) == Set(distinct))
             #expect(fixture.registry.malformedRecords == 0)
@@ -186,7 +187,7 @@ import Testing
             let old = ChannelID.random()
             let young = ChannelID.random()
             _ = try await registry.track(
-                app, name,
+                app, .activity(name),
                 [
                     Registration(channel: old, token: .test(1), registeredAt: start, startedAt: start - 7 * 3_600_000),
                     Registration(channel: young, token: .test(2), registeredAt: start),
@@ -199,16 +200,16 @@ import Testing
             // This is a rotation for an activity that is over.
             let late = Registration(
                 channel: old, token: .test(3), registeredAt: start + 1, startedAt: start - 7 * 3_600_000)
-            #expect(try await registry.track(app, name, [late]) == [.stale])
+            #expect(try await registry.track(app, .activity(name), [late]) == [.stale])
             fixture.time.advance(hours: 8)
             #expect(try await registry.info(app, name) == nil)
 
             // Expired registrations do not make a name grow, because they are dropped before a bucket is divided.
             let (first, second) = ((0..<120).map { _ in ChannelID.random() }, (0..<120).map { _ in ChannelID.random() })
-            _ = try await registry.track(app, name, registrations(0..<120, first, at: fixture.time.now))
+            _ = try await registry.track(app, .activity(name), registrations(0..<120, first, at: fixture.time.now))
             fixture.time.advance(hours: 12.5)
-            _ = try await registry.track(app, name, registrations(0..<120, second, at: fixture.time.now))
-            #expect(try await registry.buckets(app, name) == 1)
+            _ = try await registry.track(app, .activity(name), registrations(0..<120, second, at: fixture.time.now))
+            #expect(try await registry.buckets(app, .activity(name)) == 1)
             #expect(try await fixture.command("HLEN", fixture.root).integer() <= 128)
             #expect(Set(try await fixture.scan().tokens.keys) == Set(second.map(\.stored)))
         }
@@ -218,17 +219,17 @@ import Testing
         try await RegistryFixture.run { fixture in
             let channels = (0..<1_000).map { _ in ChannelID.random() }
             _ = try await fixture.registry.track(
-                fixture.app, fixture.name, registrations(0..<500, channels, at: fixture.time.now))
+                fixture.app, .activity(fixture.name), registrations(0..<500, channels, at: fixture.time.now))
             _ = try await fixture.command("DEL", fixture.keys.deployment)
             await #expect(throws: StoreError.self) {
                 _ = try await fixture.otherRegistry().track(
-                    fixture.app, fixture.name, registrations(500..<1_000, channels, at: fixture.time.now))
+                    fixture.app, .activity(fixture.name), registrations(500..<1_000, channels, at: fixture.time.now))
             }
             // The server was emptied while the process runs. The process continues with the empty registry.
             try await fixture.redis.everywhere("FLUSHALL")
             for registry in [fixture.registry, fixture.otherRegistry(), fixture.registry] {
                 _ = try await registry.track(
-                    fixture.app, fixture.name, registrations(0..<1_000, channels, at: fixture.time.now))
+                    fixture.app, .activity(fixture.name), registrations(0..<1_000, channels, at: fixture.time.now))
             }
             #expect(try await fixture.scan().tokens.count == 1_000)
         }

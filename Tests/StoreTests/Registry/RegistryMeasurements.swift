@@ -56,38 +56,38 @@ struct RegistryMeasurements {
     @Test func `cost of each operation`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, name) = (fixture.registry, fixture.app, fixture.name)
-            _ = try await registry.track(app, ActivityName("warm"), registrations(1_000, fixture))
+            _ = try await registry.track(app, .activity(ActivityName("warm")), registrations(1_000, fixture))
             let small = registrations(1_000, fixture)
             let names = try (0..<50).map { try ActivityName("small-\($0)") }
             try await measure("insert, 0 to 1,000 in a name", fixture, per: 50_000) {
-                for name in names { _ = try await registry.track(app, name, small) }
+                for name in names { _ = try await registry.track(app, .activity(name), small) }
             }
             let single = registrations(2_000, fixture)
             try await measure("insert, one a round trip", fixture, per: single.count) {
-                for registration in single { _ = try await registry.track(app, names[0], [registration]) }
+                for registration in single { _ = try await registry.track(app, .activity(names[0]), [registration]) }
             }
 
             var all = registrations(90_000, fixture)
             let before = try await memory(fixture)
             try await measure("insert, 0 to 90,000", fixture, per: all.count) {
                 for start in stride(from: 0, to: all.count, by: 5_000) {
-                    _ = try await registry.track(app, name, Array(all[start..<start + 5_000]))
+                    _ = try await registry.track(app, .activity(name), Array(all[start..<start + 5_000]))
                 }
             }
             let more = registrations(10_000, fixture)
             try await measure("insert, 90,000 to 100,000", fixture, per: more.count) {
-                _ = try await registry.track(app, name, more)
+                _ = try await registry.track(app, .activity(name), more)
             }
             all += more
             let bytes = (try await memory(fixture) - before) / Double(all.count)
-            let buckets = try await registry.buckets(app, name)
+            let buckets = try await registry.buckets(app, .activity(name))
             print("bytes an entry at \(all.count): \(String(format: "%.1f", bytes)); \(all.count / buckets) a bucket")
 
             let again = all.prefix(20_000).map {
                 Registration(channel: $0.channel, token: .test(7), registeredAt: fixture.time.now)
             }
             try await measure("rotation at 100,000", fixture, per: again.count) {
-                _ = try await registry.track(app, name, again)
+                _ = try await registry.track(app, .activity(name), again)
             }
             for limit in [1_000, 5_000] {
                 try await measure("full read, pages of \(limit), ten times", fixture, per: 10 * all.count) {
@@ -96,7 +96,7 @@ struct RegistryMeasurements {
                         var count = 0
                         while position < .end {
                             let (page, next) = try await registry.page(
-                                app, name, from: position, to: .end, limit: limit)
+                                app, .activity(name), from: position, to: .end, limit: limit)
                             count += page.count
                             position = next
                         }
@@ -104,7 +104,7 @@ struct RegistryMeasurements {
                     }
                 }
             }
-            let (page, _) = try await registry.page(app, name, from: .start, to: .end, limit: 1_000)
+            let (page, _) = try await registry.page(app, .activity(name), from: .start, to: .end, limit: 1_000)
             try await fixture.channels.tag(app, all.prefix(50_000).map(\.channel), tag)
             try await measure("filter by one tag of 50,000 members", fixture, per: 100 * page.count) {
                 for _ in 0..<100 {
@@ -113,7 +113,7 @@ struct RegistryMeasurements {
             }
             let prunes = again.map { Prune(channel: $0.channel.stored, token: $0.token.bytes, deadSince: nil) }
             try await measure("prune at 100,000", fixture, per: prunes.count) {
-                let results = try await registry.prune(app, name, prunes)
+                let results = try await registry.prune(app, .activity(name), prunes)
                 #expect(results.allSatisfy { $0 == .pruned })
             }
         }
@@ -129,7 +129,7 @@ struct RegistryMeasurements {
                     group.addTask {
                         for number in 0..<count / 50 {
                             _ = try await fixture.registry.track(
-                                fixture.app, ActivityName("order-\(part)-\(number)"),
+                                fixture.app, .activity(ActivityName("order-\(part)-\(number)")),
                                 [Registration(channel: .random(), token: .test(number), registeredAt: fixture.time.now)]
                             )
                         }

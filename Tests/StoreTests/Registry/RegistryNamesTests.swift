@@ -8,7 +8,7 @@ import Testing
     private func follow(_ fixture: RegistryFixture, _ names: [String]) async throws {
         for name in names {
             _ = try await fixture.registry.track(
-                fixture.app, ActivityName(name),
+                fixture.app, .activity(ActivityName(name)),
                 [Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now)])
         }
     }
@@ -45,9 +45,10 @@ import Testing
             let (registry, app) = (fixture.registry, fixture.app)
             try await follow(fixture, ["expired", "kept", "removed"])
             let removed = try ActivityName("removed")
-            let (page, _) = try await registry.page(app, removed, from: .start, to: .end, limit: 1)
+            let (page, _) = try await registry.page(app, .activity(removed), from: .start, to: .end, limit: 1)
             let channel = try #require(ChannelID(stored: page.channel(0)))
-            try await registry.untrack(app, removed, [Removal(channel: channel, removedAt: fixture.time.now)])
+            try await registry.untrack(
+                app, .activity(removed), [Removal(channel: channel, removedAt: fixture.time.now)])
             let expired = try ActivityName("expired")
             _ = try await fixture.command("DEL", fixture.keys.root(fixture.keys.tag(app, expired)))
 
@@ -56,7 +57,7 @@ import Testing
             _ = try await registry.names(app, prefix: "", after: nil, limit: 10)
             let index = try await fixture.command("ZRANGE", fixture.keys.names(app), 0, -1)
             #expect(try index.array().map { (reply) throws(RedisError) in try reply.string() } == ["kept", "removed"])
-            #expect(try await registry.buckets(app, expired) == 0)
+            #expect(try await registry.buckets(app, .activity(expired)) == 0)
             #expect(try await registry.info(app, removed) == nil)
 
             // The names return when channels follow them again, although this process listed them just before.
@@ -72,7 +73,7 @@ import Testing
             let registrations = (0..<1_000).map {
                 Registration(channel: .random(), token: .test($0), registeredAt: fixture.time.now)
             }
-            _ = try await registry.track(app, name, registrations)
+            _ = try await registry.track(app, .activity(name), registrations)
             let push = PushID.random()
             let meta = fixture.keys.name(fixture.tag)
             _ = try await fixture.command(
@@ -84,15 +85,15 @@ import Testing
             // A card that began before the end leaves the name closed, but a new card opens it.
             let rotated = Registration(
                 channel: registrations[0].channel, token: .test(1_000), registeredAt: fixture.time.now)
-            _ = try await registry.track(app, name, [rotated])
+            _ = try await registry.track(app, .activity(name), [rotated])
             #expect(try await registry.info(app, name)?.ended == true)
             fixture.time.advance(hours: 0.1)
             let fresh = Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now)
-            _ = try await registry.track(app, name, [fresh])
+            _ = try await registry.track(app, .activity(name), [fresh])
             #expect(try await registry.info(app, name)?.ended == false)
 
             try await registry.untrack(
-                app, name, registrations.map { Removal(channel: $0.channel, removedAt: fixture.time.now) })
+                app, .activity(name), registrations.map { Removal(channel: $0.channel, removedAt: fixture.time.now) })
             #expect(try await registry.info(app, name)?.tokens == 1)
         }
     }
@@ -129,12 +130,14 @@ import Testing
         let sets: [AudienceSet] = [
             .tag("b:c", group: "a"), .tag("c", group: "a:b"), .tag("c", group: "a%3Ab"), .tag("}", group: "{"),
             .tag("", group: "a:"), .tag("a", group: ""), .namedUser("a:b"), .namedUser("a%3Ab"), .namedUser("a"),
+            .iOS18,
         ]
         for set in sets {
             let key = keys.members(app, set)
             #expect(seen.insert(key).inserted, "\(key)")
-            #expect(keys.members(app, field: ChannelOperation.field(set)) == key)
+            #expect(keys.members(app, field: Keyspace.field(set)) == key)
         }
+        #expect(keys.members(app, .iOS18).description == "ll:t:{app:\u{1}ios:18}")
         #expect(keys.members(app, field: "created") == nil)
     }
 }

@@ -38,14 +38,14 @@ extension RegistryFixture {
             switch action {
             case .set(let token, let at, let id):
                 _ = try await registry.track(
-                    app, name,
+                    app, .activity(name),
                     [Registration(channel: channel, token: .test(token), registeredAt: moment(at), activityID: id)])
             case .remove(let at, let id):
                 try await registry.untrack(
-                    app, name, [Removal(channel: channel, removedAt: moment(at), activityID: id)])
+                    app, .activity(name), [Removal(channel: channel, removedAt: moment(at), activityID: id)])
             case .prune(let token, let since):
                 _ = try await registry.prune(
-                    app, name,
+                    app, .activity(name),
                     [
                         Prune(
                             channel: channel.stored, token: PushToken.test(token).bytes, deadSince: since.map(moment))
@@ -57,7 +57,7 @@ extension RegistryFixture {
     private func moment(_ seconds: Int) -> Int64 { TestTime.start - 3_600_000 + Int64(seconds) * 1_000 }
 
     fileprivate func token(_ channel: ChannelID, in name: ActivityName) async throws -> [UInt8]? {
-        let (page, _) = try await registry.page(app, name, from: .start, to: .end, limit: 10)
+        let (page, _) = try await registry.page(app, .activity(name), from: .start, to: .end, limit: 10)
         return (0..<page.count).first { Array(page.channel($0)) == channel.stored }.map { Array(page.token($0)) }
     }
 }
@@ -195,20 +195,22 @@ extension RegistryFixture {
             func prune(_ token: Int, _ since: Int64?) -> Prune {
                 Prune(channel: channel.stored, token: PushToken.test(token).bytes, deadSince: since)
             }
-            #expect(try await registry.prune(app, name, [prune(1, nil)]) == [.gone])
+            #expect(try await registry.prune(app, .activity(name), [prune(1, nil)]) == [.gone])
             // Several registrations of one channel in one call are applied in their order.
-            let results = try await registry.track(app, name, [set(1, now - 5), set(2, now - 9), set(3, now - 1)])
+            let results = try await registry.track(
+                app, .activity(name), [set(1, now - 5), set(2, now - 9), set(3, now - 1)])
             #expect(results == [.stored, .stale, .stored])
-            #expect(try await registry.prune(app, name, [prune(1, nil), prune(3, now - 1)]) == [.newer, .newer])
+            #expect(
+                try await registry.prune(app, .activity(name), [prune(1, nil), prune(3, now - 1)]) == [.newer, .newer])
             // A worker repeats a prune because it died before it confirmed the removal. It gets the same result, so the
             // count stays the same.
-            for _ in 0..<3 { #expect(try await registry.prune(app, name, [prune(3, now)]) == [.pruned]) }
-            #expect(try await registry.prune(app, name, [prune(2, nil)]) == [.newer])
-            try await registry.untrack(app, name, [Removal(channel: channel, removedAt: now)])
-            #expect(try await registry.prune(app, name, [prune(3, now)]) == [.pruned])
-            #expect(try await registry.track(app, name, [set(4, now)]) == [.stored])
-            try await registry.untrack(app, name, [Removal(channel: channel, removedAt: now)])
-            #expect(try await registry.prune(app, name, [prune(4, nil)]) == [.gone])
+            for _ in 0..<3 { #expect(try await registry.prune(app, .activity(name), [prune(3, now)]) == [.pruned]) }
+            #expect(try await registry.prune(app, .activity(name), [prune(2, nil)]) == [.newer])
+            try await registry.untrack(app, .activity(name), [Removal(channel: channel, removedAt: now)])
+            #expect(try await registry.prune(app, .activity(name), [prune(3, now)]) == [.pruned])
+            #expect(try await registry.track(app, .activity(name), [set(4, now)]) == [.stored])
+            try await registry.untrack(app, .activity(name), [Removal(channel: channel, removedAt: now)])
+            #expect(try await registry.prune(app, .activity(name), [prune(4, nil)]) == [.gone])
         }
     }
 
@@ -222,10 +224,10 @@ extension RegistryFixture {
                 }
             }
             let channels = (0..<20).map { _ in ChannelID.random() }
-            _ = try await fixture.registry.track(app, name, registrations(channels, 0..<1))
+            _ = try await fixture.registry.track(app, .activity(name), registrations(channels, 0..<1))
             let others = (0..<1_000).map { _ in ChannelID.random() }
-            _ = try await fixture.otherRegistry().track(app, name, registrations(others, 0..<1))
-            let results = try await fixture.registry.track(app, name, registrations(channels, 1..<6))
+            _ = try await fixture.otherRegistry().track(app, .activity(name), registrations(others, 0..<1))
+            let results = try await fixture.registry.track(app, .activity(name), registrations(channels, 1..<6))
             #expect(results.allSatisfy { $0 == .stored })
             let tokens = try await fixture.scan().tokens
             #expect(channels.allSatisfy { tokens[$0.stored] == PushToken.test(5).bytes })
@@ -240,11 +242,12 @@ extension RegistryFixture {
             let now = fixture.time.now
             for app in [fixture.app, otherApp] {
                 _ = try await registry.track(
-                    app, name,
+                    app, .activity(name),
                     [first, second].map { Registration(channel: $0, token: .test(7), registeredAt: now - 10) })
             }
             let pruned = try await registry.prune(
-                fixture.app, name, [Prune(channel: first.stored, token: PushToken.test(7).bytes, deadSince: now)])
+                fixture.app, .activity(name),
+                [Prune(channel: first.stored, token: PushToken.test(7).bytes, deadSince: now)])
             #expect(pruned == [.pruned])
             #expect(try await fixture.scan().tokens.keys.map { $0 } == [second.stored])
             #expect(try await registry.info(otherApp, name)?.tokens == 2)
@@ -257,14 +260,15 @@ extension RegistryFixture {
             let channel = ChannelID.random()
             let now = fixture.time.now
             _ = try await registry.track(
-                app, name, [Registration(channel: channel, token: .test(1), registeredAt: .max, startedAt: .min)])
+                app, .activity(name),
+                [Registration(channel: channel, token: .test(1), registeredAt: .max, startedAt: .min)])
             #expect(try await registry.info(app, name) == nil, "an activity that began long ago is over")
             _ = try await registry.track(
-                app, name, [Registration(channel: channel, token: .test(1), registeredAt: now + 86_400_000)])
-            let (page, _) = try await registry.page(app, name, from: .start, to: .end, limit: 1)
+                app, .activity(name), [Registration(channel: channel, token: .test(1), registeredAt: now + 86_400_000)])
+            let (page, _) = try await registry.page(app, .activity(name), from: .start, to: .end, limit: 1)
             #expect(page.entries.map(\.registeredAt) == [now])
             let prune = Prune(channel: channel.stored, token: PushToken.test(1).bytes, deadSince: .max)
-            #expect(try await registry.prune(app, name, [prune]) == [.newer], "not registered before now")
+            #expect(try await registry.prune(app, .activity(name), [prune]) == [.newer], "not registered before now")
         }
     }
 }

@@ -71,22 +71,22 @@ import Testing
             _ = try await fixture.command("HSET", fixture.root, "field", "value")
             let good = ChannelID.random()
             _ = try await registry.track(
-                app, name, [Registration(channel: good, token: .test(1), registeredAt: fixture.time.now)])
+                app, .activity(name), [Registration(channel: good, token: .test(1), registeredAt: fixture.time.now)])
             #expect(try await fixture.scan().tokens.keys.map { $0 } == [good.stored])
             #expect(registry.malformedRecords > 0)
 
             let prunes = channels.map { Prune(channel: $0.stored, token: [1], deadSince: nil) }
-            _ = try await registry.prune(app, name, prunes)
+            _ = try await registry.prune(app, .activity(name), prunes)
             let now = fixture.time.now
             let results = try await registry.track(
-                app, name, channels.map { Registration(channel: $0, token: .test(2), registeredAt: now) })
+                app, .activity(name), channels.map { Registration(channel: $0, token: .test(2), registeredAt: now) })
             #expect(results.allSatisfy { $0 == .stored })
             #expect(try await fixture.scan().tokens.count == broken.count + 1)
             for (index, channel) in channels.enumerated() {
                 let value = broken[index]
                 _ = try await fixture.command("HSET", fixture.root, .bytes(channel.stored), .bytes(value))
             }
-            try await registry.untrack(app, name, channels.map { Removal(channel: $0, removedAt: now) })
+            try await registry.untrack(app, .activity(name), channels.map { Removal(channel: $0, removedAt: now) })
             #expect(try await fixture.scan().tokens.keys.map { $0 } == [good.stored])
         }
     }
@@ -97,12 +97,12 @@ import Testing
             let registration = Registration(channel: .random(), token: .test(1), registeredAt: fixture.time.now)
             let meta = fixture.keys.name(fixture.tag)
             _ = try await fixture.command("HSET", meta, "ended", "yesterday", "last", "nonsense")
-            #expect(try await registry.track(app, name, [registration]) == [.stored])
+            #expect(try await registry.track(app, .activity(name), [registration]) == [.stored])
             #expect(try await registry.info(app, name)?.lastPushID == nil)
             for count in ["0:x", "-1:x", "99999999999:x", "many", ""] {
                 _ = try await fixture.command("HSET", fixture.root, "n", .string(count))
                 await #expect(throws: StoreError.corrupt("bucket count")) {
-                    _ = try await registry.track(app, name, [registration])
+                    _ = try await registry.track(app, .activity(name), [registration])
                 }
                 await #expect(throws: StoreError.corrupt("bucket count")) { _ = try await fixture.scan() }
             }

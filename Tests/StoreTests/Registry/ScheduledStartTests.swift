@@ -27,13 +27,14 @@ import Testing
         try await RegistryFixture.run { fixture in
             let start = TestTime.start + ahead
             let one = try registration(startsAt: start)
-            #expect(try await fixture.registry.track(fixture.app, fixture.name, [one]) == [.stored])
+            #expect(try await fixture.registry.track(fixture.app, .activity(fixture.name), [one]) == [.stored])
             fixture.time.set(start + 8 * Self.hour)
             let (page, _) = try await fixture.registry.page(
-                fixture.app, fixture.name, from: .start, to: .end, limit: 10)
+                fixture.app, .activity(fixture.name), from: .start, to: .end, limit: 10)
             #expect(page.count == 1 && Array(page.token(0)) == one.token.bytes)
             #expect(page.entries.first?.startedAt == start && page.entries.first?.registeredAt == TestTime.start)
-            let (found, _) = try await fixture.registry.lookup(fixture.app, fixture.name, [one.channel.stored])
+            let (found, _) = try await fixture.registry.lookup(
+                fixture.app, .activity(fixture.name), [one.channel.stored])
             #expect(found.entries.first?.startedAt == start)
             fixture.time.set(start + 8 * Self.hour + 17 * 60_000)
             #expect(try await fixture.scan().tokens.isEmpty)
@@ -55,19 +56,19 @@ import Testing
     @Test func `its bucket outlives it whatever registers besides`() async throws {
         try await RegistryFixture.run { fixture in
             let first = try (0..<600).map { _ in try registration(startsAt: nil) }
-            _ = try await fixture.registry.track(fixture.app, fixture.name, first)
+            _ = try await fixture.registry.track(fixture.app, .activity(fixture.name), first)
             let scheduled = try registration(startsAt: TestTime.start + 20 * Self.day)
-            _ = try await fixture.registry.track(fixture.app, fixture.name, [scheduled])
+            _ = try await fixture.registry.track(fixture.app, .activity(fixture.name), [scheduled])
             // Other channels register in every bucket, and the name grows.
             let more = try (0..<2_000).map { _ in try registration(startsAt: nil) }
-            _ = try await fixture.registry.track(fixture.app, fixture.name, more)
+            _ = try await fixture.registry.track(fixture.app, .activity(fixture.name), more)
             let root = try await life(fixture, fixture.keys.root(fixture.tag))
             #expect(root > 20 * Self.day + 8 * Self.hour, "the root holds the count of buckets")
             fixture.time.set(TestTime.start + 20 * Self.day)
             #expect(try await fixture.scan().tokens.keys.map(\.self) == [scheduled.channel.stored])
             // An untrack or a prune does not shorten the life either.
             try await fixture.registry.untrack(
-                fixture.app, fixture.name, [Removal(channel: more[0].channel, removedAt: TestTime.start)])
+                fixture.app, .activity(fixture.name), [Removal(channel: more[0].channel, removedAt: TestTime.start)])
             #expect(try await life(fixture, fixture.keys.root(fixture.tag)) > 20 * Self.day)
         }
     }
@@ -78,25 +79,29 @@ import Testing
             let start = TestTime.start + 2 * Self.day
             let channel = ChannelID.random()
             _ = try await registry.track(
-                app, name, [try registration(channel, startsAt: start, activity: "later")])
+                app, .activity(name), [try registration(channel, startsAt: start, activity: "later")])
             // The removal of another activity is noted before the token.
             fixture.time.set(TestTime.start + 1_000)
             try await registry.untrack(
-                app, name, [Removal(channel: channel, removedAt: TestTime.start + 1_000, activityID: "other")])
-            #expect(try await registry.lookup(app, name, [channel.stored]).page.entries.first?.startedAt == start)
+                app, .activity(name),
+                [Removal(channel: channel, removedAt: TestTime.start + 1_000, activityID: "other")])
+            #expect(
+                try await registry.lookup(app, .activity(name), [channel.stored]).page.entries.first?.startedAt == start
+            )
             // The token rotates.
             let rotated = try registration(
                 channel, token: 9, at: TestTime.start + 1_000, startsAt: start, activity: "later")
-            #expect(try await registry.track(app, name, [rotated]) == [.stored])
-            let found = try #require(try await registry.lookup(app, name, [channel.stored]).page.entries.first)
+            #expect(try await registry.track(app, .activity(name), [rotated]) == [.stored])
+            let found = try #require(
+                try await registry.lookup(app, .activity(name), [channel.stored]).page.entries.first)
             #expect(abs(found.startedAt - start) < 120_000, "in units of two minutes")
             func prune(_ token: UInt8) -> Prune {
                 Prune(channel: channel.stored, token: [token, 2, 3, 4], deadSince: nil, reason: "BadDeviceToken")
             }
-            #expect(try await registry.prune(app, name, [prune(1), prune(9)]) == [.newer, .pruned])
+            #expect(try await registry.prune(app, .activity(name), [prune(1), prune(9)]) == [.newer, .pruned])
             #expect(try await fixture.scan().tokens.isEmpty)
             // The same token is accepted again only with a later registration.
-            #expect(try await registry.track(app, name, [rotated]) == [.stale])
+            #expect(try await registry.track(app, .activity(name), [rotated]) == [.stale])
         }
     }
 
@@ -104,7 +109,8 @@ import Testing
         try await RegistryFixture.run { fixture in
             let start = TestTime.start + 2 * Self.day
             _ = try await fixture.registry.track(
-                fixture.app, fixture.name, [try registration(startsAt: start)], endAfter: .seconds(4 * 3_600))
+                fixture.app, .activity(fixture.name), [try registration(startsAt: start)], endAfter: .seconds(4 * 3_600)
+            )
             let due = try await fixture.command(
                 "ZRANGE", fixture.keys.ends(fixture.app), "0", "-1", "WITHSCORES")
             #expect(try Int64(due[1].string()) == start + 4 * Self.hour)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Store
 
-/// Tests push-to-start tokens. They are in the registry under a name that no activity has, and they live longer.
+/// Tests push-to-start tokens. They are in the registry under their attributes type, and they live longer.
 @Suite struct StartTokensTests {
-    private let place = ActivityName(startTokensOf: "Delivery")
+    private let place = TokenPlace.startTokens(of: "Delivery")
 
     private func held(_ fixture: RegistryFixture, _ channel: ChannelID) async throws -> [UInt8]? {
         let (page, _) = try await fixture.registry.lookup(fixture.app, place, [channel.stored])
@@ -65,10 +65,9 @@ import Testing
     }
 
     @Test func `no activity can have their name`() {
-        #expect(throws: IdentifierError.self) { try ActivityName(place.rawValue) }
-        #expect((try? ActivityName(stored: place.rawValue)) == place && place.startTokensType == "Delivery")
-        #expect((try? ActivityName(stored: "match-1"))?.startTokensType == nil)
-        #expect(throws: IdentifierError.self) { try ActivityName(stored: "\u{1}") }
-        #expect(throws: IdentifierError.self) { try ActivityName(stored: "\u{1}\u{2}") }
+        #expect(place.stored == "\u{1}Delivery")
+        #expect(throws: IdentifierError.self) { try ActivityName(place.stored) }
+        #expect(throws: IdentifierError.self) { try TokenPlace(stored: "\u{1}") }
+        #expect(throws: IdentifierError.self) { try TokenPlace(stored: "\u{1}\u{2}") }
     }
 }

@@ -119,7 +119,7 @@ import Testing
             channel: channel, token: try #require(PushToken(bytes: [token])), registeredAt: time + Int64(token),
             activityID: card, wantsState: wantsState)
         let name = try ActivityName(Self.name)
-        #expect(try await fixture.store.registry.track(fixture.app, name, [registration]) == [.stored])
+        #expect(try await fixture.store.registry.track(fixture.app, .activity(name), [registration]) == [.stored])
     }
 
     /// An alert that the channel waits for.

@@ -18,7 +18,7 @@ import Testing
         let owed = try await fixture.owed("match-1")
         #expect(owed.map(\.prune.deadSince) == [1])
         let name = try ActivityName("match-1")
-        #expect(try await fixture.store.registry.prune(fixture.app, name, owed.map(\.prune)) == [.newer])
+        #expect(try await fixture.store.registry.prune(fixture.app, .activity(name), owed.map(\.prune)) == [.newer])
         #expect(try await fixture.store.registry.info(fixture.app, name)?.tokens == 1)
     }
 }

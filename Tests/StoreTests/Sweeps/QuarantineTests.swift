@@ -41,9 +41,9 @@ import Testing
                 let registrations = channels.map {
                     Registration(channel: $0, token: Self.token($0), registeredAt: Self.start - 1_000)
                 }
-                _ = try await store.registry.track(app, name, registrations)
+                _ = try await store.registry.track(app, .activity(name), registrations)
             }
-            try await store.quarantine.enlist(app, name)
+            try await store.quarantine.enlist(app, .activity(name))
             let marks = channels.flatMap { channel -> [RedisArgument] in
                 let mark = QuarantineMark(
                     reason: "BadDeviceToken", since: Self.start, token: Self.token(channel).bytes)
@@ -76,14 +76,14 @@ import Testing
         fixture.time.pass(.seconds(1))
         try await fixture.quarantined(3, under: second)
         let listed = try await fixture.store.quarantine.list(fixture.app, limit: 10)
-        #expect(listed.map(\.name) == [first, second] && listed.map(\.tokens) == [5, 3])
+        #expect(listed.map(\.place) == [.activity(first), .activity(second)] && listed.map(\.tokens) == [5, 3])
         #expect(listed[0].reasons == ["BadDeviceToken"] && listed[0].since == Fixture.start)
 
-        let released = try await fixture.store.quarantine.release(fixture.app, first)
+        let released = try await fixture.store.quarantine.release(fixture.app, .activity(first))
         #expect(released.names == 1 && released.released == 5)
-        #expect(try await fixture.store.quarantine.list(fixture.app, limit: 10).map(\.name) == [second])
+        #expect(try await fixture.store.quarantine.list(fixture.app, limit: 10).map(\.place) == [.activity(second)])
         #expect(try await fixture.tokens(first) == 5)
-        #expect(try await fixture.store.quarantine.release(fixture.app, first).names == 0)
+        #expect(try await fixture.store.quarantine.release(fixture.app, .activity(first)).names == 0)
         #expect(try await fixture.store.quarantine.release(fixture.app, nil).released == 3)
         #expect(try await fixture.store.quarantine.count(fixture.app) == 0)
     }
@@ -94,9 +94,9 @@ import Testing
         let channels = try await fixture.quarantined(2_500, under: name)
         let rotated = Registration(
             channel: channels[0], token: try PushToken(hex: "00ff00ff"), registeredAt: Fixture.start)
-        _ = try await fixture.store.registry.track(fixture.app, name, [rotated])
+        _ = try await fixture.store.registry.track(fixture.app, .activity(name), [rotated])
         try await fixture.store.registry.untrack(
-            fixture.app, name, [Removal(channel: channels[1], removedAt: Fixture.start)])
+            fixture.app, .activity(name), [Removal(channel: channels[1], removedAt: Fixture.start)])
         try await fixture.store.redis.send(RedisCommand("HSET", fixture.key(name), "nonsense", "x"))
         let result = try await fixture.store.quarantine.discard(fixture.app, nil)
         #expect(result == QuarantineResult(names: 1, released: 0, pruned: 2_498, newer: 1, gone: 1))
@@ -128,7 +128,7 @@ import Testing
         try await fixture.quarantined(2, under: try ActivityName("b"))
         let standing = try await fixture.store.alarms.list([fixture.app])
         #expect(standing.map(\.reason) == ["tokens are quarantined under 2 names"])
-        fixture.time.pass(Quarantine.life(try ActivityName("a")) + .seconds(1))
+        fixture.time.pass(Quarantine.life(.activity(try ActivityName("a"))) + .seconds(1))
         #expect(try await fixture.store.alarms.list([fixture.app]).isEmpty, "the marks have expired")
         #expect(try await fixture.store.quarantine.list(fixture.app, limit: 10).isEmpty)
     }

@@ -161,17 +161,18 @@ import Testing
         #expect(try await fixture.due(lease).isEmpty, "nothing goes to it now")
         let name = try ActivityName("match-1")
         let (page, _, hints) = try await fixture.store.registry.markedPage(
-            fixture.app, name, from: .start, to: .end, limit: 10)
-        #expect(try await fixture.store.registry.marks(fixture.app, name, page, hints, for: .update)?[0] == [.waiting])
+            fixture.app, .activity(name), from: .start, to: .end, limit: 10)
+        let marks = try await fixture.store.registry.marks(fixture.app, .activity(name), page, hints, for: .update)
+        #expect(marks?[0] == [.waiting])
         let owed = try await fixture.owed("match-1")
         #expect(owed.count == 1)
         #expect(
-            try await fixture.store.registry.prune(fixture.app, name, owed.map(\.prune)) == [.pruned])
+            try await fixture.store.registry.prune(fixture.app, .activity(name), owed.map(\.prune)) == [.pruned])
         let (counted, first) = try await fixture.store.sweeps.confirm(
             fixture.app, name, owed.map { (owed: $0, as: .delivered) })
         #expect(counted == [.delivered: 1] && first != nil)
         #expect(
-            try await fixture.store.registry.marks(fixture.app, name, page, hints, for: .update) == nil,
+            try await fixture.store.registry.marks(fixture.app, .activity(name), page, hints, for: .update) == nil,
             "a page from before the removal is to be read again")
         #expect(try await fixture.ledger(end).delivered == 1)
         let behind = try #require(try await fixture.due(lease).first)
@@ -350,7 +351,7 @@ extension PushFixture {
     func track(_ name: String, _ channel: ChannelID, token: UInt8, at time: Int64) async throws {
         let registration = Registration(
             channel: channel, token: try #require(PushToken(bytes: [token])), registeredAt: time)
-        #expect(try await store.registry.track(app, try ActivityName(name), [registration]) == [.stored])
+        #expect(try await store.registry.track(app, .activity(try ActivityName(name)), [registration]) == [.stored])
     }
 
     /// The keys of the name that hold unfinished work.
