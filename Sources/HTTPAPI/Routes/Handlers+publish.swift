@@ -138,7 +138,7 @@ extension APIError {
                 "is older than the name's last, \(last): devices would drop it. Leave it out to use the time of acceptance"
             )
         case .nameEnded:
-            self.init(409, "name", "is closed by an end for everyone; a start or a new card opens it")
+            self.init(409, "name", "has ended: an end for everyone closed it; a start or a new card opens it")
         case .queueFull(let scope, let seconds):
             let what =
                 switch scope {
