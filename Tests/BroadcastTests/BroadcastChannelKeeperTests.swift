@@ -3,10 +3,10 @@ import APNsSimulator
 import APNsWire
 import LiveActivity
 import Redis
-import Store
 import Testing
 
 @testable import Fanout
+@testable import Store
 
 /// Tests that names get the broadcast channels they want and lose the others, whatever dies in between.
 @Suite(.timeLimit(.minutes(5)), .serialized)
@@ -56,10 +56,11 @@ struct ChannelKeeperTests {
             let unreadable = (0..<2 * BroadcastChannelKeeper.turn).flatMap {
                 ["1", RedisArgument.bytes([0xFF, UInt8($0)])]
             }
-            try await it.store.redis.send(RedisCommand("ZADD", ["ll:{q}:app:bc"] + unreadable))
+            try await it.store.redis.send(RedisCommand("ZADD", it.store.keys.broadcastTimers(it.app), unreadable))
             let broken = try it.name("broken")
             _ = try await it.store.broadcasts.want(it.app, broken, .none, now: 2)
-            try await it.store.redis.send(RedisCommand("HSET", ["ll:bc:{app:broken}", "state", "?"]))
+            let key = it.store.keys.broadcast(it.store.keys.tag(it.app, broken))
+            try await it.store.redis.send(RedisCommand("HSET", key, "state", "?"))
             try await it.want(name)
             for _ in 0..<3 { await it.keeper().tick(it.app) }
             #expect(try await it.channel(name)?.state == .live)

@@ -1,11 +1,11 @@
 import LiveActivity
 import Redis
-import Store
 import StrictJSON
 import TestSupport
 import Testing
 
 @testable import HTTPAPI
+@testable import Store
 
 @Suite struct GatewayTests {
     @Test func `a publish is accepted in Airship's form and can be asked for`() async throws {
@@ -126,10 +126,10 @@ import Testing
     @Test func `who goes past the budget is told so`() async throws {
         try await GatewayFixture.run(configure: { $0.budget = HighBudget(perHour: 5) }) { gateway in
             for name in ["order-1", "order-2"] { try await gateway.follow(name) }
+            let keys = gateway.store.keys
+            let meta = keys.name(keys.tag(try gateway.app, try ActivityName("order-1")))
             try await gateway.store.redis.send(
-                RedisCommand(
-                    "HSET",
-                    [.string("ll:n:{\(GatewayFixture.key):order-1}"), "budget", .string("\(testNow - 60_000) 5")]))
+                RedisCommand("HSET", meta, "budget", .string("\(testNow - 60_000) 5")))
             let warned = try await gateway.publish(publishText())
             #expect(
                 try warned.object.required("warnings").array().map { try $0.string() } == [

@@ -1,9 +1,9 @@
 import LiveActivity
 import Redis
-import Store
 import Testing
 
 @testable import HTTPAPI
+@testable import Store
 
 /// Tests the calls for an operator: quarantine, dead letters, alarms.
 @Suite struct OperatorTests {
@@ -35,15 +35,12 @@ import Testing
     @Test func `quarantine is listed, released and discarded by name or whole`() async throws {
         try await GatewayFixture.run { gateway in
             func quarantine(_ name: String) async throws {
-                try await gateway.store.quarantine.enlist(try gateway.app, .activity(try ActivityName(name)))
+                let place = TokenPlace.activity(try ActivityName(name))
+                try await gateway.store.quarantine.enlist(try gateway.app, place)
                 let mark = [UInt8](repeating: 0, count: 8) + [1, UInt8(ascii: "R"), 1, 2, 3]
+                let key = gateway.store.keys.quarantine(gateway.store.keys.tag(try gateway.app, place))
                 try await gateway.store.redis.send(
-                    RedisCommand(
-                        "HSET",
-                        [
-                            .string("ll:x:{\(GatewayFixture.key):\(name)}"),
-                            .bytes(ChannelID.random().stored), .bytes(mark),
-                        ]))
+                    RedisCommand("HSET", key, .bytes(ChannelID.random().stored), .bytes(mark)))
             }
             for name in ["a", "b", "c"] { try await quarantine(name) }
             let list = try await gateway.send("GET", "/api/quarantine?limit=2")

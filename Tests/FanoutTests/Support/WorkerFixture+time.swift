@@ -22,12 +22,20 @@ extension WorkerFixture {
     /// Makes the attempts of the name's waiting channels due now, whatever time APNs named. A test uses a `Retry-After`
     /// of minutes, so channels wait until this call, however slow the machine is.
     func retryNow() async throws {
-        let line = RedisArgument.string("ll:r:{\(app):\(name)}")
-        let channels = try await store.redis.send(RedisCommand("ZRANGE", [line, "0", "-1"])).array()
+        let line = key(Keyspace.retries)
+        let channels = try await store.redis.send(RedisCommand("ZRANGE", line, "0", "-1")).array()
         #expect(!channels.isEmpty, "no channel waits")
         for channel in channels {
-            try await store.redis.send(RedisCommand("ZADD", [line, "XX", "1", .bytes(try channel.bytes())]))
+            try await store.redis.send(RedisCommand("ZADD", line, "XX", "1", .bytes(try channel.bytes())))
         }
         try await store.queue.schedule(.retries(app, name, .high), due: nowMilliseconds())
     }
+}
+
+extension WorkerFixture {
+    /// One of the keys of the name, such as `Keyspace.retries`.
+    func key(_ key: (Keyspace) -> (String) -> RedisKey) -> RedisKey { key(store.keys)(store.keys.tag(app, name)) }
+
+    /// The tasks of a push to the name.
+    func tasks(_ id: PushID) -> RedisKey { store.keys.tasks(store.keys.tag(app, name), id) }
 }

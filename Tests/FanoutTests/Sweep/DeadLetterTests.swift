@@ -1,12 +1,12 @@
 import APNsWire
 import LiveActivity
 import Redis
-import Store
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Fanout
+@testable import Store
 
 /// Tests that dead letters are kept and can be retried as long as no token gets an older push.
 @Suite struct DeadLetterTests {
@@ -170,7 +170,8 @@ import Testing
             }
             // A worker died between listing a push and settling it.
             try await fixture.store.redis.send(
-                RedisCommand("ZADD", ["ll:d:{shop}", "1", .string("\(PushID.random()) match-1")]))
+                RedisCommand(
+                    "ZADD", fixture.store.keys.deadIndex(fixture.app), "1", .string("\(PushID.random()) match-1")))
             let deadLetters = fixture.store.deadLetters
             #expect(try await deadLetters.list(fixture.app, after: nil, limit: 2).map(\.push) == Array(ids.prefix(2)))
             #expect(try await deadLetters.list(fixture.app, after: ids[1], limit: 2).map(\.push) == [ids[2]])

@@ -1,11 +1,11 @@
 import APNsWire
 import LiveActivity
 import Redis
-import Store
 import TestSupport
 import Testing
 
 @testable import Fanout
+@testable import Store
 
 /// Tests expired leases: of workers that stall, and of workers that die again and again with one task.
 @Suite struct LapseTests {
@@ -90,8 +90,7 @@ extension WorkerFixture {
     /// Takes the lease of the push's only shard from a worker that is alive.
     fileprivate func robbed(_ id: PushID) async throws -> Claim {
         for _ in 0..<1_000 {
-            let key = RedisArgument.string("ll:w:{shop:match-1}:\(id)")
-            try await store.redis.send(RedisCommand("HSET", [key, "0/1:d", "0"]))
+            try await store.redis.send(RedisCommand("HSET", tasks(id), "0/1:d", "0"))
             let (begun, _) = try await store.sweeps.begin(app, name, hint: id, owner: "other", lease: .seconds(600))
             if case .claimed(let claim) = begun { return claim }
             // The worker renewed its lease in between, so try again.
@@ -103,7 +102,7 @@ extension WorkerFixture {
     fileprivate func takenOver(times: Int) async throws {
         try await eventually("somebody takes it over") {
             let pending = try await store.redis.send(
-                RedisCommand("XPENDING", ["ll:{q}:shop:10", "workers", "-", "+", "1"]))
+                RedisCommand("XPENDING", store.keys.stream(app, .namesHigh), "workers", "-", "+", "1"))
             return pending.count == 1 ? try pending[0][3].integer() >= times : false
         }
     }

@@ -3,11 +3,11 @@ import Foundation
 import LiveActivity
 import Redis
 import ServiceLifecycle
-import Store
 import TestSupport
 import Testing
 
 @testable import Fanout
+@testable import Store
 
 /// Tests that work which a settled page leaves is done, under whichever entry the page was sent and
 /// whichever worker died.
@@ -123,10 +123,10 @@ import Testing
     {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5)
-        let root = "ll:b:{shop:match-1}"
+        let root = fixture.key(Keyspace.root)
         let id = try await fixture.publish()
-        try await fixture.store.redis.send(.init("HSET", [.string(root), "n", "garbage"]))
-        let epoch = RedisCommand("HGET", [.string("ll:w:{shop:match-1}:\(id)"), "0/1:e"])
+        try await fixture.store.redis.send(RedisCommand("HSET", root, "n", "garbage"))
+        let epoch = RedisCommand("HGET", fixture.tasks(id), "0/1:e")
         // The second worker must claim what the first one leaves.
         let claimAfter = Duration.seconds(3)
         let start = ContinuousClock.now
@@ -138,7 +138,7 @@ import Testing
         }
         // A busy machine only needs longer. At full speed the third time comes within a moment.
         #expect(ContinuousClock.now - start > claimAfter / 2)
-        try await fixture.store.redis.send(.init("HDEL", [.string(root), "n"]))
+        try await fixture.store.redis.send(RedisCommand("HDEL", root, "n"))
         let ledger = try await fixture.withWorker(ScriptedTransport(), claimAfter: claimAfter) {
             try await fixture.finished(id)
         }
@@ -171,7 +171,7 @@ import Testing
         async let running: Void = group.run()
         await transport.holding(pages: 1)
         await group.triggerGracefulShutdown()
-        let deadline = RedisCommand("HGET", [.string("ll:w:{shop:match-1}:\(id)"), "0/1:d"])
+        let deadline = RedisCommand("HGET", fixture.tasks(id), "0/1:d")
         let first = try await fixture.store.redis.send(deadline).integer()
         try await eventually("the first lease is over, and was renewed") {
             let now = fixture.store.time.now()

@@ -1,9 +1,9 @@
 import LiveActivity
 import Redis
-import Store
 import Testing
 
 @testable import Fanout
+@testable import Store
 
 /// Tests pacing as followers see it.
 @Suite struct PacingTests {
@@ -44,7 +44,9 @@ import Testing
         }
         // A worker read the entry, found that the push is paced, and died before it put the push into the timer.
         let id = try await fixture.publish(alert: false)
-        try await fixture.store.redis.send(RedisCommand("DEL", ["ll:{q}:shop:10", "ll:{q}:shop:due"]))
+        let keys = fixture.store.keys
+        try await fixture.store.redis.send(
+            RedisCommand("DEL", [.key(keys.stream(fixture.app, .namesHigh)), .key(keys.due(fixture.app))]))
         let later = nowMilliseconds() + 60_000
         let woken = try await fixture.store.queue.reconcile([fixture.app], before: later, now: later, limit: 10)
         #expect(woken == Reconciliation(woken: 1))

@@ -1,12 +1,12 @@
 import APNsWire
 import LiveActivity
 import Redis
-import Store
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Fanout
+@testable import Store
 
 /// Tests waiting channels while pushes go on and registrations change.
 @Suite struct WaitingTests {
@@ -51,7 +51,7 @@ import Testing
                 ids.append(try await fixture.publish(alert: false, label: "\(number)"))
                 try await fixture.swept(ids[number])
             }
-            let due = RedisCommand("ZSCORE", ["ll:r:{shop:match-1}", .bytes(channels[0].stored)])
+            let due = RedisCommand("ZSCORE", fixture.key(Keyspace.retries), .bytes(channels[0].stored))
             #expect(try await Int64(fixture.store.redis.send(due).string()) ?? 0 >= before + 600_000)
             #expect(
                 transport.requests.count { WorkerFixture.number($0.token) == 0 } == 1,

@@ -1,8 +1,9 @@
 import LiveActivity
 import Redis
-import Store
 import TestSupport
 import Testing
+
+@testable import Store
 
 /// Tests that a worker removes entries from the lists when their subject is gone, although no caller reads them.
 @Suite struct WorkerTidyingTests {
@@ -10,18 +11,18 @@ import Testing
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<1)
         #expect(channels.count == 1)
-        let names: RedisArgument = "ll:names:{shop}"
-        let (dead, marked): (RedisArgument, RedisArgument) = ("ll:d:{shop}", "ll:xn:{shop}")
+        let (keys, app) = (fixture.store.keys, fixture.app)
+        let (names, dead, marked) = (keys.names(app), keys.deadIndex(app), keys.quarantinedNames(app))
         for number in 0..<1_200 {
-            try await fixture.store.redis.send(RedisCommand("ZADD", [names, "0", "gone-\(number)"]))
+            try await fixture.store.redis.send(RedisCommand("ZADD", names, "0", "gone-\(number)"))
         }
-        try await fixture.store.redis.send(RedisCommand("ZADD", [dead, "1000", "\(PushID.random()) match-1"]))
-        try await fixture.store.redis.send(RedisCommand("ZADD", [marked, "1000", "match-1"]))
+        try await fixture.store.redis.send(RedisCommand("ZADD", dead, "1000", "\(PushID.random()) match-1"))
+        try await fixture.store.redis.send(RedisCommand("ZADD", marked, "1000", "match-1"))
         try await fixture.withWorker(ScriptedTransport()) {
             // Tidying begins at a random place of the list, and comes around again in ten seconds.
             try await eventually("nothing that is gone is listed", within: .seconds(120)) {
                 let replies = try await fixture.store.redis.pipeline([
-                    RedisCommand("ZRANGE", [names, "0", "-1"]), RedisCommand("EXISTS", [dead, marked]),
+                    RedisCommand("ZRANGE", names, "0", "-1"), RedisCommand("EXISTS", dead, .key(marked)),
                 ])
                 return try replies[0].array().map { try $0.string() } == ["match-1"] && replies[1].integer() == 0
             }

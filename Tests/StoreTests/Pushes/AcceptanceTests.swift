@@ -68,7 +68,7 @@ import Testing
         #expect(try await looks() > 900, "the first one finds out that nothing can be replaced")
         #expect(try await looks() < 10)
         // A supersedable push supersedes another one, and the next update supersedes that.
-        let first = try await fixture.store.redis.send(RedisCommand("ZPOPMIN", ["ll:q:{shop:match-1}"]))
+        let first = try await fixture.store.redis.send(RedisCommand("ZPOPMIN", fixture.key(Keyspace.unswept)))
         #expect(first.count == 2)
         let update = try await fixture.accepted("match-1")
         #expect(try await fixture.accepted("match-1") != update)

@@ -50,9 +50,9 @@ import Testing
                 == false)
         // The next hour begins with its first push.
         try await fixture.store.redis.send(
-            RedisCommand("HSET", ["ll:n:{shop:match-1}", "budget", .string("\(now - 3_600_000) 9")]))
+            RedisCommand("HSET", fixture.key(Keyspace.name), "budget", .string("\(now - 3_600_000) 9")))
         #expect(try await demotion(fixture) == nil)
-        let meter = try await fixture.store.redis.send(RedisCommand("HGET", ["ll:n:{shop:match-1}", "budget"]))
+        let meter = try await fixture.store.redis.send(RedisCommand("HGET", fixture.key(Keyspace.name), "budget"))
         #expect(try meter.string().hasSuffix(" 1"))
         #expect(try await demotion(fixture, event: .end) == nil)
     }
@@ -63,6 +63,6 @@ import Testing
             let id = try await fixture.accepted("match-1")
             _ = try await fixture.deliver(try await fixture.claimed("match-1", id), targets: 0)
         }
-        #expect(try await fixture.store.redis.send(RedisCommand("HGET", ["ll:n:{shop:match-1}", "budget"])).isNil)
+        #expect(try await fixture.store.redis.send(RedisCommand("HGET", fixture.key(Keyspace.name), "budget")).isNil)
     }
 }

@@ -16,7 +16,7 @@ import Testing
         let store = Store(redis: redis)
         let app = try AppKey("shop")
         // Choose a name so that each part is on its own node.
-        let streams = try await cluster.primary(of: "{q}")
+        let streams = try await cluster.primary(of: Keyspace.queue.description)
         var name = try ActivityName("match")
         while try await cluster.primary(of: store.keys.tag(app, name)) === streams {
             name = try ActivityName("match-\(UInt16.random(in: 0...999))")

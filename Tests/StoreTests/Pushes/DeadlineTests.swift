@@ -37,8 +37,8 @@ import Testing
     @Test func `a record without a deadline has the one of its event`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.push()
-        try await fixture.store.redis.send(
-            RedisCommand("HDEL", [.string("ll:p:{shop:match-1}:\(id)"), "until"]))
+        let key = try fixture.key { keys in { keys.push($0, id) } }
+        try await fixture.store.redis.send(RedisCommand("HDEL", key, "until"))
         #expect(try await fixture.record(id).deadline == Self.now + 28_800_000)
     }
 

@@ -246,10 +246,10 @@ import Testing
     @Test func `a start that waits behind an end that is cancelled goes out`() async throws {
         let fixture = try await PushFixture.start()
         let end = try await fixture.push(.end, name: Self.name)
-        let meta = RedisArgument.string("ll:n:{shop:\(Self.name)}")
-        #expect(try await fixture.store.redis.send(RedisCommand("HGET", [meta, "over"])).string() == "1")
+        let meta = try fixture.key(Keyspace.name, Self.name)
+        #expect(try await fixture.store.redis.send(RedisCommand("HGET", meta, "over")).string() == "1")
         _ = try await fixture.store.pushes.cancel(fixture.app, end)
-        #expect(try await fixture.store.redis.send(RedisCommand("HGET", [meta, "over"])).isNil)
+        #expect(try await fixture.store.redis.send(RedisCommand("HGET", meta, "over")).isNil)
     }
 }
 

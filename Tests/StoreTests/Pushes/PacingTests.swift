@@ -111,9 +111,9 @@ extension PushFixture {
 
     /// Moves the beginning of the name's interval back by that time.
     fileprivate func letIntervalPass(_ name: String, _ interval: Duration) async throws {
-        let key = RedisArgument.string("ll:n:{shop:\(name)}")
-        let paced = try await store.redis.send(RedisCommand("HGET", [key, "paced"])).string().split(separator: " ")
+        let key = try key(Keyspace.name, name)
+        let paced = try await store.redis.send(RedisCommand("HGET", key, "paced")).string().split(separator: " ")
         let began = try #require(Int64(paced[0])) - interval.milliseconds
-        try await store.redis.send(RedisCommand("HSET", [key, "paced", .string("\(began) \(paced[1])")]))
+        try await store.redis.send(RedisCommand("HSET", key, "paced", .string("\(began) \(paced[1])")))
     }
 }

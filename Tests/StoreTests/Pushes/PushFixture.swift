@@ -23,6 +23,11 @@ struct PushFixture {
                 clock: { 1_795_000_002_000 }))
     }
 
+    /// One of the keys of a name, such as `Keyspace.unswept`.
+    func key(_ key: (Keyspace) -> (String) -> RedisKey, _ name: String = "match-1") throws -> RedisKey {
+        key(store.keys)(store.keys.tag(app, try ActivityName(name)))
+    }
+
     func publish(
         _ name: String, event: ActivityEvent = .update, audience: Audience = .all, alert: Bool = false,
         priority: PushPriority = .high, timestamp: Int? = nil, id: PushID = .random(), isRepeatable: Bool = false,

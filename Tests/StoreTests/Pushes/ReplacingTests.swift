@@ -117,7 +117,7 @@ import Testing
         let alert = try await fixture.push(alert: true)
         _ = try await fixture.deliver(try await fixture.claimed("match-1"), targets: 0)
         try await fixture.store.redis.send(
-            RedisCommand("HSET", ["ll:f:{shop:match-1}", .bytes(Self.channel), "2 0"]))
+            RedisCommand("HSET", fixture.key(Keyspace.late), .bytes(Self.channel), "2 0"))
         let states = try await fixture.store.lateFollowers.states(fixture.app, name)
         let follower = try #require(LateJoiner(channel: Self.channel, value: Array("2 0".utf8)))
         _ = try await fixture.store.lateFollowers.settle(
@@ -146,8 +146,8 @@ extension PushFixture {
     func broadcastChannel(_ name: String = "match-1") async throws {
         try await store.redis.send(
             RedisCommand(
-                "HSET",
-                [.string("ll:bc:{shop:\(name)}"), "state", "live", "storage", "none", "id", "dHN0LXNyY2gtY2hubA=="]))
+                "HSET", key(Keyspace.broadcast, name), "state", "live", "storage", "none", "id",
+                "dHN0LXNyY2gtY2hubA=="))
     }
 
     /// The pushes that go to the name's broadcast channel, each delivered at once.
@@ -155,7 +155,7 @@ extension PushFixture {
         var sent: [PushID] = []
         while sent.count < count {
             // End the interval between two updates.
-            try await store.redis.send(RedisCommand("HDEL", ["ll:bc:{shop:match-1}", "sent"]))
+            try await store.redis.send(RedisCommand("HDEL", key(Keyspace.broadcast), "sent"))
             let take = try await store.broadcasts.take(app, try ActivityName("match-1"), owner: "w1", lease: lease)
             guard case .send(let task) = take.turn else { throw Unexpected(what: "\(take.turn), after \(sent)") }
             sent.append(task.record.id)

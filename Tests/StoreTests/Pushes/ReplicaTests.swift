@@ -51,7 +51,7 @@ import Testing
                 app, Publish(name: try ActivityName(name), event: .update, audience: .all), id: id,
                 payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20)
         }
-        let queue = try await cluster.primary(of: "{q}")
+        let queue = try await cluster.primary(of: Keyspace.queue.description)
         var elsewhere = "match-0"
         for number in 0..<100 where try await cluster.primary(of: "{shop:\(elsewhere)}") === queue {
             elsewhere = "match-\(number)"

@@ -76,7 +76,8 @@ import Testing
             try AppKey("bank"), key: "TEAM.KEY.1f", candidate: Token(jwt: "c", issuedAt: Self.start), refused: nil,
             now: Self.start)
         #expect(other?.jwt == "c")
-        let life = try await fixture.store.redis.send(RedisCommand("PTTL", ["ll:jwt:{shop:TEAM.KEY.1f}"])).integer()
+        let key = fixture.store.keys.providerToken(fixture.app, "TEAM.KEY.1f")
+        let life = try await fixture.store.redis.send(RedisCommand("PTTL", key)).integer()
         #expect((1...55 * 60_000).contains(life))
     }
 

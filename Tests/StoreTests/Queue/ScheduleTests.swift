@@ -47,7 +47,7 @@ import Testing
             #expect(try await schedules.find(fixture.app, schedule.id)?.state == .sent)
         }
         let sequence = try await fixture.store.redis.send(
-            RedisCommand("HGET", ["ll:n:{shop:match-1}", "seq"]))
+            RedisCommand("HGET", fixture.key(Keyspace.name), "seq"))
         #expect(try sequence.integer() == 20, "each was committed once")
         #expect(try await schedules.list(fixture.app, start: nil, limit: 10).schedules == [later])
         #expect(try await schedules.runDue(fixture.app, limit: 100).isEmpty)
@@ -200,7 +200,7 @@ import Testing
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
         let fillers = (0..<Pushes.mostUnswept).flatMap { [RedisArgument.int($0), .string("filler-\($0)")] }
-        try await fixture.store.redis.send(RedisCommand("ZADD", ["ll:q:{shop:match-1}"] + fillers))
+        try await fixture.store.redis.send(RedisCommand("ZADD", fixture.key(Keyspace.unswept), fillers))
         let waiting = schedule(due: time)
         let patient = schedule(due: time - Schedules.patience)
         _ = try await schedules.create(fixture.app, [waiting, patient])
@@ -211,7 +211,7 @@ import Testing
         #expect(found?.state == .scheduled && found?.reason == "QueueFull" && found?.due == time)
         // There is room now, but the schedule is tried again only after five seconds. Later schedules of the
         // same name wait for it.
-        try await fixture.store.redis.send(RedisCommand("DEL", ["ll:q:{shop:match-1}"]))
+        try await fixture.store.redis.send(RedisCommand("DEL", fixture.key(Keyspace.unswept)))
         let behind = schedule(due: time + 1)
         _ = try await schedules.create(fixture.app, [behind])
         try await isPast(fixture, behind.due)

@@ -73,7 +73,7 @@ import Testing
         let acceptance = try await fixture.accept("order-1", event: .end, id: id)
         guard case .accepted(_, _, let timestamp) = acceptance else { throw Unexpected(what: "\(acceptance)") }
         let ended = try await fixture.store.redis.send(
-            RedisCommand("HGET", ["ll:n:{shop:order-1}", "ended"]))
+            RedisCommand("HGET", fixture.key(Keyspace.name, "order-1"), "ended"))
         let cancelled = try await fixture.store.pushes.cancel(fixture.app, id)
         let after = try await fixture.redisTime()
         #expect((before / 1_000...after / 1_000).contains(Int64(timestamp)))
