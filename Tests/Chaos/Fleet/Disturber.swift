@@ -1,4 +1,3 @@
-import Curl
 import Foundation
 import Synchronization
 import TestSupport
@@ -15,7 +14,7 @@ final class Disturber: Sendable {
         var losesWork: Bool
     }
 
-    private struct State {
+    struct State {
         var interruptions: [Interruption] = []
         var counts: [String: Int] = [:]
         /// The time at which each cohort died, in epoch ms.
@@ -42,11 +41,11 @@ final class Disturber: Sendable {
         }
     }
 
-    private let fleet: Fleet
-    private let log: EventLog
-    private let state = Mutex(State())
+    let fleet: Fleet
+    let log: EventLog
+    let state = Mutex(State())
     /// The last call that sets the simulator's faults.
-    private let applying = Mutex<Task<Void, Never>?>(nil)
+    let applying = Mutex<Task<Void, Never>?>(nil)
 
     init(_ fleet: Fleet, log: EventLog) {
         self.fleet = fleet
@@ -93,97 +92,8 @@ final class Disturber: Sendable {
         }
     }
 
-    // MARK: APNs
-
-    func change(_ fault: APNsFault?) async {
-        change { state in
-            state.apnsFault = fault
-            if fault != nil { state.counts["APNs faults", default: 0] += 1 }
-        }
-        if let fault { log.announce("APNs: \(fault.title)") } else { log.note("APNs: well again") }
-        await applyFaults()
-    }
-
-    private func changeBroadcasts(_ fault: APNsFault?) async {
-        change { state in
-            state.broadcastFault = fault
-            if fault != nil { state.counts["broadcast faults", default: 0] += 1 }
-        }
-        log.note("broadcasts: \(fault?.title ?? "well again")")
-        await applyFaults()
-    }
-
-    private func change(_ body: (inout State) -> Void) {
+    func change(_ body: (inout State) -> Void) {
         state.withLock { body(&$0) }
-    }
-
-    /// Sets the simulator's faults.
-    ///
-    /// Calls take turns, because an older call that arrives last would bring back what a newer one took away.
-    private func applyFaults() async {
-        let turn = applying.withLock { last in
-            let turn = Task { [last] in
-                await last?.value
-                await setFaults()
-            }
-            last = turn
-            return turn
-        }
-        await turn.value
-    }
-
-    /// The simulator may be stopped, so this repeats until it answers.
-    private func setFaults() async {
-        for _ in 0..<100 {
-            let faults = state.withLock { $0.faults }
-            let request = HTTPRequest(
-                "POST", fleet.controlURL + "/faults", body: .bytes(Array(faults.utf8)), timeout: .seconds(2))
-            if let answer = try? await HTTPClient().send(request) {
-                if answer.status == 200 { return }
-                log.note("the simulator refused faults: \(String(decoding: answer.body, as: UTF8.self))")
-                return
-            }
-            try? await Task.sleep(for: .milliseconds(100))
-        }
-    }
-
-    /// Until `serve`, tokens of this name with this beginning get this reason.
-    func refuse(_ name: Int, _ prefix: String, _ reason: String) async {
-        log.note("APNs refuses tokens \(prefix)… with \(reason)")
-        change { $0.refusals[name] = (prefix, reason) }
-        await applyFaults()
-    }
-
-    func serve(_ name: Int) async {
-        change { $0.refusals[name] = nil }
-        await applyFaults()
-        log.note("APNs takes the tokens of chaos-\(name) again")
-    }
-
-    var controlURL: String { fleet.controlURL }
-
-    /// The requests of a token so far. Nil if the simulator does not answer.
-    func history(_ token: TokenID) async -> [Request]? {
-        for _ in 0..<5 {
-            if let history = try? await Record.history(fleet.controlURL, token) { return history }
-            try? await Task.sleep(for: .milliseconds(500))
-        }
-        return nil
-    }
-
-    /// How often a push has reached broadcast channels so far. Requests that were on the wire of a killed or stopped
-    /// process do not count. Nil if the simulator does not answer.
-    func broadcasts(_ number: Int) async -> Int? {
-        for _ in 0..<5 {
-            if let channels = try? await Record.broadcastChannels(fleet.controlURL) {
-                let requests = channels.flatMap(\.history).filter { $0.reached && $0.order == number }
-                return requests.count { request in
-                    !interruptions.contains { $0.ports.contains(request.port) && $0.at <= request.at }
-                }
-            }
-            try? await Task.sleep(for: .milliseconds(500))
-        }
-        return nil
     }
 
     // MARK: Processes
