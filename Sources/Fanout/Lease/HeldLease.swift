@@ -25,6 +25,15 @@ final class HeldLease: SendPermission {
     func permission(until time: Int64?) -> any SendPermission {
         time.map { BriefPermission(held: self, until: $0) } ?? self
     }
+    /// Moves or ends the lease as Redis answers: false if another worker has it, nil if there was no answer.
+    func renew(_ ask: () async -> Bool?) async {
+        let asked = Clocks.sinceBoot()
+        switch await ask() {
+        case true?: extend(askedAt: asked)
+        case false?: lose()
+        case nil: break
+        }
+    }
     func extend(askedAt: Int64) { validUntil.withLock { $0 = max($0, askedAt + duration.milliseconds) } }
     /// Marks the lease as lost, because Redis said that another worker has it. Nothing more may begin under it.
     func lose() { validUntil.withLock { $0 = .min } }

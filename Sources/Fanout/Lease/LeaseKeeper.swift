@@ -29,7 +29,17 @@ final class LeaseKeeper: Sendable {
     }
     func release(_ entry: WorkEntry) { state.withLock { _ = $0.entries.remove(entry) } }
 
-    var held: (leases: [HeldLease], entries: [WorkEntry]) {
-        state.withLock { (Array($0.leases.values), Array($0.entries)) }
+    var entries: [WorkEntry] { state.withLock { Array($0.entries) } }
+
+    /// Renews all leases at once. One after the other, hundreds of leases on a slow Redis take longer than a lease
+    /// lasts.
+    /// - Parameter renew: asks Redis; false if another worker has the lease, nil if Redis did not answer
+    func renewAll(_ renew: @escaping @Sendable (Lease) async -> Bool?) async {
+        let leases = Array(state.withLock(\.leases.values))
+        await withDiscardingTaskGroup { group in
+            for held in leases {
+                group.addTask { await held.renew { await renew(held.lease) } }
+            }
+        }
     }
 }

@@ -143,22 +143,14 @@ struct Timers: Sendable {
 
     /// Renews the leases in the names' slots and the idle times in the streams. Both show that this worker lives.
     private func renew(consumer: String) async {
-        let (held, entries) = leases.held
-        // Renew all at once: one after the other, hundreds of leases on a slow Redis take longer than a lease lasts.
-        await withDiscardingTaskGroup { group in
-            for held in held {
-                group.addTask {
-                    let asked = Clocks.sinceBoot()
-                    await quietly { () async throws(StoreError) in
-                        if try await store.sweeps.renew(held.lease, for: options.claimAfter) {
-                            held.extend(askedAt: asked)
-                        } else {
-                            held.lose()
-                        }
-                    }
-                }
+        await leases.renewAll { lease in
+            var isRenewed: Bool?
+            await quietly { () async throws(StoreError) in
+                isRenewed = try await store.sweeps.renew(lease, for: options.claimAfter)
             }
+            return isRenewed
         }
+        let entries = leases.entries
         if entries.isEmpty { return }
         await quietly { () async throws(StoreError) in try await store.queue.renew(entries, consumer: consumer) }
     }
