@@ -182,7 +182,10 @@ public struct SweepStore: Sendable {
             let now = Int(try replies[1][0].string())
         else { return [] }
         return (0..<count).map { WorkItem.Part.shard(index: $0, count: count) }.filter { part in
-            fields.text("\(part.text):f") == nil && (fields.number("\(part.text):d") ?? 0) < now * 1_000
+            // A deadline that is further away than the lease lasts is of another Redis, whose clock ran ahead.
+            let left = (fields.number("\(part.text):d") ?? 0) - now * 1_000
+            let isHeld = left >= 0 && left <= fields.number("\(part.text):l") ?? left
+            return fields.text("\(part.text):f") == nil && !isHeld
         }
     }
 

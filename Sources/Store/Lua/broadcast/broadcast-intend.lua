@@ -10,7 +10,7 @@
 -- Returns 1, or 0 if another worker has the lease. Nothing was changed then.
 -- Atomic.
 if redis.call('HGET', KEYS[1], 'e') ~= ARGV[1] then return 0 end
-renew_lease(KEYS[1], '', redis_now() + ARGV[2])
+renew_lease(KEYS[1], '', redis_now(), ARGV[2])
 if ARGV[3] == 'intend' then
     redis.call('HSET', KEYS[1], 'name', ARGV[4])
     redis.call('HDEL', KEYS[1], 'id')

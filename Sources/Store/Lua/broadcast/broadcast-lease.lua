@@ -8,7 +8,7 @@
 -- Atomic.
 local now = redis_now()
 local lease = lease_of(KEYS[1], '', 'name', 'id')
-local held = lease_left(lease, now)
+local held = lease_left(KEYS[1], '', lease, now)
 if held then return {'held', held} end
-local epoch = claim_lease(KEYS[1], '', lease, ARGV[1], now + ARGV[2])
+local epoch = claim_lease(KEYS[1], '', lease, ARGV[1], now, ARGV[2])
 return {'claimed', epoch, lease[5] or '', lease[6] or ''}

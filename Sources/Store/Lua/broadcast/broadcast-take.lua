@@ -25,7 +25,7 @@ if redis.call('EXISTS', KEYS[2]) == 0 then return {'idle', 0, 0, 0} end
 local now = redis_now()
 local stamp = string.format('%.0f', now)
 local lease = lease_of(KEYS[3], 'b:')
-local held = lease_left(lease, now)
+local held = lease_left(KEYS[3], 'b:', lease, now)
 if held then return {'held', 0, 0, 0, held} end
 local channel = redis.call('HMGET', KEYS[1], 'state', 'id', 'storage', 'due', 'tried', 'tries', 'sent', 'walk')
 local isLive = channel[1] == 'live'
@@ -97,7 +97,7 @@ local id = alive[first][1]
 left = tonumber(channel[4] or 0) - now
 if isSupersedable and channel[7] then left = math.max(left, channel[7] + ARGV[6] - now) end
 if left > 0 then return {'wait', counts.superseded, counts.cancelled, counts.expired, left} end
-local epoch = claim_lease(KEYS[3], 'b:', lease, ARGV[1], now + ARGV[2])
+local epoch = claim_lease(KEYS[3], 'b:', lease, ARGV[1], now, ARGV[2])
 redis.call('PEXPIRE', KEYS[3], ARGV[5])
 return {'send', counts.superseded, counts.cancelled, counts.expired, epoch, id, channel[2], channel[3],
     channel[5] == id and tonumber(channel[6]) or 0, redis.call('HGETALL', ARGV[3] .. id)}

@@ -110,7 +110,7 @@ if not shards then
     shards = plan_shards(w, tonumber(string.match(count, '^%d+')) or 1, tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6])
 end
 if left == '0' then
-    local held = tonumber(redis.call('HGET', w, 'c:d') or 0) - now
+    local held = lease_left(w, 'c:', lease_of(w, 'c:'), now)
     if held > 0 then return {'held', held} end
     return {'tail', redis.call('ZCARD', q)}
 end
@@ -118,9 +118,9 @@ if tonumber(shards) > 1 then
     if isPlanned then return {'planned', redis.call('ZCARD', q)} end
     return {'plan', tonumber(shards), record}
 end
-local held = lease_left(lease, now)
+local held = lease_left(w, '0/1:', lease, now)
 if held then return {'held', held} end
 local lapses = lapses_of(lease)
-local epoch = claim_lease(w, '0/1:', lease, ARGV[2], now + ARGV[3], lapses)
+local epoch = claim_lease(w, '0/1:', lease, ARGV[2], now, ARGV[3], lapses)
 return {'claimed', epoch, position or '0', ahead or '', record, redis.call('HLEN', KEYS[7]) - tonumber(owed or 0),
     lapses > tonumber(ARGV[10]) and 1 or 0}

@@ -33,7 +33,7 @@ local l, r, h = KEYS[1], KEYS[2], KEYS[3]
 if not has_lease(lease_of(l, 'r:'), ARGV[2], ARGV[1]) then return {'stale'} end
 local time = redis_now()
 local now = string.format('%.0f', time)
-renew_lease(l, 'r:', time + ARGV[3])
+renew_lease(l, 'r:', time, ARGV[3])
 if #ARGV > 7 then redis.call('HDEL', l, 'r:c') end
 local name = {r = r, h = h, o = KEYS[4], ps = ARGV[4], ws = ARGV[5], dls = ARGV[7], now = now, retention = ARGV[6]}
 

@@ -1,5 +1,5 @@
--- Fragment for scripts that claim, check or renew a lease. A lease is an epoch (`e`), an owner (`o`) and a deadline
--- (`d`, ms on Redis's own clock) in a hash. `part` stands before these fields: '0/1:', 'c:', 'r:', 'b:' or ''. Only the
+-- Fragment for scripts that claim, check or renew a lease. A lease is an epoch (`e`), an owner (`o`), a length (`l`, ms)
+-- and a deadline (`d`, ms on Redis's own clock) in a hash. `part` stands before these fields: '0/1:', 'c:', 'r:', 'b:' or ''. Only the
 -- latest epoch can settle. `c` counts lapses: owners in a row that crashed or stalled without progress.
 
 -- Reads a lease, and other fields of its hash in the same call: {epoch, owner, deadline, lapses, others …}.
@@ -9,10 +9,15 @@ end
 
 local function has_lease(lease, epoch, owner) return lease[1] == epoch and lease[2] == owner end
 
--- For how long an owner has the lease, ms. Nil if it is free.
-local function lease_left(lease, now)
+-- For how long an owner has the lease, ms. Nil if it is free. After a failover to a Redis whose clock is behind, the
+-- deadline may be far ahead. The lease lasts its length from now on then.
+local function lease_left(key, part, lease, now)
     local left = tonumber(lease[3] or 0) - now
-    return left > 0 and left or nil
+    if left <= 0 then return nil end
+    local length = tonumber(redis.call('HGET', key, part .. 'l') or left)
+    if left <= length then return left end
+    redis.call('HSET', key, part .. 'd', string.format('%.0f', now + length))
+    return length
 end
 
 -- The lapses once the lease has another owner. A lease that was given back has no owner, so this is no lapse.
@@ -21,17 +26,19 @@ local function lapses_of(lease)
     return lease[2] and lease[2] ~= '' and lapses + 1 or lapses
 end
 
--- Claims a free lease and returns its epoch. lapses: nil if this lease does not count them
-local function claim_lease(key, part, lease, owner, deadline, lapses)
+-- Claims a free lease for `length` ms and returns its epoch. lapses: nil if this lease does not count them
+local function claim_lease(key, part, lease, owner, now, length, lapses)
     local epoch = tonumber(lease[1] or 0) + 1
-    local fields = {part .. 'e', epoch, part .. 'o', owner, part .. 'd', string.format('%.0f', deadline)}
-    if lapses then fields[7], fields[8] = part .. 'c', lapses end
+    local fields = {part .. 'e', epoch, part .. 'o', owner, part .. 'd', string.format('%.0f', now + length),
+        part .. 'l', length}
+    if lapses then fields[9], fields[10] = part .. 'c', lapses end
     redis.call('HSET', key, unpack(fields))
     return epoch
 end
 
-local function renew_lease(key, part, deadline)
-    redis.call('HSET', key, part .. 'd', string.format('%.0f', deadline))
+-- Prolongs a lease to `length` ms from now.
+local function renew_lease(key, part, now, length)
+    redis.call('HSET', key, part .. 'd', string.format('%.0f', now + length), part .. 'l', length)
 end
 
 -- A lease that was given back has no owner, so that a late renewal cannot revive it.

@@ -28,10 +28,10 @@ if isExpanded or isFinished then
     return {'done', redis.call('ZCARD', KEYS[5]), first_due(KEYS[3]), removals, hasTail and 1 or 0}
 end
 local now = redis_now()
-local held = lease_left(lease, now)
+local held = lease_left(w, part, lease, now)
 if held then return {'held', held} end
 local lapses = lapses_of(lease)
-local epoch = claim_lease(w, part, lease, ARGV[2], now + ARGV[3], lapses)
+local epoch = claim_lease(w, part, lease, ARGV[2], now, ARGV[3], lapses)
 if part == 'c:' then
     -- Each owner of the catch-up numbers its pages anew.
     position, ahead = nil, nil

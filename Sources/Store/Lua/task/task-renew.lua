@@ -10,6 +10,6 @@ if not has_lease(lease_of(KEYS[1], part), ARGV[3], ARGV[2]) then return 0 end
 if ARGV[4] == '0' then
     give_back_lease(KEYS[1], part, redis_now())
 else
-    renew_lease(KEYS[1], part, redis_now() + ARGV[4])
+    renew_lease(KEYS[1], part, redis_now(), ARGV[4])
 end
 return 1

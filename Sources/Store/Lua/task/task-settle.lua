@@ -47,7 +47,7 @@ local time = redis_now()
 local now = string.format('%.0f', time)
 local lease = lease_of(w, part, part .. 'p', part .. 'a', part .. 'f')
 if not has_lease(lease, ARGV[5], ARGV[4]) then return {'stale'} end
-renew_lease(w, part, time + ARGV[6])
+renew_lease(w, part, time, ARGV[6])
 
 local from, to = tonumber(ARGV[7]), tonumber(ARGV[8])
 local position, ahead, wasFinished = math.max(tonumber(lease[5] or '0'), tonumber(ARGV[9])), lease[6] or '', lease[7]
