@@ -5,7 +5,8 @@ enum Lua {
     private typealias Source = PackageResources
 
     static let registrySet = script(
-        "registry-set", keys: 10, [.buckets, .late, .ended, .registration, .newcomers], Source.registry_set_lua)
+        "registry-set", keys: 10, [.buckets, .late, .joining, .registration, .newcomers],
+        Source.registry_set_lua)
     static let registryRemove = script("registry-remove", keys: 3, [.record, .buckets], Source.registry_remove_lua)
     static let registryPrune = script("registry-prune", keys: 3, [.record], Source.registry_prune_lua)
     static let registrySplit = script("registry-split", keys: 4, [.record], Source.registry_split_lua)

@@ -237,6 +237,38 @@ struct PublishingTests {
         }
     }
 
+    @Test func `a broadcast that expires is told`() async throws {
+        for isRefused in [true, false] {
+            try await BroadcastFixture.run { it in
+                if isRefused {
+                    _ = try await liveChannel(it)
+                    try it.set { $0.broadcastRejections = ["ServiceUnavailable": 1] }
+                } else {
+                    // The channel is never made.
+                    try it.set { $0.manageRejections = ["FeatureNotEnabled": 1] }
+                    try await it.want(try it.name())
+                }
+                try await it.working {
+                    let id = try await publish(it, goals: 1, isFirm: true, expiry: Int(it.now / 1_000) + 2)
+                    let expired = try await ledger(it, id)
+                    #expect(expired.state == .done && expired.broadcast?.state == .expired)
+                    try await eventually("the alarm") {
+                        try await it.store.alarms.list([it.app]).contains { $0.kind == .expired }
+                    }
+                    let letters = try await it.store.deadLetters.list(it.app, after: nil, limit: 10)
+                    #expect(letters.map(\.push) == [id] && letters.map(\.reasons) == [["Expired": 1]])
+                    // No retry sends it once more.
+                    try it.set { _ in }
+                    #expect(try await it.store.deadLetters.retry(it.app, id) == .expired)
+                    guard isRefused else { return }
+                    let next = try await ledger(it, try await publish(it, goals: 2, isFirm: true))
+                    #expect(next.broadcast?.state == .delivered)
+                    #expect(it.simulator.snapshot().broadcasts.accepted == 1)
+                }
+            }
+        }
+    }
+
     /// Uses the broadcast queue without a worker. There is one sender at a time, and a sender without its
     /// lease changes nothing.
     @Test func `one sender at a time`() async throws {

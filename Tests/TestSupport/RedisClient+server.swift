@@ -14,12 +14,17 @@ extension RedisClient {
 
     /// How often all servers ran a command (in lower case), also in scripts, since they started or since CONFIG
     /// RESETSTAT.
-    public func calls(of command: String) async throws(RedisError) -> Int {
-        var calls = 0
+    public func calls(of command: String) async throws(RedisError) -> Int { try await calls()[command] ?? 0 }
+
+    /// The same for every command.
+    public func calls() async throws(RedisError) -> [String: Int] {
+        var calls: [String: Int] = [:]
         for server in try await onEachPrimary([RedisCommand("INFO", ["commandstats"])]) {
-            let line = try server.replies[0].infoFields()["cmdstat_\(command)"] ?? ""
-            let field = line.split(separator: ",").first { $0.hasPrefix("calls=") }
-            calls += field.flatMap { Int($0.dropFirst("calls=".count)) } ?? 0
+            for (name, line) in try server.replies[0].infoFields() where name.hasPrefix("cmdstat_") {
+                let field = line.split(separator: ",").first { $0.hasPrefix("calls=") }
+                calls[String(name.dropFirst("cmdstat_".count)), default: 0] +=
+                    field.flatMap { Int($0.dropFirst("calls=".count)) } ?? 0
+            }
         }
         return calls
     }

@@ -14,10 +14,12 @@ extension Dispatcher {
 
     /// Sends a name's broadcasts, one after the other, until none is due.
     func broadcasts(_ item: WorkItem, _ log: Logger) async throws(StoreError) -> Disposition {
+        var listed: [PushID] = []
         while !drain.isOn {
             let asked = Clocks.sinceBoot()
             let take = try await store.broadcasts.take(
-                item.app, item.name, owner: owner, lease: options.claimAfter)
+                item.app, item.name, owner: owner, lease: options.claimAfter, listed: listed)
+            listed = []
             meters.broadcast(item.app, take.counted)
             if let count = take.counted[.expired] { await reportExpired(item.app, broadcastsOf: item.name, count, log) }
             switch take.turn {
@@ -30,6 +32,9 @@ extension Dispatcher {
             case .wait(let left):
                 try await store.queue.schedule(item, due: store.time.now() + left.milliseconds)
                 return .acknowledge
+            case .expires(let pushes):
+                try await store.deadLetters.enlist(item.app, item.name, pushes)
+                listed = pushes
             case .send(let task):
                 let held = leases.hold(task.lease, askedAt: asked, for: options.claimAfter)
                 let isSettled = await broadcast(task, held, log)
@@ -53,6 +58,7 @@ extension Dispatcher {
             if task.record.event == .end, settlement.isFinal {
                 try await store.broadcasts.retire(app, name, at: now + options.channelLife.milliseconds)
             }
+            if settlement.outcome == .expired { try await store.deadLetters.enlist(app, name, task.record.id) }
             return try await store.broadcasts.settle(task, settlement)
         }
         guard settled == true else { return false }

@@ -114,7 +114,8 @@ extension Dispatcher {
         log.error(
             "pushes expired before their broadcast channel was made",
             metadata: ["name": "\(name)", "pushes": "\(pushes)"])
-        await raiseAlarm(app, .expired, "pushes expired before their broadcast channel was made; see their ledgers")
+        await raiseAlarm(
+            app, .expired, "pushes expired before their broadcast channel was made; see `lamplighter dead list`")
     }
 
     private static func outcome(_ prune: Prune, _ result: PruneResult) -> SettledField {

@@ -30,6 +30,8 @@ public enum BroadcastTurn: Sendable {
     case held(Duration)
     /// Wait until the broadcast channel is made, until a backoff is over, or for the interval between two updates.
     case wait(Duration)
+    /// These pushes expire unsent. Put them on the app's list of dead letters, then take again and name them.
+    case expires([PushID])
     case send(BroadcastTask)
 }
 
@@ -68,8 +70,9 @@ extension Broadcasts {
     static let longestWait: Duration = .seconds(30)
 
     /// Claims the next broadcast of the queue, for one request.
+    /// - Parameter listed: pushes that may expire, because they are on the app's list of dead letters
     public func take(
-        _ app: AppKey, _ name: ActivityName, owner: String, lease: Duration
+        _ app: AppKey, _ name: ActivityName, owner: String, lease: Duration, listed: [PushID] = []
     ) async throws(StoreError) -> BroadcastTake {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
@@ -77,8 +80,8 @@ extension Broadcasts {
             arguments: [
                 .string(owner), .int(lease.milliseconds), .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
                 .int(Pushes.retention.milliseconds), .int(Self.interval.milliseconds), .int(Self.look),
-                .int(Self.longestWait.milliseconds),
-            ])
+                .int(Self.longestWait.milliseconds), .string(keys.deadLetterPrefix(tag)),
+            ] + listed.map { .string($0.description) })
         let counted = [
             BroadcastEvent.superseded: try reply[1].integer(), .cancelled: try reply[2].integer(),
             .expired: try reply[3].integer(),
@@ -95,6 +98,7 @@ extension Broadcasts {
         case "idle": return .idle
         case "held": return .held(.milliseconds(try reply[4].integer()))
         case "wait": return .wait(.milliseconds(try reply[4].integer()))
+        case "expires": return .expires(try reply[4].strings().compactMap { PushID($0) })
         case "send":
             let (epoch, push, channel, storage, attempts, fields) = (
                 try reply[4].integer(), try reply[5].string(), try reply[6].string(), try reply[7].string(),
@@ -132,6 +136,7 @@ extension Broadcasts {
                 .string(task.channel.rawValue), .string(settlement.status.map { "\($0)" } ?? ""),
                 .string(settlement.reason ?? ""), .int(due), settlement.mayRepeat ? "1" : "0",
                 .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
+                .string(keys.deadLetterPrefix(tag)),
             ])
         let isSettled = try reply.isOne()
         if isSettled { await count(lease.app, [settlement.event: 1]) }

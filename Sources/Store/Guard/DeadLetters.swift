@@ -50,8 +50,29 @@ public struct DeadLetters: Sendable {
 
     /// Puts a push on its app's list. Call this before settling what the push gives up: a crash in between leaves an
     /// entry without a record, which a list drops.
-    public func enlist(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) {
-        try await redis.run("ZADD", keys.deadIndex(app), .int(clock()), .string(Self.member(push, name)))
+    public func enlist(_ app: AppKey, _ name: ActivityName, _ pushes: PushID...) async throws(StoreError) {
+        try await enlist(app, name, pushes)
+    }
+
+    public func enlist(_ app: AppKey, _ name: ActivityName, _ pushes: [PushID]) async throws(StoreError) {
+        let now = RedisArgument.int(clock())
+        try await redis.run(
+            RedisCommand("ZADD", keys.deadIndex(app), pushes.flatMap { [now, .string(Self.member($0, name))] }))
+    }
+
+    /// Lists the name's pushes that were given up for a channel because its retry queue was full. The script that gives
+    /// them up cannot reach the list. The worker that claims the name's retries calls this, and it comes because the
+    /// channel waits.
+    ///
+    /// - Returns: those pushes.
+    public func enlistCrowdedOut(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> [PushID] {
+        let key = keys.unlistedDead(keys.tag(app, name))
+        let pushes = try await redis.run("SMEMBERS", key).strings().compactMap { PushID($0) }
+        if pushes.isEmpty { return [] }
+        try await enlist(app, name, pushes)
+        // Remove only these, because another one may have been added meanwhile.
+        try await redis.run(RedisCommand("SREM", key, pushes.map { .string($0.description) }))
+        return pushes
     }
 
     /// How many pushes have a dead letter.

@@ -16,6 +16,8 @@ extension Keyspace {
     /// The dead letter of one push: reasons with their counts, and the positions where it stopped.
     func deadLetter(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(deadLetterPrefix(tag) + id.description) }
     func deadLetterPrefix(_ tag: String) -> String { "\(prefix):dl:\(tag):" }
+    /// Pushes of a name whose dead letters are not on the app's list yet.
+    func unlistedDead(_ tag: String) -> RedisKey { RedisKey(deadLetterPrefix(tag) + "unlisted") }
     /// The first channels that the push gave up (`DeadLetters.mostChannels`).
     func deadChannels(_ tag: String, _ id: PushID) -> RedisKey { RedisKey("\(deadLetter(tag, id)):c") }
 }

@@ -99,7 +99,8 @@ extension Registry {
         let text = try reply.string()
         guard let id = PushID(text) else { throw .corrupt("the last end of \(place.tag)") }
         return [
-            .string(text), .bytes(id.uuid.bytes), .key(keys.push(place.tag, id)), .key(keys.tasks(place.tag, id)),
+            .string(text), .bytes(id.uuid.bytes), .string(keys.pushPrefix(place.tag)),
+            .string(keys.tasksPrefix(place.tag)), .string(keys.deadLetterPrefix(place.tag)),
             .int(Pushes.retention.milliseconds),
         ]
     }

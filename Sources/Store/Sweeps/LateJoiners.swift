@@ -99,7 +99,7 @@ public struct LateJoiners: Sendable {
             ],
             arguments: [
                 .string(states.begun), .int(Pushes.retention.milliseconds), .string(keys.pushPrefix(tag)),
-                .string(keys.tasksPrefix(tag)),
+                .string(keys.tasksPrefix(tag)), .string(keys.deadLetterPrefix(tag)),
             ]
                 + decisions.flatMap { follower, decision -> [RedisArgument] in
                     let (push, sequence): (RedisArgument, Int) =

@@ -52,6 +52,37 @@ import Testing
         }
     }
 
+    /// The script that makes room in the queue cannot reach the list. The next retries of the name do.
+    @Test func `what a full queue gives up is on the list`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let channel = try #require(try await fixture.track(0..<1).first)
+        var ids: [PushID] = []
+        for number in 0..<66 {
+            ids.append(try await fixture.publish())
+            let claim = try await fixture.claimed(ids[number])
+            var page = Settlement(range: claim.lease.bounds)
+            if number == 0 {
+                page.targets = 1
+                page.retry(channel.stored, due: nowMilliseconds(), attempts: 1)
+            } else {
+                page.hold(channel.stored, mostAttempts: 4)
+            }
+            _ = try await fixture.store.sweeps.settle(claim.lease, for: .seconds(10), page)
+        }
+        try await fixture.store.queue.schedule(.retries(fixture.app, fixture.name, .high), due: nowMilliseconds())
+        let transport = ScriptedTransport()
+        let last = ids[65]
+        try await fixture.withWorker(transport) { _ = try await fixture.finished(last) }
+        let letters = try await letters(fixture)
+        #expect(Set(letters.map(\.push)) == Set(ids[1...2]))
+        #expect(letters.allSatisfy { $0.reasons == ["TooManyWaiting": 1] })
+        #expect(transport.total == 64)
+        guard case .newer = try await fixture.store.deadLetters.retry(fixture.app, ids[1]) else {
+            Issue.record("an older push was sent again")
+            return
+        }
+    }
+
     @Test func `nothing is retried that something newer followed`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5)

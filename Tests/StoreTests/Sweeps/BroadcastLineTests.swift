@@ -12,8 +12,17 @@ import Testing
         _ = try await fixture.store.broadcasts.want(fixture.app, name, .none, now: 1)
     }
 
+    /// Takes as a worker does, which lists the pushes that expire.
     private func take(_ fixture: PushFixture) async throws -> BroadcastTake {
-        try await fixture.store.broadcasts.take(fixture.app, name, owner: "w1", lease: fixture.lease)
+        var (listed, counted) = ([PushID](), [BroadcastEvent: Int]())
+        while true {
+            let take = try await fixture.store.broadcasts.take(
+                fixture.app, name, owner: "w1", lease: fixture.lease, listed: listed)
+            counted.merge(take.counted, uniquingKeysWith: +)
+            guard case .expires(let pushes) = take.turn else { return BroadcastTake(turn: take.turn, counted: counted) }
+            try await fixture.store.deadLetters.enlist(fixture.app, name, pushes)
+            listed = pushes
+        }
     }
 
     /// Alerts or updates for all, swept at once, so that only their broadcast is left.
@@ -51,7 +60,48 @@ import Testing
             let ledger = try await fixture.ledger(id)
             #expect(ledger.state.isFinal == (index % 2 == 0))
             #expect(ledger.broadcast?.state == (index % 2 == 0 ? .expired : .waiting))
+            let letter = try await fixture.store.deadLetters.letter(fixture.app, id)
+            #expect(letter?.reasons == (index % 2 == 0 ? ["Expired": 1] : nil))
         }
+    }
+
+    /// A crash after the list is written leaves entries without a letter. A crash before it leaves nothing.
+    @Test func `a broadcast does not expire before its push is on the list of dead letters`() async throws {
+        let fixture = try await PushFixture.start()
+        try await want(fixture)
+        let now = try await seconds(fixture)
+        let ids = try await swept(fixture, expiries: [now - 1, now - 1])
+        let first = try await fixture.store.broadcasts.take(
+            fixture.app, name, owner: "w1", lease: fixture.lease)
+        guard case .expires(let pushes) = first.turn else { throw Unexpected(what: "\(first)") }
+        #expect(!pushes.isEmpty && Set(pushes).isSubset(of: ids) && first.counted.isEmpty)
+        for id in ids {
+            #expect(try await fixture.ledger(id).broadcast?.state == .waiting)
+            #expect(try await fixture.store.deadLetters.letter(fixture.app, id) == nil)
+        }
+        #expect(try await take(fixture).counted == [.expired: 2])
+        for id in ids { #expect(try await fixture.ledger(id).state == .done) }
+    }
+
+    /// It expires before its deadline, because its next attempt would come too late.
+    @Test func `an expired broadcast is a dead letter that cannot be tried again`() async throws {
+        let fixture = try await PushFixture.start()
+        try await want(fixture)
+        let id = try await swept(fixture, expiries: [try await seconds(fixture) + 600])[0]
+        try await fixture.store.redis.send(
+            RedisCommand(
+                "HSET", fixture.store.keys.broadcast(fixture.store.keys.tag(fixture.app, name)), "state", "live", "id",
+                "YQ==", "storage", "none"))
+        guard case .send(let task) = try await take(fixture).turn else { throw Unexpected(what: "nothing to send") }
+        let letters = fixture.store.deadLetters
+        try await letters.enlist(fixture.app, name, id)
+        for _ in 0..<2 { _ = try await fixture.store.broadcasts.settle(task, BroadcastSettlement(.expired)) }
+        let letter = try #require(try await letters.letter(fixture.app, id))
+        #expect(letter.reasons == ["Expired": 1] && letter.kept == 0 && letter.stopped == nil)
+        #expect(try await letters.retry(fixture.app, id) == .expired)
+        #expect(try await letters.letter(fixture.app, id) == letter, "it stays to be seen")
+        guard case .idle = try await take(fixture).turn else { throw Unexpected(what: "it is broadcast again") }
+        #expect(try await fixture.ledger(id).broadcast?.state == .expired)
     }
 
     @Test func `a long line is looked at in parts and misses nobody`() async throws {

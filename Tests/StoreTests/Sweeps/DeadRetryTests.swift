@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import TestSupport
 import Testing
 
 @testable import Store
@@ -161,16 +162,17 @@ import Testing
             ).string()
             return text.split(separator: " ").last.map(String.init)
         }
-        for isSent in [true, false] {
+        // Of what was broadcast, what expired and what was not sent, only the last is broadcast now.
+        for outcome in [.delivered, .expired, nil] as [BroadcastSettlement.Outcome?] {
             let id = try await accepted(fixture, alert: true)
             let claim = try await begin(id)
             #expect(claim.record.awaitsBroadcast)
             let counted = try await budget()
-            if isSent {
+            if let outcome {
                 let take = try await fixture.store.broadcasts.take(
                     fixture.app, name, owner: "w1", lease: fixture.lease)
                 guard case .send(let task) = take.turn else { throw Unexpected(what: "\(take)") }
-                #expect(try await fixture.store.broadcasts.settle(task, BroadcastSettlement(.delivered, status: 200)))
+                #expect(try await fixture.store.broadcasts.settle(task, BroadcastSettlement(outcome, status: 200)))
             }
             try await page(fixture, claim, 0, 256) { page in
                 page.targets = 1
@@ -179,7 +181,7 @@ import Testing
                 page.stop = Self.stop
             }
             try await close(fixture, claim)
-            if !isSent {
+            if outcome == nil {
                 // The stopped push leaves the broadcast queue without being sent.
                 let take = try await fixture.store.broadcasts.take(
                     fixture.app, name, owner: "w1", lease: fixture.lease)
@@ -187,9 +189,10 @@ import Testing
             }
             #expect(try await retry(fixture, id) == .taken(tokens: 1, isResumed: true))
             let again = try await begin(id)
-            #expect(again.record.awaitsBroadcast == !isSent)
+            #expect(again.record.awaitsBroadcast == (outcome == nil))
             #expect(try await budget() == counted, "the hour's updates count each push once")
-            let state: PushBroadcast.State = isSent ? .delivered : .waiting
+            let state: PushBroadcast.State =
+                outcome == .delivered ? .delivered : outcome == .expired ? .expired : .waiting
             #expect(try await fixture.ledger(id).broadcast?.state == state)
             _ = try await fixture.deliver(again, targets: 0)
         }
@@ -242,7 +245,13 @@ import Testing
             page.stop = Self.stop
         }
         try await close(fixture, claim)
+        _ = try await fixture.store.redis.everywhere("CONFIG", "RESETSTAT")
         #expect(try await retry(fixture, id) == .taken(tokens: 3_000, isResumed: true))
+        let calls = try await fixture.store.redis.calls()
+        // 2,000 channels are collected and 3,000 taken, about 200 in a step of few commands for each.
+        let scripts = calls["evalsha"] ?? 0
+        #expect(scripts >= 20 && calls["hscan"] ?? 0 >= 15, "\(scripts) scripts")
+        #expect(calls.values.reduce(0, +) / max(1, scripts) < 3_000)
         let ledger = try await fixture.ledger(id)
         #expect(ledger.failed == 0 && ledger.pending == 3_000 && ledger.state == .queued)
         #expect(try await fixture.store.deadLetters.letter(fixture.app, id) == nil)

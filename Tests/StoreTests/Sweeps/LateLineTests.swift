@@ -103,6 +103,33 @@ import Testing
         #expect(try await order(fixture, lease) == [Place(old, true), Place(later, false)])
     }
 
+    @Test func `a late state and a started card's end reach a line that is full`() async throws {
+        for isEnd in [false, true] {
+            let fixture = try await PushFixture.start()
+            try await follow(fixture, 1, card: "first")
+            var line = [try await waiting(fixture)]
+            for _ in 1..<64 { line.append(try await joined(fixture)) }
+            let last: PushID
+            if isEnd {
+                try await fixture.store.lateFollowers.expect(
+                    fixture.app, ActivityName(Self.name), [channel.stored], startedBy: 1, now: 1_795_000_000_000)
+                last = try await fixture.accepted(Self.name, event: .end, alert: true)
+                _ = try await fixture.deliver(try await fixture.claimed(Self.name, last), targets: 0)
+                try await follow(fixture, 2, card: "second", at: 1_795_000_000_000)
+            } else {
+                last = try await swept(fixture)
+                try await follow(fixture, 2, card: "second", wantsState: true)
+                try await put(fixture, last)
+            }
+            let letter = try #require(try await fixture.store.deadLetters.letter(fixture.app, line[1]))
+            #expect(letter.reasons == ["TooManyWaiting": 1])
+            line.remove(at: 1)
+            let lease = try await fixture.claimRetries(Self.name)
+            #expect(try await order(fixture, lease) == (line + [last]).map { Place($0, true) })
+            for id in line + [last] { #expect(try await fixture.ledger(id).pending == 0) }
+        }
+    }
+
     // MARK: The words of these stories
 
     private struct Place: Equatable {
@@ -157,7 +184,7 @@ import Testing
     /// Delivers the line to its end.
     private func order(_ fixture: PushFixture, _ lease: Lease) async throws -> [Place] {
         var places: [Place] = []
-        while let waiting = try await fixture.due(lease).first, places.count < 10 {
+        while let waiting = try await fixture.due(lease).first, places.count < 100 {
             places.append(Place(waiting.push, waiting.isLate))
             try await fixture.settle(lease) { $0.finish(waiting, as: .delivered) }
         }

@@ -89,10 +89,43 @@ import Testing
         for id in ids[1...2] {
             let ledger = try await fixture.ledger(id)
             #expect(ledger.state == .done && ledger.failed == 1 && ledger.errors == ["TooManyWaiting": 1])
+            let letter = try #require(try await fixture.store.deadLetters.letter(fixture.app, id))
+            #expect(letter.reasons == ["TooManyWaiting": 1] && letter.kept == 1)
         }
+        #expect(try await fixture.store.deadLetters.letter(fixture.app, ids[3]) == nil)
+        for listed in [Set(ids[1...2]), []] {
+            let pushes = try await fixture.store.deadLetters.enlistCrowdedOut(fixture.app, ActivityName("match-1"))
+            #expect(Set(pushes) == listed)
+        }
+        #expect(try await fixture.store.deadLetters.count(fixture.app) == 2)
         let lease = try await fixture.claimRetries("match-1")
         #expect(try await fixture.due(lease).map(\.push) == [ids[0]])
         #expect(try await fixture.ledger(ids[65]).pending == 1)
+    }
+
+    /// Its token was counted when the push was stopped. An operator retries it.
+    @Test func `a stopped push that leaves a full line keeps its channel`() async throws {
+        let fixture = try await PushFixture.start()
+        var stopped: PushID?
+        for number in 0..<65 {
+            let claim = try await fixture.claimed("match-1", try await fixture.accepted("match-1", alert: true))
+            if number == 0 {
+                try await fixture.retry(claim, [Self.channel], due: 5_000)
+            } else if number == 1 {
+                stopped = claim.record.id
+                var page = Settlement(range: claim.lease.bounds)
+                page.hold(Self.channel, mostAttempts: 4)
+                page.stop = "TopicDisallowed"
+                _ = try await fixture.settle(claim, page)
+            } else {
+                try await fixture.hold(claim, [Self.channel])
+            }
+        }
+        let id = try #require(stopped)
+        let letter = try #require(try await fixture.store.deadLetters.letter(fixture.app, id))
+        #expect(letter.reasons == ["TopicDisallowed": 1] && letter.kept == 1)
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.state == .failed && ledger.failed == 1 && ledger.pending == 0)
     }
 
     @Test func `only one owner at a time and only the latest settles`() async throws {

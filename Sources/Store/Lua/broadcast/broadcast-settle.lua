@@ -13,6 +13,7 @@
 -- ARGV[9] 1: APNs may have carried the request out without an answer
 -- ARGV[10] common prefix of the p keys
 -- ARGV[11] common prefix of the w keys
+-- ARGV[12] common prefix of the dl keys
 -- Returns 1, or 0 if another worker has the lease. Nothing was written then.
 -- Keys found in data: docs/keyspace.md.
 -- Atomic.
@@ -35,6 +36,6 @@ if ARGV[4] == 'again' then
     end
 else
     if isThere then redis.call('HDEL', KEYS[1], 'due', 'tried', 'tries') end
-    leave_broadcast(KEYS[2], ARGV[10], ARGV[11], id, ARGV[4], now)
+    leave_broadcast(KEYS[2], ARGV[10], ARGV[11], ARGV[12], id, ARGV[4], now)
 end
 return 1

@@ -12,10 +12,13 @@
 -- ARGV[6] least ms between two updates
 -- ARGV[7] most pushes that one call looks at
 -- ARGV[8] longest wait for the channel, ms
+-- ARGV[9] common prefix of the dl keys
+-- ARGV[10 ...] pushes that may expire here, because they are on the app's list of dead letters
 -- Returns a word, how many pushes left the queue superseded, cancelled and expired, then what belongs to the word:
 --   'idle': no push waits.
 --   'held', ms left: another owner has a live lease.
 --   'wait', ms left: until the channel is made, a backoff is over or the interval is over. 0: call again at once.
+--   'expires', push ids: these pushes expire. Put them on the list, then call again with ARGV[10 ...].
 --   'send', epoch, push id, broadcast channel id, storage, attempts so far, record.
 -- Keys found in data: docs/keyspace.md.
 -- Atomic. bc's `walk` says how far the queue was looked at while the channel is wanted, and the first deadline found on
@@ -32,11 +35,14 @@ local isLive = channel[1] == 'live'
 local isThere = isLive or channel[1] == 'wanted'
 
 local counts = {superseded = 0, cancelled = 0, expired = 0}
+local listed, expiring = {}, {}
+for i = 10, #ARGV do listed[ARGV[i]] = true end
 local function leaves(id, how)
-    leave_broadcast(KEYS[2], ARGV[3], ARGV[4], id, how, stamp)
+    leave_broadcast(KEYS[2], ARGV[3], ARGV[4], ARGV[9], id, how, stamp)
     counts[how] = counts[how] + 1
 end
--- Returns the fields that decide about a push, and its deadline. Nil if the push left the queue here.
+local function expires() return {'expires', counts.superseded, counts.cancelled, counts.expired, expiring} end
+-- Returns the fields that decide about a push, and its deadline. Nil if the push left the queue here, or expires.
 local function look(id)
     if redis.call('HGET', ARGV[3] .. id, 'state') ~= 'sending' or not isThere then
         -- The push was stopped or cancelled, or the name has no broadcast channel any more.
@@ -48,7 +54,7 @@ local function look(id)
     local deadline = tonumber(push[4] or '') or lives_until(push)
     -- The sender handles the deadline if the channel is live: a push with little time left is tried once.
     if not isLive and deadline <= now then
-        leaves(id, 'expired')
+        if listed[id] then leaves(id, 'expired') else expiring[#expiring + 1] = id end
         return nil
     end
     return push, deadline
@@ -63,6 +69,7 @@ for _, id in ipairs(looked) do
         if alive[1][2][1] ~= '1' then break end
     end
 end
+if #expiring > 0 then return expires() end
 local first = first_that_stays(alive)
 for i = 1, first - 1 do leaves(alive[i][1], 'superseded') end
 local left = redis.call('ZCARD', KEYS[2])
@@ -87,6 +94,7 @@ if not isLive then
             soonest = math.min(soonest, deadline)
         end
     end
+    if #expiring > 0 then return expires() end
     from = #ids == most and from + stay or 0
     redis.call('HSET', KEYS[1], 'walk', string.format('%.0f %.0f', from, soonest))
     left = from > 0 and 50 or math.max(soonest - now, 50)

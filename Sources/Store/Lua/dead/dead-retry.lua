@@ -18,7 +18,7 @@
 -- ARGV[6] for 'take': cursor in dl:c, at first 0
 -- ARGV[7] for 'take': about how many channels
 -- Returns {'none'}: there is no dead letter.
---   {'expired'}: the deadline is past.
+--   {'expired'}: the deadline is past, or everything in the dead letter has expired.
 --   {'open'}: the push was cancelled, is not finished, or was stopped again.
 --   {'newer', push id or ''}: that push began later.
 --   after 'look': {'takes'}, or {'resumes'} if the push was stopped. Call dead-collect then, and 'resume' after it.
@@ -41,7 +41,12 @@ local isOpen = state == 'done' or state == 'expired' or state == 'sending' or st
 if not isOpen and not resumes then return {'open'} end
 local name = redis.call('HMGET', n, 'begun', 'begun_id')
 if tonumber(name[1] or '0') > tonumber(push[2]) then return {'newer', name[2] or ''} end
-if step == 'look' then return {resumes and 'resumes' or 'takes'} end
+if step == 'look' then
+    -- A broadcast and a token expire shortly before the deadline if no attempt is left. Their dead letter stays.
+    local hasExpired = redis.call('HLEN', dlc) == 0 and redis.call('HEXISTS', dl, 'r:Expired') == 1
+    if hasExpired and not resumes then return {'expired'} end
+    return {resumes and 'resumes' or 'takes'}
+end
 
 -- Close the name again. It was opened because this `end` reached no device, and now the end goes out once more.
 local function close_again()

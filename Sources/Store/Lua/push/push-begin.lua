@@ -93,7 +93,9 @@ if not active then
     local channel = redis.call('HMGET', KEYS[8], 'state', 'id')
     -- All shards and retries of a start use the same broadcast channel, even if the name loses it meanwhile.
     if isStart and channel[1] == 'live' and channel[2] then set('input', channel[2]) end
-    local canBroadcast = push.aud == '*' and not isStart and not isAutomatic and push.bc ~= 'delivered'
+    -- An operator may have resumed the push. Its broadcast is over if it was delivered or expired.
+    local isBroadcast = push.bc == 'delivered' or push.bc == 'expired'
+    local canBroadcast = push.aud == '*' and not isStart and not isAutomatic and not isBroadcast
     if canBroadcast and (channel[1] == 'live' or channel[1] == 'wanted') then
         -- Queue the broadcast here, because pushes begin in order. The field in the record tells the caller to wake a
         -- sender.
@@ -111,7 +113,7 @@ if not shards then
 end
 if left == '0' then
     local held = lease_left(w, 'c:', lease_of(w, 'c:'), now)
-    if held > 0 then return {'held', held} end
+    if held then return {'held', held} end
     return {'tail', redis.call('ZCARD', q)}
 end
 if tonumber(shards) > 1 then

@@ -24,14 +24,15 @@
 --   the channel has.
 -- ARGV[8] only in the call that follows {right count, push}: push id of that `end`
 -- ARGV[9] the push id, 16 bytes
--- ARGV[10] its p key
--- ARGV[11] its w key
--- ARGV[12] retention, ms
+-- ARGV[10] common prefix of the p keys
+-- ARGV[11] common prefix of the w keys
+-- ARGV[12] common prefix of the dl keys
+-- ARGV[13] retention, ms
 -- Returns 0: stale. 1: stored. 2: stored, and the bucket is too full. 4 more: the caller must wake a worker for late
 --   joiners.
 --   {right count}: the caller's count is outdated. Nothing was done.
 --   {right count, push}: the card missed this `end`. Nothing was done. Set a wake-up, then call again with ARGV[8] to
---     ARGV[12].
+--     ARGV[13].
 -- Atomic.
 local count = redis.call('HGET', KEYS[1], 'n') or '1'
 if count ~= ARGV[1] then return {count} end
@@ -59,7 +60,7 @@ end
 local isEnded = false
 if start and meta[7] and tonumber(meta[6]) > tonumber(start) then
     if meta[7] ~= ARGV[8] then return {count, meta[7]} end
-    local state = redis.call('HGET', ARGV[10], 'state')
+    local state = redis.call('HGET', ARGV[10] .. meta[7], 'state')
     isEnded = (state == 'sending' or state == 'done') and catch ~= ARGV[9]
 end
 
@@ -87,11 +88,14 @@ if isNew then note_token(h, KEYS[5], n, channel, catch, ARGV[5]) end
 if isEnded then
     local queue = redis.call('HGET', h, channel)
     local isNewQueue = not has_pushes(queue)
-    -- No push of the queue shows its alert. Those before the end are older, or joined while the token was not known.
-    if isNewQueue or not is_full(queue) then
-        local joined = quieted((isNewQueue and header(0, 0, 0) or queue) .. ARGV[9])
-        bring(ARGV[10], ARGV[11], h, KEYS[10], channel, joined, isNewQueue, string.format('%.0f', redis_now()), ARGV[12])
+    local ps, ws, now = ARGV[10], ARGV[11], string.format('%.0f', redis_now())
+    if isNewQueue then
+        queue = header(0, 0, 0)
+    elseif is_full(queue) then
+        queue = make_room(queue, channel, ps, ws, ARGV[12], now)
     end
+    -- No push of the queue shows its alert. Those before the end are older, or joined while the token was not known.
+    bring(ps .. meta[7], ws .. meta[7], h, KEYS[10], channel, quieted(queue .. ARGV[9]), isNewQueue, now, ARGV[13])
 end
 local isOverfull = added == 1 and redis.call('HLEN', KEYS[2]) > tonumber(ARGV[6])
 return (isOverfull and 2 or 1) + (wakes and 4 or 0)

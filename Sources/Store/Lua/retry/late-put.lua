@@ -7,7 +7,8 @@
 -- ARGV[2] retention, ms
 -- ARGV[3] common prefix of the p keys
 -- ARGV[4] common prefix of the w keys
--- ARGV[5 ...] fours: channel, its value in f, push (16 bytes) or '' to drop the channel, and that push's sequence
+-- ARGV[5] common prefix of the dl keys
+-- ARGV[6 ...] fours: channel, its value in f, push (16 bytes) or '' to drop the channel, and that push's sequence
 --   number
 -- Returns {'again'}: another push has begun since. Nothing was done. Read the states again.
 --   {'ok', late joiners left, late joiners queued}
@@ -20,8 +21,8 @@ if (redis.call('HGET', n, 'begun') or '') ~= ARGV[1] then return {'again'} end
 local now = string.format('%.0f', redis_now())
 local put = 0
 
--- Returns the channel's retry queue with the push at its end, and whether the queue is new. Nil if the queue is full,
--- or if its last push is not older. All pushes of the queue were swept before the card began, so none shows its alert.
+-- Returns the channel's retry queue with the push at its end, and whether the queue is new. Nil if its last push is not
+-- older. All pushes of the queue were swept before the card began, so none shows its alert.
 local function joined(channel, raw, seq)
     local queue = redis.call('HGET', h, channel)
     if not has_pushes(queue) then return header(0, 0, 1) .. raw, true end
@@ -29,11 +30,11 @@ local function joined(channel, raw, seq)
     if (tonumber(before) or 0) >= seq then return nil end
     local push = redis.call('HMGET', ARGV[3] .. id_text(raw), unpack(standing))
     local rest, superseded = supersede_last(queue, push, ARGV[3], ARGV[4], now)
-    if not superseded and is_full(rest) then return nil end
+    if not superseded and is_full(rest) then rest = make_room(rest, channel, ARGV[3], ARGV[4], ARGV[5], now) end
     return quieted(rest .. raw), false
 end
 
-for i = 5, #ARGV, 4 do
+for i = 6, #ARGV, 4 do
     local channel, value, raw, seq = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
     if redis.call('HGET', f, channel) == value then
         redis.call('HDEL', f, channel)

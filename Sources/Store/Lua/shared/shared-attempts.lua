@@ -41,11 +41,10 @@ local function settle_attempt(name, channel, push, field, reason, kept)
     local text = id_text(push)
     local p, dl = name.ps .. text, name.dls .. text
     if not leave(p, name.ws .. text, field, reason, name.now) then
-        local stopReason = redis.call('HGET', p, 'stopped')
         if field == 'delivered' then
             delivered_after(p, dl, text, name.now)
-        elseif stopReason and redis.call('EXISTS', dl) == 1 then
-            give_up(dl, channel, stopReason, true, name.now)
+        else
+            keep_stopped(p, dl, channel, name.now)
         end
         return
     end

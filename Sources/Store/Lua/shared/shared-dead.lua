@@ -15,10 +15,16 @@ local function give_up(dl, channel, reason, isCounted, now)
     end
 end
 
--- Tells an operator how many tokens of a push expired unsent. Their channels are not kept, because nothing of the push
--- may be sent any more.
-local function note_expired(dl, tokens, now)
-    redis.call('HINCRBY', dl, 'r:Expired', tokens)
+-- Keeps a channel whose entry of a stopped push leaves its retry queue. The token was counted when the push was stopped.
+local function keep_stopped(p, dl, channel, now)
+    local reason = redis.call('HGET', p, 'stopped')
+    if reason and redis.call('EXISTS', dl) == 1 then give_up(dl, channel, reason, true, now) end
+end
+
+-- Tells an operator how many tokens of a push expired unsent. An expired broadcast counts as one. Channels are not kept,
+-- because nothing of the push may be sent any more.
+local function note_expired(dl, count, now)
+    redis.call('HINCRBY', dl, 'r:Expired', count)
     redis.call('HSET', dl, 'at', now)
     redis.call('PEXPIRE', dl, DEAD_LETTER_LIFE)
 end

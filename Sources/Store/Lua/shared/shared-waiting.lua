@@ -1,5 +1,5 @@
 -- Fragment for task-settle: a channel of the page waits, for its retry or behind an older push.
--- push: what task-settle knows of the push. Its fields: p, w, h, r, k, dl keys; ps, ws prefixes; raw id; state,
+-- push: what task-settle knows of the push. Its fields: p, w, h, r, k, dl keys; ps, ws, dls prefixes; raw id; state,
 -- stopReason, isStopped, standing, now, retention.
 
 -- Counts a channel of a push that was stopped while its request was in flight.
@@ -33,7 +33,7 @@ local function wait(push, channel, due, attempts, isCounted)
     end
     local rest, superseded = supersede_last(queue, push.standing, push.ps, push.ws, push.now)
     if not superseded and is_full(rest) then
-        rest = make_room(rest, push.ps, push.ws, push.now)
+        rest = make_room(rest, channel, push.ps, push.ws, push.dls, push.now)
     elseif not has_pushes(rest) then
         -- The push is first now, and keeps the attempts of the one that it superseded.
         local before = read_header(queue) or 0

@@ -53,7 +53,7 @@ local from, to = tonumber(ARGV[7]), tonumber(ARGV[8])
 local position, ahead, wasFinished = math.max(tonumber(lease[5] or '0'), tonumber(ARGV[9])), lease[6] or '', lease[7]
 local repeated = is_settled(position, ahead, from, to)
 local dl = ARGV[15] .. id
-local push = {p = p, w = w, h = h, r = r, k = k, dl = dl, ps = ARGV[12], ws = ARGV[13], raw = raw, state = state,
+local push = {p = p, w = w, h = h, r = r, k = k, dl = dl, ps = ARGV[12], ws = ARGV[13], dls = ARGV[15], raw = raw, state = state,
     stopReason = redis.call('HGET', p, 'stopped'), isStopped = state == 'failed' or state == 'cancelled',
     standing = redis.call('HMGET', p, unpack(standing)), now = now, retention = ARGV[14]}
 
