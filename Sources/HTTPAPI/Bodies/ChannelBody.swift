@@ -16,8 +16,8 @@ enum ChannelBody {
     static let maximumTags = 100
     static let maximumGroups = 100
     static let maximumDeviceTags = 1_000
-    /// The most tags of one call, in all groups of `add`, `remove` and `set` together. Redis needs up to 6 ms for so
-    /// many.
+    /// The most tags of one call, in all groups of `add`, `remove` and `set` together. Redis changes
+    /// them in two scripts.
     static let maximumTagsOfCall = 1_000
 
     /// `{"channel":{"device_type":"ios","tags":[…],"set_tags":true,"named_user_id":…,"device_os":"18.1"}}`

@@ -17,6 +17,30 @@ enum ChannelOperation: Sendable, Hashable {
             + change.remove.flatMap { group, tags in tags.map { .remove(.tag("\($0)", group: "\(group)")) } }
     }
 
+    /// Divides operations into parts of at most `most` tags, which have the same effect one after the other. A longer
+    /// `set` becomes additions and, last, itself. Its tags are there by then, so it does less work.
+    static func parts(_ operations: [ChannelOperation], most: Int) -> [[ChannelOperation]] {
+        var parts: [[ChannelOperation]] = []
+        var room = 0
+        func append(_ operation: ChannelOperation, _ tags: Int) {
+            if parts.isEmpty || tags > room {
+                parts.append([])
+                room = most
+            }
+            parts[parts.count - 1].append(operation)
+            room -= tags
+        }
+        for operation in operations {
+            guard case .set(_, let sets) = operation else {
+                append(operation, 1)
+                continue
+            }
+            for set in sets.dropLast(most) { append(.add(set), 1) }
+            append(operation, max(1, min(sets.count, most)))
+        }
+        return parts
+    }
+
     var arguments: [RedisArgument] {
         switch self {
         case .add(let set): ["add", .string(Keyspace.field(set))]
@@ -43,6 +67,9 @@ extension Channels {
     /// Returns the channels of one round trip if each channel's command has that many arguments.
     static func batchSize(of arguments: Int) -> Int { max(1, min(batch, batchArguments / max(1, arguments))) }
 
+    /// Tags in one call of channel-mark. A call with more is divided, because a script must stay under 5 ms: with a
+    /// record of 1,000 tags, 500 take up to 3 ms.
+    static let tagsOfScript = 500
     /// The longest time between a writer's mark and its change of the sets. Longer than any command waits for its
     /// answer.
     static let crossing: Duration = .seconds(60)
@@ -65,16 +92,26 @@ extension Channels {
     ) async throws(StoreError) {
         try await requireRoom(app, channels)
         let arguments = operations.flatMap(\.arguments)
+        let parts = ChannelOperation.parts(operations, most: Self.tagsOfScript)
         var full: [ChannelID] = []
         let batch = Self.batchSize(of: arguments.count)
         for start in stride(from: 0, to: channels.count, by: batch) {
-            var open = channels[start..<min(start + batch, channels.count)]
-                .map { Work(channel: $0, operations: arguments) }
-            for _ in 0..<Self.rounds where !open.isEmpty {
-                open = try await mark(app, open, &full)
-                let sets = Set(open.flatMap(\.fields).map { ExactText($0) })
-                open = try await confirm(app, open)
-                if let set = sets.randomElement() { await tidy(app, set.description) }
+            var channels = Array(channels[start..<min(start + batch, channels.count)])
+            if parts.count > 1 {
+                // A channel that would have too many tags after all parts gets none of them.
+                let before = full.count
+                _ = try await mark(app, channels.map { Work(channel: $0, operations: arguments) }, &full, "look")
+                let refused = Set(full[before...])
+                channels.removeAll { refused.contains($0) }
+            }
+            for part in parts.count > 1 ? parts.map({ $0.flatMap(\.arguments) }) : [arguments] {
+                var open = channels.map { Work(channel: $0, operations: part) }
+                for _ in 0..<Self.rounds where !open.isEmpty {
+                    open = try await mark(app, open, &full, parts.count > 1 ? "part" : "most")
+                    let sets = Set(open.flatMap(\.fields).map { ExactText($0) })
+                    open = try await confirm(app, open)
+                    if let set = sets.randomElement() { await tidy(app, set.description) }
+                }
             }
         }
         if let first = full.first { throw .tooManyTags(first, limit: maximumTags) }
@@ -97,10 +134,12 @@ extension Channels {
 
     /// Marks the records and changes the sets. Returns the channels whose sets were changed. Adds channels with too
     /// many tags to `full`.
-    private func mark(_ app: AppKey, _ open: [Work], _ full: inout [ChannelID]) async throws(StoreError) -> [Work] {
+    /// - Parameter limit: how channel-mark takes the limit: `most`, `look` or `part`
+    private func mark(
+        _ app: AppKey, _ open: [Work], _ full: inout [ChannelID], _ limit: RedisArgument
+    ) async throws(StoreError) -> [Work] {
         let times: [RedisArgument] = [
-            .int(clock()), .int(life.milliseconds), .int(Self.crossing.milliseconds), "most",
-            .int(maximumTags),
+            .int(clock()), .int(life.milliseconds), .int(Self.crossing.milliseconds), limit, .int(maximumTags),
         ]
         let counting = quotas.count(
             .channels, app, open.map { .bytes($0.channel.stored) }, life: life.milliseconds, now: clock())

@@ -1,4 +1,6 @@
 import LiveActivity
+import Redis
+import TestSupport
 import Testing
 
 @testable import Store
@@ -12,6 +14,23 @@ import Testing
             #expect((read.prune.deadSince == nil) == (since == nil))
             #expect(read.prune.deadSince ?? 0 == max(since ?? 0, since == nil ? 0 : 1))
         }
+    }
+
+    /// Removing a large key at once would hold up Redis. UNLINK removes it in the background.
+    @Test func `what a sweep leaves is unlinked`() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted("match-1")
+        let claim = try await fixture.claimed("match-1", id)
+        try await fixture.track("match-1", count: 1)
+        _ = try await fixture.store.redis.everywhere("CONFIG", "RESETSTAT")
+        var page = Settlement(range: claim.lease.bounds)
+        page.stop = "TopicDisallowed"
+        guard case .ok(.failed, true, _) = try await fixture.settle(claim, page) else {
+            throw Unexpected(what: "not stopped")
+        }
+        // The catch-up, and the push's tasks.
+        #expect(try await fixture.store.redis.calls(of: "unlink") == 2)
+        #expect(try await fixture.store.redis.calls(of: "del") == 0)
     }
 
     @Test func `a small push is claimed settled and done`() async throws {

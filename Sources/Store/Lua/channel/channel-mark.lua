@@ -15,24 +15,26 @@
 -- ARGV[2] life of the record, ms; 0 = for ever
 -- ARGV[3] ms for which another writer's change may be on its way
 -- ARGV[4 ...] operations:
---   'most' count: tags that the channel may have; comes first
+--   'most' count: tags that the channel may have; comes first. 'look' count instead only checks that the channel would
+--     not have more, and changes nothing. 'part' count does not check: a 'look' has, at all parts of the call.
 --   'add' field
 --   'remove' field
 --   'set' prefix count field...: of the fields with the prefix `t:GROUP:` or `u:`, only these
 --   'again' field: bring the set to what the record says, whatever its state was thought to be
 -- Returns {version, field, '+' or '-', ...}: the changes that the caller makes to the sets and then confirms.
 --   {'full'}: nothing was changed, because the channel would have too many tags.
+--   after 'look': {0}
 -- Atomic. A record far beyond the limit, from a version without one, is not read whole. It can only lose tags, by
 -- 'remove', and the answer holds only the fields of the call.
 local key = KEYS[1]
 local life = tonumber(ARGV[2])
 local crossing = string.format('%.0f', ARGV[1] + ARGV[3])
-local i, most = 4, math.huge
-if ARGV[4] == 'most' then i, most = 6, tonumber(ARGV[5]) end
+local word, i, most = ARGV[4], 4, math.huge
+if word == 'most' or word == 'look' or word == 'part' then i, most = 6, tonumber(ARGV[5]) end
 local size = redis.call('HLEN', key)
 local isHuge = size > 4 * most + 64
 
--- The record is read once and written in a few parts, because a call may name a thousand tags. Of a huge record only the
+-- The record is read once and written in a few parts, because a call may name hundreds of tags. Of a huge record only the
 -- fields of the call are read.
 local record, fields, changes = {}, {}, {}
 -- The record's fields by their prefix `t:GROUP:` or `u:`, for 'set'. Nil until the first 'set'.
@@ -68,7 +70,10 @@ local function leave(field)
     if state == '+' then put(field, '-' .. crossing) elseif state == '1' then put(field, '-') end
 end
 
-if size + #ARGV > most and has_too_many(fields, record, isHuge, ARGV, i, most) then return {'full'} end
+if word ~= 'part' and size + #ARGV > most and has_too_many(fields, record, isHuge, ARGV, i, most) then
+    return {'full'}
+end
+if word == 'look' then return {0} end
 
 redis.call('HSETNX', key, 'created', ARGV[1])
 redis.call('HSETNX', key, 'renewed', ARGV[1])

@@ -1,0 +1,194 @@
+import LiveActivity
+import Redis
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// Bounds the largest call of each script by its commands, whose number does not depend on the machine. Redis serves no
+/// other client while a script runs.
+@Suite struct ScriptWorkTests {
+    private let name = try! ActivityName("match-1")
+
+    /// Scripts that do the same work in each call, or whose work is bounded by 64 or fewer entries.
+    private static let small: Set<String> = [
+        "registry-set", "registry-remove", "registry-alive", "registry-followed", "push-begin", "push-cancel",
+        "task-claim", "task-planned", "task-renew", "retry-claim", "queue-due", "queue-forget", "alarm-raise",
+        "broadcast-want", "broadcast-live", "broadcast-discard", "broadcast-retire", "broadcast-gone", "broadcast-fail",
+        "broadcast-lease", "broadcast-intend", "broadcast-settle", "schedule-create", "schedule-due",
+        "schedule-claim", "schedule-replace", "schedule-settle", "provider-token", "schema-set",
+    ]
+    /// Scripts that read a list as long as their caller says, one or two commands an entry: at most 1,000 entries.
+    private static let lists: Set<String> = [
+        "quarantine-forget", "guard-count", "queue-look", "end-claim", "schedule-queue", "broadcast-foreign",
+    ]
+    /// Scripts whose largest call runs below.
+    private static let measured: Set<String> = [
+        "task-settle", "retry-settle", "push-accept", "broadcast-take", "dead-retry", "dead-collect", "channel-mark",
+        "channel-confirm", "late-put", "removal-confirm", "registry-prune", "registry-split",
+    ]
+
+    @Test func `each script is bounded in one of these ways`() {
+        #expect(Self.small.union(Self.lists).union(Self.measured) == Set(Lua.all.map(\.name)))
+    }
+
+    /// Runs `body`, which runs `scripts` scripts, and demands at most `most` commands of each on average.
+    private func expect(
+        _ what: String, scripts: ClosedRange<Int> = 1...1, most: Int, _ redis: RedisClient,
+        _ body: () async throws -> Void
+    ) async throws {
+        _ = try await redis.everywhere("CONFIG", "RESETSTAT")
+        try await body()
+        var calls = try await redis.calls()
+        let ran = calls.removeValue(forKey: "evalsha") ?? 0
+        for command in calls.keys where command.hasPrefix("config") || command == "info" { calls[command] = nil }
+        let sum = calls.values.reduce(0, +)
+        #expect(scripts.contains(ran) && sum <= most * ran, "\(what): \(sum) commands in \(ran) scripts")
+    }
+
+    private func channels(_ count: Int) -> [[UInt8]] { (0..<count).map { [1, UInt8($0 >> 8), UInt8($0 & 255)] } }
+
+    @Test func `a page of a thousand retries is settled, and a page of a thousand full queues`() async throws {
+        let fixture = try await PushFixture.start()
+        let (redis, channels) = (fixture.store.redis, channels(1_000))
+        for number in 0..<65 {
+            let claim = try await fixture.claimed("match-1", try await fixture.accepted("match-1", alert: true))
+            switch number {
+            case 0:
+                try await expect("retries", most: 7_100, redis) {
+                    try await fixture.retry(claim, channels, due: 5_000)
+                }
+            case 64:
+                try await expect("full queues", most: 20_200, redis) { try await fixture.hold(claim, channels) }
+            default: try await fixture.hold(claim, channels)
+            }
+        }
+        let lease = try await fixture.claimRetries("match-1")
+        let due = try await fixture.store.sweeps.dueChannels(
+            lease, fixture.store.registry, now: .max / 2, limit: 1_000)
+        #expect(due.count == 1_000)
+        try await expect("given up", most: 15_100, redis) {
+            try await fixture.settle(lease) { settlement in
+                for channel in due { settlement.finish(channel, as: .failed, reason: "Busy", isGivenUp: true) }
+            }
+        }
+    }
+
+    @Test func `a thousand removals are confirmed`() async throws {
+        let fixture = try await PushFixture.start()
+        try await fixture.track("match-1", count: 1_000)
+        let (page, _, _) = try await fixture.store.registry.markedPage(
+            fixture.app, .activity(name), from: .start, to: .end, limit: 2_000)
+        let claim = try await fixture.claimed("match-1", try await fixture.accepted("match-1", event: .end))
+        var settlement = Settlement(range: claim.lease.bounds)
+        settlement.targets = page.count
+        for index in 0..<page.count {
+            settlement.owe(
+                Prune(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: 1_795_000_001_000))
+        }
+        let settled = settlement
+        let redis = fixture.store.redis
+        try await expect("owed", most: 3_100, redis) { _ = try await fixture.settle(claim, settled) }
+        let owed = try await fixture.owed("match-1")
+        #expect(owed.count == page.count && page.count == 1_000)
+        try await expect("pruned", scripts: 8...64, most: 400, redis) {
+            _ = try await fixture.store.registry.prune(fixture.app, .activity(name), owed.map(\.prune))
+        }
+        try await expect("confirmed", most: 8_100, redis) {
+            _ = try await fixture.store.sweeps.confirm(fixture.app, name, owed.map { (owed: $0, as: .delivered) })
+        }
+    }
+
+    @Test func `a name's thousand waiting pushes are looked at once`() async throws {
+        let fixture = try await PushFixture.start()
+        for _ in 0..<990 { _ = try await fixture.accepted("match-1", alert: true) }
+        try await expect("accepted", most: 1_050, fixture.store.redis) {
+            _ = try await fixture.accepted("match-1")
+        }
+    }
+
+    @Test func `a long broadcast queue is looked at in parts`() async throws {
+        let fixture = try await PushFixture.start()
+        _ = try await fixture.store.broadcasts.want(fixture.app, name, .none, now: 1)
+        for _ in 0..<2 * Broadcasts.look + 50 {
+            let id = try await fixture.push(alert: true, expiry: 1_794_000_000)
+            _ = try await fixture.deliver(try await fixture.claimed("match-1", id), targets: 0)
+        }
+        var listed: [PushID] = []
+        for isListed in [false, true] {
+            try await expect("expired", most: 1_500, fixture.store.redis) {
+                let take = try await fixture.store.broadcasts.take(
+                    fixture.app, name, owner: "w1", lease: fixture.lease, listed: listed)
+                if case .expires(let pushes) = take.turn { listed = pushes }
+                #expect(listed.count == Broadcasts.look)
+                #expect(take.counted[.expired] ?? 0 == (isListed ? Broadcasts.look : 0))
+            }
+        }
+    }
+
+    @Test func `many late joiners are queued in parts`() async throws {
+        let fixture = try await PushFixture.start()
+        let id = try await fixture.accepted("match-1", alert: true)
+        _ = try await fixture.deliver(try await fixture.claimed("match-1", id), targets: 0)
+        let registrations = try (0..<1_500).map { number in
+            Registration(
+                channel: .random(),
+                token: try #require(PushToken(bytes: [1, UInt8(number >> 8), UInt8(number & 255)])),
+                registeredAt: 1_795_000_000_000, wantsState: true)
+        }
+        _ = try await fixture.store.registry.track(fixture.app, .activity(name), registrations)
+        let late = fixture.store.lateFollowers
+        let states = try await late.states(fixture.app, name)
+        let parts = Mutex<[[LateJoiner]]>([])
+        try await late.each(fixture.app, name) { part throws(StoreError) in parts.withLock { $0.append(part) } }
+        let found = parts.withLock(\.self)
+        #expect(found.reduce(0) { $0 + $1.count } == 1_500 && found.count > 1)
+        for part in found where !part.isEmpty {
+            try await expect("late joiners", most: 9_000, fixture.store.redis) {
+                _ = try await late.settle(
+                    fixture.app, name, states, part.map { ($0, LateDecision.put(id, sequence: 1)) })
+            }
+        }
+    }
+
+    @Test func `a bucket that grows is split in one small step`() async throws {
+        let fixture = try await PushFixture.start()
+        try await fixture.track("match-1", count: 80)
+        // Each of these may split a bucket, and none does more than another.
+        for _ in 0..<4 {
+            try await expect("registrations", scripts: 40...200, most: 60, fixture.store.redis) {
+                try await fixture.track("match-1", count: 40)
+            }
+        }
+    }
+
+    @Test func `a thousand tags are changed in parts`() async throws {
+        try await RegistryFixture.run { fixture in
+            let channel = ChannelID.random()
+            for word in ["old", "new"] {
+                var change = TagChange()
+                for group in 0..<100 {
+                    change.set[ExactText("g\(group)")] = Set((0..<10).map { ExactText("\(word)\($0)") })
+                }
+                // The limit, then each half is marked and confirmed.
+                try await expect("tags", scripts: 5...5, most: 1_500, fixture.redis) {
+                    try await fixture.channels.tag(fixture.app, [channel], change)
+                }
+            }
+        }
+    }
+
+    @Test func `operations are divided by their tags, and a long list by additions`() {
+        func tags(_ range: Range<Int>) -> [AudienceSet] { range.map { .tag("\($0)", group: "g") } }
+        let all = tags(0..<1_200)
+        let change: [ChannelOperation] = [.remove(all[0]), .set(prefix: "t:g:", all), .add(all[1]), .remove(all[2])]
+        let parts = ChannelOperation.parts(change, most: 500)
+        #expect(
+            parts == [
+                [.remove(all[0])] + all[..<499].map { .add($0) }, all[499..<700].map { .add($0) },
+                [.set(prefix: "t:g:", all)], [.add(all[1]), .remove(all[2])],
+            ])
+        #expect(ChannelOperation.parts([.set(prefix: "u:", [])], most: 500) == [[.set(prefix: "u:", [])]])
+    }
+}
