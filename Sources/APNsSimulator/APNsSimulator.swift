@@ -38,13 +38,8 @@ public final class APNsSimulator: Service {
     private let isStopped = Atomic(false)
 
     private init(
-        _ shared: Shared,
-        _ group: MultiThreadedEventLoopGroup,
-        _ listener: any Channel,
-        _ manage: (any Channel)?,
-        _ control: (any Channel)?,
-        caFile: String,
-        keys: [ProviderKey]
+        _ shared: Shared, _ group: MultiThreadedEventLoopGroup, _ listener: any Channel, _ manage: (any Channel)?,
+        _ control: (any Channel)?, caFile: String, keys: [ProviderKey]
     ) {
         self.shared = shared
         self.group = group
@@ -67,8 +62,7 @@ public final class APNsSimulator: Service {
 
     /// Starts a simulator. It listens when this returns.
     public static func start(
-        _ configuration: SimulatorConfiguration,
-        logger: Logger
+        _ configuration: SimulatorConfiguration, logger: Logger
     ) async throws(SimulatorError) -> APNsSimulator {
         try configuration.validate()
         let certificates = try Certificates.prepare(
@@ -124,9 +118,7 @@ public final class APNsSimulator: Service {
     }
 
     private static func listen(
-        _ group: MultiThreadedEventLoopGroup,
-        _ host: String,
-        _ port: Int,
+        _ group: MultiThreadedEventLoopGroup, _ host: String, _ port: Int,
         _ prepare: @escaping @Sendable (any Channel) throws -> Void
     ) async throws(SimulatorError) -> any Channel {
         do {

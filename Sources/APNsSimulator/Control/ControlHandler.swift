@@ -1,3 +1,4 @@
+private import Foundation
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
@@ -82,7 +83,8 @@ final class ControlHandler: ChannelInboundHandler {
         case (.GET, "/simulator/channels"):
             send(.ok, shared.judge.withLock { $0.channelReports }.flatMap { $0.json + [UInt8(ascii: "\n")] }, context)
         case (_, _) where path.hasPrefix("/simulator/channels/"):
-            answerChannel(head.method, PercentDecoding.decode(path.dropFirst("/simulator/channels/".count)), context)
+            answerChannel(
+                head.method, path.dropFirst("/simulator/channels/".count).removingPercentEncoding ?? "", context)
         default:
             fail(
                 .notFound,

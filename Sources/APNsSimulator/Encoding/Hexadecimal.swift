@@ -1,3 +1,5 @@
+private import FoundationEssentials
+
 /// Reads and writes the hex form of tokens and UUIDs.
 enum Hexadecimal {
     static func nibble(_ character: UInt8) -> UInt8? {
@@ -15,26 +17,16 @@ enum Hexadecimal {
 
     /// Nil unless the text is an even number of hex digits, at least two.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-        let count = text.count
-        guard count > 0, count.isMultiple(of: 2) else { return nil }
-        var valid = true
-        let bytes = [UInt8](unsafeUninitializedCapacity: count / 2) { buffer, filled in
-            var high: UInt8?
-            for character in text {
-                guard let nibble = nibble(character) else {
-                    valid = false
-                    return
-                }
-                if let upper = high {
-                    buffer.initializeElement(at: filled, to: upper << 4 | nibble)
-                    filled += 1
-                    high = nil
-                } else {
-                    high = nibble
-                }
-            }
+        guard !text.isEmpty, text.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count / 2)
+        var high: UInt8?
+        for character in text {
+            guard let nibble = nibble(character) else { return nil }
+            if let upper = high { bytes.append(upper << 4 | nibble) }
+            high = high == nil ? nibble : nil
         }
-        return valid ? bytes : nil
+        return bytes
     }
 
     static func encode(_ bytes: some Collection<UInt8>) -> String {
@@ -64,34 +56,6 @@ struct MessageID: Hashable, Sendable {
     var high: UInt64
     var low: UInt64
 
-    init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
-
-    /// Reads Apple's form: "32 lowercase hexadecimal digits, displayed in five groups separated by hyphens in
-    /// the form 8-4-4-4-12".
-    init?(_ text: String) {
-        var digits = 0
-        var position = 0
-        var (high, low) = (UInt64(0), UInt64(0))
-        for character in text.utf8 {
-            if position == 8 || position == 13 || position == 18 || position == 23 {
-                guard character == UInt8(ascii: "-") else { return nil }
-            } else {
-                guard let nibble = Hexadecimal.nibble(character),
-                    character < UInt8(ascii: "A") || character > UInt8(ascii: "F"),
-                    digits < 32
-                else { return nil }
-                if digits < 16 { high = high << 4 | UInt64(nibble) } else { low = low << 4 | UInt64(nibble) }
-                digits += 1
-            }
-            position += 1
-        }
-        guard position == 36, digits == 32 else { return nil }
-        self.init(high: high, low: low)
-    }
-
     /// Writes 36 characters.
     func write(_ put: (UInt8) -> Void) {
         for index in 0..<32 {
@@ -106,5 +70,19 @@ struct MessageID: Hashable, Sendable {
         characters.reserveCapacity(36)
         write { characters.append($0) }
         return String(decoding: characters, as: UTF8.self)
+    }
+}
+
+extension MessageID {
+    /// Reads Apple's form: "32 lowercase hexadecimal digits, displayed in five groups separated by hyphens in
+    /// the form 8-4-4-4-12".
+    init?(_ text: String) {
+        guard let uuid = UUID(uuidString: text), uuid.uuidString.lowercased() == text else { return nil }
+        self = withUnsafeBytes(of: uuid.uuid) { bytes in
+            func word(_ offset: Int) -> UInt64 {
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            }
+            return MessageID(high: word(0), low: word(8))
+        }
     }
 }

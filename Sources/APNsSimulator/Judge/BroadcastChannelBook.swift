@@ -26,7 +26,7 @@ struct BroadcastChannelBook: Sendable {
     mutating func create(bundleID: String, storesNewest: Bool, now: Int) -> Channel {
         let bytes = (0..<Self.idBytes).map { _ in UInt8.random(in: .min ... .max) }
         let channel = Channel(
-            id: Base64Decoding.encode(bytes), bundleID: bundleID, storesNewest: storesNewest, createdAt: now)
+            id: Base64.encode(bytes), bundleID: bundleID, storesNewest: storesNewest, createdAt: now)
         channels[channel.id] = channel
         order.append(channel.id)
         living[bundleID, default: 0] += 1

@@ -77,7 +77,7 @@ struct DevicePayload: Sendable {
                     return "input-push-token and input-push-channel exclude each other"
                 }
                 let id = String(text(channel).dropFirst().dropLast())
-                if channel.kind != .string || id.isEmpty || !Base64Decoding.isEncoded(id) {
+                if channel.kind != .string || id.isEmpty || !Base64.isEncoded(id) {
                     return "input-push-channel is not the id of a channel"
                 }
                 inputChannel = id

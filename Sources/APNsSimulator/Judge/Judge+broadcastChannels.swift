@@ -8,13 +8,10 @@ internal import NIOCore
 ///     GET    /1/apps/<bundle id>/all-channels   200 with all ids
 extension Judge {
     mutating func judgeManagement(
-        _ head: RequestHead,
-        body: ByteBuffer,
-        connection: inout ConnectionFacts,
-        now: Int
-    ) -> ChannelAnswer {
+        _ head: RequestHead, body: ByteBuffer, connection: inout ConnectionFacts, now: Int
+    ) -> Answer {
         newest.keep(head, body, .management)
-        var answer = ChannelAnswer(judgement: .accepted, requestID: requestID(of: head))
+        var answer = Answer(judgement: .accepted, id: messageID(head.requestID))
         if let reason = manage(head, body: body, connection: &connection, now: now, &answer) {
             answer.judgement = .rejected(reason, timestamp: nil)
         } else if faults.manageLoseNext > 0 {
@@ -27,11 +24,7 @@ extension Judge {
 
     /// Executes the request and fills `answer`. Nil if it was accepted, else the reason.
     private mutating func manage(
-        _ head: RequestHead,
-        body: ByteBuffer,
-        connection: inout ConnectionFacts,
-        now: Int,
-        _ answer: inout ChannelAnswer
+        _ head: RequestHead, body: ByteBuffer, connection: inout ConnectionFacts, now: Int, _ answer: inout Answer
     ) -> Reason? {
         let parts = head.path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "1", parts[2] == "apps",
@@ -40,15 +33,15 @@ extension Judge {
         else { return .badPath }
         let methods = parts[4] == "channels" ? ["POST", "GET", "DELETE"] : ["GET"]
         guard methods.contains(head.method) else { return .methodNotAllowed }
-        if let reason = faults.rejectAll.flatMap(Reason.init(rawValue:)) { return reason }
+        if let rejectAll { return rejectAll }
         if let reason = authenticate(head.authorization, connection: &connection, now: now) { return reason }
         if head.repeatsHeader { return .duplicateHeaders }
         let bundleID = String(parts[3])
         guard mayServe(bundleID, key: connection.key) else { return .topicMismatch }
         if let reason = Self.checkRequestID(head) { return reason }
-        if let reason = drawn(manageRejections, Draw.hash(head.path.utf8), record.totals.broadcasts.manageRequests) {
-            return reason
-        }
+        let attempt = record.totals.broadcasts.manageRequests
+        let drawn = Draw.rejection(seed: configuration.seed, Draw.hash(head.path.utf8), attempt: attempt)
+        if let reason = manageRejections.reason(at: drawn) { return reason }
         if parts[4] == "all-channels" {
             let ids = channels.all(bundleID: bundleID).map { "\"\($0)\"" }.joined(separator: ",")
             answer.body = Array(#"{"channels":[\#(ids)]}"#.utf8)
@@ -71,7 +64,7 @@ extension Judge {
         return nil
     }
 
-    private mutating func create(_ bundleID: String, _ body: [UInt8], now: Int, _ answer: inout ChannelAnswer)
+    private mutating func create(_ bundleID: String, _ body: [UInt8], now: Int, _ answer: inout Answer)
         -> Reason?
     {
         guard let root = JSONReader.read(body), root.kind == .object else { return .badRequestPayload }

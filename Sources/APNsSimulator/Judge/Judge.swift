@@ -1,60 +1,5 @@
 internal import NIOCore
 
-/// The decision about one request.
-enum Judgement: Sendable, Hashable {
-    case accepted
-    case rejected(Reason, timestamp: Int?)
-    /// The stream ends with RST_STREAM.
-    case reset(ResetCode)
-    /// The request never gets a response.
-    case stalled
-}
-
-/// Instructions for a connection when a request arrives, before the request itself is checked.
-struct Orders: Sendable, Equatable {
-    enum Fault: Sendable, Equatable {
-        case close, freeze
-        case goaway(GoawayMode, reason: String)
-    }
-
-    var connection: Fault?
-    var stalls = false
-    /// A new SETTINGS_MAX_CONCURRENT_STREAMS.
-    var streams: Int?
-    var dropsOnRejection = false
-    /// Milliseconds until the request is checked.
-    var latency = 0.0
-    /// Seconds in the Retry-After of a 429 or 503.
-    var retryAfter: Int?
-}
-
-/// Instructions for a connection when its TLS handshake is complete.
-enum Preface: Sendable, Equatable {
-    case serve, silence, close
-    case goaway(reason: String)
-}
-
-/// Everything that APNs knows of one connection.
-struct ConnectionFacts: Sendable {
-    /// The number among all connections, from 1.
-    var number = 0
-    /// Requests that were read to their end.
-    var requests = 0
-    /// The highest stream whose request was checked.
-    var lastProcessed: UInt32 = 0
-    /// Whether a request with a valid provider token has come.
-    var isAuthenticated = false
-    /// The client's port.
-    var port: UInt16 = 0
-    /// The index in `keys` of the first valid token.
-    var key: Int?
-    var presented = PresentedTokens()
-    /// Provider token and topic of the last good request. The next request nearly always has the same ones.
-    var lastToken: ProviderTokenCheck.Token?
-    var lastAuthorization: String?
-    var lastTopic: String?
-}
-
 /// APNs's decisions, without a socket or a clock. It holds all state of a simulator that outlives a request. One mutex
 /// guards it, and each request takes that once.
 struct Judge: Sendable {
@@ -64,11 +9,11 @@ struct Judge: Sendable {
     var faults: Faults
     var channels = BroadcastChannelBook()
     var newest = NewestRequests()
-    /// `faults.rejections` ordered by name, so that a drawn number always means the same reason.
-    private var rejections: [(reason: Reason, share: Double)] = []
-    private(set) var broadcastRejections: [(reason: Reason, share: Double)] = []
-    private(set) var manageRejections: [(reason: Reason, share: Double)] = []
-    private var deadReasons: [(reason: Reason, weight: Double)] = []
+    private(set) var rejections = ReasonShares()
+    private(set) var broadcastRejections = ReasonShares()
+    private(set) var manageRejections = ReasonShares()
+    private var deadReasons = ReasonShares()
+    private(set) var rejectAll: Reason?
     private var scenario: Scenario?
     private var nextPhase = 0
     private var startedAt: Int
@@ -115,15 +60,11 @@ struct Judge: Sendable {
     }
 
     private mutating func compile() {
-        func compiled(_ shares: [String: Double]) -> [(reason: Reason, share: Double)] {
-            shares.sorted { $0.key < $1.key }.compactMap { name, share in Reason(rawValue: name).map { ($0, share) } }
-        }
-        rejections = compiled(faults.rejections)
-        broadcastRejections = compiled(faults.broadcastRejections)
-        manageRejections = compiled(faults.manageRejections)
-        deadReasons = faults.deadReasons.sorted { $0.key < $1.key }.compactMap { name, weight in
-            Reason(rawValue: name).map { ($0, weight) }
-        }
+        rejections = ReasonShares(faults.rejections)
+        broadcastRejections = ReasonShares(faults.broadcastRejections)
+        manageRejections = ReasonShares(faults.manageRejections)
+        deadReasons = ReasonShares(faults.deadReasons)
+        rejectAll = faults.rejectAll.flatMap(Reason.init(rawValue:))
     }
 
     private mutating func advanceScenario(now: Int) {
@@ -191,7 +132,7 @@ struct Judge: Sendable {
         return orders
     }
 
-    /// Decides about one request to `/3/device`, and records it.
+    /// Decides about one request to `/3/device` or `/4/broadcasts`, and records it.
     ///
     /// - Parameters:
     ///   - head: its head.
@@ -201,43 +142,52 @@ struct Judge: Sendable {
     ///   - arrivedAt: when the request was read, before its latency. Milliseconds since 1970.
     ///   - now: milliseconds since 1970.
     mutating func judge(
-        _ head: RequestHead,
-        body: ByteBuffer,
-        stallsHere: Bool,
-        connection: inout ConnectionFacts,
-        arrivedAt: Int? = nil,
-        now: Int
-    ) -> (judgement: Judgement, id: MessageID) {
-        if !configuration.fast { newest.keep(head, body, .device) }
-        let given = head.id.flatMap { MessageID($0) }
-        let id = given ?? Draw.messageID(seed: configuration.seed, number: messageNumber)
-        messageNumber += given == nil ? 1 : 0
-
+        _ head: RequestHead, body: ByteBuffer, stallsHere: Bool, connection: inout ConnectionFacts,
+        arrivedAt: Int? = nil, now: Int
+    ) -> Answer {
+        let isBroadcast = head.isBroadcast
+        if isBroadcast || !configuration.fast { newest.keep(head, body, isBroadcast ? .broadcast : .device) }
+        let id = messageID(isBroadcast ? head.requestID : head.id)
         var target: Target?
-        var verdict = check(head, body: body, connection: &connection, target: &target, now: now)
+        var verdict =
+            isBroadcast
+            ? checkBroadcast(head, body: body, connection: &connection, target: &target, now: now)
+            : checkPush(head, body: body, connection: &connection, target: &target, now: now)
         guard let target else {
             if stallsHere { verdict = .stalled }
-            record.note(verdict)
-            return (verdict, id)
+            record.note(verdict, isBroadcast: isBroadcast)
+            return Answer(judgement: verdict, id: id)
         }
-        // The rest depends on the token: whether it is dead, and which fault is drawn for this attempt.
-        let hash = Draw.hash(target.token)
-        let attempt = configuration.fast ? record.totals.requests : record.attempts(of: target.token)
-        if verdict == .accepted { verdict = fate(of: target.token, hash: hash, attempt: attempt, now: now) }
+        // The rest depends on the target: whether a token is dead, and which fault is drawn for this attempt.
+        let hash = Draw.hash(target.bytes)
+        let attempt =
+            switch target {
+            case .channel(let channel): channel.received.requests
+            case .token(let token): configuration.fast ? record.totals.requests : record.attempts(of: token)
+            }
+        if verdict == .accepted { verdict = fate(of: target, hash: hash, attempt: attempt, now: now) }
         let reaches = disturb(&verdict, hash, attempt: attempt, stallsHere: stallsHere)
-        record.note(verdict)
-        if configuration.fast {
-            if reaches, verdict != .accepted { record.totals.acceptedUnanswered += 1 }
-        } else {
-            record.receive(
-                token: target.token, payload: body, verdict: verdict, reaches: reaches, id: id,
-                collapseID: head.collapseID, port: connection.port, arrivedAt: arrivedAt ?? now, now: now)
+        record.note(verdict, isBroadcast: isBroadcast)
+        let received = Recorder.Received(
+            payload: body, verdict: verdict, reaches: reaches, id: id, collapseID: head.collapseID,
+            port: connection.port, waited: now - (arrivedAt ?? now), now: now)
+        switch target {
+        case .channel(let channel): record.receive(received, channel: channel.id, &channels)
+        case .token(let token) where !configuration.fast: record.receive(received, token: token)
+        case .token: if reaches, verdict != .accepted { record.totals.acceptedUnanswered += 1 }
         }
-        return (verdict, id)
+        return Answer(judgement: verdict, id: id)
+    }
+
+    /// The id that a request brought. A new one if it brought none, or none that is valid.
+    mutating func messageID(_ given: String?) -> MessageID {
+        if let id = given.flatMap({ MessageID($0) }) { return id }
+        defer { messageNumber += 1 }
+        return Draw.messageID(seed: configuration.seed, number: messageNumber)
     }
 
     /// May replace the verdict by a reset or a stall. Returns whether the device gets the push anyway.
-    func disturb(_ verdict: inout Judgement, _ hash: UInt64, attempt: Int, stallsHere: Bool) -> Bool {
+    private func disturb(_ verdict: inout Judgement, _ hash: UInt64, attempt: Int, stallsHere: Bool) -> Bool {
         let reaches = verdict == .accepted
         if faults.resetShare > 0, Draw.reset(seed: configuration.seed, hash, attempt: attempt) < faults.resetShare {
             verdict = .reset(faults.resetCode)
@@ -253,16 +203,23 @@ struct Judge: Sendable {
         return reaches
     }
 
-    private struct Target { var token: [UInt8] }
+    /// The token or the channel of a well-formed request.
+    enum Target {
+        case token([UInt8])
+        case channel(BroadcastChannelBook.Channel)
+
+        var bytes: [UInt8] {
+            switch self {
+            case .token(let bytes): bytes
+            case .channel(let channel): Array(channel.id.utf8)
+            }
+        }
+    }
 
     // MARK: Checks, in the order of this file
 
-    private mutating func check(
-        _ head: RequestHead,
-        body: ByteBuffer,
-        connection: inout ConnectionFacts,
-        target: inout Target?,
-        now: Int
+    private mutating func checkPush(
+        _ head: RequestHead, body: ByteBuffer, connection: inout ConnectionFacts, target: inout Target?, now: Int
     ) -> Judgement {
         let prefix = "/3/device/"
         guard head.path.hasPrefix(prefix) || head.path == "/3/device" else {
@@ -272,11 +229,9 @@ struct Judge: Sendable {
         let hex = head.path.utf8.dropFirst(prefix.utf8.count)
         if hex.contains(UInt8(ascii: "/")) { return .rejected(.badPath, timestamp: nil) }
         let token = Hexadecimal.decode(hex)
-        if let token, configuration.tokenBytes.contains(token.count) { target = Target(token: token) }
+        if let token, configuration.tokenBytes.contains(token.count) { target = .token(token) }
 
-        if let reason = faults.rejectAll.flatMap(Reason.init(rawValue:)) {
-            return .rejected(reason, timestamp: deadline(reason, now))
-        }
+        if let rejectAll { return .rejected(rejectAll, timestamp: deadline(rejectAll, now)) }
         if let reason = authenticate(head.authorization, connection: &connection, now: now) {
             return .rejected(reason, timestamp: nil)
         }
@@ -380,44 +335,25 @@ struct Judge: Sendable {
 
     // MARK: Faults
 
-    private func fate(of token: [UInt8], hash: UInt64, attempt: Int, now: Int) -> Judgement {
-        if !faults.refusedTokens.isEmpty {
-            let hex = Hexadecimal.encode(token)
-            if let refused = faults.refusedTokens.first(where: { hex.hasPrefix($0.prefix) }),
-                let reason = Reason(rawValue: refused.reason)
-            {
-                return .rejected(reason, timestamp: deadline(reason, now))
-            }
+    private func fate(of target: Target, hash: UInt64, attempt: Int, now: Int) -> Judgement {
+        let drawn = Draw.rejection(seed: configuration.seed, hash, attempt: attempt)
+        guard case .token(let token) = target else {
+            return broadcastRejections.reason(at: drawn).map { .rejected($0, timestamp: nil) } ?? .accepted
         }
-        if !faults.deadTokens.isEmpty {
-            let hex = Hexadecimal.encode(token)
-            if let dead = faults.deadTokens.first(where: { hex.hasPrefix($0.prefix) }) {
-                let reason = dead.reason.flatMap(Reason.init(rawValue:)) ?? deadReason(hash)
-                return .rejected(reason, timestamp: deadline(reason, dead.since ?? faults.deadSince ?? now))
-            }
+        let hex = faults.refusedTokens.isEmpty && faults.deadTokens.isEmpty ? "" : Hexadecimal.encode(token)
+        if let refused = faults.refusedTokens.first(where: { hex.hasPrefix($0.prefix) }),
+            let reason = Reason(rawValue: refused.reason)
+        {
+            return .rejected(reason, timestamp: deadline(reason, now))
         }
-        if faults.deadShare > 0, Draw.dead(seed: configuration.seed, hash) < faults.deadShare {
-            let reason = deadReason(hash)
-            return .rejected(reason, timestamp: deadline(reason, faults.deadSince ?? now))
+        let dead = faults.deadTokens.first { hex.hasPrefix($0.prefix) }
+        if dead != nil || faults.deadShare > 0 && Draw.dead(seed: configuration.seed, hash) < faults.deadShare {
+            let number = Draw.deadReason(seed: configuration.seed, hash) * deadReasons.total
+            let reason =
+                dead?.reason.flatMap(Reason.init(rawValue:)) ?? deadReasons.reason(at: number) ?? .unregistered
+            return .rejected(reason, timestamp: deadline(reason, dead?.since ?? faults.deadSince ?? now))
         }
-        if !rejections.isEmpty {
-            var drawn = Draw.rejection(seed: configuration.seed, hash, attempt: attempt)
-            for (reason, share) in rejections {
-                drawn -= share
-                if drawn < 0 { return .rejected(reason, timestamp: deadline(reason, now)) }
-            }
-        }
-        return .accepted
-    }
-
-    private func deadReason(_ hash: UInt64) -> Reason {
-        let total = deadReasons.reduce(0) { $0 + $1.weight }
-        var drawn = Draw.deadReason(seed: configuration.seed, hash) * total
-        for (reason, weight) in deadReasons {
-            drawn -= weight
-            if drawn < 0 { return reason }
-        }
-        return deadReasons.last?.reason ?? .unregistered
+        return rejections.reason(at: drawn).map { .rejected($0, timestamp: deadline($0, now)) } ?? .accepted
     }
 
     /// The timestamp of the reason. Only a 410 has one.

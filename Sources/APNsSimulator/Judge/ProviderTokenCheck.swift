@@ -39,8 +39,8 @@ struct ProviderTokenCheck: Sendable {
     /// and `iat` as a number.
     private func check(_ text: String) -> Token? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let headerText = Base64URL.decode(parts[0].utf8),
-            let claimsText = Base64URL.decode(parts[1].utf8), let signature = Base64URL.decode(parts[2].utf8),
+        guard parts.count == 3, let headerText = Base64.decodeURL(parts[0]),
+            let claimsText = Base64.decodeURL(parts[1]), let signature = Base64.decodeURL(parts[2]),
             let header = JSONReader.read(headerText), let claims = JSONReader.read(claimsText)
         else { return nil }
         let headerMembers = JSONReader.members(headerText, of: header)
@@ -78,38 +78,5 @@ struct PresentedTokens: Sendable {
         seen.append((text, now))
         if seen.count > updates + 2 { seen.removeFirst() }
         return true
-    }
-}
-
-enum Base64URL {
-    static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var bits: UInt32 = 0
-        var count = 0
-        for character in text {
-            let value: UInt8
-            switch character {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = character - UInt8(ascii: "A")
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = character - UInt8(ascii: "a") + 26
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = character - UInt8(ascii: "0") + 52
-            case UInt8(ascii: "-"): value = 62
-            case UInt8(ascii: "_"): value = 63
-            default: return nil
-            }
-            bits = bits << 6 | UInt32(value)
-            count += 1
-            if count == 4 {
-                bytes.append(UInt8(truncatingIfNeeded: bits >> 16))
-                bytes.append(UInt8(truncatingIfNeeded: bits >> 8))
-                bytes.append(UInt8(truncatingIfNeeded: bits))
-                (bits, count) = (0, 0)
-            }
-        }
-        switch count {
-        case 0: return bytes
-        case 2: return bytes + [UInt8(truncatingIfNeeded: bits >> 4)]
-        case 3: return bytes + [UInt8(truncatingIfNeeded: bits >> 10), UInt8(truncatingIfNeeded: bits >> 2)]
-        default: return nil
-        }
     }
 }

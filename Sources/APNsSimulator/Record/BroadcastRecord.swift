@@ -1,5 +1,3 @@
-internal import NIOCore
-
 /// Counts of broadcasts since the start or the last reset.
 public struct BroadcastRecord: Sendable, Hashable, Codable {
     /// Broadcasts that were read to their end, and those of them that got a 200.
@@ -55,54 +53,7 @@ public struct ChannelReport: Sendable, Hashable {
     }
 
     /// The same, with the history.
-    var detailedJSON: [UInt8] {
-        json.dropLast() + Array(#","history":"#.utf8) + JSON.encode(received.history) + Array("}\n".utf8)
-    }
-}
-
-extension Recorder {
-    mutating func noteBroadcast(_ judgement: Judgement) {
-        if judgement != .stalled { totals.inFlight -= 1 }
-        switch judgement {
-        case .accepted: totals.broadcasts.accepted += 1
-        case .rejected(let reason, _): totals.broadcasts.byReason[reason.rawValue, default: 0] += 1
-        case .reset: totals.reset += 1
-        case .stalled: totals.stalled += 1
-        }
-    }
-
-    mutating func noteManagement(_ judgement: Judgement) {
-        totals.broadcasts.manageRequests += 1
-        if case .rejected(let reason, _) = judgement {
-            totals.broadcasts.manageByReason[reason.rawValue, default: 0] += 1
-        }
-    }
-
-    mutating func receiveBroadcast(
-        _ channels: inout BroadcastChannelBook,
-        channel: String,
-        payload: ByteBuffer,
-        verdict: Judgement,
-        reaches: Bool,
-        id: MessageID,
-        port: UInt16,
-        now: Int
-    ) {
-        let number = number(of: payload)
-        var content = payloads[number]
-        if content.event == .start { content.fault = "a broadcast cannot start an activity" }
-        let entry = Entry(
-            at: now, id: id, payload: Int32(number), port: port, judgement: Outcome(verdict), reached: reaches)
-        let (payloads, history) = (payloads, history)
-        let change = channels.receive(channel) { Self.deliver(entry, content, payloads, history, &$0) }
-        guard reaches, let change else { return }
-        if verdict != .accepted { totals.broadcasts.acceptedUnanswered += 1 }
-        if change.isDuplicate { totals.broadcasts.duplicates += 1 }
-        if change.isOutOfOrder { totals.broadcasts.outOfOrder += 1 }
-        if change.isDropped { totals.broadcasts.droppedByDevice += 1 }
-        if change.isAfterEnd { totals.broadcasts.afterEnd += 1 }
-        if let fault = change.fault { totals.broadcasts.ignoredByDevice[fault, default: 0] += 1 }
-    }
+    var detailedJSON: [UInt8] { received.withHistory(json) }
 }
 
 extension Judge {

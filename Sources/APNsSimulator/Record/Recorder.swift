@@ -51,11 +51,25 @@ struct Recorder: Sendable {
         var collapseID: String?
         /// The client's port on the connection of the request.
         var port: UInt16
-        var judgement: Outcome
+        /// Nil without a response.
+        var status: Int16?
+        var reason: Reason?
         var reached: Bool
     }
 
-    enum Outcome: Sendable { case accepted, rejected(Reason), reset, stalled }
+    /// One request for a token or a channel, with the verdict on it.
+    struct Received {
+        var payload: ByteBuffer
+        var verdict: Judgement
+        /// Whether the device gets the push, with a response or without one.
+        var reaches: Bool
+        var id: MessageID
+        var collapseID: String?
+        var port: UInt16
+        /// Milliseconds from the arrival of the request to `now`.
+        var waited: Int
+        var now: Int
+    }
 
     init(history: Int, orderMember: String? = nil) {
         self.history = history
@@ -73,44 +87,49 @@ struct Recorder: Sendable {
     /// How many requests this token got so far.
     func attempts(of token: [UInt8]) -> Int { tokens[token]?.requests ?? 0 }
 
-    mutating func note(_ judgement: Judgement) {
+    mutating func note(_ judgement: Judgement, isBroadcast: Bool) {
         if judgement != .stalled { totals.inFlight -= 1 }
         switch judgement {
+        case .accepted where isBroadcast: totals.broadcasts.accepted += 1
         case .accepted: totals.accepted += 1
+        case .rejected(let reason, _) where isBroadcast: totals.broadcasts.byReason[reason.rawValue, default: 0] += 1
         case .rejected(let reason, _): answers[reason, default: 0] += 1
         case .reset: totals.reset += 1
         case .stalled: totals.stalled += 1
         }
     }
 
-    mutating func receive(
-        token: [UInt8],
-        payload: ByteBuffer,
-        verdict: Judgement,
-        reaches: Bool,
-        id: MessageID,
-        collapseID: String? = nil,
-        port: UInt16,
-        arrivedAt: Int,
-        now: Int
-    ) {
-        let number = number(of: payload)
-        let entry = Entry(
-            at: now, id: id, payload: Int32(number), waited: Int32(clamping: now - arrivedAt), collapseID: collapseID,
-            port: port, judgement: Outcome(verdict),
-            reached: reaches)
+    mutating func noteManagement(_ judgement: Judgement) {
+        totals.broadcasts.manageRequests += 1
+        if let reason = judgement.reason { totals.broadcasts.manageByReason[reason.rawValue, default: 0] += 1 }
+    }
+
+    mutating func receive(_ received: Received, token: [UInt8]) {
+        let (entry, content) = entry(received)
         // Change it in place, because a copy of the record would copy its history too.
-        let change = Self.deliver(entry, payloads[number], payloads, history, &tokens[token, default: TokenRecord()])
+        let change = Self.deliver(entry, content, payloads, history, &tokens[token, default: TokenRecord()])
         totals.tokens = tokens.count
-        guard reaches else { return }
-        if verdict != .accepted { totals.acceptedUnanswered += 1 }
-        if change.isFirst { totals.acceptedTokens += 1 }
-        if change.isDuplicate { totals.duplicates += 1 }
-        if change.isOutOfOrder { totals.outOfOrder += 1 }
-        if change.isBackwards { totals.backwards += 1 }
-        if change.isDropped { totals.droppedByDevice += 1 }
-        if change.isAfterEnd { totals.afterEnd += 1 }
-        if let fault = change.fault { totals.ignoredByDevice[fault, default: 0] += 1 }
+        totals.acceptedTokens += change.isFirst ? 1 : 0
+        totals.backwards += change.isBackwards ? 1 : 0
+        totals.add(change)
+    }
+
+    mutating func receive(_ received: Received, channel: String, _ channels: inout BroadcastChannelBook) {
+        let (entry, received) = entry(received)
+        var content = received
+        if content.event == .start { content.fault = "a broadcast cannot start an activity" }
+        let (payloads, history) = (payloads, history)
+        let change = channels.receive(channel) { Self.deliver(entry, content, payloads, history, &$0) }
+        if let change { totals.broadcasts.add(change) }
+    }
+
+    private mutating func entry(_ received: Received) -> (Entry, DevicePayload) {
+        let number = number(of: received.payload)
+        let entry = Entry(
+            at: received.now, id: received.id, payload: Int32(number), waited: Int32(clamping: received.waited),
+            collapseID: received.collapseID, port: received.port, status: received.verdict.status.map { Int16($0) },
+            reason: received.verdict.reason, reached: received.reaches)
+        return (entry, payloads[number])
     }
 
     struct Change {
@@ -120,15 +139,12 @@ struct Recorder: Sendable {
         var isBackwards = false
         var isDropped = false
         var isAfterEnd = false
+        var isUnanswered = false
         var fault: String?
     }
 
-    static func deliver(
-        _ entry: Entry,
-        _ payload: DevicePayload,
-        _ payloads: [DevicePayload],
-        _ limit: Int,
-        _ token: inout TokenRecord
+    private static func deliver(
+        _ entry: Entry, _ payload: DevicePayload, _ payloads: [DevicePayload], _ limit: Int, _ token: inout TokenRecord
     ) -> Change {
         token.requests += 1
         defer {
@@ -138,9 +154,10 @@ struct Recorder: Sendable {
             }
         }
         var change = Change()
-        if case .rejected(let reason) = entry.judgement, Reason.dead.contains(reason) { token.deadAnswers += 1 }
+        if let reason = entry.reason, Reason.dead.contains(reason) { token.deadAnswers += 1 }
         guard entry.reached else { return change }
         change.isFirst = token.accepted == 0
+        change.isUnanswered = entry.status != 200
         token.accepted += 1
         if token.history.contains(where: { $0.reached && $0.payload == entry.payload }) {
             change.isDuplicate = true
@@ -190,7 +207,7 @@ struct Recorder: Sendable {
         return change
     }
 
-    mutating func number(of payload: ByteBuffer) -> Int {
+    private mutating func number(of payload: ByteBuffer) -> Int {
         if let last, last.bytes == payload { return last.number }
         let hash = Draw.hash(payload.readableBytesView)
         let number: Int
@@ -245,8 +262,8 @@ struct Recorder: Sendable {
         report.history = record.history.map { entry in
             let payload = payloads[Int(entry.payload)]
             return TokenReport.Delivery(
-                at: entry.at, arrivedAt: entry.at - Int(entry.waited), status: entry.judgement.status,
-                reason: entry.judgement.reason, id: entry.id.text,
+                at: entry.at, arrivedAt: entry.at - Int(entry.waited), status: entry.status.map { Int($0) },
+                reason: entry.reason?.rawValue, id: entry.id.text,
                 timestamp: payload.timestamp, event: payload.event?.rawValue, payload: payload.number,
                 reached: entry.reached, order: payload.order, port: Int(entry.port), collapseID: entry.collapseID,
                 inputChannel: payload.inputChannel, dismissalDate: payload.dismissalDate)
@@ -269,26 +286,26 @@ extension Recorder.TokenRecord {
     }
 }
 
-extension Recorder.Outcome {
-    init(_ judgement: Judgement) {
-        self =
-            switch judgement {
-            case .accepted: .accepted
-            case .rejected(let reason, _): .rejected(reason)
-            case .reset: .reset
-            case .stalled: .stalled
-            }
-    }
+/// Counts of what devices made of pushes: of those to tokens, or of those to broadcast channels.
+protocol DeviceCounts {
+    var duplicates: Int { get set }
+    var outOfOrder: Int { get set }
+    var droppedByDevice: Int { get set }
+    var afterEnd: Int { get set }
+    var ignoredByDevice: [String: Int] { get set }
+    var acceptedUnanswered: Int { get set }
+}
 
-    var status: Int? {
-        switch self {
-        case .accepted: 200
-        case .rejected(let reason): reason.status
-        case .reset, .stalled: nil
-        }
-    }
-
-    var reason: String? {
-        if case .rejected(let reason) = self { reason.rawValue } else { nil }
+extension DeviceCounts {
+    fileprivate mutating func add(_ change: Recorder.Change) {
+        acceptedUnanswered += change.isUnanswered ? 1 : 0
+        duplicates += change.isDuplicate ? 1 : 0
+        outOfOrder += change.isOutOfOrder ? 1 : 0
+        droppedByDevice += change.isDropped ? 1 : 0
+        afterEnd += change.isAfterEnd ? 1 : 0
+        if let fault = change.fault { ignoredByDevice[fault, default: 0] += 1 }
     }
 }
+
+extension SimulatorRecord: DeviceCounts {}
+extension BroadcastRecord: DeviceCounts {}

@@ -22,7 +22,10 @@ extension TokenReport {
     }
 
     /// The same, with the history.
-    var detailedJSON: [UInt8] {
+    var detailedJSON: [UInt8] { withHistory(json) }
+
+    /// Adds the history to an object.
+    func withHistory(_ json: [UInt8]) -> [UInt8] {
         json.dropLast() + Array(#","history":"#.utf8) + JSON.encode(history) + Array("}\n".utf8)
     }
 }

@@ -1,3 +1,4 @@
+private import FoundationEssentials
 internal import Glibc
 internal import OpenSSL
 
@@ -74,12 +75,11 @@ struct Certificates {
 /// The few calls on files that the certificates need, with the modes that private keys need.
 enum Files {
     static func makeDirectory(_ path: String) throws(SimulatorError) {
-        var partial = path.hasPrefix("/") ? "/" : ""
-        for part in path.split(separator: "/") {
-            partial += partial.isEmpty || partial == "/" ? "\(part)" : "/\(part)"
-            guard mkdir(partial, 0o700) == 0 || errno == EEXIST || errno == EISDIR else {
-                throw failure(partial, "cannot make the directory")
-            }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw failure(path, "cannot make the directory")
         }
     }
 
@@ -99,19 +99,7 @@ enum Files {
     static func unlock(_ file: Int32) { close(file) }
 
     static func read(_ path: String) -> String? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 16_384)
-        while bytes.count < 1 << 20 {
-            let count = Glibc.read(file, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { return nil }
-            if count == 0 { break }
-            bytes += chunk[..<count]
-        }
-        return String(validating: bytes, as: UTF8.self)
+        FileManager.default.contents(atPath: path).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
     /// Whole or not at all: a reader never sees half a file.

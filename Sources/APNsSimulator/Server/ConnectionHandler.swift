@@ -189,8 +189,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func arrived(_ id: UInt32, _ context: ChannelHandlerContext) {
         guard let stream = session.streams[id] else { return }
         guard service == .push else {
-            manage(id, stream, context)
-            return
+            return process(id, stream, Orders(), arrivedAt: shared.now, context)
         }
         facts.requests += 1
         let (number, inFlight, now) = (facts.requests, session.streams.count, shared.now)
@@ -235,88 +234,51 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private func process(
-        _ id: UInt32,
-        _ stream: HTTP2Session.Stream,
-        _ orders: Orders,
-        arrivedAt: Int,
-        _ context: ChannelHandlerContext
+        _ id: UInt32, _ stream: HTTP2Session.Stream, _ orders: Orders, arrivedAt: Int, _ context: ChannelHandlerContext
     ) {
         facts.lastProcessed = max(facts.lastProcessed, id)
-        if stream.head.isBroadcast {
-            broadcast(id, stream, orders, context)
-            return
-        }
         var facts = facts
-        let now = shared.now
-        let (judgement, messageID) = shared.judge.withLock {
-            $0.judge(
-                stream.head, body: stream.body, stallsHere: orders.stalls, connection: &facts, arrivedAt: arrivedAt,
-                now: now)
+        let (service, now) = (service, shared.now)
+        let answer = shared.judge.withLock { judge in
+            service == .push
+                ? judge.judge(
+                    stream.head, body: stream.body, stallsHere: orders.stalls, connection: &facts,
+                    arrivedAt: arrivedAt, now: now)
+                : judge.judgeManagement(stream.head, body: stream.body, connection: &facts, now: now)
         }
         self.facts = facts
         if facts.isAuthenticated, !raised {
             raised = true
             session.announce(streams: streams)
         }
-        switch judgement {
+        let isDevice = service == .push && !stream.head.isBroadcast
+        var fields = isDevice ? [] : [(name: "apns-request-id", value: answer.id.text)]
+        switch answer.judgement {
         case .accepted:
-            if orders.dropsOnRejection, raised { session.announce(streams: streams) }
-            session.answer(id, status: 200, messageID: messageID, body: [])
+            if orders.dropsOnRejection, isDevice, raised { session.announce(streams: streams) }
+            if let channelID = answer.channelID { fields.append(("apns-channel-id", channelID)) }
+            respond(id, status: answer.status, answer.id, fields, body: answer.body)
         case .rejected(let reason, let timestamp):
-            if orders.dropsOnRejection { session.announce(streams: 1) }
-            let body =
-                timestamp.map { Array(#"{"reason":"\#(reason.rawValue)","timestamp":\#($0)}"#.utf8) }
-                ?? shared.bodies[reason, default: []]
-            if let seconds = orders.retryAfter, reason.status == 429 || reason.status == 503 {
-                let fields = [(name: "apns-id", value: messageID.text), (name: "retry-after", value: "\(seconds)")]
-                session.answer(id, status: reason.status, fields: fields, body: body)
-            } else {
-                session.answer(id, status: reason.status, messageID: messageID, body: body)
+            if orders.dropsOnRejection, isDevice { session.announce(streams: 1) }
+            if let seconds = orders.retryAfter, isDevice, reason.status == 429 || reason.status == 503 {
+                fields = [("apns-id", answer.id.text), ("retry-after", "\(seconds)")]
             }
+            let body = timestamp.map { Array(#"{"reason":"\#(reason.rawValue)","timestamp":\#($0)}"#.utf8) }
+            respond(id, status: reason.status, answer.id, fields, body: body ?? shared.bodies[reason, default: []])
         case .reset(let code): session.reset(id, code.wire)
         case .stalled: return
         }
         closeIfDrained(context)
     }
 
-    private func broadcast(
-        _ id: UInt32, _ stream: HTTP2Session.Stream, _ orders: Orders, _ context: ChannelHandlerContext
+    /// Without fields, the response has only the `apns-id`. Nearly all responses are of this kind, which is cheaper.
+    private func respond(
+        _ id: UInt32, status: Int, _ messageID: MessageID, _ fields: [(name: String, value: String)], body: [UInt8]
     ) {
-        var facts = facts
-        let now = shared.now
-        let answer = shared.judge.withLock {
-            $0.judgeBroadcast(stream.head, body: stream.body, stallsHere: orders.stalls, connection: &facts, now: now)
-        }
-        self.facts = facts
-        give(answer, id)
-        closeIfDrained(context)
-    }
-
-    private func manage(_ id: UInt32, _ stream: HTTP2Session.Stream, _ context: ChannelHandlerContext) {
-        facts.lastProcessed = max(facts.lastProcessed, id)
-        var facts = facts
-        let now = shared.now
-        let answer = shared.judge.withLock {
-            $0.judgeManagement(stream.head, body: stream.body, connection: &facts, now: now)
-        }
-        self.facts = facts
-        give(answer, id)
-        closeIfDrained(context)
-    }
-
-    private func give(_ answer: ChannelAnswer, _ id: UInt32) {
-        if facts.isAuthenticated, !raised {
-            raised = true
-            session.announce(streams: streams)
-        }
-        var fields = [(name: "apns-request-id", value: answer.requestID.text)]
-        if let channelID = answer.channelID { fields.append(("apns-channel-id", channelID)) }
-        switch answer.judgement {
-        case .accepted: session.answer(id, status: answer.status, fields: fields, body: answer.body)
-        case .rejected(let reason, _):
-            session.answer(id, status: reason.status, fields: fields, body: shared.bodies[reason, default: []])
-        case .reset(let code): session.reset(id, code.wire)
-        case .stalled: break
+        if fields.isEmpty {
+            session.answer(id, status: status, messageID: messageID, body: body)
+        } else {
+            session.answer(id, status: status, fields: fields, body: body)
         }
     }
 

@@ -234,8 +234,7 @@ struct HTTP2Session {
     }
 
     private mutating func receiveHeaders(
-        _ header: FrameHeader,
-        _ payload: inout ByteBuffer
+        _ header: FrameHeader, _ payload: inout ByteBuffer
     ) throws(HTTP2ErrorCode) -> Event? {
         guard header.stream % 2 == 1 else { throw .protocolError }
         try Self.removePadding(header, &payload)
@@ -251,8 +250,7 @@ struct HTTP2Session {
     }
 
     private mutating func receiveContinuation(
-        _ header: FrameHeader,
-        _ payload: inout ByteBuffer
+        _ header: FrameHeader, _ payload: inout ByteBuffer
     ) throws(HTTP2ErrorCode) -> Event? {
         guard let (stream, flags, start) = unfinished, stream == header.stream else { throw .protocolError }
         var block = start
@@ -307,8 +305,7 @@ struct HTTP2Session {
     }
 
     private mutating func receiveData(
-        _ header: FrameHeader,
-        _ payload: inout ByteBuffer
+        _ header: FrameHeader, _ payload: inout ByteBuffer
     ) throws(HTTP2ErrorCode) -> Event? {
         guard header.stream != 0, header.stream <= lastStream || isAfterGoaway(header.stream) else {
             throw .protocolError
