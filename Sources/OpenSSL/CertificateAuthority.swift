@@ -169,27 +169,9 @@ private func alternativeName(_ host: String) throws(TLSError) -> String {
     return "DNS:\(host)"
 }
 
-/// The caller owns the certificate.
-func readCertificate(_ pem: [UInt8]) -> OpaquePointer? {
-    guard pem.count <= 1 << 20, let bio = BIO_new_mem_buf(pem, Int32(pem.count)) else { return nil }
-    defer { BIO_free(bio) }
-    return PEM_read_bio_X509(bio, nil, { _, _, _, _ in 0 }, nil)
-}
-
-/// The caller owns the key.
-func readKey(_ pem: [UInt8]) -> OpaquePointer? {
-    guard pem.count <= 1 << 20, let bio = BIO_new_mem_buf(pem, Int32(pem.count)) else { return nil }
-    defer { BIO_free(bio) }
-    return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in 0 }, nil)
-}
-
 private func pem(_ certificate: OpaquePointer, _ key: OpaquePointer) throws(TLSError) -> CertificateAuthority.Identity {
-    guard let certificateText = BIO_new(BIO_s_mem()) else { throw .setup(openSSLWords()) }
-    defer { BIO_free(certificateText) }
-    guard let keyText = BIO_new(BIO_s_mem()) else { throw .setup(openSSLWords()) }
-    defer { BIO_free(keyText) }
-    guard PEM_write_bio_X509(certificateText, certificate) == 1,
-        PEM_write_bio_PKCS8PrivateKey(keyText, key, nil, nil, 0, nil, nil) == 1
+    guard let certificate = written({ PEM_write_bio_X509($0, certificate) == 1 }),
+        let key = written({ PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) == 1 })
     else { throw .setup(openSSLWords()) }
-    return CertificateAuthority.Identity(certificate: contents(of: certificateText), key: contents(of: keyText))
+    return CertificateAuthority.Identity(certificate: certificate, key: key)
 }

@@ -8,22 +8,13 @@ public final class P256PublicKey: Sendable {
     /// - Parameter pem: a public key (`-----BEGIN PUBLIC KEY-----`), or a private key, whose public half is used
     public init(pem: [UInt8]) throws(SigningKeyError) {
         guard let label = PEMLabel.first(in: pem) else { throw .unreadable("no PEM block was found") }
-        guard pem.count <= 1 << 20, let bio = BIO_new_mem_buf(pem, Int32(pem.count)) else {
-            throw .unreadable("it is larger than 1 MiB")
-        }
-        defer { BIO_free(bio) }
-        // The default password callback would ask on the terminal.
+        guard pem.count <= 1 << 20 else { throw .unreadable("it is larger than 1 MiB") }
         let read = label == "PUBLIC KEY" ? PEM_read_bio_PUBKEY : PEM_read_bio_PrivateKey
-        guard let key = read(bio, nil, { _, _, _, _ in 0 }, nil) else {
+        guard let key = reading(pem, { read($0, nil, noPassword, nil) }) else {
             ERR_clear_error()
             throw .unreadable("it is a PEM \(label) that holds no valid key")
         }
-        do {
-            try P256SigningKey.requireP256(key)
-        } catch {
-            EVP_PKEY_free(key)
-            throw error
-        }
+        try P256SigningKey.requireP256(key)
         self.key = key
     }
 
@@ -45,10 +36,8 @@ public final class P256PublicKey: Sendable {
 
     /// PEM that begins with `-----BEGIN PUBLIC KEY-----`.
     public func pem() throws(SigningKeyError) -> [UInt8] {
-        guard let bio = BIO_new(BIO_s_mem()) else { throw .failed(openSSLWords()) }
-        defer { BIO_free(bio) }
-        guard PEM_write_bio_PUBKEY(bio, key) == 1 else { throw .failed(openSSLWords()) }
-        return contents(of: bio)
+        guard let pem = written({ PEM_write_bio_PUBKEY($0, key) == 1 }) else { throw .failed(openSSLWords()) }
+        return pem
     }
 
     /// OpenSSL encodes here, while signing has code of its own to decode. So the tests see a mistake in either.
@@ -70,11 +59,4 @@ public final class P256PublicKey: Sendable {
         defer { copenssl_free(bytes) }
         return Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
     }
-}
-
-/// Copies the bytes that were written to a memory BIO.
-func contents(of bio: OpaquePointer) -> [UInt8] {
-    var bytes: UnsafeMutablePointer<CChar>?
-    let count = copenssl_bio_contents(bio, &bytes)
-    return Array(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count))
 }

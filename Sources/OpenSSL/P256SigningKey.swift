@@ -32,12 +32,7 @@ public final class P256SigningKey: Sendable {
     /// - Parameter pem: the text of a PKCS#8 file (`-----BEGIN PRIVATE KEY-----`), such as Apple's .p8 files
     public init(pem: [UInt8]) throws(SigningKeyError) {
         let key = try Self.read(pem)
-        do {
-            try Self.requireP256(key)
-        } catch {
-            EVP_PKEY_free(key)
-            throw error
-        }
+        try Self.requireP256(key)
         self.key = key
     }
 
@@ -63,12 +58,9 @@ public final class P256SigningKey: Sendable {
     public static func generatePEM() throws(SigningKeyError) -> [UInt8] {
         guard let key = copenssl_generate_p256() else { throw .failed(openSSLWords()) }
         defer { EVP_PKEY_free(key) }
-        guard let bio = BIO_new(BIO_s_mem()) else { throw .failed(openSSLWords()) }
-        defer { BIO_free(bio) }
-        guard PEM_write_bio_PKCS8PrivateKey(bio, key, nil, nil, 0, nil, nil) == 1 else {
-            throw .failed(openSSLWords())
-        }
-        return contents(of: bio)
+        let pem = written { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) == 1 }
+        guard let pem else { throw .failed(openSSLWords()) }
+        return pem
     }
 
     /// The public half, which checks signatures. It shares the key, which never changes.
@@ -96,33 +88,37 @@ public final class P256SigningKey: Sendable {
         case "EC PRIVATE KEY", "RSA PRIVATE KEY": throw .unreadable("it is a PEM \(label), not PKCS#8")
         default: throw .unreadable("it is a PEM \(label)")
         }
-        guard pem.count <= 1 << 20, let bio = BIO_new_mem_buf(pem, Int32(pem.count)) else {
-            throw .unreadable("it is larger than 1 MiB")
-        }
-        defer { BIO_free(bio) }
-        // A password callback that gives none, because OpenSSL's default would ask on the terminal.
-        guard let key = PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in 0 }, nil) else {
+        guard pem.count <= 1 << 20 else { throw .unreadable("it is larger than 1 MiB") }
+        guard let key = readKey(pem) else {
             ERR_clear_error()
             throw .unreadable("the PEM block does not hold a valid PKCS#8 key")
         }
         return key
     }
 
+    /// Frees a key that is not P-256.
     static func requireP256(_ key: OpaquePointer) throws(SigningKeyError) {
+        guard let kind = otherKind(key) else { return }
+        EVP_PKEY_free(key)
+        throw .notP256(kind)
+    }
+
+    /// The kind of a key. Nil for P-256.
+    private static func otherKind(_ key: OpaquePointer) -> String? {
         let type = EVP_PKEY_get_base_id(key)
         guard type == EVP_PKEY_EC else {
             let name = EVP_PKEY_get0_type_name(key).map { String(cString: $0) } ?? "of unknown kind"
-            throw .notP256(type == EVP_PKEY_RSA ? "RSA \(EVP_PKEY_get_bits(key))" : name)
+            return type == EVP_PKEY_RSA ? "RSA \(EVP_PKEY_get_bits(key))" : name
         }
         var group = [CChar](repeating: 0, count: 80)
         var length = 0
         guard EVP_PKEY_get_group_name(key, &group, group.count, &length) == 1 else {
             ERR_clear_error()
-            throw .notP256("EC on an unnamed curve")
+            return "EC on an unnamed curve"
         }
         let curve = String(decoding: group.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self)
-        guard curve != "prime256v1" else { return }
-        throw .notP256(["secp384r1": "P-384", "secp521r1": "P-521"][curve] ?? curve)
+        if curve == "prime256v1" { return nil }
+        return ["secp384r1": "P-384", "secp521r1": "P-521"][curve] ?? curve
     }
 }
 

@@ -167,14 +167,9 @@ let noteCertificate: @convention(c) (Int32, OpaquePointer?) -> Int32 = { isGood,
 /// not trusted, so it is shortened and limited to printable characters.
 private func alternativeNames(_ certificate: OpaquePointer) -> String? {
     let place = X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1)
-    guard place >= 0, let names = X509_get_ext(certificate, place), let bio = BIO_new(BIO_s_mem()) else { return nil }
-    defer { BIO_free(bio) }
-    guard X509V3_EXT_print(bio, names, 0, 0) == 1 else { return nil }
-    var bytes: UnsafeMutablePointer<CChar>?
-    let count = copenssl_bio_contents(bio, &bytes)
-    guard let bytes, count > 0 else { return nil }
-    let text = UnsafeRawBufferPointer(start: bytes, count: count).prefix(200).map {
-        (0x20...0x7E).contains($0) ? $0 : 0x3F
-    }
-    return String(decoding: text, as: UTF8.self) + (count > 200 ? " …" : "")
+    guard place >= 0, let names = X509_get_ext(certificate, place),
+        let bytes = written({ X509V3_EXT_print($0, names, 0, 0) == 1 }), !bytes.isEmpty
+    else { return nil }
+    let text = bytes.prefix(200).map { (0x20...0x7E).contains($0) ? $0 : 0x3F }
+    return String(decoding: text, as: UTF8.self) + (bytes.count > 200 ? " …" : "")
 }

@@ -71,8 +71,7 @@ extension TLSServer {
         guard let certificateFile, let keyFile else { return }
         try Self.requireReadable(certificateFile)
         try Self.requireReadable(keyFile)
-        // A password callback that gives none, because OpenSSL's default would ask on the terminal.
-        SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
+        SSL_CTX_set_default_passwd_cb(context, noPassword)
         guard SSL_CTX_use_PrivateKey_file(context, keyFile, SSL_FILETYPE_PEM) == 1 else {
             throw Self.unusable(keyFile, "it holds no private key in PEM that is free of a passphrase")
         }

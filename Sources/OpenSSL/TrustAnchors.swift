@@ -19,14 +19,14 @@ enum PEMLabel {
 public enum TrustAnchors {
     /// How many X.509 certificates the text holds. Reading stops at the first malformed one.
     public static func count(pem: [UInt8]) -> Int {
-        guard !pem.isEmpty, pem.count <= 16 << 20, let bio = BIO_new_mem_buf(pem, Int32(pem.count)) else { return 0 }
-        defer { BIO_free(bio) }
-        var count = 0
-        while let certificate = PEM_read_bio_X509(bio, nil, { _, _, _, _ in 0 }, nil) {
-            X509_free(certificate)
-            count += 1
-        }
-        ERR_clear_error()
-        return count
+        reading(pem, limit: 16 << 20) { bio in
+            defer { ERR_clear_error() }
+            var count = 0
+            while let certificate = PEM_read_bio_X509(bio, nil, noPassword, nil) {
+                X509_free(certificate)
+                count += 1
+            }
+            return count
+        } ?? 0
     }
 }
