@@ -176,7 +176,7 @@ import Testing
 
 @Suite struct WritingTests {
     @Test func `writes compact JSON in order`() throws {
-        var json: JSON = ["ok": true, "ids": ["a\"\\\n\u{1}é"], "n": -5, "none": nil, "raw": .raw(Array("1.0".utf8))]
+        var json: JSON = ["ok": true, "ids": ["a\"\\\n\u{1}é"], "n": -5, "none": .null, "raw": .raw(Array("1.0".utf8))]
         json.append("last", .integer(7))
         #expect(json.text == #"{"ok":true,"ids":["a\"\\\n\u0001é"],"n":-5,"none":null,"raw":1.0,"last":7}"#)
         #expect(try JSONDocument(json.bytes).root.object().required("ids").array()[0].string() == "a\"\\\n\u{1}é")

@@ -89,8 +89,8 @@ struct GatewayPath: ExpressibleByStringInterpolation {
 }
 
 extension JSON {
-    /// An object of the fields that are set: neither nil nor null, because Swift reads a `nil` here as either.
+    /// An object of the fields that are not nil. A null is written, and has to be asked for: `.null`.
     static func fields(_ fields: KeyValuePairs<String, JSON?>) -> JSON {
-        .object(fields.compactMap { name, value in value.flatMap { $0 == .null ? nil : Member(name, $0) } })
+        .object(fields.compactMap { name, value in value.map { Member(name, $0) } })
     }
 }
