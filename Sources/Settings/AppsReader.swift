@@ -7,11 +7,6 @@ struct AppsReader {
     var problems: [SettingsError] = []
     var warnings: [String] = []
 
-    init(input: SettingsInput, file: SettingsFile?) {
-        self.input = input
-        self.file = file
-    }
-
     mutating func read() -> [AppSettings] {
         let variables = AppField.allCases.filter { !(input.environment[$0.environmentName] ?? "").isEmpty }
         guard let listed = file?.apps else {

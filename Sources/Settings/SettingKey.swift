@@ -120,8 +120,7 @@ extension SettingKey {
     }
 
     static func time(
-        _ field: Field<Duration>, _ path: String, _ range: ClosedRange<Double>, _ defaultText: String,
-        _ summary: String
+        _ field: Field<Duration>, _ path: String, _ range: ClosedRange<Double>, _ defaultText: String, _ summary: String
     ) -> SettingKey {
         let limits = "from \(SettingText.seconds(range.lowerBound)) to \(SettingText.seconds(range.upperBound))"
         let expected = "a time \(limits), such as 10s or 500ms"

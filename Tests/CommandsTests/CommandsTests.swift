@@ -113,10 +113,10 @@ struct ReadingTests {
         let plain = try PublishCommand.parse(["match-1", "--content-state", #"{"a": 1.0, "a": 2}"#])
         let activity = #"{"name":"match-1","event":"update","content_state":{"a": 1.0, "a": 2}}"#
         let start = #"{"audience":"all","device_types":["ios"],"notification":{"ios":{"live_activity":"#
-        #expect(try PublishRequest(plain).json(now: 0).text == "\(start)\(activity)}}}")
+        #expect(try PublishRequest(options: plain).json(now: 0).text == "\(start)\(activity)}}}")
         let end = try PublishCommand.parse(["match-1", "--event", "end", "--expiry", "+10m", "--insist"])
         #expect(
-            try PublishRequest(end).json(now: 0).text
+            try PublishRequest(options: end).json(now: 0).text
                 == start + #"{"name":"match-1","event":"end"}}},"options":{"expiry":600,"insist":true}}"#)
     }
 

@@ -8,16 +8,12 @@ import StrictJSON
 /// `lamplighter doctor`: checks what must be right before the first push. Each problem comes with a remedy.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor",
-        abstract: "Check configuration, keys, Redis, APNs and the clock.",
-        discussion: """
+        name: "doctor", "Check configuration, keys, Redis, APNs and the clock.",
+        details: """
             ✓ is right, ! works but should be changed, ✗ is wrong. Each ! and ✗ comes with a remedy. Exit codes: 0 \
             everything is usable, 69 Redis or APNs is not reachable, 78 the configuration is wrong, 1 anything else.
-
-            Examples:
-              lamplighter doctor
-              lamplighter doctor --config /etc/lamplighter.yaml --json
-            """)
+            """,
+        examples: "doctor", "doctor --config /etc/lamplighter.yaml --json")
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var redis: RedisFlags

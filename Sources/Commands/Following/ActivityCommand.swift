@@ -4,24 +4,16 @@ import StrictJSON
 /// `lamplighter activity`: shows one name, or lists the names.
 struct ActivityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "activity",
-        abstract: "Show what follows a name, list the names, or set a name's attributes type.",
-        discussion: """
-            Examples:
-              lamplighter activity order-1234
-              lamplighter activity --prefix match- --limit 50
-              lamplighter activity order-1234 --attributes-type DeliveryAttributes
-            """)
+        name: "activity", "Show what follows a name, list the names, or set a name's attributes type.",
+        examples: "activity order-1234",
+        "activity --prefix match- --limit 50",
+        "activity order-1234 --attributes-type DeliveryAttributes")
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Name of the activity. Without one, the names are listed.")
-    var name: String?
-    @Option(help: .value("text", "List only names that begin with this."))
-    var prefix: String?
-    @Option(help: .value("name", "List names after this one."))
-    var after: String?
-    @Option(help: .value("number", "List at most this many."))
-    var limit = 100
+    @Argument(help: "Name of the activity. Without one, the names are listed.") var name: String?
+    @Option(help: .value("text", "List only names that begin with this.")) var prefix: String?
+    @Option(help: .value("name", "List names after this one.")) var after: String?
+    @Option(help: .value("number", "List at most this many.")) var limit = 100
     @Option(help: .value("type", "Set the name's attributes type, whose schema checks its content states."))
     var attributesType: String?
 

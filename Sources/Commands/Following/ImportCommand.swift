@@ -25,10 +25,8 @@ struct ImportCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "File to read. A dash reads stdin.")
-    var file: String
-    @Option(help: .value("name", "Name of the activity to follow."))
-    var name: String?
+    @Argument(help: "File to read. A dash reads stdin.") var file: String
+    @Option(help: .value("name", "Name of the activity to follow.")) var name: String?
     @Option(help: .value("type", "The tokens are push-to-start tokens of this attributes type."))
     var startTokens: String?
     @Option(help: .value("format", "ndjson or csv. The default depends on the file's first character."))

@@ -4,26 +4,17 @@ import StrictJSON
 /// `lamplighter track`: lets one channel follow a name.
 struct TrackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "track",
-        abstract: "Let a channel follow a name with a push token.",
-        discussion: """
-            Examples:
-              lamplighter track order-1234 3f0c8a51-8a3e-4b9b-9a66-0c8a3f0c8a51 80f3…hex…
-              lamplighter track match-42 my-device 0a1b2c --registered-at 1795276800000
-              lamplighter track match-42 my-device 0a1b2c --catch-up
-            """)
+        name: "track", "Let a channel follow a name with a push token.",
+        examples: "track order-1234 3f0c8a51-8a3e-4b9b-9a66-0c8a3f0c8a51 80f3…hex…",
+        "track match-42 my-device 0a1b2c --registered-at 1795276800000",
+        "track match-42 my-device 0a1b2c --catch-up")
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Name of the activity.")
-    var name: String
-    @Argument(help: "Id of the channel: one install of the app.")
-    var channel: String
-    @Argument(help: "The activity's push token, in hex.")
-    var token: String
-    @Option(help: .value("epoch-ms", "When the device got the token. The default is now."))
-    var registeredAt: Int?
-    @Flag(inversion: .prefixedNo, help: "Whether the user allows frequent updates.")
-    var frequentPushes: Bool?
+    @Argument(help: "Name of the activity.") var name: String
+    @Argument(help: "Id of the channel: one install of the app.") var channel: String
+    @Argument(help: "The activity's push token, in hex.") var token: String
+    @Option(help: .value("epoch-ms", "When the device got the token. The default is now.")) var registeredAt: Int?
+    @Flag(inversion: .prefixedNo, help: "Whether the user allows frequent updates.") var frequentPushes: Bool?
     @Flag(inversion: .prefixedNo, help: "Send the last published state at once. The default is defaults.catch_up.")
     var catchUp: Bool?
 

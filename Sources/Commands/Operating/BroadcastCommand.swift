@@ -5,33 +5,25 @@ import StrictJSON
 /// `lamplighter broadcast`: manages the broadcast channels of names.
 struct BroadcastCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "broadcast",
-        abstract: "Create, show, list or delete the broadcast channels of names (iOS 18).",
-        discussion: """
+        name: "broadcast", "Create, show, list or delete the broadcast channels of names (iOS 18).",
+        details: """
             A push to a name with a broadcast channel is one request to APNs for all devices that subscribed to the \
             channel. It also goes to each token that follows the name. An app may have 10,000 channels. A worker must \
             run, because only workers speak to APNs.
-
-            Examples:
-              lamplighter broadcast create match-42 --storage newest
-              lamplighter broadcast show match-42 --json
-              lamplighter broadcast delete match-42
             """,
+        examples: "broadcast create match-42 --storage newest",
+        "broadcast show match-42 --json",
+        "broadcast delete match-42",
         subcommands: [Create.self, List.self, Show.self, Delete.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create a broadcast channel for a name. A channel that it already has stays.",
-            discussion: """
-                Examples:
-                  lamplighter broadcast create match-42
-                  lamplighter broadcast create match-42 --storage newest --json
-                """)
+            "Create a broadcast channel for a name. A channel that it already has stays.",
+            examples: "broadcast create match-42", "broadcast create match-42 --storage newest --json")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var wait: Wait
-        @Argument(help: "Name of the activity.")
-        var name: String
+        @Argument(help: "Name of the activity.") var name: String
         @Option(
             help: .value(
                 "none|newest",
@@ -59,18 +51,12 @@ struct BroadcastCommand: ParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a name's broadcast channel.",
-            discussion: """
-                Examples:
-                  lamplighter broadcast show match-42
-                  lamplighter broadcast show match-42 --apns --json
-                """)
+            "Show a name's broadcast channel.",
+            examples: "broadcast show match-42", "broadcast show match-42 --apns --json")
 
         @OptionGroup var gateway: GatewayOptions
-        @Flag(help: "Also ask APNs whether it has the channel, with the key that is configured here.")
-        var apns = false
-        @Argument(help: "Name of the activity.")
-        var name: String
+        @Flag(help: "Also ask APNs whether it has the channel, with the key that is configured here.") var apns = false
+        @Argument(help: "Name of the activity.") var name: String
 
         func run() async throws {
             let settings = try gateway.settings()
@@ -98,18 +84,12 @@ struct BroadcastCommand: ParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the app's broadcast channels, and how many of 10,000 are used.",
-            discussion: """
-                Examples:
-                  lamplighter broadcast list
-                  lamplighter broadcast list --limit 1000 --json
-                """)
+            "List the app's broadcast channels, and how many of 10,000 are used.",
+            examples: "broadcast list", "broadcast list --limit 1000 --json")
 
         @OptionGroup var gateway: GatewayOptions
-        @Option(help: .value("number", "List at most this many."))
-        var limit = 100
-        @Option(help: .value("name", "List the channels of names after this one."))
-        var after: String?
+        @Option(help: .value("number", "List at most this many.")) var limit = 100
+        @Option(help: .value("name", "List the channels of names after this one.")) var after: String?
 
         func run() async throws {
             let request = GatewayRequest.get("/api/broadcasts", ["limit": "\(limit)", "after": after])
@@ -137,19 +117,13 @@ struct BroadcastCommand: ParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a name's broadcast channel, here and at APNs.",
-            discussion: """
-                Devices that subscribed to the channel receive nothing more. The name may get another channel.
-
-                Examples:
-                  lamplighter broadcast delete match-42
-                  lamplighter broadcast delete match-42 --wait 0
-                """)
+            "Delete a name's broadcast channel, here and at APNs.",
+            details: "Devices that subscribed to the channel receive nothing more. The name may get another channel.",
+            examples: "broadcast delete match-42", "broadcast delete match-42 --wait 0")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var wait: Wait
-        @Argument(help: "Name of the activity.")
-        var name: String
+        @Argument(help: "Name of the activity.") var name: String
 
         func run() async throws {
             let path: GatewayPath = "/api/activities/\(name)/broadcast?wait=\(wait.seconds)"

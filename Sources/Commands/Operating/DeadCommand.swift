@@ -3,35 +3,26 @@ import ArgumentParser
 /// `lamplighter dead`: manages dead letters, the tokens that pushes gave up.
 struct DeadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dead",
-        abstract: "List the dead letters of pushes, retry them, or drop them.",
-        discussion: """
+        name: "dead", "List the dead letters of pushes, retry them, or drop them.",
+        details: """
             A dead letter holds what one push gave up: tokens whose attempts were used up, the rest of a push that was \
             stopped early, and tokens for which the push expired unsent. Expired tokens are only counted and cannot be \
             retried. Dead letters are kept for seven days. A newer push under the name makes them useless.
-
-            Examples:
-              lamplighter dead list
-              lamplighter dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
-              lamplighter dead retry 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
-              lamplighter dead drop 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
             """,
+        examples: "dead list",
+        "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
+        "dead retry 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
+        "dead drop 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
         subcommands: [List.self, Show.self, Retry.self, Drop.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List dead letters, the latest first.",
-            discussion: """
-                Examples:
-                  lamplighter dead list
-                  lamplighter dead list --limit 20 --json
-                """)
+            "List dead letters, the latest first.",
+            examples: "dead list", "dead list --limit 20 --json")
 
         @OptionGroup var gateway: GatewayOptions
-        @Option(help: .value("number", "List at most this many."))
-        var limit = 100
-        @Option(help: .value("id", "List the dead letters after this push."))
-        var after: String?
+        @Option(help: .value("number", "List at most this many.")) var limit = 100
+        @Option(help: .value("id", "List the dead letters after this push.")) var after: String?
 
         func run() async throws {
             try await gateway.call(.get("/api/dead", ["limit": "\(limit)", "after": after])) { (listing: Listing) in
@@ -53,15 +44,11 @@ struct DeadCommand: ParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show what one push gave up, and why.",
-            discussion: """
-                Example:
-                  lamplighter dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
-                """)
+            "Show what one push gave up, and why.",
+            examples: "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
-        @Argument(help: "Id of the push.")
-        var id: String
+        @Argument(help: "Id of the push.") var id: String
 
         func run() async throws {
             try await gateway.call(.get("/api/dead/\(id)")) { (letter: Letter) in
@@ -81,18 +68,15 @@ struct DeadCommand: ParsableCommand {
 
     struct Retry: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send once more what a push gave up.",
-            discussion: """
+            "Send once more what a push gave up.",
+            details: """
                 A push that was stopped early goes on where it stopped. The gateway refuses the retry if a newer push \
                 went out under the name, or if the push has expired. Publish the present state then.
-
-                Example:
-                  lamplighter dead retry 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
-                """)
+                """,
+            examples: "dead retry 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
-        @Argument(help: "Id of the push.")
-        var id: String
+        @Argument(help: "Id of the push.") var id: String
 
         func run() async throws {
             try await gateway.call(.post("/api/dead/\(id)/retry")) { (answer: Retried) in
@@ -109,15 +93,11 @@ struct DeadCommand: ParsableCommand {
 
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete the dead letter of a push. Its ledger stays.",
-            discussion: """
-                Example:
-                  lamplighter dead drop 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
-                """)
+            "Delete the dead letter of a push. Its ledger stays.",
+            examples: "dead drop 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
-        @Argument(help: "Id of the push.")
-        var id: String
+        @Argument(help: "Id of the push.") var id: String
 
         func run() async throws { try await gateway.call(.delete("/api/dead/\(id)"), done: "\(id) is dropped") }
     }

@@ -4,33 +4,23 @@ import StrictJSON
 /// `lamplighter quarantine`: manages tokens that the prune guard put into quarantine.
 struct QuarantineCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "quarantine",
-        abstract: "List quarantined tokens, release them, or discard them.",
-        discussion: """
+        name: "quarantine", "List quarantined tokens, release them, or discard them.",
+        details: """
             The prune guard quarantines tokens when APNs calls unusually many of them wrong (400 BadDeviceToken, \
             DeviceTokenNotForTopic). Then the key, the topic or the environment is more likely wrong than the tokens \
             are. Quarantined tokens stay registered, but pushes skip them until an operator decides. Release them once \
             the cause is corrected. Discard them if they are really dead.
-
-            Examples:
-              lamplighter quarantine list
-              lamplighter quarantine release match-42
-              lamplighter quarantine discard --all
             """,
+        examples: "quarantine list", "quarantine release match-42", "quarantine discard --all",
         subcommands: [List.self, Release.self, Discard.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the names that have quarantined tokens.",
-            discussion: """
-                Examples:
-                  lamplighter quarantine list
-                  lamplighter quarantine list --json
-                """)
+            "List the names that have quarantined tokens.",
+            examples: "quarantine list", "quarantine list --json")
 
         @OptionGroup var gateway: GatewayOptions
-        @Option(help: .value("number", "List at most this many names."))
-        var limit = 100
+        @Option(help: .value("number", "List at most this many names.")) var limit = 100
 
         func run() async throws {
             try await gateway.call(.get("/api/quarantine", ["limit": "\(limit)"])) { (listing: Listing) in
@@ -62,13 +52,10 @@ struct QuarantineCommand: ParsableCommand {
 
     struct Release: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send to quarantined tokens again, from the next push on.",
-            discussion: """
-                Examples:
-                  lamplighter quarantine release match-42
-                  lamplighter quarantine release --attributes-type MatchAttributes
-                  lamplighter quarantine release --all
-                """)
+            "Send to quarantined tokens again, from the next push on.",
+            examples: "quarantine release match-42",
+            "quarantine release --attributes-type MatchAttributes",
+            "quarantine release --all")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
@@ -88,12 +75,8 @@ struct QuarantineCommand: ParsableCommand {
 
     struct Discard: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prune quarantined tokens, each only if its channel still has this very token.",
-            discussion: """
-                Examples:
-                  lamplighter quarantine discard match-42
-                  lamplighter quarantine discard --all --json
-                """)
+            "Prune quarantined tokens, each only if its channel still has this very token.",
+            examples: "quarantine discard match-42", "quarantine discard --all --json")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
@@ -118,12 +101,9 @@ struct QuarantineCommand: ParsableCommand {
     /// One name, the start tokens of a type, or all. The user must say which one, because a discarded
     /// token cannot be restored.
     struct Choice: ParsableArguments {
-        @Argument(help: "Name of the activity.")
-        var name: String?
-        @Option(help: .value("type", "The start tokens of this attributes type."))
-        var attributesType: String?
-        @Flag(help: "Every name of the app.")
-        var all = false
+        @Argument(help: "Name of the activity.") var name: String?
+        @Option(help: .value("type", "The start tokens of this attributes type.")) var attributesType: String?
+        @Flag(help: "Every name of the app.") var all = false
 
         func validate() throws {
             guard [name != nil, attributesType != nil, all].count(where: { $0 }) == 1 else {

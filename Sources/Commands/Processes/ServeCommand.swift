@@ -12,16 +12,12 @@ import Store
 /// `lamplighter serve`: runs the gateway.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve",
-        abstract: "Run a gateway, which takes registrations and publishes over HTTP.",
-        discussion: """
+        name: "serve", "Run a gateway, which takes registrations and publishes over HTTP.",
+        details: """
             The gateway speaks plain HTTP, so put a proxy with TLS in front of it. Any number may run. On SIGTERM it \
             accepts no more connections, answers the requests that it has, and exits 0.
-
-            Examples:
-              lamplighter serve
-              lamplighter serve --host 0.0.0.0 --port 8080 --config /etc/lamplighter.yaml
-            """)
+            """,
+        examples: "serve", "serve --host 0.0.0.0 --port 8080 --config /etc/lamplighter.yaml")
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var redis: RedisFlags

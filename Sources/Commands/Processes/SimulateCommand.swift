@@ -8,18 +8,15 @@ import StrictJSON
 /// `lamplighter simulate`: runs a server that behaves like Apple's, including faults.
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "simulate",
-        abstract: "Run an APNs simulator that answers like Apple's servers, with faults if asked.",
-        discussion: """
+        name: "simulate", "Run an APNs simulator that answers like Apple's servers, with faults if asked.",
+        details: """
             The simulator writes its certificates into --directory. A worker needs ca.pem as apns.ca_file. Without \
             --key-file it also writes a provider key. It prints the settings that a worker needs to stdout. The control \
             port shows what each token received: GET /simulator/record, /simulator/tokens and /simulator/channels.
-
-            Examples:
-              lamplighter simulate --port 8443 --control-port 8444
-              lamplighter simulate --dead-share 0.05 --latency 30 --reject TooManyRequests=0.01
-              lamplighter simulate --goaway-after 1000 --scenario faults.json --json
-            """)
+            """,
+        examples: "simulate --port 8443 --control-port 8444",
+        "simulate --dead-share 0.05 --latency 30 --reject TooManyRequests=0.01",
+        "simulate --goaway-after 1000 --scenario faults.json --json")
 
     @OptionGroup var global: GlobalOptions
 

@@ -18,11 +18,6 @@ struct StandardErrorLog: LogHandler {
     var logLevel = Logger.Level.info
     var metadata: Logger.Metadata = [:]
 
-    init(label: String, format: LogFormat) {
-        self.label = label
-        self.format = format
-    }
-
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }

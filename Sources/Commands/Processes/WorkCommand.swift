@@ -15,18 +15,15 @@ import Store
 /// `lamplighter work`: runs one worker process. Any number of workers may run, on any machines.
 struct WorkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "work",
-        abstract: "Run a worker, which sends pushes to APNs and settles their outcomes.",
-        discussion: """
+        name: "work", "Run a worker, which sends pushes to APNs and settles their outcomes.",
+        details: """
             A worker opens no port unless --port is set. Then it serves /healthz, /readyz and /metrics. On SIGTERM it \
             begins no new work, settles the pages in flight, and exits 0 within worker.drain_timeout. On SIGUSR1 it \
             logs what it has settled. If it is killed, other workers claim its work after worker.claim_after.
-
-            Examples:
-              lamplighter work
-              lamplighter work --lanes 4 --name worker-eu-1 --config /etc/lamplighter.yaml
-              lamplighter work --host 0.0.0.0 --port 9090
-            """)
+            """,
+        examples: "work",
+        "work --lanes 4 --name worker-eu-1 --config /etc/lamplighter.yaml",
+        "work --host 0.0.0.0 --port 9090")
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var redis: RedisFlags

@@ -23,60 +23,45 @@ struct PublishCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Name of the activity, such as order-1234.")
-    var name: String
-    @Option(help: .value("json", "The new content state: JSON, @file, or - for stdin."))
-    var contentState: String?
-    @Option(help: .value("event", "start, update or end."))
-    var event = "update"
-    @Option(help: .value("number", "10 delivers at once, 5 when it suits the device."))
-    var priority: Int?
+    @Argument(help: "Name of the activity, such as order-1234.") var name: String
+    @Option(help: .value("json", "The new content state: JSON, @file, or - for stdin.")) var contentState: String?
+    @Option(help: .value("event", "start, update or end.")) var event = "update"
+    @Option(help: .value("number", "10 delivers at once, 5 when it suits the device.")) var priority: Int?
     @Option(
         help: .value(
             "audience",
             "The followers to send to (for start: the channels with a start token): all, tag:T, tag:GROUP/T, "
                 + "channel:ID, user:NAME, or a selector as JSON."))
     var audience = "all"
-    @Option(help: .value("text", "Title of an alert."))
-    var alertTitle: String?
-    @Option(help: .value("text", "Body of an alert."))
-    var alertBody: String?
-    @Option(help: .value("name", "Sound of an alert."))
-    var alertSound: String?
+    @Option(help: .value("text", "Title of an alert.")) var alertTitle: String?
+    @Option(help: .value("text", "Body of an alert.")) var alertBody: String?
+    @Option(help: .value("name", "Sound of an alert.")) var alertSound: String?
     @Option(
         help: .value(
             "json", "A whole alert: JSON, @file, or -. Its title and body may be {\"loc-key\",\"loc-args\"}."))
     var alert: String?
-    @Option(help: .value("time", "When the state is out of date: epoch seconds, or +15m."))
-    var staleDate: String?
+    @Option(help: .value("time", "When the state is out of date: epoch seconds, or +15m.")) var staleDate: String?
     @Option(help: .value("time", "When an ended activity leaves the screen: now, +10m, or epoch seconds."))
     var dismissalDate: String?
     @Option(help: .value("number", "Order of activities on a device. The highest is shown first."))
     var relevanceScore: String?
-    @Option(help: .value("time", "Until when delivery is tried: epoch seconds, or +10m."))
-    var expiry: String?
-    @Flag(help: "Keep priority 10, although the name's budget of the hour is used up.")
-    var insist = false
+    @Option(help: .value("time", "Until when delivery is tried: epoch seconds, or +10m.")) var expiry: String?
+    @Flag(help: "Keep priority 10, although the name's budget of the hour is used up.") var insist = false
     @Option(help: .value("time", "Time of the state in epoch seconds. The default is the time of acceptance."))
     var timestamp: String?
-    @Option(help: .value("type", "For start: the attributes type."))
-    var attributesType: String?
-    @Option(help: .value("json", "For start: the attributes: JSON, @file, or -."))
-    var attributes: String?
-    @Flag(help: "For start: also send to channels that follow the name already.")
-    var restart = false
+    @Option(help: .value("type", "For start: the attributes type.")) var attributesType: String?
+    @Option(help: .value("json", "For start: the attributes: JSON, @file, or -.")) var attributes: String?
+    @Flag(help: "For start: also send to channels that follow the name already.") var restart = false
     @Option(
         help: .value(
             "time",
             "Publish at this time: 2026-11-21T18:00 (here), 2026-11-21T18:00+01:00, epoch seconds, or +10m. "
                 + "Other relative times count from it."))
     var at: String?
-    @Option(help: .value("id", "With --at: replace this schedule, if it still waits."))
-    var replace: String?
+    @Option(help: .value("id", "With --at: replace this schedule, if it still waits.")) var replace: String?
     @Option(help: .value("key", "A publish that is repeated with the same key is sent once."))
     var idempotencyKey: String?
-    @Flag(help: "Wait until every token has an outcome, then print the ledger.")
-    var wait = false
+    @Flag(help: "Wait until every token has an outcome, then print the ledger.") var wait = false
 
     func validate() throws {
         guard ["start", "update", "end"].contains(event) else {
@@ -109,48 +94,35 @@ struct PublishCommand: AsyncParsableCommand {
     func run() async throws {
         let client = try gateway.client()
         let now = Int(Date().timeIntervalSince1970)
-        if let at { return try await schedule(at, now: now, client) }
-        var request = GatewayRequest.post("/api/push", try PublishRequest(self).json(now: now))
-        request.headers = idempotencyHeader
-        let expected =
-            wait && audience == "all" && event != "start" && Terminal.standardErrorIsTerminal
-            ? await followers(client) : nil
+        let time = try at.map { try scheduleTime($0, now: now) }
+        let push = try PublishRequest(options: self).json(now: time?.seconds ?? now)
+        var request = GatewayRequest.post("/api/push", push)
+        if let time {
+            let body: JSON = ["schedule": ["scheduled_time": .string(time.text)], "push": push]
+            request = replace.map { .put("/api/schedules/\($0)", body) } ?? .post("/api/schedules", body)
+        }
+        if let idempotencyKey { request.headers = [("Idempotency-Key", idempotencyKey)] }
+        let showsProgress =
+            wait && time == nil && audience == "all" && event != "start" && Terminal.standardErrorIsTerminal
+        let expected = showsProgress ? await followers(client) : nil
         let answer = try await client.send(request)
         let accepted: Accepted = try GatewayClient.decode(answer)
-        guard let pushID = accepted.push_ids.first else {
-            throw CommandFailure(.failed, "the gateway accepted the push but returned no id")
+        guard let id = (time == nil ? accepted.push_ids : accepted.schedule_ids)?.first else {
+            let what = time == nil ? "push" : "schedule"
+            throw CommandFailure(.failed, "the gateway accepted the \(what) but returned no id")
         }
         warn(accepted.warnings)
         if wait {
-            return try await PushWatch(client: client, pushID: pushID, expected: expected).report(json: gateway.json)
+            return try await PushWatch(client: client, pushID: id, expected: expected).report(json: gateway.json)
         }
-        if gateway.json { return Terminal.print(json: answer) }
-        Terminal.print(pushID)
-    }
-
-    private func schedule(_ text: String, now: Int, _ client: GatewayClient) async throws {
-        let time: ScheduleTime
-        do { time = try ScheduleTime.parse(text, now: now) } catch { throw ValidationError("--at \(error)") }
-        let body: JSON = [
-            "schedule": ["scheduled_time": .string(time.text)],
-            "push": try PublishRequest(self).json(now: time.seconds),
-        ]
-        var request: GatewayRequest =
-            replace.map { .put("/api/schedules/\($0)", body) } ?? .post("/api/schedules", body)
-        request.headers = idempotencyHeader
-        let answer = try await client.send(request)
-        let scheduled: Scheduled = try GatewayClient.decode(answer)
-        guard let id = scheduled.schedule_ids.first else {
-            throw CommandFailure(.failed, "the gateway accepted the schedule but returned no id")
-        }
-        warn(scheduled.warnings)
-        if wait { return try await PushWatch(client: client, pushID: id).report(json: gateway.json) }
         if gateway.json { return Terminal.print(json: answer) }
         Terminal.print(id)
-        if Terminal.standardErrorIsTerminal { Terminal.error("scheduled for \(time.text)") }
+        if let time, Terminal.standardErrorIsTerminal { Terminal.error("scheduled for \(time.text)") }
     }
 
-    private var idempotencyHeader: [(String, String)] { idempotencyKey.map { [("Idempotency-Key", $0)] } ?? [] }
+    private func scheduleTime(_ text: String, now: Int) throws -> ScheduleTime {
+        do { return try ScheduleTime.parse(text, now: now) } catch { throw ValidationError("--at \(error)") }
+    }
 
     /// Prints warnings to stderr. With `--json` the printed response holds them already, except when
     /// a ledger is printed.
@@ -166,13 +138,10 @@ struct PublishCommand: AsyncParsableCommand {
         return (try? GatewayClient.decode(answer) as Activity)?.tokens
     }
 
+    /// The gateway's answer to a push or to a schedule.
     private struct Accepted: Decodable {
-        var push_ids: [String]
-        var warnings: [String]?
-    }
-
-    private struct Scheduled: Decodable {
-        var schedule_ids: [String]
+        var push_ids: [String]?
+        var schedule_ids: [String]?
         var warnings: [String]?
     }
 }

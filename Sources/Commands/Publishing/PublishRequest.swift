@@ -7,8 +7,6 @@ import StrictJSON
 struct PublishRequest {
     let options: PublishCommand
 
-    init(_ options: PublishCommand) { self.options = options }
-
     /// The request's JSON. `now` is in epoch seconds, for relative times.
     func json(now: Int) throws -> JSON {
         func time(_ text: String?, _ option: String) throws -> JSON? {

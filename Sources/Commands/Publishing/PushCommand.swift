@@ -3,22 +3,15 @@ import ArgumentParser
 /// `lamplighter push`: shows the outcome of a publish.
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "push",
-        abstract: "Show the ledger of a push, wait for its end, or cancel what is unsent.",
-        discussion: """
-            Examples:
-              lamplighter push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
-              lamplighter push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --wait --json
-              lamplighter push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --cancel
-            """)
+        name: "push", "Show the ledger of a push, wait for its end, or cancel what is unsent.",
+        examples: "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
+        "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --wait --json",
+        "push 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --cancel")
 
     @OptionGroup var gateway: GatewayOptions
-    @Argument(help: "Id of the push, as 'publish' printed it.")
-    var id: String
-    @Flag(help: "Wait until every token has an outcome.")
-    var wait = false
-    @Flag(help: "Cancel what is unsent.")
-    var cancel = false
+    @Argument(help: "Id of the push, as 'publish' printed it.") var id: String
+    @Flag(help: "Wait until every token has an outcome.") var wait = false
+    @Flag(help: "Cancel what is unsent.") var cancel = false
 
     func run() async throws {
         let request: GatewayRequest = cancel ? .delete("/api/push/\(id)") : .get("/api/push/\(id)")

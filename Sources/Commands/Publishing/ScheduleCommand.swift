@@ -3,31 +3,22 @@ import ArgumentParser
 /// `lamplighter schedule`: manages publishes that wait for their time.
 struct ScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "schedule",
-        abstract: "List, show or delete publishes that wait for their time.",
-        discussion: """
-            'lamplighter publish … --at TIME' creates a schedule. With --replace ID it takes the place of another one.
-
-            Examples:
-              lamplighter schedule list
-              lamplighter schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --json
-              lamplighter schedule delete 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
-            """,
+        name: "schedule", "List, show or delete publishes that wait for their time.",
+        details:
+            "'lamplighter publish … --at TIME' creates a schedule. With --replace ID it takes the place of another one.",
+        examples: "schedule list",
+        "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10 --json",
+        "schedule delete 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
         subcommands: [List.self, Show.self, Delete.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the schedules that wait, the earliest first.",
-            discussion: """
-                Example:
-                  lamplighter schedule list --limit 20
-                """)
+            "List the schedules that wait, the earliest first.",
+            examples: "schedule list --limit 20")
 
         @OptionGroup var gateway: GatewayOptions
-        @Option(help: .value("id", "List from this schedule on."))
-        var start: String?
-        @Option(help: .value("number", "List at most this many, up to 100."))
-        var limit = 100
+        @Option(help: .value("id", "List from this schedule on.")) var start: String?
+        @Option(help: .value("number", "List at most this many, up to 100.")) var limit = 100
 
         func run() async throws {
             try await gateway.call(.get("/api/schedules", ["limit": "\(limit)", "start": start])) { (page: Page) in
@@ -49,15 +40,11 @@ struct ScheduleCommand: ParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show one schedule and its state.",
-            discussion: """
-                Example:
-                  lamplighter schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
-                """)
+            "Show one schedule and its state.",
+            examples: "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
-        @Argument(help: "Id of the schedule, as 'publish --at' printed it.")
-        var id: String
+        @Argument(help: "Id of the schedule, as 'publish --at' printed it.") var id: String
 
         func run() async throws {
             try await gateway.call(.get("/api/schedules/\(id)")) { (schedule: Schedule) in
@@ -73,15 +60,11 @@ struct ScheduleCommand: ParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a schedule before its time. Its publish is not sent.",
-            discussion: """
-                Example:
-                  lamplighter schedule delete 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10
-                """)
+            "Delete a schedule before its time. Its publish is not sent.",
+            examples: "schedule delete 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
-        @Argument(help: "Id of the schedule.")
-        var id: String
+        @Argument(help: "Id of the schedule.") var id: String
 
         func run() async throws { try await gateway.call(.delete("/api/schedules/\(id)")) }
     }

@@ -4,33 +4,23 @@ import StrictJSON
 /// `lamplighter schema`: manages the schemas of content states and attributes.
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "schema",
-        abstract: "Register, list, show or delete the schemas of attributes types.",
-        discussion: """
+        name: "schema", "Register, list, show or delete the schemas of attributes types.",
+        details: """
             The gateway refuses a publish whose content state or attributes do not match the schema. APNs would accept \
             it, but no card would change. The file holds
             {"content_state": {JSON Schema}, "attributes": {JSON Schema}, "names": ["match-*"]}.
-
-            Examples:
-              lamplighter schema set MatchAttributes match.schema.json
-              lamplighter schema list
-              lamplighter schema show MatchAttributes
             """,
+        examples: "schema set MatchAttributes match.schema.json", "schema list", "schema show MatchAttributes",
         subcommands: [Set.self, List.self, Show.self, Delete.self])
 
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Register the schema of an attributes type.",
-            discussion: """
-                Example:
-                  lamplighter schema set MatchAttributes match.schema.json
-                """)
+            "Register the schema of an attributes type.",
+            examples: "schema set MatchAttributes match.schema.json")
 
         @OptionGroup var gateway: GatewayOptions
-        @Argument(help: "The attributes type: the name of the app's ActivityAttributes.")
-        var type: String
-        @Argument(help: "The file. A dash reads stdin.")
-        var file: String
+        @Argument(help: "The attributes type: the name of the app's ActivityAttributes.") var type: String
+        @Argument(help: "The file. A dash reads stdin.") var file: String
 
         func run() async throws {
             let text = try InputText.read(file == "-" ? "-" : "@" + file, "schema")
@@ -40,11 +30,8 @@ struct SchemaCommand: ParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the attributes types that have a schema.",
-            discussion: """
-                Example:
-                  lamplighter schema list
-                """)
+            "List the attributes types that have a schema.",
+            examples: "schema list")
 
         @OptionGroup var gateway: GatewayOptions
 
@@ -74,15 +61,11 @@ struct SchemaCommand: ParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show the schema of an attributes type as it was registered.",
-            discussion: """
-                Example:
-                  lamplighter schema show MatchAttributes
-                """)
+            "Show the schema of an attributes type as it was registered.",
+            examples: "schema show MatchAttributes")
 
         @OptionGroup var gateway: GatewayOptions
-        @Argument(help: "The attributes type.")
-        var type: String
+        @Argument(help: "The attributes type.") var type: String
 
         func run() async throws {
             Terminal.print(json: try await gateway.client().send(.get("/api/schemas/\(type)")))
@@ -91,15 +74,11 @@ struct SchemaCommand: ParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete the schema of an attributes type. Its publishes are not checked any more.",
-            discussion: """
-                Example:
-                  lamplighter schema delete MatchAttributes
-                """)
+            "Delete the schema of an attributes type. Its publishes are not checked any more.",
+            examples: "schema delete MatchAttributes")
 
         @OptionGroup var gateway: GatewayOptions
-        @Argument(help: "The attributes type.")
-        var type: String
+        @Argument(help: "The attributes type.") var type: String
 
         func run() async throws { try await gateway.call(.delete("/api/schemas/\(type)")) }
     }

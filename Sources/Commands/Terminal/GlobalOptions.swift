@@ -9,8 +9,7 @@ struct GlobalOptions: ParsableArguments {
         help: .value(
             "file", "Configuration file (\(SettingsInput.fileVariable), default \(SettingsInput.defaultFile))."))
     var config: String?
-    @Flag(help: "Print results as JSON.")
-    var json = false
+    @Flag(help: "Print results as JSON.") var json = false
     @Option(\.log.level) var logLevel: SettingFlag?
 
     /// Loads the settings and prints their warnings to stderr. Flags override the environment, then the

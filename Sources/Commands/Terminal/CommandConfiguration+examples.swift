@@ -1,0 +1,19 @@
+import ArgumentParser
+
+extension CommandConfiguration {
+    /// The help of a command: what it does, details if they are needed, and examples that work.
+    ///
+    /// - Parameters:
+    ///   - name: for a command of `lamplighter`; the name of a subcommand follows from its type.
+    ///   - examples: without `lamplighter`, which stands before each of them.
+    init(
+        name: String? = nil, _ abstract: String, details: String = "", examples: String...,
+        subcommands: [any ParsableCommand.Type] = [], defaultSubcommand: (any ParsableCommand.Type)? = nil
+    ) {
+        let lines = [examples.count > 1 ? "Examples:" : "Example:"] + examples.map { "  lamplighter \($0)" }
+        self.init(
+            commandName: name, abstract: abstract,
+            discussion: (details.isEmpty ? "" : details + "\n\n") + lines.joined(separator: "\n"),
+            subcommands: subcommands, defaultSubcommand: defaultSubcommand)
+    }
+}
