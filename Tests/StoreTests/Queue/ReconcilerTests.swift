@@ -43,6 +43,9 @@ import Testing
             #expect(found == Reconciliation())
         }
         #expect(try await store.queue.depth([fixture.app]) == before)
+        // Nor does it forget them. The app's own worker finds all of them later.
+        let own = try await store.queue.reconcile([fixture.app], before: 400_000, now: 430_000, limit: 10)
+        #expect(own == Reconciliation(woken: 20))
     }
 
     /// A publish in the same millisecond as the reconciler's look. It may commit after the name was seen without work.
