@@ -1,5 +1,6 @@
 public import ArgumentParser
 import Glibc
+import OpenSSL
 
 /// The program. It parses the command line, runs one subcommand and exits with a code for the result.
 public struct Lamplighter: AsyncParsableCommand {
@@ -45,6 +46,7 @@ public struct Lamplighter: AsyncParsableCommand {
         // libcurl would write the keys of its TLS sessions into that file, and its reader could read provider tokens.
         // No other thread reads the environment yet.
         unsetenv("SSLKEYLOGFILE")
+        OpenSSLLibrary.keepUntilExit()
         do {
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
