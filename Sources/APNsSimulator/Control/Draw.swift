@@ -42,6 +42,7 @@ struct ReasonShares: Sendable {
     }
 
     var total: Double { shares.reduce(0) { $0 + $1.share } }
+    var last: Reason? { shares.last?.reason }
 
     /// The reason into whose share the number falls. Nil if it is above all shares.
     func reason(at number: Double) -> Reason? {

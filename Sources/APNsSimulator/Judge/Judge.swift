@@ -350,7 +350,8 @@ struct Judge: Sendable {
         if dead != nil || faults.deadShare > 0 && Draw.dead(seed: configuration.seed, hash) < faults.deadShare {
             let number = Draw.deadReason(seed: configuration.seed, hash) * deadReasons.total
             let reason =
-                dead?.reason.flatMap(Reason.init(rawValue:)) ?? deadReasons.reason(at: number) ?? .unregistered
+                dead?.reason.flatMap(Reason.init(rawValue:)) ?? deadReasons.reason(at: number) ?? deadReasons.last
+                ?? .unregistered
             return .rejected(reason, timestamp: deadline(reason, dead?.since ?? faults.deadSince ?? now))
         }
         return rejections.reason(at: drawn).map { .rejected($0, timestamp: deadline($0, now)) } ?? .accepted
