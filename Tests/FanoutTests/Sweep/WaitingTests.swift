@@ -14,6 +14,13 @@ import Testing
         .rejected(Rejection(status: 429, reason: .known(.tooManyRequests), retryAfter: retryAfter))
     }
 
+    /// Token 0 is busy at its first attempt, and waits until the test says `retryNow`.
+    private static func firstAttemptIsBusy() -> ScriptedTransport {
+        ScriptedTransport { token, attempt in
+            WorkerFixture.number(token) == 0 && attempt == 1 ? busy(retryAfter: 600) : .accepted
+        }
+    }
+
     @Test func `an alert that waits goes before the update that passed it`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3)
@@ -71,9 +78,7 @@ import Testing
     @Test func `untracked while it waits a channel is skipped`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<2)
-        let transport = ScriptedTransport { token, attempt in
-            WorkerFixture.number(token) == 0 && attempt == 1 ? Self.busy(retryAfter: 600) : .accepted
-        }
+        let transport = Self.firstAttemptIsBusy()
         let ledger = try await fixture.withWorker(transport) {
             let id = try await fixture.publish()
             try await fixture.swept(id)
@@ -87,9 +92,7 @@ import Testing
     @Test func `rotated while it waits a channel is sent to at its new token`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<2)
-        let transport = ScriptedTransport { token, attempt in
-            WorkerFixture.number(token) == 0 && attempt == 1 ? Self.busy(retryAfter: 600) : .accepted
-        }
+        let transport = Self.firstAttemptIsBusy()
         let ledger = try await fixture.withWorker(transport) {
             let id = try await fixture.publish()
             try await fixture.swept(id)
@@ -105,9 +108,7 @@ import Testing
     @Test func `rotated during its retry a channel is sent to again`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<1)
-        let transport = ScriptedTransport { token, attempt in
-            WorkerFixture.number(token) == 0 && attempt == 1 ? Self.busy(retryAfter: 600) : .accepted
-        }
+        let transport = Self.firstAttemptIsBusy()
         let ledger = try await fixture.withWorker(transport) {
             let id = try await fixture.publish()
             try await fixture.swept(id)
