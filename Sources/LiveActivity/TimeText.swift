@@ -59,8 +59,8 @@ public struct TimeParts: Sendable {
     /// Seconds east of Greenwich. Nil if the text has no zone.
     public private(set) var offset: Int?
 
-    /// Reads `2026-11-21T18:00:00`. A space may stand for the `T`. A fraction may follow, and then `Z`, `+01:00`, `+0100`
-    /// or `+01`.
+    /// Reads `2026-11-21T18:00:00`. A space may stand for the `T`. A fraction may follow, and then `Z`, `+01:00`,
+    /// `+0100` or `+01`.
     /// - Parameter secondsOptional: accept `18:00` as the time
     public init?(_ text: some StringProtocol, secondsOptional: Bool = false) {
         var rest = Array(text.utf8)[...]

@@ -37,7 +37,7 @@ protocol Lane: AnyObject {
 
 /// A connection of a lane with the requests of its streams.
 protocol LaneConnection: AnyObject {
-    /// What the requests of a page share, as the connection wants it.
+    /// The part that all requests of a page share, in the form that the connection takes.
     associatedtype Template
 
     var inFlight: Int { get }

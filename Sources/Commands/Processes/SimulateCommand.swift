@@ -11,8 +11,9 @@ struct SimulateCommand: AsyncParsableCommand {
         name: "simulate", "Run an APNs simulator that answers like Apple's servers, with faults if asked.",
         details: """
             The simulator writes its certificates into --directory. A worker needs ca.pem as apns.ca_file. Without \
-            --key-file it also writes a provider key. It prints the settings that a worker needs to stdout. The control \
-            port shows what each token received: GET /simulator/record, /simulator/tokens and /simulator/channels.
+            --key-file it also writes a provider key. It prints the settings that a worker needs to stdout. The \
+            control port shows what each token received: GET /simulator/record, /simulator/tokens and \
+            /simulator/channels.
             """,
         examples: "simulate --port 8443 --control-port 8444",
         "simulate --dead-share 0.05 --latency 30 --reject TooManyRequests=0.01",

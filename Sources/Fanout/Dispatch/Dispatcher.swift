@@ -20,7 +20,7 @@ struct Dispatcher: Sendable {
     let alarmThrottle: AlarmThrottle
     let logger: Logger
 
-    /// What the pool does with the stream entry afterwards.
+    /// The pool does this with the stream entry afterwards.
     enum Disposition {
         /// Acknowledged: nothing is left to do, or the remaining work is stored where a worker finds it.
         case acknowledge

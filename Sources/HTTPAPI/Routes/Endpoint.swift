@@ -19,9 +19,9 @@ struct Endpoint: Sendable {
 
     enum Body: Sendable, Hashable {
         case none
-        /// Of bounded length, and read before the handler runs.
+        /// A body of bounded length. It is read before the handler runs.
         case whole
-        /// Of any length. The handler applies it as it arrives.
+        /// A body of any length. The handler applies it as it arrives.
         case streamed
     }
 

@@ -102,7 +102,7 @@ struct APIError: Error, Sendable, Hashable {
         APIError(404, "Lamplighter does not serve this call of Airship's API. \(row.advice)")
     }
 
-    // What a path names and Redis does not have.
+    // The path names a thing that Redis does not have.
     static let noSuchBroadcast = APIError(404, "This name has no broadcast channel.", code: 40401)
     static let noDeadLetter = APIError(404, "There is no dead letter of that push.", code: 40401)
     static let noSuchPush = APIError(404, "This app has no push of that id, or its record has expired.", code: 40401)

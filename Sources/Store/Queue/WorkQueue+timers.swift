@@ -34,8 +34,8 @@ extension WorkQueue {
     /// Moves due tasks into the streams, at most `limit` of each app. Exactly one worker moves a task. If a worker dies
     /// between reading and moving, the task stays in the timer.
     ///
-    /// - Returns: how many tasks were moved, and when the next of the others is due (epoch ms; nil: none waits). Also how many
-    ///   members that no version writes were dropped by this call.
+    /// - Returns: how many tasks were moved, and when the next of the others is due (epoch ms; nil: none waits). Also
+    ///   how many members that no version writes were dropped by this call.
     public func moveDue(
         _ apps: [AppKey], now: Int64, limit: Int
     ) async throws(StoreError) -> (moved: Int, next: Int64?, unreadable: [AppKey: Int]) {

@@ -32,7 +32,8 @@ import Threads
         return (turns, ends)
     }
 
-    /// The server sets INITIAL_WINDOW_SIZE (4) or MAX_CONCURRENT_STREAMS (3) to 0. A slow machine only turns less often.
+    /// The server sets INITIAL_WINDOW_SIZE (4) or MAX_CONCURRENT_STREAMS (3) to 0. A slow machine only turns less
+    /// often.
     @Test(arguments: [4, 3] as [UInt16])
     func `a server that takes nothing costs a turn now and then`(setting: UInt16) async throws {
         let server = try await FrameServer.start(FrameServer.Script(settings: { [(id: setting, value: UInt32(0))] }))

@@ -2,7 +2,7 @@ import Curl
 import Foundation
 import Synchronization
 
-/// What APNs does: the simulator's faults, and its record while the run goes on.
+/// Sets the simulator's faults, and reads its record while the run goes on.
 extension Disturber {
     func change(_ fault: APNsFault?) async {
         change { state in

@@ -89,7 +89,7 @@ extension Judge {
         }
     }
 
-    /// What is wrong with the outcome of a push's broadcast in its ledger.
+    /// Names the fault in the ledger's outcome of a push's broadcast.
     func wrongBroadcast(_ push: Push, _ ledger: Ledger) -> String? {
         let isForChannel = activities[push.name].plan.hasBroadcastChannel && push.audience == .all
         guard let state = ledger.broadcast?.state else {

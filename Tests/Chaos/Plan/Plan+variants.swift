@@ -1,6 +1,7 @@
 /// The actions of a plan. Each has its own generator, so that a seed without an action is otherwise the same.
 extension Plan {
-    /// Variants that wait for something do not begin in these last milliseconds, so that a run ends soon after its plan.
+    /// Variants that wait for something do not begin in these last milliseconds, so that a run ends soon after its
+    /// plan.
     private static let last = 12_000
 
     func withVariants(_ name: NamePlan) -> NamePlan {

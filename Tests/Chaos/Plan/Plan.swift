@@ -64,8 +64,8 @@ struct NamePlan: Sendable {
             }.joined()
     }
 
-    /// The number of a push identifies its name where the record does not: start tokens get pushes of several names, and
-    /// the simulator does not know whose a broadcast channel is.
+    /// The number of a push identifies its name where the record does not: start tokens get pushes of several names,
+    /// and the simulator does not know whose a broadcast channel is.
     var numbersFrom: Int { isStarted || hasBroadcastChannel ? index * 1_000_000 : 0 }
 
     static func index(ofNumber number: Int) -> Int { number / 1_000_000 }
