@@ -32,19 +32,3 @@ public struct BroadcastHeaders: Sendable, Hashable {
     /// The path of the request. Letters, digits, `.` and `-` need no escape.
     public static func path(bundleID: String) -> String { "/4/broadcasts/apps/\(bundleID)" }
 }
-
-/// All of one request to a broadcast channel. APNs sends it on to every subscribed device.
-public struct PreparedBroadcast: Sendable, Hashable {
-    public var bundleID: String
-    public var headers: BroadcastHeaders
-    /// At most `Payload.maximumBroadcastBytes`.
-    public var payload: [UInt8]
-
-    public init(bundleID: String, headers: BroadcastHeaders, payload: [UInt8]) {
-        self.bundleID = bundleID
-        self.headers = headers
-        self.payload = payload
-    }
-
-    public var path: String { BroadcastHeaders.path(bundleID: bundleID) }
-}

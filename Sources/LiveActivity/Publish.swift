@@ -1,25 +1,3 @@
-public enum ActivityEvent: String, Sendable, Hashable, CaseIterable {
-    case start, update, end
-
-    /// How long a push without an expiry is tried after its acceptance. A card takes updates for eight hours. A card
-    /// that starts an hour late is of no use.
-    public var life: Duration { self == .start ? .seconds(3_600) : .seconds(8 * 3_600) }
-}
-
-/// `apns-priority`. 10 means at once and counts against the device's budget. 5 means when convenient and does not
-/// count.
-public enum PushPriority: Int, Sendable, Hashable, CaseIterable {
-    case low = 5
-    case high = 10
-}
-
-/// JSON text that is passed on byte for byte. Its maker has checked that it is one JSON value.
-public struct RawJSON: Hashable, Sendable {
-    public let bytes: [UInt8]
-    public init(checked bytes: [UInt8]) { self.bytes = bytes }
-    public init(checked text: String) { bytes = Array(text.utf8) }
-}
-
 /// One publish after validation: everything that the gateway knows before it renders and commits.
 public struct Publish: Sendable, Hashable {
     public var name: ActivityName
@@ -75,22 +53,4 @@ public struct Publish: Sendable, Hashable {
 
     /// Whether the push goes out at priority 5 once the name's budget of priority 10 is used up.
     public var isDemotable: Bool { event == .update && alert == nil && priority == .high && !options.insist }
-}
-
-public struct PublishOptions: Sendable, Hashable {
-    /// False opts the push out of superseding and pacing.
-    public var conflate: Bool
-    /// Epoch seconds after which the push is not tried any more, sent as `apns-expiration`; 0: try each token once.
-    public var expiry: Int?
-    /// Keeps priority 10, whatever the budget says.
-    public var insist: Bool
-    /// For a start: it also goes to channels that follow the name already.
-    public var restart: Bool
-
-    public init(conflate: Bool = true, expiry: Int? = nil, insist: Bool = false, restart: Bool = false) {
-        self.conflate = conflate
-        self.expiry = expiry
-        self.insist = insist
-        self.restart = restart
-    }
 }

@@ -1,0 +1,17 @@
+public struct PublishOptions: Sendable, Hashable {
+    /// False opts the push out of superseding and pacing.
+    public var conflate: Bool
+    /// Epoch seconds after which the push is not tried any more, sent as `apns-expiration`; 0: try each token once.
+    public var expiry: Int?
+    /// Keeps priority 10, whatever the budget says.
+    public var insist: Bool
+    /// For a start: it also goes to channels that follow the name already.
+    public var restart: Bool
+
+    public init(conflate: Bool = true, expiry: Int? = nil, insist: Bool = false, restart: Bool = false) {
+        self.conflate = conflate
+        self.expiry = expiry
+        self.insist = insist
+        self.restart = restart
+    }
+}
