@@ -21,51 +21,8 @@ public protocol PushTransport: Sendable {
     func close() async
 }
 
-/// Says whether a sender may still begin requests. A lane's thread asks before each request, so it must be cheap and
-/// must not block.
-public protocol SendPermission: Sendable {
-    var holds: Bool { get }
-}
-
-/// For senders that share their work with no other process.
-public struct StandingPermission: SendPermission {
-    public init() {}
-    public var holds: Bool { true }
-}
-
 extension PushTransport {
     public func send(_ page: TokenPage, _ push: PreparedPush) async -> PageOutcome {
         await send(page, push, while: StandingPermission())
-    }
-}
-
-/// The outcomes of a page. Acceptances are counted, and everything else is listed, because it is rare.
-public struct PageOutcome: Sendable, Hashable {
-    public struct Exception: Sendable, Hashable {
-        /// Index of the entry in the page.
-        public var index: Int
-        public var outcome: PushOutcome
-
-        public init(index: Int, outcome: PushOutcome) {
-            self.index = index
-            self.outcome = outcome
-        }
-    }
-
-    public var accepted: Int
-    /// Every outcome except 200, by ascending index; never `.accepted`.
-    public var exceptions: [Exception]
-    /// How many requests were sent again inside the transport although their first fate is unknown.
-    public var duplicatesPossible: Int
-
-    public init(accepted: Int = 0, exceptions: [Exception] = [], duplicatesPossible: Int = 0) {
-        self.accepted = accepted
-        self.exceptions = exceptions
-        self.duplicatesPossible = duplicatesPossible
-    }
-
-    /// The same outcome, other than `.accepted`, for every entry of a page.
-    public init(all page: TokenPage, _ outcome: PushOutcome) {
-        self.init(exceptions: page.entries.indices.map { Exception(index: $0, outcome: outcome) })
     }
 }

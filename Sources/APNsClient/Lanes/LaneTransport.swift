@@ -2,22 +2,6 @@ public import APNsWire
 public import LiveActivity
 public import Logging
 
-/// The lanes that a transport can have.
-public enum TransportKind: String, Sendable, Hashable, CaseIterable {
-    /// libcurl's multi interface.
-    case libcurl
-    /// nghttp2 and OpenSSL. This lane reads the frames, so it knows exactly whether a request was sent, processed or
-    /// refused.
-    case nghttp2
-
-    var lane: any Lane.Type {
-        switch self {
-        case .libcurl: CurlLane.self
-        case .nghttp2: NGHTTP2Lane.self
-        }
-    }
-}
-
 /// Sends through lanes: `lanes` threads, which have one HTTP/2 connection each and share one provider token. Pages go
 /// where streams are free. Connections are made when work needs them, and kept for hours.
 ///

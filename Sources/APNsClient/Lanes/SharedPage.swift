@@ -1,4 +1,3 @@
-internal import APNsWire
 internal import LiveActivity
 internal import Synchronization
 
@@ -41,23 +40,5 @@ final class SharedPage: Sendable {
         guard var whole else { return }
         whole.exceptions.sort { $0.index < $1.index }
         continuation.resume(returning: whole)
-    }
-}
-
-/// Entries of a page that one lane takes together.
-struct PagePart: Sendable {
-    let shared: SharedPage
-    var range: Range<Int>
-
-    var isSmall: Bool { shared.page.count <= PageQueue.small }
-
-    /// Settles all entries with the same outcome, other than `.accepted`.
-    func settle(_ outcome: PushOutcome) {
-        shared.settle(PageOutcome(exceptions: range.map { .init(index: $0, outcome: outcome) }))
-    }
-
-    /// Settles all entries as not sent.
-    func settleUnsent(_ cause: NoAnswer.Cause) {
-        settle(.unanswered(.init(cause, mayHaveBeenDelivered: false)))
     }
 }

@@ -1,0 +1,15 @@
+/// A lane's access to the page queue. The queue lives as long as the lane.
+struct LaneHandle: Sendable {
+    let queue: PageQueue
+    let number: Int
+
+    var descriptor: Int32 { queue.descriptor(number) }
+    func call() { queue.call(number) }
+    func awake() -> Bool { queue.awake(number) }
+    func take(_ count: Int, _ capacity: PageQueue.Capacity) -> PagePart? { queue.take(count, number, capacity) }
+    func rest(_ capacity: PageQueue.Capacity) -> Bool { queue.rest(number, capacity) }
+    func connectionFailed(returning parts: [PagePart]) -> [PagePart] {
+        queue.connectionFailed(number, returning: parts)
+    }
+    func end() { queue.end(number) }
+}

@@ -1,0 +1,36 @@
+/// Decides when a provider token is replaced. Apple allows one new token in 20 minutes (else 429
+/// TooManyProviderTokenUpdates) and wants one at least every 60 minutes (else 403 ExpiredProviderToken).
+struct RenewalRule: Sendable, Hashable {
+    /// Seconds. It leaves ten minutes for clocks that differ, and for requests that wait with their header already
+    /// made.
+    static let renewalAge = 50 * 60
+    static let minimumAge = 20 * 60
+    /// Seconds. A token may be used up to this age when APNs refuses its successor as one too many.
+    static let lastAge = 58 * 60
+    /// Seconds. If the clock was set back by more than this, the token is replaced, because APNs refuses tokens from
+    /// the future.
+    static let clockTolerance = 60
+
+    private(set) var issuedAt: Int?
+    /// The current token replaced one that APNs called expired.
+    private(set) var followedRejection = false
+
+    /// Whether a new token is due because of its age.
+    /// - Parameter now: epoch seconds
+    func isDue(now: Int) -> Bool {
+        guard let issuedAt else { return true }
+        return now - issuedAt >= Self.renewalAge || issuedAt - now > Self.clockTolerance
+    }
+
+    /// Whether a token that APNs calls expired is replaced now. This happens only once in 20 minutes. If APNs calls the
+    /// new token expired too, a clock is wrong, and APNs would punish a renewal after each answer.
+    func mayFollowRejection(now: Int) -> Bool {
+        guard let issuedAt, followedRejection else { return true }
+        return now - issuedAt >= Self.minimumAge
+    }
+
+    mutating func didIssue(at now: Int, afterRejection: Bool) {
+        issuedAt = now
+        followedRejection = afterRejection
+    }
+}

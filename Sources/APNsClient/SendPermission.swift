@@ -1,0 +1,11 @@
+/// Says whether a sender may still begin requests. A lane's thread asks before each request, so it must be cheap and
+/// must not block.
+public protocol SendPermission: Sendable {
+    var holds: Bool { get }
+}
+
+/// For senders that share their work with no other process.
+public struct StandingPermission: SendPermission {
+    public init() {}
+    public var holds: Bool { true }
+}
