@@ -1,5 +1,4 @@
 import ArgumentParser
-import LiveActivity
 import Settings
 import StrictJSON
 
@@ -36,55 +35,6 @@ struct GatewayOptions: ParsableArguments {
         let answer = try await client().send(request)
         if json { return Terminal.print(json: answer) }
         if let done { Terminal.print(done) }
-    }
-}
-
-/// One request to the gateway.
-struct GatewayRequest {
-    var method: String
-    /// With the query. Both are percent-encoded.
-    var path: String
-    var headers: [(String, String)] = []
-    var body: JSON?
-    /// The longest time for the whole exchange.
-    var timeout: Duration = .seconds(30)
-
-    static func get(_ path: GatewayPath, _ query: KeyValuePairs<String, String?> = [:]) -> GatewayRequest {
-        let fields = query.compactMap { name, value in value.map { "\(name)=\(GatewayPath.encoded($0))" } }
-        return GatewayRequest(
-            method: "GET", path: path.text + (fields.isEmpty ? "" : "?" + fields.joined(separator: "&")))
-    }
-    static func post(_ path: GatewayPath, _ body: JSON? = nil) -> GatewayRequest {
-        GatewayRequest(method: "POST", path: path.text, body: body)
-    }
-    static func put(_ path: GatewayPath, _ body: JSON) -> GatewayRequest {
-        GatewayRequest(method: "PUT", path: path.text, body: body)
-    }
-    static func delete(_ path: GatewayPath) -> GatewayRequest { GatewayRequest(method: "DELETE", path: path.text) }
-
-    /// The same request with another limit of time.
-    func within(_ timeout: Duration) -> GatewayRequest {
-        var request = self
-        request.timeout = timeout
-        return request
-    }
-}
-
-/// A path such as `/api/dead/\(id)`. Values in it are percent-encoded, slashes too, so a value stays one segment.
-struct GatewayPath: ExpressibleByStringInterpolation {
-    let text: String
-
-    init(stringLiteral value: String) { text = value }
-    init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
-
-    static func encoded(_ text: String) -> String { text.percentEncoded { !$0.isURLUnreserved && $0 != 0x7E } }
-
-    struct StringInterpolation: StringInterpolationProtocol {
-        var text = ""
-        init(literalCapacity: Int, interpolationCount: Int) {}
-        mutating func appendLiteral(_ literal: String) { text += literal }
-        mutating func appendInterpolation(_ value: String) { text += GatewayPath.encoded(value) }
-        mutating func appendInterpolation(_ value: Int) { text += String(value) }
     }
 }
 

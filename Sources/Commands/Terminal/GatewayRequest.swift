@@ -1,0 +1,32 @@
+import StrictJSON
+
+/// One request to the gateway.
+struct GatewayRequest {
+    var method: String
+    /// With the query. Both are percent-encoded.
+    var path: String
+    var headers: [(String, String)] = []
+    var body: JSON?
+    /// The longest time for the whole exchange.
+    var timeout: Duration = .seconds(30)
+
+    static func get(_ path: GatewayPath, _ query: KeyValuePairs<String, String?> = [:]) -> GatewayRequest {
+        let fields = query.compactMap { name, value in value.map { "\(name)=\(GatewayPath.encoded($0))" } }
+        return GatewayRequest(
+            method: "GET", path: path.text + (fields.isEmpty ? "" : "?" + fields.joined(separator: "&")))
+    }
+    static func post(_ path: GatewayPath, _ body: JSON? = nil) -> GatewayRequest {
+        GatewayRequest(method: "POST", path: path.text, body: body)
+    }
+    static func put(_ path: GatewayPath, _ body: JSON) -> GatewayRequest {
+        GatewayRequest(method: "PUT", path: path.text, body: body)
+    }
+    static func delete(_ path: GatewayPath) -> GatewayRequest { GatewayRequest(method: "DELETE", path: path.text) }
+
+    /// The same request with another limit of time.
+    func within(_ timeout: Duration) -> GatewayRequest {
+        var request = self
+        request.timeout = timeout
+        return request
+    }
+}
