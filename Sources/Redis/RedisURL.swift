@@ -1,16 +1,3 @@
-/// The address of one server.
-enum RedisAddress: Sendable, Hashable, CustomStringConvertible {
-    case tcp(host: String, port: Int)
-    case unix(path: String)
-
-    var description: String {
-        switch self {
-        case .tcp(let host, let port): (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
-        case .unix(let path): path
-        }
-    }
-}
-
 /// The address of Redis and the credentials for it.
 ///
 ///     redis://[user:password@]host[:port][/db]      redis://:password@host without a user name

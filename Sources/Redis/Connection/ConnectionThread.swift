@@ -3,17 +3,6 @@ internal import Logging
 internal import Synchronization
 internal import Threads
 
-/// The settings of one connection's thread.
-struct ConnectionSettings: Sendable {
-    var url: RedisURL
-    var options: RedisOptions
-    var limits = ReplyLimits()
-    /// Scripts that each new connection loads.
-    var scripts: [RedisScript] = []
-    var threadName: String
-    var logger: Logger
-}
-
 /// The life of one connection: a named OS thread that owns the link and all commands on it.
 ///
 /// The thread connects when the first batch comes. It takes all waiting batches, writes them, and reads the replies in

@@ -87,53 +87,6 @@ public struct PackedArguments: Sendable {
     }
 }
 
-/// The bytes of one argument. Strings and integers may be literals. Use `.bytes` for binary data.
-public struct RedisArgument: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
-    ExpressibleByStringInterpolation
-{
-    private enum Form: Sendable {
-        case text(String)
-        case number(Int64)
-        case large(UInt64)
-        case bytes(ArraySlice<UInt8>)
-    }
-    private let form: Form
-
-    private init(_ form: Form) { self.form = form }
-    public init(stringLiteral value: String) { form = .text(value) }
-    public init(integerLiteral value: Int) { form = .number(Int64(value)) }
-    public static func key(_ key: RedisKey) -> RedisArgument { RedisArgument(.text(key.description)) }
-    public static func string(_ text: String) -> RedisArgument { RedisArgument(.text(text)) }
-    /// A number in decimal. It must fit into 64 bits, signed or unsigned.
-    public static func int(_ number: some BinaryInteger) -> RedisArgument {
-        Int64(exactly: number).map { RedisArgument(.number($0)) } ?? RedisArgument(.large(UInt64(number)))
-    }
-    /// Binary data. An array or its slice is kept without a copy.
-    public static func bytes(_ bytes: some Collection<UInt8>) -> RedisArgument {
-        if let slice = bytes as? ArraySlice<UInt8> { return RedisArgument(.bytes(slice)) }
-        if let array = bytes as? [UInt8] { return RedisArgument(.bytes(array[...])) }
-        return RedisArgument(.bytes(ArraySlice(bytes)))
-    }
-
-    /// An upper bound of the bytes that `encode` writes.
-    var encodedBound: Int {
-        switch form {
-        case .text(let text): text.utf8.count + 16
-        case .number, .large: 32
-        case .bytes(let bytes): bytes.count + 16
-        }
-    }
-
-    func encode(into out: inout [UInt8]) {
-        switch form {
-        case .text(let text): out.appendBulk(text.utf8)
-        case .number(let number): out.appendBulk(number.description.utf8)
-        case .large(let number): out.appendBulk(number.description.utf8)
-        case .bytes(let bytes): out.appendBulk(bytes)
-        }
-    }
-}
-
 extension [UInt8] {
     /// Writes headers such as `*12\r\n` and `$3\r\n`.
     fileprivate mutating func appendHeader(_ letter: UInt8, _ number: Int) {
@@ -152,7 +105,7 @@ extension [UInt8] {
         append(UInt8(ascii: "\n"))
     }
 
-    fileprivate mutating func appendBulk(_ bytes: some Collection<UInt8>) {
+    mutating func appendBulk(_ bytes: some Collection<UInt8>) {
         appendHeader(UInt8(ascii: "$"), bytes.count)
         append(contentsOf: bytes)
         append(UInt8(ascii: "\r"))

@@ -1,0 +1,19 @@
+/// The reply of a node to a command that is not for it.
+enum Redirection: Hashable {
+    /// The slot belongs to another node.
+    case moved(HashSlot, RedisAddress)
+    /// The slot is being moved, and these keys are already at the new node or will be.
+    case ask(RedisAddress)
+
+    /// Reads `MOVED 3999 127.0.0.1:6381`, or the same with ASK.
+    init?(_ error: RedisError?, from node: RedisAddress) {
+        guard case .server(let code, let message) = error, code == "MOVED" || code == "ASK" else { return nil }
+        let words = message.split(separator: " ")
+        guard words.count >= 3, let slot = Int(words[1]).flatMap(HashSlot.init),
+            let colon = words[2].lastIndex(of: ":"),
+            let port = Int(words[2][colon...].dropFirst()),
+            let address = RedisAddress(host: String(words[2][..<colon]), port: port, saidBy: node)
+        else { return nil }
+        self = code == "MOVED" ? .moved(slot, address) : .ask(address)
+    }
+}

@@ -1,0 +1,131 @@
+internal import CHiredis
+
+/// Collects the replies of one batch while hiredis reads them.
+///
+/// It is behind a pointer that hiredis passes to the callbacks below. All of them run on the connection's thread,
+/// inside `redisReaderGetReply`.
+struct ReplyBuilder {
+    private(set) var bytes: [UInt8] = []
+    private(set) var nodes: [ReplyNode] = []
+    private(set) var completed = 0
+    private(set) var expected = 0
+    /// Set when a limit is exceeded, because hiredis itself would report "out of memory".
+    private(set) var violation: String?
+    private var saysReadOnly = false
+    private let limits: ReplyLimits
+
+    init(limits: ReplyLimits) { self.limits = limits }
+
+    /// Drops everything, and reserves the top-level nodes.
+    mutating func begin(replies: Int) {
+        bytes = []
+        nodes = [ReplyNode](repeating: ReplyNode(), count: replies)
+        completed = 0
+        expected = replies
+        violation = nil
+        saysReadOnly = false
+    }
+
+    mutating func completeOne() { completed += 1 }
+
+    mutating func finish() -> ReplyArena {
+        defer { begin(replies: 0) }
+        return ReplyArena(bytes: bytes, nodes: nodes, saysReadOnly: saysReadOnly)
+    }
+
+    mutating func addText(_ kind: ReplyNode.Kind, _ text: UnsafeRawBufferPointer, at slot: Int) -> Bool {
+        guard text.count <= limits.stringBytes, bytes.count + text.count <= limits.batchBytes else {
+            violation = "more than \(limits.stringBytes) bytes in a string, or \(limits.batchBytes) in a batch"
+            return false
+        }
+        nodes[slot] = ReplyNode(position: Int64(bytes.count), count: UInt32(text.count), kind: kind)
+        bytes.append(contentsOf: text)
+        if kind == .error, text.starts(with: "READONLY".utf8) { saysReadOnly = true }
+        return true
+    }
+
+    mutating func addArray(count: Int, at slot: Int) -> Bool {
+        guard (0...limits.arrayElements).contains(count), nodes.count + count <= limits.batchNodes else {
+            violation = "more than \(limits.arrayElements) elements in an array, or \(limits.batchNodes) in a batch"
+            return false
+        }
+        nodes[slot] = ReplyNode(position: Int64(nodes.count), count: UInt32(count), kind: .array)
+        nodes.append(contentsOf: repeatElement(ReplyNode(), count: count))
+        return true
+    }
+
+    mutating func addInteger(_ number: Int64, at slot: Int) {
+        nodes[slot] = ReplyNode(position: number, kind: .integer)
+    }
+    mutating func addNull(at slot: Int) { nodes[slot] = ReplyNode(kind: .null) }
+
+    var firstError: String? {
+        nodes.first { $0.kind == .error }.map { node in
+            String(decoding: bytes[Int(node.position)..<Int(node.position) + Int(node.count)], as: UTF8.self)
+        }
+    }
+
+    /// The node index for the value that hiredis reads now. As its "object" hiredis has the index of the parent
+    /// array's node plus 1.
+    fileprivate func slot(_ task: UnsafePointer<redisReadTask>) -> Int? {
+        let slot: Int
+        if let parent = task.pointee.parent {
+            let array = nodes[Int(bitPattern: parent.pointee.obj) - 1]
+            guard UInt32(task.pointee.idx) < array.count else { return nil }
+            slot = Int(array.position) + Int(task.pointee.idx)
+        } else {
+            // The server sends more replies than there were commands.
+            guard completed < expected else { return nil }
+            slot = completed
+        }
+        return slot
+    }
+}
+
+extension ReplyBuilder {
+    /// The callbacks that hiredis calls for each value, on the connection's thread. If one returns NULL, hiredis
+    /// gives up on the stream.
+    static func readerFunctions() -> redisReplyObjectFunctions {
+        var functions = redisReplyObjectFunctions()
+        functions.createString = { task, text, length in
+            withBuilder(task) { builder, slot in
+                let kind: ReplyNode.Kind =
+                    switch task?.pointee.type {
+                    case REDIS_REPLY_ERROR: .error
+                    case REDIS_REPLY_STATUS: .status
+                    default: .string
+                    }
+                return builder.pointee.addText(kind, UnsafeRawBufferPointer(start: text, count: Int(length)), at: slot)
+            }
+        }
+        functions.createArray = { task, count in
+            withBuilder(task) { builder, slot in builder.pointee.addArray(count: Int(count), at: slot) }
+        }
+        functions.createInteger = { task, number in
+            withBuilder(task) { builder, slot in
+                builder.pointee.addInteger(Int64(number), at: slot)
+                return true
+            }
+        }
+        functions.createNil = { task in
+            withBuilder(task) { builder, slot in
+                builder.pointee.addNull(at: slot)
+                return true
+            }
+        }
+        // There is nothing to free, because the arena owns everything.
+        functions.freeObject = { _ in }
+        return functions
+    }
+}
+
+/// Recovers the builder from the reader's context pointer. The link keeps the builder alive as long as the reader.
+@inline(__always)
+private func withBuilder(
+    _ task: UnsafePointer<redisReadTask>?, _ body: (UnsafeMutablePointer<ReplyBuilder>, Int) -> Bool
+) -> UnsafeMutableRawPointer? {
+    guard let task, let builder = task.pointee.privdata?.assumingMemoryBound(to: ReplyBuilder.self),
+        let slot = builder.pointee.slot(task), body(builder, slot)
+    else { return nil }
+    return UnsafeMutableRawPointer(bitPattern: slot + 1)
+}
