@@ -1,5 +1,3 @@
-internal import CCurl
-
 /// libcurl could not be set up. A transfer that fails reports a `TransferFault` instead.
 public enum CurlError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A handle could not be made: out of memory.
@@ -20,53 +18,5 @@ public enum CurlError: Error, Sendable, Hashable, CustomStringConvertible {
         case .unavailable(let operation): "libcurl: \(operation) failed: out of memory"
         case .refused(let operation, let code, let words): "libcurl: \(operation) failed: \(words) (\(code))"
         }
-    }
-}
-
-/// Why a transfer ended without a complete answer: libcurl's codes in the groups that a caller distinguishes.
-public enum TransferFault: Sendable, Hashable {
-    /// The host has no address, or the resolver failed.
-    case unresolvable
-    /// No TCP connection: refused, unreachable.
-    case unconnectable
-    /// Handshake or certificate.
-    case tls
-    case timeout
-    /// The connection ended during the request.
-    case lost
-    /// The stream ended during the request. libcurl also reports this when the connection ended.
-    case streamReset
-    /// One of our callbacks ended the transfer.
-    case aborted
-    /// Anything else: libcurl's code.
-    case other(Int32)
-
-    /// Nil when the transfer succeeded.
-    init?(_ code: CURLcode) {
-        switch code {
-        case CURLE_OK: return nil
-        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: self = .unresolvable
-        case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED: self = .unconnectable
-        case CURLE_OPERATION_TIMEDOUT: self = .timeout
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ENGINE_NOTFOUND,
-            CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED,
-            CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_SHUTDOWN_FAILED,
-            CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS,
-            CURLE_SSL_CLIENTCERT:
-            self = .tls
-        case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_PARTIAL_FILE: self = .lost
-        case CURLE_HTTP2_STREAM: self = .streamReset
-        case CURLE_ABORTED_BY_CALLBACK, CURLE_WRITE_ERROR, CURLE_READ_ERROR: self = .aborted
-        default: self = .other(Int32(code.rawValue))
-        }
-    }
-}
-
-/// libcurl needs one global initialisation before its first handle, and before other threads use it.
-enum CurlLibrary {
-    private static let initialised: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
-
-    static func prepare() throws(CurlError) {
-        guard initialised else { throw .unavailable(operation: "curl_global_init") }
     }
 }

@@ -1,22 +1,6 @@
 internal import CCurl
 internal import Glibc
 
-/// Where a connection goes, and the settings that its requests share.
-public struct ServerAddress: Sendable, Hashable {
-    /// `https://host[:port]`
-    public var origin: String
-    /// PEM file of the root certificates; nil: the system's.
-    public var caFile: String?
-    /// The time for each request, from when it is handed to libcurl; also the time for making the connection.
-    public var requestTimeoutMilliseconds: Int
-
-    public init(origin: String, caFile: String?, requestTimeoutMilliseconds: Int) {
-        self.origin = origin
-        self.caFile = caFile
-        self.requestTimeoutMilliseconds = requestTimeoutMilliseconds
-    }
-}
-
 /// One HTTP/2 connection: a libcurl multi that makes a single connection in its life. libcurl can neither close a
 /// chosen connection nor report a GOAWAY. So a connection is retired in two steps: it gets no more requests, and it is
 /// dropped when the last one has ended.

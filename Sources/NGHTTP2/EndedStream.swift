@@ -1,5 +1,3 @@
-internal import CNGHTTP2
-
 /// A request that has ended in any way.
 public struct EndedStream: Sendable, Hashable {
     /// The slot of the request, which is free again after `release`.
@@ -30,13 +28,4 @@ public enum StreamEnd: Sendable, Hashable {
     case late
     /// The connection ended before the stream did.
     case lost
-}
-
-/// A GOAWAY from the server.
-public struct Goaway: Sendable, Hashable {
-    /// Requests up to this id may have been processed; those above were not.
-    public var lastStreamID: Int32
-    public var errorCode: UInt32
-    /// The debug data, at most 256 bytes: APNs's JSON reason.
-    public var text: String
 }

@@ -1,26 +1,5 @@
 internal import COpenSSL
 
-/// Why a signing key cannot be used. The error never holds a byte of the key.
-public enum SigningKeyError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The file is not PEM, not PKCS#8, encrypted and so on. The text says what was found.
-    case unreadable(String)
-    /// A private key of another kind, which the text names (`RSA 2048`, `P-384`).
-    case notP256(String)
-    /// OpenSSL failed to sign or to make a key, with this error text.
-    case failed(String)
-
-    public var description: String {
-        switch self {
-        case .unreadable(let found):
-            "the signing key is unreadable: \(found); expected the .p8 file that Apple issued"
-                + " (PEM that begins with -----BEGIN PRIVATE KEY-----)"
-        case .notP256(let kind):
-            "the signing key is \(kind), not P-256; expected the .p8 file that Apple issued for APNs"
-        case .failed(let words): "OpenSSL: \(words)"
-        }
-    }
-}
-
 /// A P-256 private key that signs ES256 (RFC 7518, 3.4). Each app has one, which all its lanes share.
 ///
 /// The key is read-only after `init`. OpenSSL allows any number of threads to sign with one key, each in a context of

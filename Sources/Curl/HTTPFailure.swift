@@ -1,0 +1,16 @@
+/// There is no complete answer.
+public struct HTTPFailure: Error, Sendable, CustomStringConvertible {
+    public enum Kind: Sendable {
+        case unresolvable, refused, timeout
+        /// The handshake failed, or the certificate is not trusted or belongs to another host.
+        case tls
+        /// The server answered, but not in HTTP/2.
+        case http2Unavailable
+        /// The task was cancelled.
+        case cancelled
+        case other
+    }
+    public var kind: Kind
+    /// The request, libcurl's error text and its code.
+    public var description: String
+}
