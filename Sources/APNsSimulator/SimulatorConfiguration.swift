@@ -63,31 +63,6 @@ public struct SimulatorConfiguration: Sendable, Hashable {
     }
 }
 
-/// A provider's signing key as APNs knows it.
-public struct ProviderKey: Sendable, Hashable {
-    /// The JWT's `kid`.
-    public var keyID: String
-    /// The JWT's `iss`.
-    public var teamID: String
-    public var material: Material
-    /// Bundle ids of the team. Empty means any.
-    public var bundleIDs: [String]
-
-    public enum Material: Sendable, Hashable {
-        /// The PEM text of a P-256 key, public (`PUBLIC KEY`) or private (Apple's `.p8`). Only the public half is used.
-        case pem(String)
-        /// A file with such text.
-        case file(String)
-    }
-
-    public init(keyID: String, teamID: String, material: Material, bundleIDs: [String] = []) {
-        self.keyID = keyID
-        self.teamID = teamID
-        self.material = material
-        self.bundleIDs = bundleIDs
-    }
-}
-
 public enum ExcessStreams: String, Sendable, Hashable, Codable {
     /// Sends GOAWAY with a JSON reason and does not process the excess request. Operators of real senders report this.
     case goaway

@@ -19,18 +19,6 @@ enum Judgement: Sendable, Hashable {
     var reason: Reason? { if case .rejected(let reason, _) = self { reason } else { nil } }
 }
 
-/// The response to one request.
-struct Answer: Sendable {
-    var judgement: Judgement
-    /// The status of an accepted request.
-    var status = 200
-    /// The id that the request brought, or a new one.
-    var id: MessageID
-    /// `apns-channel-id` of a new channel.
-    var channelID: String?
-    var body: [UInt8] = []
-}
-
 /// Instructions for a connection when a request arrives, before the request itself is checked.
 struct Orders: Sendable, Equatable {
     enum Fault: Sendable, Equatable {
@@ -53,25 +41,4 @@ struct Orders: Sendable, Equatable {
 enum Preface: Sendable, Equatable {
     case serve, silence, close
     case goaway(reason: String)
-}
-
-/// Everything that APNs knows of one connection.
-struct ConnectionFacts: Sendable {
-    /// The number among all connections, from 1.
-    var number = 0
-    /// Requests that were read to their end.
-    var requests = 0
-    /// The highest stream whose request was checked.
-    var lastProcessed: UInt32 = 0
-    /// Whether a request with a valid provider token has come.
-    var isAuthenticated = false
-    /// The client's port.
-    var port: UInt16 = 0
-    /// The index in `keys` of the first valid token.
-    var key: Int?
-    var presented = PresentedTokens()
-    /// Provider token and topic of the last good request. The next request nearly always has the same ones.
-    var lastToken: ProviderTokenCheck.Token?
-    var lastAuthorization: String?
-    var lastTopic: String?
 }

@@ -62,21 +62,3 @@ struct ProviderTokenCheck: Sendable {
         return characters.contains(UInt8(ascii: "\\")) ? nil : String(decoding: characters, as: UTF8.self)
     }
 }
-
-/// The provider tokens that APNs has seen on one connection or for one key.
-struct PresentedTokens: Sendable {
-    /// The newest is last. The time is that of the first request with it, in milliseconds. The first
-    /// token is not an update.
-    private var seen: [(text: String, at: Int)] = []
-
-    /// False for one update too many. The refused token is not kept, so the one before it stays valid.
-    mutating func admit(_ text: String, at now: Int, updates: Int, window: Int) -> Bool {
-        if let last = seen.last, last.text == text { return true }
-        if seen.contains(where: { $0.text == text }) { return true }
-        let recent = seen.dropFirst().count(where: { now - $0.at < window * 1_000 })
-        guard seen.isEmpty || recent < updates else { return false }
-        seen.append((text, now))
-        if seen.count > updates + 2 { seen.removeFirst() }
-        return true
-    }
-}

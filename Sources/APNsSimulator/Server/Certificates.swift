@@ -1,4 +1,3 @@
-private import FoundationEssentials
 internal import Glibc
 internal import OpenSSL
 
@@ -69,62 +68,5 @@ struct Certificates {
         // A link-local address may name its interface (fe80::1%eth0). A certificate does not.
         let host = String(host.prefix { $0 != "%" })
         return own.contains(host) ? own : own + [host]
-    }
-}
-
-/// The few calls on files that the certificates need, with the modes that private keys need.
-enum Files {
-    static func makeDirectory(_ path: String) throws(SimulatorError) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw failure(path, "cannot make the directory")
-        }
-    }
-
-    /// Holds others out until `unlock`, or until this process ends, however it ends.
-    static func lock(_ path: String) throws(SimulatorError) -> Int32 {
-        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw failure(path, "cannot open") }
-        while flock(file, LOCK_EX) != 0 {
-            guard errno == EINTR else {
-                close(file)
-                throw failure(path, "cannot lock")
-            }
-        }
-        return file
-    }
-
-    static func unlock(_ file: Int32) { close(file) }
-
-    static func read(_ path: String) -> String? {
-        FileManager.default.contents(atPath: path).flatMap { String(validating: $0, as: UTF8.self) }
-    }
-
-    /// Whole or not at all: a reader never sees half a file.
-    static func write(_ path: String, _ bytes: [UInt8], mode: mode_t) throws(SimulatorError) {
-        let temporary = "\(path).new"
-        unlink(temporary)
-        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        guard file >= 0 else { throw failure(temporary, "cannot create") }
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                Glibc.write(file, $0.baseAddress.map { $0 + written }, bytes.count - written)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                close(file)
-                throw failure(temporary, "cannot write")
-            }
-            written += count
-        }
-        close(file)
-        guard rename(temporary, path) == 0 else { throw failure(path, "cannot rename to it") }
-    }
-
-    private static func failure(_ path: String, _ text: String) -> SimulatorError {
-        .files(path: path, "\(text): \(String(cString: strerror(errno)))")
     }
 }
