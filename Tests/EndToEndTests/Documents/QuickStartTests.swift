@@ -78,7 +78,7 @@ struct QuickStartTests {
 
     private static func page() throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
         return try String(contentsOf: root.appendingPathComponent("docs/ios.md"), encoding: .utf8)
     }
 
