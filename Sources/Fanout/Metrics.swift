@@ -11,7 +11,7 @@ public enum WorkerMetricName {
 }
 
 /// The worker's metrics: one set of handles for each app, made once.
-struct WorkerMeters: Sendable {
+struct WorkerMetrics: Sendable {
     private let outcomes: [AppKey: [SettledField: Counter]]
     private let broadcasts: [AppKey: [BroadcastEvent: Counter]]
     private let attempts: [AppKey: (retries: Counter, duplicates: Counter)]

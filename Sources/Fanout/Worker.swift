@@ -34,32 +34,32 @@ public struct Worker: Service {
         let drain = Drain()
         let leases = LeaseKeeper()
         let circuits = AppCircuits()
-        let gated = apps.map { app in
-            var gated = app
-            gated.transport = CircuitTransport(transport: app.transport, app: app.key, circuits: circuits)
-            return (app.key, gated)
+        let served = apps.map { app in
+            var served = app
+            served.transport = CircuitTransport(transport: app.transport, app: app.key, circuits: circuits)
+            return (app.key, served)
         }
         let dispatcher = Dispatcher(
-            store: store, apps: Dictionary(uniqueKeysWithValues: gated), options: options, owner: consumer,
-            circuits: circuits, leases: leases, drain: drain, meters: WorkerMeters(keys), answers: VerdictLog(),
+            store: store, apps: Dictionary(uniqueKeysWithValues: served), options: options, owner: consumer,
+            circuits: circuits, leases: leases, drain: drain, metrics: WorkerMetrics(keys), verdictLog: VerdictLog(),
             alarmThrottle: AlarmThrottle(), logger: logger)
         let pools = WorkStream.allCases.map { stream in
             Pool(
                 stream, keys, reader: store.reader(), dispatcher: dispatcher,
-                places: FairSemaphore(Self.places(stream, options.concurrency), keys))
+                permits: FairSemaphore(Self.permits(stream, options.concurrency), keys))
         }
         await withTaskCancellationOrGracefulShutdownHandler {
             guard await prepare(keys, drain) else { return }
             await inheritHalts(keys, circuits)
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
             await withTaskGroup { group in
-                let channels = BroadcastChannelKeeper(
+                let broadcastChannels = BroadcastChannelKeeper(
                     store: store, apps: Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) }), owner: consumer,
                     logger: logger)
                 let ends = EndTimer(store: store, apps: apps, drain: drain, logger: logger)
                 let timers = Timers(
                     store: store, apps: keys, options: options, pools: pools, leases: leases, drain: drain,
-                    channels: channels, ends: ends, answers: dispatcher.answers, logger: logger)
+                    broadcastChannels: broadcastChannels, ends: ends, verdictLog: dispatcher.verdictLog, logger: logger)
                 group.addTask { await timers.renewLeases(consumer: consumer) }
                 await withDiscardingTaskGroup { work in
                     work.addTask { await timers.run(consumer: consumer) }
@@ -85,7 +85,7 @@ public struct Worker: Service {
 
     /// How many entries of a stream are processed at once, for all apps together. Priority 5 has a smaller share of its
     /// own.
-    static func places(_ stream: WorkStream, _ concurrency: Int) -> Int {
+    static func permits(_ stream: WorkStream, _ concurrency: Int) -> Int {
         switch stream {
         case .namesHigh: max(2, concurrency)
         case .namesLow: max(1, concurrency / 4)

@@ -21,7 +21,7 @@ public struct WorkerOptions: Sendable {
     public var retries = RetryPolicy.ofPushes
     public var pruneGuard = PruneGuard()
     /// The time from a name's `end` to the deletion of its broadcast channel.
-    public var channelLife: Duration = .seconds(3_600)
+    public var broadcastChannelLife: Duration = .seconds(3_600)
     /// A start token that was last reported longer ago counts as stale. Airship's SDK reports its start token again
     /// when the app is opened after this time.
     public var startTokensStaleAfter: Duration = .seconds(48 * 3_600)

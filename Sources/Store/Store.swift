@@ -11,9 +11,9 @@ public struct Store: Sendable {
     public let schemas: Schemas
     public let queue: WorkQueue
     public let sweeps: SweepStore
-    public let lateFollowers: LateJoiners
+    public let lateJoiners: LateJoiners
     public let alarms: Alarms
-    public let answers: TokenVerdicts
+    public let tokenVerdicts: TokenVerdicts
     public let quarantine: Quarantine
     public let otherEnvironment: OtherEnvironment
     public let deadLetters: DeadLetters
@@ -57,9 +57,9 @@ public struct Store: Sendable {
         schedules = Schedules(redis: redis, keys: keys, pushes: pushes, replicas: replicaWait)
         queue = WorkQueue(redis: redis, keys: keys)
         sweeps = SweepStore(redis: redis, keys: keys)
-        lateFollowers = LateJoiners(redis: redis, keys: keys)
+        lateJoiners = LateJoiners(redis: redis, keys: keys)
         alarms = Alarms(redis: redis, keys: keys, clock: clock)
-        answers = TokenVerdicts(redis: redis, keys: keys)
+        tokenVerdicts = TokenVerdicts(redis: redis, keys: keys)
         otherEnvironment = OtherEnvironment(redis: redis, keys: keys)
         quarantine = Quarantine(redis: redis, keys: keys, registry: registry, alarms: alarms, clock: clock)
         deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)

@@ -181,7 +181,7 @@ struct ChannelKeeperTests {
         try await BroadcastFixture.run { it in
             let lease = try #require(try await it.store.broadcasts.claim(it.app, owner: "one", for: .seconds(60)))
             #expect(try await it.store.broadcasts.claim(it.app, owner: "two", for: .seconds(60)) == nil)
-            #expect(try await it.store.broadcasts.renew(lease, for: .zero))
+            #expect(try await it.store.broadcasts.giveBack(lease))
             let next = try await it.store.broadcasts.claim(it.app, owner: "two", for: .seconds(60))
             #expect(next?.epoch == lease.epoch + 1 && next?.unfinished == nil)
             #expect(try await !it.store.broadcasts.renew(lease, for: .seconds(60)))

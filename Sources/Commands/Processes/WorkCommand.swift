@@ -84,7 +84,7 @@ struct WorkCommand: AsyncParsableCommand {
         options.claimAfter = settings.worker.claimAfter
         options.maxClaims = settings.worker.maxClaims
         options.retries.attempts = settings.worker.maxAttempts == 0 ? nil : settings.worker.maxAttempts
-        options.channelLife = settings.broadcastDeleteAfter
+        options.broadcastChannelLife = settings.broadcastDeleteAfter
         options.startTokensStaleAfter = settings.startTokensStaleAfter
         options.drainTimeout = settings.worker.drainTimeout
         options.budget = HighBudget(

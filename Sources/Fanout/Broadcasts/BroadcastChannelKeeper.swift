@@ -63,7 +63,7 @@ struct BroadcastChannelKeeper: Sendable {
                     "cannot finish the creation of a broadcast channel yet: \(error)", metadata: turn.metadata)
                 // Postpone all names of the app: the intent of the next creation would overwrite the unfinished one.
                 for name in names { try await store.broadcasts.take(turn.app, name, until: clock() + 5_000) }
-                _ = try await store.broadcasts.renew(lease, for: .zero)
+                try await store.broadcasts.giveBack(lease)
                 return
             }
         }
@@ -88,12 +88,12 @@ struct BroadcastChannelKeeper: Sendable {
             case .failed(let error): try await note(error, turn, name)
             case .unknown(let error):
                 try await note(error, turn, name)
-                _ = try await store.broadcasts.renew(lease, for: .zero)
+                try await store.broadcasts.giveBack(lease)
                 return
             case .lost: return
             }
         }
-        _ = try await store.broadcasts.renew(lease, for: .zero)
+        try await store.broadcasts.giveBack(lease)
     }
 
     private func note(_ error: BroadcastChannelError, _ turn: Turn, _ name: ActivityName) async throws(StoreError) {

@@ -8,19 +8,19 @@ extension Dispatcher {
     private static let longestStorage: Duration = .seconds(8 * 3_600)
 
     /// The entry that wakes a worker for a push that has joined its name's broadcast queue.
-    func broadcast(_ item: WorkItem, _ record: PushRecord) -> [WorkItem] {
+    func broadcastEntry(_ item: WorkItem, _ record: PushRecord) -> [WorkItem] {
         record.awaitsBroadcast ? [.broadcast(item.app, item.name, record.priority)] : []
     }
 
     /// Sends a name's broadcasts, one after the other, until none is due.
-    func broadcasts(_ item: WorkItem, _ log: Logger) async throws(StoreError) -> Disposition {
+    func sendBroadcasts(_ item: WorkItem, _ log: Logger) async throws(StoreError) -> Disposition {
         var listed: [PushID] = []
         while !drain.isOn {
             let asked = Clocks.sinceBoot()
             let take = try await store.broadcasts.take(
                 item.app, item.name, owner: owner, lease: options.claimAfter, listed: listed)
             listed = []
-            meters.broadcast(item.app, take.counted)
+            metrics.broadcast(item.app, take.counted)
             if let count = take.counted[.expired] { await reportExpired(item.app, broadcastsOf: item.name, count, log) }
             switch take.turn {
             case .idle: return .acknowledge
@@ -37,7 +37,7 @@ extension Dispatcher {
                 listed = pushes
             case .send(let task):
                 let held = leases.hold(task.lease, askedAt: asked, for: options.claimAfter)
-                let isSettled = await broadcast(task, held, log)
+                let isSettled = await sendBroadcast(task, held, log)
                 leases.release(held)
                 guard isSettled else { return .leave }
             }
@@ -48,7 +48,7 @@ extension Dispatcher {
 
     /// Sends one broadcast and settles it.
     /// - Returns: false if its outcome could not be written down
-    private func broadcast(_ task: BroadcastTask, _ held: HeldLease, _ log: Logger) async -> Bool {
+    private func sendBroadcast(_ task: BroadcastTask, _ held: HeldLease, _ log: Logger) async -> Bool {
         let (app, name) = (task.lease.app, task.lease.name)
         let (settlement, isChannelGone) = await attempt(task, log)
         let settled = await held.repeatWhileLive(log) { () async throws(StoreError) in
@@ -56,13 +56,13 @@ extension Dispatcher {
             if isChannelGone { _ = try await store.broadcasts.gone(app, name, task.channel, now: now) }
             // Retire the channel before the push is settled. If this worker dies in between, both are done once more.
             if task.record.event == .end, settlement.isFinal {
-                try await store.broadcasts.retire(app, name, at: now + options.channelLife.milliseconds)
+                try await store.broadcasts.retire(app, name, at: now + options.broadcastChannelLife.milliseconds)
             }
             if settlement.outcome == .expired { try await store.deadLetters.enlist(app, name, task.record.id) }
             return try await store.broadcasts.settle(task, settlement)
         }
         guard settled == true else { return false }
-        meters.broadcast(app, [settlement.event: 1])
+        metrics.broadcast(app, [settlement.event: 1])
         if settlement.outcome == .expired { await reportExpired(app, task.record.id, nil, log) }
         return true
     }

@@ -13,17 +13,17 @@ extension Dispatcher {
 
     /// Decides about the late joiners of a name. This needs no lease: one script decides about each, and the first
     /// caller wins.
-    func late(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
+    func decideLateJoiners(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
         var (left, put) = (0, 0)
         for _ in 0..<Self.mostTurns {
-            let states = try await store.lateFollowers.states(item.app, item.name)
+            let states = try await store.lateJoiners.states(item.app, item.name)
             var (isOutdated, decided) = (false, 0)
             left = 0
-            try await store.lateFollowers.each(item.app, item.name) { followers throws(StoreError) in
+            try await store.lateJoiners.each(item.app, item.name) { followers throws(StoreError) in
                 if isOutdated { return }
                 let decisions = try await decide(followers, states, item)
-                guard let settled = try await store.lateFollowers.settle(item.app, item.name, states, decisions)
+                guard let settled = try await store.lateJoiners.settle(item.app, item.name, states, decisions)
                 else {
                     isOutdated = true
                     return

@@ -10,32 +10,34 @@ import Store
 extension Dispatcher {
     /// Applies all pending removals of a name, also those that another worker left.
     func applyPendingRemovals(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
-        try await store.sweeps.eachOwed(app, name) { owed throws(StoreError) in try await apply(owed, app, name) }
+        try await store.sweeps.eachPendingRemoval(app, name) { pending throws(StoreError) in
+            try await apply(pending, app, name)
+        }
     }
 
     /// Applies pending removals. It may be repeated, because the registry knows which tokens it removed, and the one
     /// call that confirms a removal counts it.
-    func apply(_ owed: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
-        for start in stride(from: 0, to: owed.count, by: 1_000) {
-            let part = owed[start..<min(start + 1_000, owed.count)]
+    func apply(_ pending: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+        for start in stride(from: 0, to: pending.count, by: 1_000) {
+            let part = pending[start..<min(start + 1_000, pending.count)]
             let distrusted = try await distrusted(part, app, name)
-            func isHeldBack(_ one: PendingRemoval) -> Bool { one.prune.isDisputable && distrusted.contains(one.push) }
+            func isHeldBack(_ one: PendingRemoval) -> Bool { one.removal.isDisputable && distrusted.contains(one.push) }
             try await remove(part.filter { !isHeldBack($0) }, app, name)
             try await quarantine(part.filter(isHeldBack), app, name)
         }
     }
 
-    private func remove(_ owed: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
-        if owed.isEmpty { return }
-        var settled: [(owed: PendingRemoval, as: SettledField)] = []
-        for (place, part) in Dictionary(grouping: owed, by: { $0.prune.place(of: name) }) {
-            let results = try await store.registry.prune(app, place, part.map(\.prune))
-            settled += zip(part, results).map { (owed: $0, as: Self.outcome($0.prune, $1)) }
+    private func remove(_ pending: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+        if pending.isEmpty { return }
+        var settled: [(pending: PendingRemoval, as: SettledField)] = []
+        for (place, part) in Dictionary(grouping: pending, by: { $0.removal.place(of: name) }) {
+            let results = try await store.registry.prune(app, place, part.map(\.removal))
+            settled += zip(part, results).map { (pending: $0, as: Self.outcome($0.removal, $1)) }
         }
         let (counted, firstRetry) = try await store.sweeps.confirm(app, name, settled)
-        meters.count(app, counted)
+        metrics.count(app, counted)
         // Pushes that waited behind an `end` can go out now.
-        if let firstRetry, owed.contains(where: \.prune.hasEnded) {
+        if let firstRetry, pending.contains(where: \.removal.hasEnded) {
             try await scheduleRetries(app, name, .high, firstRetry)
         }
     }
@@ -43,48 +45,48 @@ extension Dispatcher {
     /// Quarantines tokens instead of removing them. The name is listed before its tokens are marked, so a death in
     /// between leaves no unlisted marks. It is listed again afterwards, because an operator may have released the name
     /// in between. Start tokens are listed and marked under their attributes type.
-    private func quarantine(_ owed: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
+    private func quarantine(_ pending: [PendingRemoval], _ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         let now = store.time.now()
-        for (place, part) in Dictionary(grouping: owed, by: { $0.prune.place(of: name) }) {
-            let marks = part.map { QuarantineMark(reason: $0.prune.reason, since: now, token: $0.prune.token) }
+        for (place, part) in Dictionary(grouping: pending, by: { $0.removal.place(of: name) }) {
+            let marks = part.map { QuarantineMark(reason: $0.removal.reason, since: now, token: $0.removal.token) }
             try await store.quarantine.enlist(app, place)
             if place.isForStartTokens {
-                try await store.quarantine.hold(app, place, zip(part, marks).map { ($0.prune.channel, $1) })
+                try await store.quarantine.hold(app, place, zip(part, marks).map { ($0.removal.channel, $1) })
             }
             let (counted, _) = try await store.sweeps.confirm(
-                app, name, part.map { (owed: $0, as: .failed) }, marks: marks)
+                app, name, part.map { (pending: $0, as: .failed) }, marks: marks)
             try await store.quarantine.enlist(app, place)
-            meters.count(app, counted)
+            metrics.count(app, counted)
         }
     }
 
     /// The pushes whose 400s are not believed. This also adds the worker's counts to the fleet's and raises alarms.
     private func distrusted(
-        _ owed: ArraySlice<PendingRemoval>, _ app: AppKey, _ name: ActivityName
+        _ pending: ArraySlice<PendingRemoval>, _ app: AppKey, _ name: ActivityName
     ) async throws(StoreError) -> Set<PushID> {
-        let dead = owed.filter { !$0.prune.hasEnded }
+        let dead = pending.filter { !$0.removal.hasEnded }
         if dead.isEmpty { return [] }
         let pushes = Array(Set(dead.map(\.push)))
         let now = store.time.now()
-        let seen = answers.take(app, now: now, window: options.pruneGuard.window)
+        let seen = verdictLog.take(app, now: now, window: options.pruneGuard.window)
         let counts: TokenVerdictSums
         do throws(StoreError) {
-            counts = try await store.answers.add(
+            counts = try await store.tokenVerdicts.add(
                 app, seen, over: options.pruneGuard.span, pushes: pushes, of: name)
         } catch {
-            answers.putBack(app, seen, now: now)
+            verdictLog.putBack(app, seen, now: now)
             throw error
         }
         var distrusted: Set<PushID> = []
         for push in pushes {
             let verdict = options.pruneGuard.verdict(
                 push: counts.pushes[push] ?? TokenVerdictCounts(), app: counts.app, lately: counts.lately)
-            if let reason = verdict.quarantine, dead.contains(where: { $0.push == push && $0.prune.isDisputable }) {
+            if let reason = verdict.quarantine, dead.contains(where: { $0.push == push && $0.removal.isDisputable }) {
                 distrusted.insert(push)
                 await raiseAlarm(app, .pruneGuard, reason)
             }
             if let reason = verdict.manyUnregistered,
-                dead.contains(where: { $0.push == push && !$0.prune.isDisputable })
+                dead.contains(where: { $0.push == push && !$0.removal.isDisputable })
             {
                 await raiseAlarm(app, .manyUnregistered, reason)
             }
@@ -118,8 +120,8 @@ extension Dispatcher {
             app, .expired, "pushes expired before their broadcast channel was made; see `lamplighter dead list`")
     }
 
-    private static func outcome(_ prune: Prune, _ result: PruneResult) -> SettledField {
-        if prune.hasEnded { return .delivered }
+    private static func outcome(_ removal: TokenRemoval, _ result: PruneResult) -> SettledField {
+        if removal.hasEnded { return .delivered }
         return switch result {
         case .pruned: .pruned
         case .newer: .failed

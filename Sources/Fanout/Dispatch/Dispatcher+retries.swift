@@ -4,7 +4,7 @@ import Store
 
 extension Dispatcher {
     /// Sends to the name's waiting channels that are due, under the lease of the name's retries.
-    func retries(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
+    func sendRetries(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
         let asked = Clocks.sinceBoot()
         switch try await store.sweeps.claimRetries(
@@ -16,7 +16,7 @@ extension Dispatcher {
             // so look again.
             try await store.queue.schedule(item, due: store.time.now() + min(left.milliseconds, 500))
             return .acknowledge
-        case .claimed(let lease, let owesRemovals, let isPoison):
+        case .claimed(let lease, let hasPendingRemovals, let isPoison):
             guard let app = apps[item.app] else { return .leave }
             let held = leases.hold(lease, askedAt: asked, for: options.claimAfter)
             defer { leases.release(held) }
@@ -24,7 +24,7 @@ extension Dispatcher {
                 log.error(
                     "a retry queue was full, so a push was given up for its token", metadata: ["push": "\(push)"])
             }
-            if owesRemovals { try await applyPendingRemovals(item.app, item.name) }
+            if hasPendingRemovals { try await applyPendingRemovals(item.app, item.name) }
             let run = RetryRun(
                 delivery: PageDelivery(dispatcher: self, app: app, held: held, log: log), isPoison: isPoison)
             guard await run.run() else {
@@ -36,7 +36,7 @@ extension Dispatcher {
                 let pausedUntil = run.pause.map { store.time.now() + $0.milliseconds } ?? first
                 try await scheduleRetries(item.app, item.name, item.priority, max(first, pausedUntil))
             }
-            _ = try await store.sweeps.renew(lease, for: .zero)
+            try await store.sweeps.giveBack(lease)
             return .acknowledge
         }
     }

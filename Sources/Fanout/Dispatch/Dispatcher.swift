@@ -15,8 +15,8 @@ struct Dispatcher: Sendable {
     let circuits: AppCircuits
     let leases: LeaseKeeper
     let drain: Drain
-    let meters: WorkerMeters
-    let answers: VerdictLog
+    let metrics: WorkerMetrics
+    let verdictLog: VerdictLog
     let alarmThrottle: AlarmThrottle
     let logger: Logger
 
@@ -35,16 +35,16 @@ struct Dispatcher: Sendable {
         log[metadataKey: "name"] = "\(entry.item.name)"
         log[metadataKey: "push"] = "\(entry.item.push)"
         do throws(StoreError) {
-            if let rest = circuits.pause(of: entry.item.app, now: Clocks.sinceBoot()) {
-                try await store.queue.schedule(entry.item, due: store.time.now() + rest.milliseconds)
+            if let pause = circuits.pause(of: entry.item.app, now: Clocks.sinceBoot()) {
+                try await store.queue.schedule(entry.item, due: store.time.now() + pause.milliseconds)
                 return .acknowledge
             }
             switch entry.item.part {
-            case .name, .reconcile: return try await name(entry, log)
-            case .shard, .catchUp: return try await part(entry.item, isClaimed: entry.isClaimed, log)
-            case .retries: return try await retries(entry, log)
-            case .broadcast: return try await broadcasts(entry.item, log)
-            case .late: return try await late(entry, log)
+            case .name, .reconcile: return try await beginName(entry, log)
+            case .shard, .catchUp: return try await sweepPart(entry.item, isClaimed: entry.isClaimed, log)
+            case .retries: return try await sendRetries(entry, log)
+            case .broadcast: return try await sendBroadcasts(entry.item, log)
+            case .late: return try await decideLateJoiners(entry, log)
             }
         } catch {
             // Finished work is settled. The worker that claims the entry does the rest again from the checkpoint.
@@ -55,13 +55,13 @@ struct Dispatcher: Sendable {
 
     /// Begins the name's oldest unswept push (`push-begin`) and does what that answers: sweep it, queue its shards, or
     /// wait.
-    private func name(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
+    private func beginName(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
         let asked = Clocks.sinceBoot()
         let (begun, push) = try await store.sweeps.begin(
             item.app, item.name, hint: item.push, owner: owner, lease: options.claimAfter,
             minInterval: options.minInterval, mostLapses: options.maxClaims, budget: options.budget)
-        if entry.isClaimed, push != item.push || !begun.isClaimed { try await finishLeftovers(item, log) }
+        if entry.isClaimed, push != item.push || !begun.isClaimed { try await followUpLeftovers(item, log) }
         switch begun {
         case .idle:
             return .acknowledge
@@ -89,7 +89,7 @@ struct Dispatcher: Sendable {
             // If the worker dies after `add`, the shards are added again. The claim of a shard that is done or held
             // then fails.
             try await store.queue.add(
-                broadcast(item, record)
+                broadcastEntry(item, record)
                     + (0..<shards).map { index in
                         WorkItem(
                             app: item.app, name: item.name, push: push, priority: record.priority,
@@ -99,28 +99,28 @@ struct Dispatcher: Sendable {
             return .acknowledge
         case .claimed(let claim) where push != item.push:
             // The entry must name the push that is swept under it, because after a death the worker that claims the
-            // entry looks for that push's leftovers. So give the lease back (`renew` for zero) and add an entry for
-            // this push. If the worker dies before `add`, another one claims this entry.
-            _ = try await store.sweeps.renew(claim.lease, for: .zero)
+            // entry looks for that push's leftovers. So give the lease back and add an entry for this push.
+            // If the worker dies before `add`, another one claims this entry.
+            try await store.sweeps.giveBack(claim.lease)
             try await store.queue.add([
                 WorkItem(app: item.app, name: item.name, push: push, priority: claim.record.priority, part: .name)
             ])
             return .acknowledge
         case .claimed(let claim):
-            let broadcast = broadcast(item, claim.record)
+            let broadcast = broadcastEntry(item, claim.record)
             // If the worker dies before this, its sweep is not settled, so the push begins again.
             if !broadcast.isEmpty { try await store.queue.add(broadcast) }
             return try await sweep(item, claim, asked: asked, isClaimed: entry.isClaimed, log)
         }
     }
 
-    /// Does the work that is left of a claimed entry: its last owner settled the last page, and died before `finish`.
-    private func finishLeftovers(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
-        _ = try await finish(item, try await store.sweeps.leftovers(item.app, item.name), isClaimed: true, log)
+    /// Does the work that is left of a claimed entry: its last owner settled the last page, and died before `followUp`.
+    private func followUpLeftovers(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
+        _ = try await followUp(item, try await store.sweeps.leftovers(item.app, item.name), isClaimed: true, log)
     }
 
     /// Claims and sweeps a shard or the catch-up.
-    private func part(_ item: WorkItem, isClaimed: Bool, _ log: Logger) async throws(StoreError) -> Disposition {
+    private func sweepPart(_ item: WorkItem, isClaimed: Bool, _ log: Logger) async throws(StoreError) -> Disposition {
         let asked = Clocks.sinceBoot()
         switch try await store.sweeps.claim(
             item, owner: owner, lease: options.claimAfter, mostLapses: options.maxClaims)
@@ -128,7 +128,7 @@ struct Dispatcher: Sendable {
         case .gone: return .acknowledge
         // The holder of a catch-up has an entry of its own. A claimed entry may be that one, so leave it pending.
         case .held: return item.part == .catchUp && !isClaimed ? .acknowledge : .leave
-        case .done(let leftovers): return try await finish(item, leftovers, isClaimed: isClaimed, log)
+        case .done(let leftovers): return try await followUp(item, leftovers, isClaimed: isClaimed, log)
         case .claimed(let claim): return try await sweep(item, claim, asked: asked, isClaimed: isClaimed, log)
         }
     }
@@ -143,7 +143,7 @@ struct Dispatcher: Sendable {
         leases.release(held)
         switch end {
         case .finished(let leftovers):
-            return try await finish(item, leftovers, isClaimed: isClaimed, log)
+            return try await followUp(item, leftovers, isClaimed: isClaimed, log)
         case .lost:
             return .leave
         case .interrupted(let pause):
@@ -151,7 +151,7 @@ struct Dispatcher: Sendable {
             if pause > .zero {
                 try await store.queue.schedule(item, due: store.time.now() + pause.milliseconds)
             }
-            _ = try await store.sweeps.renew(claim.lease, for: .zero)
+            try await store.sweeps.giveBack(claim.lease)
             if pause == .zero { try await store.queue.add([item]) }
             return .acknowledge
         }
@@ -159,15 +159,15 @@ struct Dispatcher: Sendable {
 
     /// Does the work that follows a finished shard or catch-up. Each step may be repeated. The catch-up is swept at
     /// once, under the entry of the last shard.
-    func finish(
+    func followUp(
         _ item: WorkItem, _ leftovers: Leftovers, isClaimed: Bool, _ log: Logger
     ) async throws(StoreError) -> Disposition {
-        if leftovers.owesRemovals { try await applyPendingRemovals(item.app, item.name) }
+        if leftovers.hasPendingRemovals { try await applyPendingRemovals(item.app, item.name) }
         if let first = leftovers.firstRetry { try await scheduleRetries(item.app, item.name, item.priority, first) }
         if leftovers.catchUpWaits, item.part != .catchUp {
-            var tail = item
-            tail.part = .catchUp
-            return try await part(tail, isClaimed: isClaimed, log)
+            var catchUp = item
+            catchUp.part = .catchUp
+            return try await sweepPart(catchUp, isClaimed: isClaimed, log)
         }
         if leftovers.nameWaits {
             // Do not add the item's own push: other shards of it are still swept, under entries of their own.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A semaphore with a fixed number of places. A caller that finds no place waits in order.
+/// A semaphore with a fixed number of permits. A caller that finds no permit waits in order.
 final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int

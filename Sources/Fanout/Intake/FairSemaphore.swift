@@ -1,41 +1,41 @@
 import LiveActivity
 import Synchronization
 
-/// The places of a pool: a semaphore that apps share, so that no app can take every place. At least half of an equal
-/// share is kept for each app. An app may take more while the others use less. A caller that finds no place waits in
+/// The permits of a pool: a semaphore that apps share, so that no app can take every permit. At least half of an equal
+/// share is kept for each app. An app may take more while the others use less. A caller that finds no permit waits in
 /// order behind other callers of its app.
 final class FairSemaphore: Sendable {
     private struct Waiting {
-        /// Nil: waits until there is a place for any app, and takes none.
+        /// Nil: waits until there is a permit for any app, and takes none.
         var app: AppKey?
         var continuation: CheckedContinuation<Void, Never>
     }
     private struct State {
         var free: Int
         var held: [AppKey: Int]
-        /// How many places are kept for each app.
+        /// How many permits are kept for each app.
         let share: Int
         var waiting: [Waiting] = []
 
-        /// How many places `app` may take now. It must leave the unused places that are kept for other apps.
-        func open(for app: AppKey) -> Int {
+        /// How many permits `app` may take now. It must leave the unused permits that are kept for other apps.
+        func free(for app: AppKey) -> Int {
             let kept = held.reduce(0) { $0 + ($1.key == app ? 0 : max(0, share - $1.value)) }
             return max(0, free - kept)
         }
 
         mutating func take(_ app: AppKey) -> Bool {
-            guard open(for: app) > 0 else { return false }
+            guard free(for: app) > 0 else { return false }
             free -= 1
             held[app, default: 0] += 1
             return true
         }
 
-        /// Takes places for the waiting callers that may go on now, in their order.
+        /// Takes permits for the waiting callers that may go on now, in their order.
         mutating func served() -> [CheckedContinuation<Void, Never>] {
             var served: [CheckedContinuation<Void, Never>] = []
             var rest: [Waiting] = []
             for waiter in waiting {
-                let goesOn = waiter.app.map { take($0) } ?? held.keys.contains { open(for: $0) > 0 }
+                let goesOn = waiter.app.map { take($0) } ?? held.keys.contains { free(for: $0) > 0 }
                 if goesOn { served.append(waiter.continuation) } else { rest.append(waiter) }
             }
             waiting = rest
@@ -44,7 +44,7 @@ final class FairSemaphore: Sendable {
     }
     private let state: Mutex<State>
 
-    /// Makes `count` places, but at least one for each app.
+    /// Makes `count` permits, but at least one for each app.
     init(_ count: Int, _ apps: [AppKey]) {
         let count = max(count, apps.count, 1)
         state = Mutex(
@@ -53,14 +53,14 @@ final class FairSemaphore: Sendable {
                 share: apps.count > 1 ? max(1, count / (2 * apps.count)) : 0))
     }
 
-    func open(for app: AppKey) -> Int { state.withLock { $0.open(for: app) } }
+    func free(for app: AppKey) -> Int { state.withLock { $0.free(for: app) } }
 
-    func takeIfOpen(_ app: AppKey) -> Bool { state.withLock { $0.take(app) } }
+    func takeIfFree(_ app: AppKey) -> Bool { state.withLock { $0.take(app) } }
 
     func take(_ app: AppKey) async { await wait(app) { $0.take(app) } }
 
-    /// Returns when there is a place for some app, without taking it.
-    func untilOpen() async { await wait(nil) { state in state.held.keys.contains { state.open(for: $0) > 0 } } }
+    /// Returns when there is a permit for some app, without taking it.
+    func untilFree() async { await wait(nil) { state in state.held.keys.contains { state.free(for: $0) > 0 } } }
 
     func give(_ app: AppKey) {
         let served = state.withLock { state in

@@ -4,25 +4,26 @@ import ServiceLifecycle
 import Store
 import Threads
 
-/// The reader and the places of one kind of stream. The worker reads entries only while it has places for them. Entries
-/// that it cannot begin stay in the stream for other workers. If an app floods the stream or its APNs is slow, it fills
-/// its own places. The worker then reads entries of the other apps only, until a place of that app is free.
+/// The reader and the permits of one kind of stream. The worker reads entries only while it has permits for them.
+/// Entries that it cannot begin stay in the stream for other workers. If an app floods the stream or its APNs is slow,
+/// it uses up its own permits. The worker then reads entries of the other apps only, until a permit of that app is
+/// free.
 struct Pool: Sendable {
     let stream: WorkStream
     private let apps: [AppKey]
     private let reader: WorkReader
     private let dispatcher: Dispatcher
-    private let places: FairSemaphore
+    private let permits: FairSemaphore
 
-    /// How long a read waits that leaves out apps without a free place. They may have one again soon.
+    /// How long a read waits that leaves out apps without a free permit. They may have one again soon.
     private static let shortRead = Duration.milliseconds(5)
 
-    init(_ stream: WorkStream, _ apps: [AppKey], reader: WorkReader, dispatcher: Dispatcher, places: FairSemaphore) {
+    init(_ stream: WorkStream, _ apps: [AppKey], reader: WorkReader, dispatcher: Dispatcher, permits: FairSemaphore) {
         self.stream = stream
         self.apps = apps
         self.reader = reader
         self.dispatcher = dispatcher
-        self.places = places
+        self.permits = permits
     }
 
     /// Reads until the drain begins. Returns when all entries that it read are processed.
@@ -30,14 +31,15 @@ struct Pool: Sendable {
         await withDiscardingTaskGroup { group in
             var failures = 0
             while !dispatcher.drain.isOn {
-                // Wait for a place before the read, but do not take it yet: if there is only one place, claimed entries
-                // would never get it. If a claim takes it during the read, the entry that was read waits for the next.
-                await places.untilOpen()
+                // Wait for a permit before the read, but do not take it yet: if there is only one permit, claimed
+                // entries would never get it. If a claim takes it during the read, the entry that was read waits for
+                // the next.
+                await permits.untilFree()
                 if dispatcher.drain.isOn { break }
-                let open = apps.map { (app: $0, places: places.open(for: $0)) }.filter { $0.places > 0 }
-                // COUNT applies to each app's stream. So ask for a fraction of the fewest free places, and all entries
+                let open = apps.map { (app: $0, permits: permits.free(for: $0)) }.filter { $0.permits > 0 }
+                // COUNT applies to each app's stream. So ask for a fraction of the fewest free permits, and all entries
                 // fit together.
-                guard let count = open.map(\.places).min() else { continue }
+                guard let count = open.map(\.permits).min() else { continue }
                 do throws(StoreError) {
                     let found = try await reader.read(
                         stream, open.map(\.app), consumer: consumer, count: max(1, min(64, count) / open.count),
@@ -61,10 +63,10 @@ struct Pool: Sendable {
         }
     }
 
-    /// Claims entries that other workers left unfinished, as many as there are places.
+    /// Claims entries that other workers left unfinished, as many as there are permits.
     func claim(consumer: String, idle: Duration, in group: inout DiscardingTaskGroup) async {
         for app in apps where !dispatcher.drain.isOn {
-            let open = places.open(for: app)
+            let open = permits.free(for: app)
             guard open > 0 else { continue }
             do throws(StoreError) {
                 let found = try await dispatcher.store.queue.claim(
@@ -90,21 +92,22 @@ struct Pool: Sendable {
         let read = Clocks.sinceBoot()
         for entry in found.entries {
             let app = entry.item.app
-            let hasPlace = places.takeIfOpen(app)
+            let hasPermit = permits.takeIfFree(app)
             group.addTask {
-                // A claim took the place first. This entry waits behind its own app's entries, and delays no other app.
-                if !hasPlace { await places.take(app) }
+                // A claim took the permit first. This entry waits behind its own app's entries, and delays no other
+                // app.
+                if !hasPermit { await permits.take(app) }
                 await handle(entry, readAt: read)
-                places.give(app)
+                permits.give(app)
             }
         }
     }
 
-    /// Processes an entry to its end. The caller holds a place for it.
+    /// Processes an entry to its end. The caller holds a permit for it.
     /// - Parameter readAt: when the entry was read, boot-clock milliseconds
     private func handle(_ entry: WorkEntry, readAt: Int64) async {
         var entry = entry
-        // Another worker may have claimed the entry while it waited for a place here. A claimed entry is not
+        // Another worker may have claimed the entry while it waited for a permit here. A claimed entry is not
         // acknowledged while another worker holds its task.
         if Clocks.sinceBoot() - readAt > dispatcher.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
         guard dispatcher.leases.take(entry) else { return }

@@ -49,7 +49,7 @@ private struct BriefPermission: SendPermission {
 extension HeldLease {
     /// Repeats a call that Redis could not answer, while the lease is live. The call must be safe to repeat.
     /// - Returns: nil when the lease has expired, or at once for an error that does not pass by itself. Repeating such
-    ///   a call would hold a place of the worker for ever.
+    ///   a call would hold a permit of the worker for ever.
     func repeatWhileLive<T: Sendable>(_ log: Logger, _ body: () async throws(StoreError) -> T) async -> T? {
         let backoff = Backoff(first: .milliseconds(100), cap: .seconds(1))
         var failures = 0

@@ -18,12 +18,12 @@ struct PageDelivery: Sendable {
         let record: PushRecord
         let push: PreparedPush
         /// For a start: the push for devices that can take updates from the name's broadcast channel.
-        let channelPush: PreparedPush?
+        let broadcastChannelPush: PreparedPush?
 
         init(_ record: PushRecord, _ app: WorkerApp, _ name: ActivityName, isLate: Bool = false) {
             self.record = record
             push = record.prepared(bundleID: app.bundleID, name, isLate: isLate)
-            channelPush = record.onBroadcastChannel(push)
+            broadcastChannelPush = record.onBroadcastChannel(push)
         }
     }
 
@@ -67,7 +67,7 @@ struct PageDelivery: Sendable {
     /// Sends a page.
     /// - Parameters:
     ///   - elsewhere: indices of the entries known to live in the other environment
-    ///   - onBroadcastChannel: indices of the entries that get `channelPush`
+    ///   - onBroadcastChannel: indices of the entries that get `broadcastChannelPush`
     ///   - time: boot-clock milliseconds after which no request leaves this machine
     /// - Returns: the decision for each entry; nil if there is nothing to settle
     func send(
@@ -113,7 +113,7 @@ struct PageDelivery: Sendable {
             triesOnce: record.expiry == 0, backoff: dispatcher.options.retries, elsewhere: sent.elsewhere,
             attributesType: record.event == .start ? record.attributesType ?? "" : nil,
             pause: { dispatcher.circuits.nextPause(app.key, $0) }, random: { Double.random(in: 0..<1) })
-        dispatcher.answers.note(app.key, report.answers, now: dispatcher.store.time.now())
+        dispatcher.verdictLog.note(app.key, report.verdicts, now: dispatcher.store.time.now())
         return report
     }
 
@@ -141,15 +141,15 @@ struct PageDelivery: Sendable {
 extension PageDelivery {
     /// Notes the channels of a page as started channels, before the page is sent. A device may register its token
     /// before the page's last answer comes. Pushes that are published from then on are kept for it.
-    /// - Parameter onChannel: indices of entries whose activities take updates from a broadcast channel, so their
-    ///   devices register no token
+    /// - Parameter onBroadcastChannel: indices of entries whose activities take updates from a broadcast channel, so
+    ///   their devices register no token
     /// - Returns: the notes of earlier starts, by the page's index; nil if the run is lost
     private func noteStarted(
-        _ page: TokenPage, _ outgoing: Outgoing, besides onChannel: Set<Int>
+        _ page: TokenPage, _ outgoing: Outgoing, besides onBroadcastChannel: Set<Int>
     ) async -> [Int: [UInt8]]? {
-        let indices = page.entries.indices.filter { !onChannel.contains($0) }
+        let indices = page.entries.indices.filter { !onBroadcastChannel.contains($0) }
         let before = await ask { () async throws(StoreError) in
-            try await dispatcher.store.lateFollowers.expect(
+            try await dispatcher.store.lateJoiners.expect(
                 app.key, lease.name, indices.map { Array(page.channel($0)) }, startedBy: outgoing.record.sequence,
                 now: dispatcher.store.time.now())
         }
@@ -169,7 +169,7 @@ extension PageDelivery {
         }
         if unreached.isEmpty { return }
         _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
-            try await dispatcher.store.lateFollowers.expectNothing(
+            try await dispatcher.store.lateJoiners.expectNothing(
                 app.key, lease.name, unreached.map { (Array(page.channel($0.index)), before[$0.index]) })
         }
     }
@@ -185,7 +185,7 @@ extension PageDelivery.Outgoing {
     fileprivate func variant(
         _ page: TokenPage, _ onBroadcastChannel: Set<Int>
     ) -> (push: PreparedPush, entries: Set<Int>)? {
-        if let channelPush { return (channelPush, onBroadcastChannel) }
+        if let broadcastChannelPush { return (broadcastChannelPush, onBroadcastChannel) }
         guard record.demotion == .infrequent else { return nil }
         var low = push
         low.headers.priority = .low

@@ -12,7 +12,7 @@ struct PageReport {
         case failed
         case expired
         /// The token is to be removed. `Dispatcher+removals` does that after the page is settled.
-        case dead(Prune)
+        case dead(TokenRemoval)
         /// Try again at `due` (epoch ms). `attempts` counts all attempts so far.
         case retry(due: Int64, attempts: Int)
     }
@@ -40,7 +40,7 @@ struct PageReport {
     /// The reason to halt the app: APNs refuses its credentials, or its server cannot be reached.
     private(set) var halt: Halt?
     /// Counts of the answers for the prune guard.
-    private(set) var answers = TokenVerdictCounts()
+    private(set) var verdicts = TokenVerdictCounts()
     /// The reason for which the app's other environment refuses pushes. The app goes on in the first environment.
     private(set) var otherRefusal: String?
     /// True if no request of the page left this machine, or if APNs refused the credentials of all requests. Then there
@@ -85,14 +85,14 @@ struct PageReport {
                 isAnswered = true
                 let reason = rejection.reason.wire
                 let decision = decide(rejection, attempt, pause) { since in
-                    Prune(
+                    TokenRemoval(
                         channel: Array(page.channel(index)), token: Array(page.token(index)), deadSince: since,
                         reason: reason, attributesType: attributesType)
                 }
                 add(index, decision, reason, attempt)
             }
         }
-        answers += TokenVerdictCounts(answers: delivered)
+        verdicts += TokenVerdictCounts(answers: delivered)
         isUnsent = unsent > 0 && unsent == page.count
         // APNs answered other requests, so only one connection of several failed. Its tokens wait, and the app goes on.
         if isAnswered, halt?.cause == .unreachable { halt = nil }
@@ -108,8 +108,8 @@ struct PageReport {
             retries += 1
             exception.mayBeDuplicate = mayBeDuplicate
             if mayBeDuplicate { duplicatesPossible += 1 }
-        case .dead(let prune) where prune.isDisputable: answers += TokenVerdictCounts(answers: 1, dead: 1)
-        case .dead: answers += TokenVerdictCounts(answers: 1, gone: 1)
+        case .dead(let removal) where removal.isDisputable: verdicts += TokenVerdictCounts(answers: 1, dead: 1)
+        case .dead: verdicts += TokenVerdictCounts(answers: 1, gone: 1)
         case .failed: exception.isGivenUp = !attempt.triesOnce
         case .expired, .delivered: break
         }
@@ -128,13 +128,13 @@ struct PageReport {
     }
 
     private mutating func decide(
-        _ rejection: Rejection, _ attempt: Attempt, _ pause: (Halt) -> Duration, prune: (Int64?) -> Prune
+        _ rejection: Rejection, _ attempt: Attempt, _ pause: (Halt) -> Duration, removal: (Int64?) -> TokenRemoval
     ) -> Decision {
         let reason = rejection.reason.wire
         switch rejection.verdict {
-        case .pruneToken: return .dead(prune(nil))
+        case .pruneToken: return .dead(removal(nil))
         // An answer without a timestamp means that the token is dead now.
-        case .pruneIfOlder: return .dead(prune(rejection.timestamp ?? attempt.now))
+        case .pruneIfOlder: return .dead(removal(rejection.timestamp ?? attempt.now))
         case .retry, .retryOnFreshConnection:
             return attempt.again(after: attempt.pause(rejection.retryAfter), retryAfter: rejection.retryAfter)
         case .stopPush, .recreateChannel, .haltApp, .renewProviderToken:
@@ -191,7 +191,7 @@ struct PageReport {
     }
 }
 
-extension Prune {
+extension TokenRemoval {
     /// True for a 400, which concerns this environment, topic or key. A 410 concerns the token alone, and so does a
     /// delivered `end`.
     var isDisputable: Bool { deadSince == nil && !hasEnded }

@@ -79,7 +79,7 @@ struct RetryRun: Sendable {
             return await settle(unsent)
         }
         var waiting = page.channels
-        var isOver = false
+        var isClosed = false
         var sendUntil: Int64?
         if record.event == .start {
             sendUntil = dispatcher.startsSentUntil
@@ -87,10 +87,10 @@ struct RetryRun: Sendable {
                 try await dispatcher.store.sweeps.starts(lease, dispatcher.store.registry, page.channels, of: record)
             }
             guard let found else { return }
-            (waiting, isOver) = found
+            (waiting, isClosed) = found
         }
         waiting = waiting.filter { channel in
-            if Self.skips(channel, record, isOver: isOver) {
+            if Self.skips(channel, record, isClosed: isClosed) {
                 unsent.finish(channel, as: .skipped)
             } else if channel.isQuarantined {
                 unsent.finish(channel, as: .failed, reason: "Quarantined")
@@ -104,13 +104,13 @@ struct RetryRun: Sendable {
     }
 
     /// Says whether a waiting channel does not get the first push of its retry queue.
-    /// - Parameter isOver: an `end` was accepted after the start
-    private static func skips(_ channel: WaitingChannel, _ record: PushRecord, isOver: Bool) -> Bool {
+    /// - Parameter isClosed: an `end` was accepted after the start
+    private static func skips(_ channel: WaitingChannel, _ record: PushRecord, isClosed: Bool) -> Bool {
         if channel.token == nil { return true }
         // The push was accepted for a broadcast channel alone: it is too large for a token.
         if record.payload.count > Payload.maximumBytes { return true }
         return switch record.event {
-        case .start: isOver || channel.follows && !record.restarts
+        case .start: isClosed || channel.follows && !record.restarts
         case .end where (channel.followsSince ?? 0) >= record.createdAt: true
         // The channel may have another card now, which is too young for this automatic end.
         case .end, .update: !record.isFor(startedAt: channel.startedAt ?? .min)
@@ -121,7 +121,7 @@ struct RetryRun: Sendable {
         let page = TokenPage(waiting)
         let outgoing = PageDelivery.Outgoing(record, delivery.app, lease.name, isLate: waiting[0].isLate)
         var onBroadcastChannel: Set<Int> = []
-        if outgoing.channelPush != nil {
+        if outgoing.broadcastChannelPush != nil {
             let capable = await delivery.ask { () async throws(StoreError) in
                 try await dispatcher.store.channels.withIOS18(lease.app, page)
             }
@@ -148,10 +148,10 @@ struct RetryRun: Sendable {
             return try await dispatcher.store.sweeps.settle(lease, for: dispatcher.options.claimAfter, settlement)
         }
         guard case .ok = settled else { return delivery.lose() }
-        dispatcher.meters.settled(lease.app, settlement)
+        dispatcher.metrics.settled(lease.app, settlement)
         delivery.state.change { $0.expired.merge(settlement.expired) { $0 + $1 } }
         _ = await delivery.ask { () async throws(StoreError) in
-            try await dispatcher.apply(settlement.owed, lease.app, lease.name)
+            try await dispatcher.apply(settlement.removals, lease.app, lease.name)
         }
     }
 }

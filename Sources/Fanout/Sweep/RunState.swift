@@ -12,13 +12,13 @@ final class RunState: Sendable {
         /// How many tokens expired, by push.
         var expired: [PushID: Int] = [:]
         /// Sweep: the push has failed or was cancelled.
-        var isOver = false
+        var isStopped = false
         /// Sweep: what is left to do after the finished part.
         var leftovers: Leftovers?
         /// Retries: the channels that are in a page of this run.
         var inPages: Set<[UInt8]> = []
 
-        var goesOn: Bool { !isLost && pause == nil && !isOver && leftovers == nil }
+        var goesOn: Bool { !isLost && pause == nil && !isStopped && leftovers == nil }
     }
 
     private let state = Mutex(Values())

@@ -19,7 +19,7 @@ extension Settlement {
                 count(.failed)
                 if exception.isGivenUp { giveUp(page.channel(exception.index), reason: exception.reason) }
             case .expired: count(.expired)
-            case .dead(let prune): owe(prune)
+            case .dead(let removal): remove(removal)
             case .retry(let due, let attempts): retry(page.channel(exception.index), due: due, attempts: attempts)
             }
         }
@@ -29,8 +29,8 @@ extension Settlement {
         }
         let exceptions = Set(report.exceptions.map(\.index))
         for index in page.entries.indices where !exceptions.contains(index) {
-            owe(
-                Prune(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: endedAt))
+            remove(
+                TokenRemoval(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: endedAt))
         }
     }
 
@@ -53,7 +53,7 @@ extension RetrySettlement {
         for (index, channel) in waiting.enumerated() {
             guard let exception = exceptions[index] else {
                 if let endedAt, let token = channel.token {
-                    owe(channel, Prune(channel: channel.channel, token: token, endedAt: endedAt))
+                    remove(channel, TokenRemoval(channel: channel.channel, token: token, endedAt: endedAt))
                 } else {
                     let isStale = staleBefore.map { channel.registeredAt < $0 } ?? false
                     finish(channel, as: .delivered, isStale: isStale)
@@ -65,7 +65,7 @@ extension RetrySettlement {
             case .failed:
                 finish(channel, as: .failed, reason: exception.reason, isGivenUp: exception.isGivenUp)
             case .expired: finish(channel, as: .expired, reason: exception.reason)
-            case .dead(let prune): owe(channel, prune)
+            case .dead(let removal): remove(channel, removal)
             case .retry(let due, let attempts):
                 postpone(
                     channel, due: due, attempts: attempts, reason: exception.reason,

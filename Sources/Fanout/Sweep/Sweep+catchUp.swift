@@ -40,9 +40,9 @@ extension Sweep {
                 let arrivals = try await dispatcher.store.sweeps.arrivals(
                     lease.app, lease.name, after: order, limit: dispatcher.options.pageSize)
                 guard let last = arrivals.last else { return (page: Page(), last: nil) }
-                let (tokens, signs) = try await dispatcher.store.registry.lookup(
+                let (tokens, hints) = try await dispatcher.store.registry.lookup(
                     lease.app, .activity(lease.name), arrivals.map(\.channel))
-                guard var page = try await sorted(tokens, signs, setAside: nil) else { continue }
+                guard var page = try await makePage(tokens, hints, leavingOut: nil) else { continue }
                 page.arrivals = arrivals
                 return (page: page, last: last.order)
             }

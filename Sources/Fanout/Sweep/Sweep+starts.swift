@@ -13,29 +13,29 @@ extension Sweep {
     func startPage(
         _ starts: TokenPlace, from position: ScanPosition, to limit: ScanPosition, splits: Bool
     ) async throws(StoreError) -> (Page, ScanPosition) {
-        let (tokens, next, signs) = try await dispatcher.store.registry.markedPage(
+        let (tokens, next, hints) = try await dispatcher.store.registry.markedPage(
             lease.app, starts, from: position, to: limit, limit: dispatcher.options.pageSize)
         let audience = try await dispatcher.store.channels.filter(lease.app, tokens, claim.record.audience)
         if audience.isEmpty { return (Page(), next) }
         // Only two marks apply to start tokens: the quarantine and the other environment.
         let marks =
-            try await dispatcher.store.registry.marks(lease.app, starts, audience, signs, for: .start) ?? SendBlocks()
+            try await dispatcher.store.registry.marks(lease.app, starts, audience, hints, for: .start) ?? SendBlocks()
         try await dispatcher.store.quarantine.forget(lease.app, starts, marks.outdated)
         let sendUntil = dispatcher.startsSentUntil
-        let standing = try await dispatcher.store.sweeps.standing(
+        let facts = try await dispatcher.store.sweeps.startFacts(
             lease.app, lease.name, dispatcher.store.registry, audience, of: claim.record)
         let capable = splits ? try await dispatcher.store.channels.withIOS18(lease.app, audience) : []
         var page = Page()
         page.sendUntil = sendUntil
         var sent: [Int] = []
         for index in 0..<audience.count {
-            if standing.isOver {
+            if facts.isClosed {
                 page.skipped += 1
-            } else if standing.waits[index] {
+            } else if facts.waits[index] {
                 // The older push that the channel waits for goes first. It may be the end of the card that the channel
                 // has.
-                page.held.append(Array(audience.channel(index)))
-            } else if standing.follows[index], !claim.record.restarts {
+                page.waiting.append(Array(audience.channel(index)))
+            } else if facts.follows[index], !claim.record.restarts {
                 page.skipped += 1
             } else if marks[index].contains(.quarantined) {
                 page.quarantined += 1

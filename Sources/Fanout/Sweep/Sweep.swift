@@ -23,7 +23,7 @@ struct Sweep: Sendable {
     struct Page: Sendable {
         var tokens = TokenPage()
         /// Channels that wait for an older push. This push joins their retry queues.
-        var held: [[UInt8]] = []
+        var waiting: [[UInt8]] = []
         /// How many more channels are in the audience and get nothing, because their tokens are quarantined.
         var quarantined = 0
         /// For a start: how many more channels are in the audience and get nothing, because they follow already or an
@@ -38,7 +38,7 @@ struct Sweep: Sendable {
         /// For a catch-up: the arrivals that this page processes.
         var arrivals: [CatchUpArrival] = []
         var isEmpty: Bool {
-            tokens.isEmpty && held.isEmpty && arrivals.isEmpty && quarantined == 0 && skipped == 0
+            tokens.isEmpty && waiting.isEmpty && arrivals.isEmpty && quarantined == 0 && skipped == 0
         }
     }
 
@@ -56,18 +56,18 @@ struct Sweep: Sendable {
     var dispatcher: Dispatcher { delivery.dispatcher }
 
     func run() async -> End {
-        if claim.owesRemovals {
+        if claim.hasPendingRemovals {
             // Apply pending removals before any read, because a token whose `end` was delivered gets nothing more.
             let applied: Void? = await delivery.ask { () async throws(StoreError) in
                 try await dispatcher.applyPendingRemovals(lease.app, lease.name)
             }
             if applied == nil { return .lost }
         }
-        if claim.record.state.isFinal { delivery.state.change { $0.isOver = true } }
+        if claim.record.state.isFinal { delivery.state.change { $0.isStopped = true } }
         if claim.isPoison {
             delivery.log.error(
                 "task given up: too many workers in a row crashed or stalled", metadata: ["part": "\(lease.part)"])
-            await close(stop: "PoisonTask")
+            await settleRest(stop: "PoisonTask")
         } else {
             switch lease.part {
             case .catchUp: await catchUp()
@@ -75,7 +75,7 @@ struct Sweep: Sendable {
             }
             // The push failed or was cancelled. The rest is not read, and the name is free for its next push.
             let state = delivery.state.values
-            if state.isOver, state.leftovers == nil { await close() }
+            if state.isStopped, state.leftovers == nil { await settleRest() }
         }
         let state = delivery.state.values
         for (push, tokens) in state.expired { await dispatcher.reportExpired(lease.app, push, tokens, delivery.log) }
@@ -87,7 +87,7 @@ struct Sweep: Sendable {
 
     /// Settles the rest of the shard without sending.
     /// - Parameter stop: the reason to stop the push early, if this worker stops it
-    private func close(stop: String? = nil) async {
+    private func settleRest(stop: String? = nil) async {
         var settlement = Settlement(range: lease.bounds)
         settlement.stop = stop
         settlement.abandonsRest = true
@@ -124,29 +124,29 @@ struct Sweep: Sendable {
     private func read(from position: ScanPosition, to limit: ScanPosition) async -> (Page, ScanPosition)? {
         if let starts = claim.record.startTokens {
             return await delivery.ask { () async throws(StoreError) in
-                try await startPage(starts, from: position, to: limit, splits: outgoing.channelPush != nil)
+                try await startPage(starts, from: position, to: limit, splits: outgoing.broadcastChannelPush != nil)
             }
         }
         return await delivery.ask { () async throws(StoreError) in
             while true {
-                let (tokens, next, signs) = try await dispatcher.store.registry.markedPage(
+                let (tokens, next, hints) = try await dispatcher.store.registry.markedPage(
                     lease.app, .activity(lease.name), from: position, to: limit, limit: dispatcher.options.pageSize)
-                if let page = try await sorted(tokens, signs, setAside: .catchingUp) { return (page, next) }
+                if let page = try await makePage(tokens, hints, leavingOut: .catchingUp) { return (page, next) }
             }
         }
     }
 
     /// Sorts a page into the channels that get the push and those that wait for an older push or are quarantined.
-    /// - Parameter setAside: channels with this mark are left out
+    /// - Parameter leavingOut: channels with this mark are left out
     /// - Returns: nil if the page has to be read again
-    func sorted(
-        _ tokens: TokenPage, _ signs: BlockHints, setAside: SendBlocks.Mark?
+    func makePage(
+        _ tokens: TokenPage, _ hints: BlockHints, leavingOut: SendBlocks.Mark?
     ) async throws(StoreError) -> Page? {
         let cards = claim.record.targets(of: tokens)
         let audience = try await dispatcher.store.channels.filter(lease.app, cards, claim.record.audience)
         guard
             let marks = try await dispatcher.store.registry.marks(
-                lease.app, .activity(lease.name), audience, signs, for: claim.record.event)
+                lease.app, .activity(lease.name), audience, hints, for: claim.record.event)
         else {
             return nil
         }
@@ -155,10 +155,10 @@ struct Sweep: Sendable {
         var page = Page()
         var sent: [Int] = []
         for index in 0..<audience.count {
-            if let setAside, marks[index].contains(setAside) { continue }
+            if let leavingOut, marks[index].contains(leavingOut) { continue }
             if marks.began(index, after: claim.record.createdAt) { continue }
             if marks[index].contains(.waiting) {
-                page.held.append(Array(audience.channel(index)))
+                page.waiting.append(Array(audience.channel(index)))
             } else if marks[index].contains(.quarantined) {
                 page.quarantined += 1
             } else {
@@ -173,17 +173,17 @@ struct Sweep: Sendable {
 
     /// Sends a page and settles it.
     func send(_ page: Page, _ range: Range<ScanPosition>) async {
-        guard var settlement = await sent(page, range) else { return }
+        guard var settlement = await deliver(page, range) else { return }
         settlement.quarantined(page.quarantined)
         settlement.skipped(page.skipped)
-        for arrival in page.arrivals { settlement.caught(arrival) }
+        for arrival in page.arrivals { settlement.caughtUp(arrival) }
         await settle(settlement)
     }
 
     /// Sends a page, unless the push has expired or is too large for tokens.
     /// - Returns: the settlement of the page; nil if there is nothing to settle
-    private func sent(_ page: Page, _ range: Range<ScanPosition>) async -> Settlement? {
-        let count = page.tokens.count + page.held.count
+    private func deliver(_ page: Page, _ range: Range<ScanPosition>) async -> Settlement? {
+        let count = page.tokens.count + page.waiting.count
         if count == 0 { return Settlement(range: range) }
         if dispatcher.store.time.now() >= claim.record.deadline {
             return Settlement(unsent: count, as: .expired, range: range)
@@ -208,7 +208,9 @@ struct Sweep: Sendable {
                 settlement.stale = report.delivered(page.tokens, registeredBefore: dispatcher.staleBefore)
             }
         }
-        for channel in page.held { settlement.hold(channel, mostAttempts: dispatcher.options.retries.inherited) }
+        for channel in page.waiting {
+            settlement.joinQueue(channel, mostAttempts: dispatcher.options.retries.inherited)
+        }
         return settlement
     }
 
@@ -225,13 +227,13 @@ struct Sweep: Sendable {
             delivery.held.lose()
             delivery.lose()
         case .ok(let pushState, let isFinished, let leftovers):
-            dispatcher.meters.settled(lease.app, settlement)
+            dispatcher.metrics.settled(lease.app, settlement)
             delivery.state.change { state in
                 if settlement.expired > 0 { state.expired[lease.push, default: 0] += settlement.expired }
                 if isFinished {
                     state.leftovers = leftovers
                 } else if pushState.isFinal {
-                    state.isOver = true
+                    state.isStopped = true
                 }
             }
             // Without an answer the entry stays pending, and the worker that claims it finds the remaining work.
@@ -240,7 +242,7 @@ struct Sweep: Sendable {
                     try await dispatcher.scheduleRetries(lease.app, lease.name, claim.record.priority, first)
                 }
                 try await dispatcher.apply(
-                    settlement.owed.map { PendingRemoval(push: lease.push, prune: $0) }, lease.app, lease.name)
+                    settlement.removals.map { PendingRemoval(push: lease.push, removal: $0) }, lease.app, lease.name)
             }
         }
     }

@@ -11,7 +11,7 @@ struct TimerPlan: Sendable {
         case schedules
         /// Makes and deletes an app's broadcast channels. Each app has a chore of its own, because APNs may be slow for
         /// one of them.
-        case channels(AppKey)
+        case broadcastChannels(AppKey)
         /// Ends cards that are old enough.
         case ends
 
@@ -21,7 +21,7 @@ struct TimerPlan: Sendable {
             switch self {
             case .tasks: 5
             case .schedules, .ends: 250
-            case .channels: 500
+            case .broadcastChannels: 500
             }
         }
     }
@@ -63,6 +63,7 @@ extension NextDue {
     /// Each kind of chore that waits, and when it is due.
     fileprivate var chores: [(TimerPlan.Chore, due: Int64)] {
         let single: [(TimerPlan.Chore, Int64?)] = [(.tasks, task), (.schedules, schedule), (.ends, end)]
-        return single.compactMap { chore, due in due.map { (chore, $0) } } + channels.map { (.channels($0), $1) }
+        return single.compactMap { chore, due in due.map { (chore, $0) } }
+            + broadcastChannels.map { (.broadcastChannels($0), $1) }
     }
 }

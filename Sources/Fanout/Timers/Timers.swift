@@ -13,9 +13,9 @@ struct Timers: Sendable {
     let pools: [Pool]
     let leases: LeaseKeeper
     let drain: Drain
-    let channels: BroadcastChannelKeeper
+    let broadcastChannels: BroadcastChannelKeeper
     let ends: EndTimer
-    let answers: VerdictLog
+    let verdictLog: VerdictLog
     let logger: Logger
 
     /// Renews the worker's leases and entries until cancelled. It runs longer than all else, because pages in flight
@@ -51,7 +51,7 @@ struct Timers: Sendable {
                     }
                 }
             }
-            group.addTask { await every(.seconds(30)) { await shareAnswers() } }
+            group.addTask { await every(.seconds(30)) { await shareVerdicts() } }
             group.addTask {
                 var tidying = Tidying(store)
                 await every(.seconds(10)) {
@@ -87,17 +87,17 @@ struct Timers: Sendable {
     /// Asks Redis what is due next, begins what is due, and sleeps until the next is.
     private func watch() async {
         let plan = SharedPlan()
-        let bell = store.queue.bell
-        let place = bell.take()
-        defer { bell.give(place) }
+        let wakeup = store.queue.wakeup
+        let sleeper = wakeup.take()
+        defer { wakeup.give(sleeper) }
         await withDiscardingTaskGroup { group in
             group.addTask {
                 await adoptEnds()
                 plan.ending.withLock { $0 = ends.apps }
-                bell.ring(place, .min)
+                wakeup.ring(sleeper, .min)
             }
             while !drain.isOn, !Task.isCancelled {
-                bell.listen(place)
+                wakeup.listen(sleeper)
                 var next: NextDue?
                 await quietly { () async throws(StoreError) in
                     next = try await store.queue.nextDue(apps, ending: plan.ending.withLock(\.self))
@@ -108,11 +108,11 @@ struct Timers: Sendable {
                         await run(chore)
                         let now = store.time.now()
                         plan.state.withLock { $0.ended(chore, now: now) }
-                        bell.ring(place, now + chore.rest)
+                        wakeup.ring(sleeper, now + chore.rest)
                     }
                 }
                 let time = wake + .random(in: 0..<TimerPlan.stagger)
-                await cancelWhenGracefulShutdown { await bell.sleep(place, until: time, by: store.time.now) }
+                await cancelWhenGracefulShutdown { await wakeup.sleep(sleeper, until: time, by: store.time.now) }
             }
         }
     }
@@ -129,7 +129,7 @@ struct Timers: Sendable {
                 }
             }
         case .schedules: await ScheduleTimer(store: store, apps: apps, logger: logger).run()
-        case .channels(let app): await channels.tick(app)
+        case .broadcastChannels(let app): await broadcastChannels.tick(app)
         case .ends: await ends.run()
         }
     }
@@ -156,15 +156,15 @@ struct Timers: Sendable {
     }
 
     /// Adds the worker's counts to the fleet's. The fleet needs the good answers too before APNs calls a token dead.
-    private func shareAnswers() async {
-        for app in answers.apps {
+    private func shareVerdicts() async {
+        for app in verdictLog.apps {
             let now = store.time.now()
-            let seen = answers.take(app, now: now, window: options.pruneGuard.window)
+            let seen = verdictLog.take(app, now: now, window: options.pruneGuard.window)
             if seen.isEmpty { continue }
             do throws(StoreError) {
-                _ = try await store.answers.add(app, seen, over: options.pruneGuard.span)
+                _ = try await store.tokenVerdicts.add(app, seen, over: options.pruneGuard.span)
             } catch {
-                answers.putBack(app, seen, now: now)
+                verdictLog.putBack(app, seen, now: now)
             }
         }
     }

@@ -9,7 +9,7 @@ import StrictJSON
 struct BatchBody: Sendable {
     enum Update: Sendable, Hashable {
         case set(TokenPlace, Registration)
-        case remove(TokenPlace, Removal)
+        case remove(TokenPlace, Untrack)
     }
 
     /// The most entries of `live_activities` in one call. The SDK sends a few,
@@ -85,7 +85,7 @@ struct BatchBody: Sendable {
         case "start_token": place = .startTokens(of: try entry.required("attributes_type").attributesType())
         default: throw (entry["type"] ?? value).error("must be update_token or start_token")
         }
-        guard action == "set" else { return .remove(place, Removal(channel: channel, removedAt: at, activityID: id)) }
+        guard action == "set" else { return .remove(place, Untrack(channel: channel, removedAt: at, activityID: id)) }
         let isStart = place.isForStartTokens
         let started = try isStart ? nil : entry["start_ts_ms"]?.startMilliseconds(after: at, "action_ts_ms")
         let token = try entry.required("token").pushToken()

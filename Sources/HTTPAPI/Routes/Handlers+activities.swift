@@ -54,7 +54,7 @@ extension Handlers {
     }
 
     func untrack(_ call: Call) async throws -> Answer {
-        try await unregister(Removal(channel: call.channel(), removedAt: call.now), from: call.place(), call.app)
+        try await unregister(Untrack(channel: call.channel(), removedAt: call.now), from: call.place(), call.app)
         return .empty
     }
 
@@ -91,7 +91,7 @@ extension Handlers {
         return results
     }
 
-    func unregister(_ removal: Removal, from place: TokenPlace, _ app: GatewayApp) async throws {
+    func unregister(_ removal: Untrack, from place: TokenPlace, _ app: GatewayApp) async throws {
         try await store.registry.untrack(app.key, place, [removal])
         metrics.registered(app.key, outcome: place.isForStartTokens ? "start_token_removed" : "removed")
     }

@@ -137,7 +137,7 @@ extension APIError {
                 409, "timestamp",
                 "is older than the name's last, \(last): devices would drop it. Leave it out to use the time of acceptance"
             )
-        case .nameEnded:
+        case .nameClosed:
             self.init(409, "name", "has ended: an end for everyone closed it; a start or a new card opens it")
         case .queueFull(let scope, let seconds):
             let what =

@@ -76,7 +76,7 @@ extension Broadcasts {
     ) async throws(StoreError) -> BroadcastTake {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
-            Lua.broadcastTake, keys: [keys.broadcast(tag), keys.broadcastQueue(tag), keys.retryLease(tag)],
+            Lua.broadcastTake, keys: [keys.broadcast(tag), keys.broadcastQueue(tag), keys.nameLeases(tag)],
             arguments: [
                 .string(owner), .int(lease.milliseconds), .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
                 .int(Pushes.retention.milliseconds), .int(Self.interval.milliseconds), .int(Self.look),
@@ -130,7 +130,7 @@ extension Broadcasts {
         case .again(let time): (outcome, due) = ("again", time)
         }
         let reply = try await redis.run(
-            Lua.broadcastSettle, keys: [keys.broadcast(tag), keys.broadcastQueue(tag), keys.retryLease(tag)],
+            Lua.broadcastSettle, keys: [keys.broadcast(tag), keys.broadcastQueue(tag), keys.nameLeases(tag)],
             arguments: [
                 .int(lease.epoch), .string(lease.owner), .string(lease.push.description), .string(outcome),
                 .string(task.channel.rawValue), .string(settlement.status.map { "\($0)" } ?? ""),

@@ -86,6 +86,11 @@ extension Broadcasts {
         try await step(lease, duration, "keep")
     }
 
+    @discardableResult
+    public func giveBack(_ lease: BroadcastLease) async throws(StoreError) -> Bool {
+        try await step(lease, .zero, "keep")
+    }
+
     public func intend(
         _ lease: BroadcastLease, _ name: ActivityName, for duration: Duration
     ) async throws(StoreError) -> Bool {

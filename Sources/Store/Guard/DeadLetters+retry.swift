@@ -68,8 +68,9 @@ extension DeadLetters {
         let answer = try await redis.run(
             Lua.deadRetry,
             keys: [
-                keys.name(tag), keys.unswept(tag), keys.push(tag, push), keys.tasks(tag, push), keys.retries(tag),
-                keys.waiting(tag), keys.deadLetter(tag, push), keys.deadChannels(tag, push),
+                keys.name(tag), keys.unswept(tag), keys.push(tag, push), keys.tasks(tag, push),
+                keys.waitingChannels(tag),
+                keys.retryQueues(tag), keys.deadLetter(tag, push), keys.deadChannels(tag, push),
                 keys.broadcastQueue(tag),
             ],
             arguments: [
@@ -93,7 +94,7 @@ extension DeadLetters {
         let id = push.uuid.bytes
         var cursor = "0"
         repeat {
-            let reply = try await redis.run("HSCAN", keys.waiting(tag), .string(cursor), "COUNT", .int(Self.look))
+            let reply = try await redis.run("HSCAN", keys.retryQueues(tag), .string(cursor), "COUNT", .int(Self.look))
             var channels: [RedisArgument] = []
             for (channel, value) in try reply[1].pairs() {
                 let line = try value.bytes()
@@ -105,7 +106,10 @@ extension DeadLetters {
             for start in stride(from: 0, to: channels.count, by: Self.step) {
                 try await redis.run(
                     Lua.deadCollect,
-                    keys: [keys.push(tag, push), keys.retries(tag), keys.waiting(tag), keys.deadLetter(tag, push)],
+                    keys: [
+                        keys.push(tag, push), keys.waitingChannels(tag), keys.retryQueues(tag),
+                        keys.deadLetter(tag, push),
+                    ],
                     arguments: [.bytes(id)] + channels[start..<min(start + Self.step, channels.count)])
             }
             cursor = try reply[0].string()

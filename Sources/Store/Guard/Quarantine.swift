@@ -120,7 +120,7 @@ public struct Quarantine: Sendable {
             repeat {
                 let (next, marks, unreadable) = try await scan(key, from: cursor)
                 cursor = next
-                let prunes = marks.map { Prune(channel: $0.channel, token: $0.mark.token, deadSince: nil) }
+                let prunes = marks.map { TokenRemoval(channel: $0.channel, token: $0.mark.token, deadSince: nil) }
                 for pruned in try await registry.prune(app, place, prunes) {
                     switch pruned {
                     case .pruned: result.pruned += 1

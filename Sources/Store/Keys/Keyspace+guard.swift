@@ -4,7 +4,7 @@ import Redis
 /// Keys for operators' decisions: quarantined tokens, dead letters, and the counts of the prune guard.
 extension Keyspace {
     /// APNs's verdicts on an app's tokens, by minute.
-    func answers(_ app: AppKey) -> RedisKey { key("g:{\(app)}") }
+    func verdicts(_ app: AppKey) -> RedisKey { key("g:{\(app)}") }
     /// Quarantined channels of a name: `QuarantineMark` by channel.
     func quarantine(_ tag: String) -> RedisKey { key("x:\(tag)") }
     /// The app's names that hold quarantined tokens, by the time (epoch ms) at which their marks expire.

@@ -30,23 +30,23 @@ public struct Keyspace: Sendable {
     func tasks(_ tag: String, _ id: PushID) -> RedisKey { RedisKey(tasksPrefix(tag) + id.description) }
     func tasksPrefix(_ tag: String) -> String { "\(prefix):w:\(tag):" }
     /// Waiting channels by due time (ms).
-    func retries(_ tag: String) -> RedisKey { key("r:\(tag)") }
+    func waitingChannels(_ tag: String) -> RedisKey { key("r:\(tag)") }
     /// The retry queue of each of them.
-    func waiting(_ tag: String) -> RedisKey { key("h:\(tag)") }
+    func retryQueues(_ tag: String) -> RedisKey { key("h:\(tag)") }
     /// The lease on them, and the one on the broadcast queue.
-    func retryLease(_ tag: String) -> RedisKey { key("l:\(tag)") }
+    func nameLeases(_ tag: String) -> RedisKey { key("l:\(tag)") }
     /// Channels that registered a token during the sweep of the active push.
     func catchUp(_ tag: String) -> RedisKey { key("k:\(tag)") }
     /// Channels whose card began after an `end` of the name was accepted, by that time (epoch ms).
     func newFollowers(_ tag: String) -> RedisKey { key("y:\(tag)") }
     /// The newest states by audience.
-    func states(_ tag: String) -> RedisKey { key("v:\(tag)") }
+    func contentStates(_ tag: String) -> RedisKey { key("v:\(tag)") }
     /// Late joiners, with the last sequence number that they missed.
-    func late(_ tag: String) -> RedisKey { key("f:\(tag)") }
+    func lateJoiners(_ tag: String) -> RedisKey { key("f:\(tag)") }
     /// Started channels: a start went to them, and they have not registered a token yet.
-    func awaited(_ tag: String) -> RedisKey { key("a:\(tag)") }
+    func startedChannels(_ tag: String) -> RedisKey { key("a:\(tag)") }
     /// Pending removals: decided, and not yet confirmed by the registry.
-    func owed(_ tag: String) -> RedisKey { key("o:\(tag)") }
+    func pendingRemovals(_ tag: String) -> RedisKey { key("o:\(tag)") }
     /// Bucket 0 of the name's tokens.
     func root(_ tag: String) -> RedisKey { key("b:\(tag)") }
 

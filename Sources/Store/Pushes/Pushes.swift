@@ -6,7 +6,7 @@ public enum AcceptanceRefusal: Sendable, Hashable {
     /// The publisher's timestamp is older than the name's last one (epoch seconds): 409.
     case timestampBehind(last: Int)
     /// The name is closed: it ended, and no new card and no start has opened it since: 409.
-    case nameEnded
+    case nameClosed
     /// Too much work waits: 429, with the seconds to wait.
     case queueFull(QueueScope, retryAfter: Int)
     /// The idempotency key was used with another body: 409.
@@ -60,7 +60,7 @@ public struct Pushes: Sendable {
         isRepeatable: Bool = false, bounds: QueueBounds? = nil, cutoff: Int64? = nil, now: Int64? = nil
     ) async throws(StoreError) -> Acceptance {
         let route = WorkQueue.route(app, publish.name)
-        let marks = [
+        let preparations = [
             RedisCommand("SET", keys.index(id), .string(route), "PX", .int(Self.retention.milliseconds)),
             RedisCommand("ZADD", keys.open(app), .int(now ?? time.now()), .string(publish.name.rawValue)),
         ]
@@ -74,7 +74,7 @@ public struct Pushes: Sendable {
             let (acceptance, wake) = try Self.acceptance(
                 id, try await redis.run([commit(isFull: true)])[0], full: scope)
             if case .accepted = acceptance {
-                try await redis.run(marks + (wake == .no ? [] : [entry]))
+                try await redis.run(preparations + (wake == .no ? [] : [entry]))
                 try await confirm(app, publish, id)
             }
             return acceptance
@@ -84,16 +84,16 @@ public struct Pushes: Sendable {
         let measured = bounds?.unmeasured(besides: app, now: bootClock()) ?? []
         // In steps: the streams are on another slot, and an entry that is read before the commit wakes no worker.
         let replies = try await redis.replies(
-            marks + [commit(isFull: false)] + (guess ? [entry] : []) + measured.flatMap { keys.depth($0) },
-            inStepsAt: [marks.count, marks.count + 1])
+            preparations + [commit(isFull: false)] + (guess ? [entry] : []) + measured.flatMap { keys.depth($0) },
+            inStepsAt: [preparations.count, preparations.count + 1])
         bounds?.note(measured, replies.suffix(measured.count * Keyspace.depthCommands))
         // If Redis refused only the wake-up, the reconciler finds the name among the open ones. Without the index, the
         // ledger of the push could not be found.
-        if let error = replies.prefix(marks.count + 1).lazy.compactMap(\.error).first {
+        if let error = replies.prefix(preparations.count + 1).lazy.compactMap(\.error).first {
             if !isRepeatable { await forget(id) }
             throw StoreError(error)
         }
-        // The reply to the commit comes after those to the two `marks`.
+        // The reply to the commit comes after those to the two `preparations`.
         let (acceptance, wake) = try Self.acceptance(id, replies[2], full: .name)
         wakes.learn(route, needed: wake == .first)
         if case .refused = acceptance, !isRepeatable { await forget(id) }
@@ -162,7 +162,7 @@ public struct Pushes: Sendable {
                 Wake(rawValue: try reply[3].integer()) ?? .again
             )
         case "behind": return (.refused(.timestampBehind(last: try reply[1].integer())), .no)
-        case "ended": return (.refused(.nameEnded), .no)
+        case "ended": return (.refused(.nameClosed), .no)
         case "full": return (.refused(.queueFull(.name, retryAfter: 5)), .no)
         case "closed": return (.refused(.queueFull(scope, retryAfter: 5)), .no)
         case let other: throw .unexpectedReply("push-accept answered \(other)")

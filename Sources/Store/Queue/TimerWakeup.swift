@@ -20,12 +20,12 @@ public final class TimerWakeup: Sendable {
     /// Rings for all sleepers. Call it after the timer is set, so that a sleeper that wakes finds it.
     func ring(_ due: Int64) {
         sleepers.withLock { sleepers in
-            for place in sleepers.keys { sleepers[place]?.wake(due) }
+            for sleeper in sleepers.keys { sleepers[sleeper]?.wake(due) }
         }
     }
 
     /// Rings for one sleeper, because something of its own has finished.
-    public func ring(_ place: Int, _ due: Int64) { sleepers.withLock { $0[place]?.wake(due) } }
+    public func ring(_ sleeper: Int, _ due: Int64) { sleepers.withLock { $0[sleeper]?.wake(due) } }
 
     /// Registers a sleeper until `give`.
     public func take() -> Int {
@@ -36,19 +36,19 @@ public final class TimerWakeup: Sendable {
         }
     }
 
-    public func give(_ place: Int) { sleepers.withLock { _ = $0.removeValue(forKey: place) } }
+    public func give(_ sleeper: Int) { sleepers.withLock { _ = $0.removeValue(forKey: sleeper) } }
 
     /// Call this before looking at the timers. A timer that is set from here on shortens the next sleep.
-    public func listen(_ place: Int) { sleepers.withLock { $0[place] = Sleeper() } }
+    public func listen(_ sleeper: Int) { sleepers.withLock { $0[sleeper] = Sleeper() } }
 
     /// Returns at `time` by `clock`, or earlier if an earlier time is rung or the task is cancelled.
-    public func sleep(_ place: Int, until time: Int64, by clock: () -> Int64) async {
+    public func sleep(_ sleeper: Int, until time: Int64, by clock: () -> Int64) async {
         let now = clock()
         let nap: Task<Void, Never>? = sleepers.withLock { sleepers in
-            let end = min(time, sleepers[place]?.until ?? .max)
+            let end = min(time, sleepers[sleeper]?.until ?? .max)
             guard end > now else { return nil }
             let nap = Task { _ = try? await Task.sleep(for: .milliseconds(end - now)) }
-            sleepers[place] = Sleeper(until: end, nap: nap)
+            sleepers[sleeper] = Sleeper(until: end, nap: nap)
             return nap
         }
         guard let nap else { return }

@@ -67,7 +67,7 @@ extension WorkQueue {
             // Channels or broadcasts wait, and the process that queued them may have died before it set the timer.
             for (item, due) in work.timers(app, name) {
                 actions.append(Self.putOff(keys, item, due: due))
-                bell.ring(due)
+                wakeup.ring(due)
             }
         }
         if !actions.isEmpty { try await redis.run(actions) }
@@ -100,10 +100,10 @@ extension WorkQueue {
             tags.flatMap { tag in
                 [
                     RedisCommand("ZRANGE", keys.unswept(tag), "0", "0"),
-                    RedisCommand("ZRANGE", keys.retries(tag), "0", "0", "WITHSCORES"),
-                    RedisCommand("EXISTS", keys.owed(tag)),
+                    RedisCommand("ZRANGE", keys.waitingChannels(tag), "0", "0", "WITHSCORES"),
+                    RedisCommand("EXISTS", keys.pendingRemovals(tag)),
                     RedisCommand("EXISTS", keys.broadcastQueue(tag)),
-                    RedisCommand("EXISTS", keys.late(tag)),
+                    RedisCommand("EXISTS", keys.lateJoiners(tag)),
                 ]
             })
         var found: [OpenWork?] = []

@@ -5,7 +5,7 @@ extension WorkQueue {
     /// Puts a task into the timer for `due` (epoch ms). If it is there with an earlier time, that time stays.
     public func schedule(_ item: WorkItem, due: Int64) async throws(StoreError) {
         try await redis.run([Self.putOff(keys, item, due: due)])
-        bell.ring(due)
+        wakeup.ring(due)
     }
 
     static func putOff(_ keys: Keyspace, _ item: WorkItem, due: Int64) -> RedisCommand {
@@ -17,9 +17,9 @@ extension WorkQueue {
     /// - Parameter ending: apps with automatic ends.
     public func nextDue(_ apps: [AppKey], ending: [AppKey] = []) async throws(StoreError) -> NextDue {
         let kinds = [apps.map(keys.due), apps.map(keys.at), ending.flatMap { [keys.ends($0), keys.claimedEnds($0)] }]
-        let channels = apps.map(keys.broadcastTimers)
+        let broadcastChannels = apps.map(keys.broadcastTimers)
         let replies = try await redis.run(
-            (kinds.joined() + channels).map { RedisCommand("ZRANGE", $0, "0", "0", "WITHSCORES") })
+            (kinds.joined() + broadcastChannels).map { RedisCommand("ZRANGE", $0, "0", "0", "WITHSCORES") })
         var times = try replies.map { (reply) throws(StoreError) in reply.count == 2 ? try reply[1].optionalTime() : nil
         }[...]
         let first = kinds.map { sets in
@@ -28,7 +28,8 @@ extension WorkQueue {
         }
         let byApp = zip(apps, times).compactMap { app, time in time.map { (app, $0) } }
         return NextDue(
-            task: first[0], schedule: first[1], channels: Dictionary(byApp, uniquingKeysWith: min), end: first[2])
+            task: first[0], schedule: first[1], broadcastChannels: Dictionary(byApp, uniquingKeysWith: min),
+            end: first[2])
     }
 
     /// Moves due tasks into the streams, at most `limit` of each app. Exactly one worker moves a task. If a worker dies

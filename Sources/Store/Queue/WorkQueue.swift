@@ -18,16 +18,16 @@ public struct NextDue: Sendable, Hashable {
     public var task: Int64?
     public var schedule: Int64?
     /// For each app: the first broadcast channel that is to be made or deleted.
-    public var channels: [AppKey: Int64]
+    public var broadcastChannels: [AppKey: Int64]
     /// The first name with cards that are to be ended automatically.
     public var end: Int64?
 
     public init(
-        task: Int64? = nil, schedule: Int64? = nil, channels: [AppKey: Int64] = [:], end: Int64? = nil
+        task: Int64? = nil, schedule: Int64? = nil, broadcastChannels: [AppKey: Int64] = [:], end: Int64? = nil
     ) {
         self.task = task
         self.schedule = schedule
-        self.channels = channels
+        self.broadcastChannels = broadcastChannels
         self.end = end
     }
 }
@@ -51,7 +51,7 @@ public struct WorkQueue: Sendable {
     let redis: RedisClient
     let keys: Keyspace
     /// Rings when this process sets a timer.
-    public let bell = TimerWakeup()
+    public let wakeup = TimerWakeup()
 
     static func add(_ keys: Keyspace, _ item: WorkItem) -> RedisCommand {
         RedisCommand("XADD", keys.stream(item.app, item.stream), ["*"] + item.entry)

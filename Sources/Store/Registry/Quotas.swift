@@ -104,7 +104,7 @@ struct Quotas: Sendable {
 extension Registry {
     /// Throws `quotaReached` if the changes would add a name or a follower and the quota is full. A change of a known
     /// follower passes. Costs one or two round trips, but only if the quota was full at the last measurement.
-    func requireRoom(_ place: RegistryPlace, _ changes: [BucketChange]) async throws(StoreError) {
+    func requireRoom(_ place: PlaceKeys, _ changes: [BucketChange]) async throws(StoreError) {
         let app = place.key.app
         let quota = place.quota
         let now = clock()
@@ -128,7 +128,7 @@ extension Registry {
     }
 
     /// Returns commands that count the channels of a call as followers, or as start tokens, of the app.
-    func counting(_ place: RegistryPlace, _ channels: [[UInt8]]) -> (quota: Quota, count: Quotas.Count) {
+    func counting(_ place: PlaceKeys, _ channels: [[UInt8]]) -> (quota: Quota, count: Quotas.Count) {
         let quota = place.quota
         guard quotas.limit(quota) > 0 else { return (quota, Quotas.Count()) }
         let name = Array(place.key.tokens.stored.utf8) + [0]
@@ -137,6 +137,6 @@ extension Registry {
     }
 }
 
-extension RegistryPlace {
+extension PlaceKeys {
     fileprivate var quota: Quota { key.tokens.isForStartTokens ? .startTokens : .followers }
 }

@@ -32,7 +32,7 @@ public struct Registration: Sendable, Hashable {
     }
 }
 
-public struct Removal: Sendable, Hashable {
+public struct Untrack: Sendable, Hashable {
     public var channel: ChannelID
     public var removedAt: Int64
     /// Nil removes any activity that the channel follows under the name.

@@ -2,7 +2,7 @@ import LiveActivity
 import Redis
 
 /// The keys of a place in one app.
-struct RegistryPlace: Sendable {
+struct PlaceKeys: Sendable {
     let key: RegistryMemory.Key
     /// The hash tag of all of them.
     let tag: String
@@ -23,29 +23,38 @@ struct BucketChange: Sendable {
     let arguments: [RedisArgument]
 }
 
+/// What a script answers that changes a bucket. Empty: the change is stale, so nothing was stored.
+struct BucketAnswer: OptionSet, Sendable {
+    let rawValue: Int
+    /// The change is stored, and the bucket is too full.
+    static let isOverfull = BucketAnswer(rawValue: 2)
+    /// The caller must wake a worker for late joiners.
+    static let wakesLateJoiners = BucketAnswer(rawValue: 4)
+}
+
 extension Registry {
     /// Most tries with a changed count. The count changes when other writers add to the name, but not more often than
     /// this.
     static let countAttempts = 32
 
-    func place(_ app: AppKey, _ tokens: TokenPlace) -> RegistryPlace {
-        RegistryPlace(key: RegistryMemory.Key(app: app, tokens: tokens), tag: keys.tag(app, tokens))
+    func placeKeys(_ app: AppKey, _ tokens: TokenPlace) -> PlaceKeys {
+        PlaceKeys(key: RegistryMemory.Key(app: app, tokens: tokens), tag: keys.tag(app, tokens))
     }
 
-    /// Runs a script for each change and returns its numbers, in order. The script refuses changes with an outdated
+    /// Runs a script for each change and returns its answers, in order. The script refuses changes with an outdated
     /// count, and they run again, still in order. Buckets that became too full are divided before the next batch.
     func apply(
-        _ script: RedisScript, _ changes: [BucketChange], in place: RegistryPlace, isRegistration: Bool = false
-    ) async throws(StoreError) -> [Int] {
-        var answers = [Int](repeating: 0, count: changes.count)
+        _ script: RedisScript, _ changes: [BucketChange], in place: PlaceKeys, isRegistration: Bool = false
+    ) async throws(StoreError) -> [BucketAnswer] {
+        var answers = [BucketAnswer](repeating: [], count: changes.count)
         let root = keys.root(place.tag)
         // Keys for the catch-up of the active push, for late joiners and for retry queues.
         let more: [RedisKey] =
             isRegistration
             ? [
-                keys.name(place.tag), keys.waiting(place.tag), keys.catchUp(place.tag),
-                keys.newFollowers(place.tag), keys.states(place.tag), keys.late(place.tag),
-                keys.awaited(place.tag), keys.retries(place.tag),
+                keys.name(place.tag), keys.retryQueues(place.tag), keys.catchUp(place.tag),
+                keys.newFollowers(place.tag), keys.contentStates(place.tag), keys.lateJoiners(place.tag),
+                keys.startedChannels(place.tag), keys.waitingChannels(place.tag),
             ] : [keys.newFollowers(place.tag)]
         // Arguments for the `end` that the script asked for, by change.
         var endings: [Int: [RedisArgument]] = [:]
@@ -81,8 +90,8 @@ extension Registry {
                         refused.append(index)
                         continue
                     }
-                    answers[index] = try reply.integer()
-                    if answers[index] & 3 == 2 { overfull.append(index) }
+                    answers[index] = BucketAnswer(rawValue: try reply.integer())
+                    if answers[index].contains(.isOverfull) { overfull.append(index) }
                 }
                 return refused
             }
@@ -95,7 +104,7 @@ extension Registry {
     }
 
     /// The `end` that `registry-set` queues for a channel whose card must end as soon as its token is known.
-    private func ending(_ reply: Reply, in place: RegistryPlace) throws(StoreError) -> [RedisArgument] {
+    private func ending(_ reply: Reply, in place: PlaceKeys) throws(StoreError) -> [RedisArgument] {
         let text = try reply.string()
         guard let id = PushID(text) else { throw .corrupt("the last end of \(place.tag)") }
         return [
@@ -107,7 +116,7 @@ extension Registry {
 
     /// Puts the name's retries into the timer before channels are queued. If this process dies before it wakes a
     /// worker, the timer wakes one.
-    private func wakeLater(_ place: RegistryPlace) async throws(StoreError) {
+    private func wakeLater(_ place: PlaceKeys) async throws(StoreError) {
         guard case .activity(let name) = place.key.tokens else { return }
         let item = WorkItem.retries(place.key.app, name, .high)
         try await redis.run([WorkQueue.putOff(keys, item, due: clock() + 2_000)])
@@ -117,7 +126,7 @@ extension Registry {
     /// change. This is quick for an `end`, which removes whole pages, because a page is whole buckets. It is only for
     /// scripts that add no fields.
     func applyByBucket(
-        _ script: RedisScript, _ changes: [BucketChange], in place: RegistryPlace
+        _ script: RedisScript, _ changes: [BucketChange], in place: PlaceKeys
     ) async throws(StoreError) -> [Int] {
         var answers = [Int](repeating: 0, count: changes.count)
         let root = keys.root(place.tag)
@@ -158,7 +167,7 @@ extension Registry {
     /// changes that were refused because of an outdated count. They run again with the right one, which is known by
     /// then.
     private func withCurrentCount(
-        _ indices: Range<Int>, of changes: [BucketChange], in place: RegistryPlace,
+        _ indices: Range<Int>, of changes: [BucketChange], in place: PlaceKeys,
         _ round: (_ open: [(index: Int, bucket: Int)], BucketCount) async throws(StoreError) -> [Int]
     ) async throws(StoreError) {
         var open = Array(indices)
@@ -178,7 +187,7 @@ extension Registry {
     /// for a record in a bucket that was too full. This pace of growth keeps buckets at about 90 records.
     ///
     /// If the process dies half way, some buckets stay too full, and the next registration continues.
-    private func divide(_ place: RegistryPlace, for channels: [[UInt8]]) async throws(StoreError) {
+    private func divide(_ place: PlaceKeys, for channels: [[UInt8]]) async throws(StoreError) {
         // Redis may have lost everything since the key was read. Records must not be placed by a key that is not stored
         // in Redis.
         var key = try await loadHashKey(keeping: memory.hashKey)
@@ -224,7 +233,7 @@ extension Registry {
     }
 
     /// Remembers the count from a script's answer.
-    private func adopt(_ reply: Reply, for place: RegistryPlace) throws(StoreError) {
+    private func adopt(_ reply: Reply, for place: PlaceKeys) throws(StoreError) {
         memory.remember(place.key, try bucketCount(reply))
     }
 

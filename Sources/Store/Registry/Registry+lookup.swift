@@ -17,7 +17,7 @@ extension Registry {
     ///
     /// - Returns: the entries in order; nil for a channel that is not tracked or whose registration's life is over.
     func lookup(
-        _ place: RegistryPlace, _ channels: [[UInt8]], and more: [RedisCommand] = []
+        _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand] = []
     ) async throws(StoreError) -> (entries: [Entry?], more: [Reply]) {
         let now = clock()
         for _ in 0..<Self.countAttempts {
@@ -68,7 +68,7 @@ extension Registry {
     public func lookup(
         _ app: AppKey, _ tokens: TokenPlace, _ channels: [[UInt8]]
     ) async throws(StoreError) -> (page: TokenPage, hints: BlockHints) {
-        let place = place(app, tokens)
+        let place = placeKeys(app, tokens)
         let (entries, replies) = try await lookup(place, channels, and: BlockHints.commands(keys, place.tag))
         var hints = BlockHints()
         try hints.add(replies[...], isFirst: true)

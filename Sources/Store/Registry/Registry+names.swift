@@ -27,13 +27,13 @@ public struct ActivityInfo: Sendable, Hashable {
 extension Registry {
     /// How many buckets the tokens fill: 0 without tokens, 1 up to about 128 tokens, then one for about 90 tokens.
     public func buckets(_ app: AppKey, _ tokens: TokenPlace) async throws(StoreError) -> Int {
-        try await state(place(app, tokens)).buckets
+        try await state(placeKeys(app, tokens)).buckets
     }
 
     /// Nil for a name that no channel follows and that had no publish. Tokens are counted exactly, by reading all of
     /// them.
     public func info(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> ActivityInfo? {
-        let state = try await state(place(app, .activity(name)))
+        let state = try await state(placeKeys(app, .activity(name)))
         let tokens = state.buckets == 0 ? 0 : try await count(app, .activity(name)).tokens
         guard tokens > 0 || state.hasMeta else { return nil }
         var info = ActivityInfo(
@@ -70,7 +70,7 @@ extension Registry {
     }
 
     private func state(
-        _ place: RegistryPlace
+        _ place: PlaceKeys
     ) async throws(StoreError) -> (buckets: Int, hasMeta: Bool, lastPushID: PushID?, ended: Bool, type: String?) {
         let root = keys.root(place.tag)
         let meta = keys.name(place.tag)
@@ -144,7 +144,7 @@ extension Registry {
     ///
     /// - Parameter endDue: when the first of these cards is to be ended (epoch ms). It is noted for every stored
     ///   registration, because a repeated one begins no card.
-    func list(_ place: RegistryPlace, now: Int64, endDue: Int64? = nil) async throws(StoreError) {
+    func enlist(_ place: PlaceKeys, now: Int64, endDue: Int64? = nil) async throws(StoreError) {
         guard case .activity(let name) = place.key.tokens else { return }
         let app = place.key.app
         let isUnlisted = memory.needsListing(place.key, now: now)

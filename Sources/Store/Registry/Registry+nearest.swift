@@ -19,7 +19,10 @@ extension Registry {
                 let tag = keys.tag(app, name)
                 return RedisCommand(
                     Lua.registryFollowed,
-                    keys: [keys.root(tag), keys.awaited(tag), keys.broadcast(tag), keys.name(tag), keys.unswept(tag)],
+                    keys: [
+                        keys.root(tag), keys.startedChannels(tag), keys.broadcast(tag), keys.name(tag),
+                        keys.unswept(tag),
+                    ],
                     arguments: [.string(keys.pushPrefix(tag))])
             })
         var unfollowed: [ActivityName] = []

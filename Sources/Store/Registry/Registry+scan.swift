@@ -68,7 +68,7 @@ extension Registry {
     public func markedPage(
         _ app: AppKey, _ tokens: TokenPlace, from position: ScanPosition, to end: ScanPosition, limit: Int
     ) async throws(StoreError) -> (page: TokenPage, next: ScanPosition, hints: BlockHints) {
-        let place = place(app, tokens)
+        let place = placeKeys(app, tokens)
         let now = clock()
         var hints = BlockHints()
         let first = position.rawValue
@@ -90,7 +90,7 @@ extension Registry {
     }
 
     private func read(
-        _ place: RegistryPlace, from position: UInt64, end: UInt64, tokens: Int, density: Double, now: Int64,
+        _ place: PlaceKeys, from position: UInt64, end: UInt64, tokens: Int, density: Double, now: Int64,
         into page: inout TokenPage, hints: inout BlockHints, isFirst: Bool
     ) async throws(StoreError) -> ScanStep {
         let marks = BlockHints.commands(keys, place.tag)

@@ -40,15 +40,15 @@ public struct Registry: Sendable {
     public func track(
         _ app: AppKey, _ tokens: TokenPlace, _ registrations: [Registration], endAfter: Duration? = nil
     ) async throws(StoreError) -> [RegistrationResult] {
-        let place = place(app, tokens)
+        let place = placeKeys(app, tokens)
         let now = clock()
         var changes: [BucketChange] = []
         var sources: [Int] = []
-        var starts: [Int64] = []
+        var startTimes: [Int64] = []
         changes.reserveCapacity(registrations.count)
         sources.reserveCapacity(registrations.count)
         for (index, registration) in registrations.enumerated() {
-            let atArrival = RegistryRecord.atArrival(registration, now: now, place.span)
+            let atArrival = RegistryRecord.withTimeOfArrival(registration, now: now, place.span)
             guard let record = RegistryRecord.encode(atArrival ?? registration, now: now, place.span) else { continue }
             changes.append(
                 BucketChange(
@@ -59,18 +59,17 @@ public struct Registry: Sendable {
                         .int((registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2)),
                     ]))
             sources.append(index)
-            starts.append(record.startedAt)
+            startTimes.append(record.startedAt)
         }
         var results = [RegistrationResult](repeating: .stale, count: registrations.count)
         let answers = try await apply(Lua.registrySet, changes, in: place, isRegistration: true)
-        for (source, answer) in zip(sources, answers) where answer != 0 { results[source] = .stored }
-        let firstStart = zip(starts, answers).lazy.filter { $0.1 != 0 }.map(\.0).min()
+        for (source, answer) in zip(sources, answers) where !answer.isEmpty { results[source] = .stored }
+        let firstStart = zip(startTimes, answers).lazy.filter { !$0.1.isEmpty }.map(\.0).min()
         if let firstStart {
-            try await list(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds })
+            try await enlist(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds })
         }
-        // 4 in an answer: wake a worker for late joiners. If the process dies before this, the caller repeats the call,
-        // and the script asks for it again.
-        if case .activity(let name) = tokens, answers.contains(where: { $0 & 4 != 0 }) {
+        // If the process dies before it wakes a worker, the caller repeats the call, and the script asks for it again.
+        if case .activity(let name) = tokens, answers.contains(where: { $0.contains(.wakesLateJoiners) }) {
             try await redis.run([WorkQueue.add(keys, .late(app, name))])
         }
         return results
@@ -79,15 +78,15 @@ public struct Registry: Sendable {
     /// Removes channels from a name. The removal of an unknown channel is remembered too, so that an older registration
     /// that arrives late is refused.
     public func untrack(
-        _ app: AppKey, _ tokens: TokenPlace, _ removals: [Removal]
+        _ app: AppKey, _ tokens: TokenPlace, _ untracks: [Untrack]
     ) async throws(StoreError) {
         let now = clock()
-        let place = place(app, tokens)
-        let changes = removals.map { removal in
+        let place = placeKeys(app, tokens)
+        let changes = untracks.map { untrack in
             BucketChange(
-                channel: removal.channel.stored,
+                channel: untrack.channel.stored,
                 arguments: [
-                    .bytes(RegistryRecord.encode(removal, now: now)), .int(place.span.retention),
+                    .bytes(RegistryRecord.encode(untrack, now: now)), .int(place.span.retention),
                     .int(BucketChange.threshold),
                 ])
         }
@@ -97,15 +96,15 @@ public struct Registry: Sendable {
     /// Removes dead tokens, each only if its channel still has that token. Repeatable: a prune that was applied gets
     /// the answer `pruned` again, until the channel registers again.
     public func prune(
-        _ app: AppKey, _ tokens: TokenPlace, _ prunes: [Prune]
+        _ app: AppKey, _ tokens: TokenPlace, _ removals: [TokenRemoval]
     ) async throws(StoreError) -> [PruneResult] {
         let now = clock()
-        let changes = prunes.map { prune in
-            let since: RedisArgument = prune.deadSince.map { .int(RegistryRecord.stamp(min($0, now))) } ?? ""
+        let changes = removals.map { removal in
+            let since: RedisArgument = removal.deadSince.map { .int(RegistryRecord.stamp(min($0, now))) } ?? ""
             return BucketChange(
-                channel: prune.channel, arguments: [.bytes(prune.token), since, prune.hasEnded ? "1" : "0"])
+                channel: removal.channel, arguments: [.bytes(removal.token), since, removal.hasEnded ? "1" : "0"])
         }
-        return try await applyByBucket(Lua.registryPrune, changes, in: place(app, tokens)).map { answer in
+        return try await applyByBucket(Lua.registryPrune, changes, in: placeKeys(app, tokens)).map { answer in
             switch answer {
             case 1: .pruned
             case 2: .newer

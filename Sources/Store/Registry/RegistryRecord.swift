@@ -61,7 +61,7 @@ enum RegistryRecord {
     /// device's clock may be slow. The time from the card's start to the registration stays as the device reported it.
     ///
     /// - Returns: nil if the registration's own time can be used.
-    static func atArrival(_ registration: Registration, now: Int64, _ span: Span) -> Registration? {
+    static func withTimeOfArrival(_ registration: Registration, now: Int64, _ span: Span) -> Registration? {
         let startedAt = registration.startedAt ?? registration.registeredAt
         guard span == .activity, max(registration.registeredAt, startedAt) < now - span.life else { return nil }
         var registration = registration
@@ -97,7 +97,7 @@ enum RegistryRecord {
         return (value, registeredAt, startedAt, span.retention + max(0, startedAt - now))
     }
 
-    static func encode(_ removal: Removal, now: Int64) -> [UInt8] {
+    static func encode(_ removal: Untrack, now: Int64) -> [UInt8] {
         var value: [UInt8] = [tombstone]
         appendTime(min(removal.removedAt, now), to: &value)
         value.append(0)

@@ -2,7 +2,7 @@ public import LiveActivity
 
 /// A token, in its stored form, that is to be removed from a name because APNs called it dead or its activity has
 /// ended.
-public struct Prune: Sendable, Hashable {
+public struct TokenRemoval: Sendable, Hashable {
     public var channel: [UInt8]
     public var token: [UInt8]
     /// A 410's timestamp (epoch ms): only an older registration is pruned. Nil for a 400. With `hasEnded`, the time at
@@ -32,7 +32,7 @@ public struct Prune: Sendable, Hashable {
     }
 }
 
-extension Prune {
+extension TokenRemoval {
     /// Where the token is registered. A dead start token does not remove an activity's token.
     /// - Parameter name: that of the push that the token refused
     public func place(of name: ActivityName) -> TokenPlace {

@@ -191,7 +191,7 @@ extension AcceptanceRefusal {
     var isPassing: Bool {
         switch self {
         case .queueFull: true
-        case .timestampBehind, .nameEnded, .idempotencyConflict: false
+        case .timestampBehind, .nameClosed, .idempotencyConflict: false
         }
     }
 
@@ -199,7 +199,7 @@ extension AcceptanceRefusal {
     var word: String {
         switch self {
         case .timestampBehind: "TimestampBehind"
-        case .nameEnded: "NameEnded"
+        case .nameClosed: "NameEnded"
         case .queueFull: "QueueFull"
         case .idempotencyConflict: "IdempotencyConflict"
         }

@@ -8,7 +8,7 @@ public struct Claim: Sendable {
     public var ahead: [Range<ScanPosition>]
     /// Removals may be pending that must be applied before a page is read. They may be of older pushes, so that nothing
     /// is sent to a token whose `end` was delivered, or of an earlier owner.
-    public var owesRemovals: Bool
+    public var hasPendingRemovals: Bool
     /// Too many owners in a row crashed or stalled, so the part is not tried again.
     public var isPoison: Bool
 }

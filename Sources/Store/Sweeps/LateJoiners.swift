@@ -54,7 +54,7 @@ public struct LateJoiners: Sendable {
     public func states(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> CurrentStates {
         let tag = keys.tag(app, name)
         let replies = try await redis.atOnce([
-            RedisCommand("HMGET", keys.name(tag), "begun", "active"), RedisCommand("HVALS", keys.states(tag)),
+            RedisCommand("HMGET", keys.name(tag), "begun", "active"), RedisCommand("HVALS", keys.contentStates(tag)),
             RedisCommand("ZREVRANGE", keys.unswept(tag), "0", .int(Self.mostWaiting - 1)),
         ])
         let meta = replies[0]
@@ -78,7 +78,7 @@ public struct LateJoiners: Sendable {
     public func each(
         _ app: AppKey, _ name: ActivityName, _ body: ([LateJoiner]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
-        let key = keys.late(keys.tag(app, name))
+        let key = keys.lateJoiners(keys.tag(app, name))
         try await redis.eachPart(
             ofHash: key, count: 500, read: { LateJoiner(channel: Array($0), value: Array($1)) }, body)
     }
@@ -94,8 +94,8 @@ public struct LateJoiners: Sendable {
         let reply = try await redis.run(
             Lua.latePut,
             keys: [
-                keys.name(tag), keys.late(tag), keys.waiting(tag),
-                keys.retries(tag),
+                keys.name(tag), keys.lateJoiners(tag), keys.retryQueues(tag),
+                keys.waitingChannels(tag),
             ],
             arguments: [
                 .string(states.begun), .int(Pushes.retention.milliseconds), .string(keys.pushPrefix(tag)),
@@ -127,7 +127,7 @@ public struct LateJoiners: Sendable {
         _ app: AppKey, _ name: ActivityName, _ channels: [[UInt8]], startedBy sequence: Int, now: Int64
     ) async throws(StoreError) -> [[UInt8]?] {
         if channels.isEmpty { return [] }
-        let key = keys.awaited(keys.tag(app, name))
+        let key = keys.startedChannels(keys.tag(app, name))
         let value = RedisArgument.string("\(sequence) \(now)")
         let replies = try await redis.run([
             RedisCommand("HMGET", key, channels.map { .bytes($0) }),
@@ -143,7 +143,7 @@ public struct LateJoiners: Sendable {
     public func expectNothing(
         _ app: AppKey, _ name: ActivityName, _ channels: [(channel: [UInt8], before: [UInt8]?)]
     ) async throws(StoreError) {
-        let key = keys.awaited(keys.tag(app, name))
+        let key = keys.startedChannels(keys.tag(app, name))
         let gone = channels.filter { $0.before == nil }.map { RedisArgument.bytes($0.channel) }
         let back = channels.flatMap { channel, before in
             before.map { [RedisArgument.bytes(channel), .bytes($0)] } ?? []

@@ -5,7 +5,7 @@ public struct Leftovers: Sendable, Hashable {
     /// When the name's first waiting channel is due, epoch ms.
     public var firstRetry: Int64?
     /// Removals are pending that the caller does not know of.
-    public var owesRemovals: Bool
+    public var hasPendingRemovals: Bool
     /// The shards of the push are finished, but its catch-up is not.
     public var catchUpWaits = false
 }

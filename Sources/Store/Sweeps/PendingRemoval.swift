@@ -4,15 +4,15 @@ import Redis
 /// A pending removal: decided for a push, and not yet applied to the registry and confirmed.
 public struct PendingRemoval: Sendable, Hashable {
     public var push: PushID
-    public var prune: Prune
+    public var removal: TokenRemoval
 
-    public init(push: PushID, prune: Prune) {
+    public init(push: PushID, removal: TokenRemoval) {
         self.push = push
-        self.prune = prune
+        self.removal = removal
     }
 
     /// push 16 ‖ channel's length 2 ‖ channel ‖ token
-    var field: [UInt8] { push.uuid.bytes + prune.storedField }
+    var field: [UInt8] { push.uuid.bytes + removal.storedField }
 
     init?(field: ArraySlice<UInt8>, value: ArraySlice<UInt8>) {
         var rest = field.dropFirst(16)
@@ -22,22 +22,22 @@ public struct PendingRemoval: Sendable, Hashable {
         var tail = value
         guard let kind = tail.popFirst(), let since = tail.takeBigEndian(UInt64.self) else { return nil }
         push = PushID(id)
-        prune = Prune(
+        removal = TokenRemoval(
             channel: Array(rest.prefix(Int(length))), token: Array(rest.dropFirst(Int(length))),
             deadSince: since == 0 ? nil : Int64(bitPattern: since), reason: String(decoding: tail, as: UTF8.self))
         switch kind {
         case UInt8(ascii: "d"): break
-        case UInt8(ascii: "e"): prune.hasEnded = true
+        case UInt8(ascii: "e"): removal.hasEnded = true
         case UInt8(ascii: "s"):
             guard let length = tail.popFirst(), tail.count >= Int(length) else { return nil }
-            prune.attributesType = String(decoding: tail.prefix(Int(length)), as: UTF8.self)
-            prune.reason = String(decoding: tail.dropFirst(Int(length)), as: UTF8.self)
+            removal.attributesType = String(decoding: tail.prefix(Int(length)), as: UTF8.self)
+            removal.reason = String(decoding: tail.dropFirst(Int(length)), as: UTF8.self)
         default: return nil
         }
     }
 }
 
-extension Prune {
+extension TokenRemoval {
     /// channel's length 2, big-endian ‖ channel ‖ token
     var storedField: [UInt8] { bigEndian(UInt16(clamping: channel.count)) + channel + token }
     /// `d` dead, `e` ended or `s` a dead start token ‖ its time, epoch ms, 8 bytes big-endian, 0 for none ‖ for `s` the
@@ -55,10 +55,10 @@ extension Prune {
 
 extension SweepStore {
     /// Reads the name's pending removals and gives them to `body`, a part at a time. `body` applies and confirms them.
-    public func eachOwed(
+    public func eachPendingRemoval(
         _ app: AppKey, _ name: ActivityName, _ body: ([PendingRemoval]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
-        let key = keys.owed(keys.tag(app, name))
+        let key = keys.pendingRemovals(keys.tag(app, name))
         try await redis.eachPart(ofHash: key, count: 1_000, read: { PendingRemoval(field: $0, value: $1) }, body)
     }
 
@@ -71,14 +71,14 @@ extension SweepStore {
     ///     quarantined. The mark of a start token is stored where the token is registered.
     /// - Returns: the counts of this call, and the due time of the name's first waiting channel (epoch ms).
     public func confirm(
-        _ app: AppKey, _ name: ActivityName, _ removals: [(owed: PendingRemoval, as: SettledField)],
+        _ app: AppKey, _ name: ActivityName, _ removals: [(pending: PendingRemoval, as: SettledField)],
         marks: [QuarantineMark?] = []
     ) async throws(StoreError) -> (counted: [SettledField: Int], firstRetry: Int64?) {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
             Lua.removalConfirm,
             keys: [
-                keys.owed(tag), keys.waiting(tag), keys.retries(tag),
+                keys.pendingRemovals(tag), keys.retryQueues(tag), keys.waitingChannels(tag),
                 keys.name(tag), keys.quarantine(tag),
             ],
             arguments: [
@@ -88,8 +88,8 @@ extension SweepStore {
                 + removals.enumerated().flatMap { index, one -> [RedisArgument] in
                     let mark = marks.isEmpty ? nil : marks[index]
                     return [
-                        .bytes(one.owed.field), .string(one.as.rawValue),
-                        mark.map { one.owed.prune.attributesType == nil ? .bytes($0.storedValue) : "-" } ?? "",
+                        .bytes(one.pending.field), .string(one.as.rawValue),
+                        mark.map { one.pending.removal.attributesType == nil ? .bytes($0.storedValue) : "-" } ?? "",
                     ]
                 })
         let answers = try reply.array()

@@ -53,7 +53,7 @@ public struct SendBlocks: Sendable {
 extension SendBlocks.Mark {
     func key(_ keys: Keyspace, _ tag: String) -> RedisKey {
         switch self {
-        case .waiting: keys.waiting(tag)
+        case .waiting: keys.retryQueues(tag)
         case .catchingUp: keys.catchUp(tag)
         case .quarantined: keys.quarantine(tag)
         case .elsewhere: keys.otherEnvironment(tag)

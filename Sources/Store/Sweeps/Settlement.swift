@@ -30,7 +30,7 @@ public struct Settlement: Sendable {
     public var givesUp: Bool { keepsChannels || expired > 0 }
     public var expired: Int { counts[.expired, default: 0] }
     /// Pending removals that the page decided on. The caller applies them after it settles.
-    public private(set) var owed: [Prune] = []
+    public private(set) var removals: [TokenRemoval] = []
     /// Whether channels of the page wait now. The caller makes sure that a worker comes back for them.
     public private(set) var leavesWaiting = false
     private(set) var operations: [RedisArgument] = []
@@ -41,9 +41,9 @@ public struct Settlement: Sendable {
     public mutating func count(error reason: String) { errors[reason, default: 0] += 1 }
 
     /// A token of the page that is dead or got its `end`. It is counted when its removal is confirmed.
-    public mutating func owe(_ prune: Prune) {
-        operations += ["owe", .bytes(prune.storedField), .bytes(prune.storedValue)]
-        owed.append(prune)
+    public mutating func remove(_ removal: TokenRemoval) {
+        operations += ["owe", .bytes(removal.storedField), .bytes(removal.storedValue)]
+        removals.append(removal)
     }
 
     /// A token of the page that is given up, unless an operator retries it. The caller counts it separately.
@@ -60,7 +60,7 @@ public struct Settlement: Sendable {
 
     /// A channel in the audience that waits for an older push. This push joins its retry queue. If it supersedes the
     /// older one, it inherits that push's attempts, but at most `mostAttempts`.
-    public mutating func hold(_ channel: some Collection<UInt8>, mostAttempts: Int) {
+    public mutating func joinQueue(_ channel: some Collection<UInt8>, mostAttempts: Int) {
         operations += ["hold", .bytes(Array(channel)), .int(mostAttempts)]
         leavesWaiting = true
     }
@@ -81,7 +81,7 @@ public struct Settlement: Sendable {
     }
 
     /// The catch-up has handled a channel as of that arrival.
-    public mutating func caught(_ arrival: CatchUpArrival) {
+    public mutating func caughtUp(_ arrival: CatchUpArrival) {
         operations += ["caught", .bytes(arrival.channel), .int(arrival.order)]
     }
 
@@ -108,7 +108,7 @@ public struct RetrySettlement: Sendable {
     public private(set) var finished: [SettledField: Int] = [:]
     public private(set) var retries = 0
     public private(set) var duplicatesPossible = 0
-    public private(set) var owed: [PendingRemoval] = []
+    public private(set) var removals: [PendingRemoval] = []
     /// Pushes of which something is noted for an operator. The caller lists them before it settles.
     public private(set) var givenUp: Set<PushID> = []
     /// How many channels expired unsent, by push.
@@ -158,10 +158,11 @@ public struct RetrySettlement: Sendable {
     }
 
     /// The token is dead or got its `end`.
-    public mutating func owe(_ waiting: WaitingChannel, _ prune: Prune) {
-        owed.append(PendingRemoval(push: waiting.push, prune: prune))
-        arguments += first(prune.hasEnded ? "end" : "owe", waiting) + [.bytes(prune.token), .bytes(prune.storedValue)]
-        if !prune.hasEnded { arguments.append(.string(prune.reason)) }
+    public mutating func remove(_ waiting: WaitingChannel, _ removal: TokenRemoval) {
+        removals.append(PendingRemoval(push: waiting.push, removal: removal))
+        arguments +=
+            first(removal.hasEnded ? "end" : "owe", waiting) + [.bytes(removal.token), .bytes(removal.storedValue)]
+        if !removal.hasEnded { arguments.append(.string(removal.reason)) }
     }
 
     /// Stops a push early. Nothing of it is sent any more.

@@ -37,10 +37,10 @@ public struct WaitingChannel: Sendable, Hashable {
     static let lateUnit: UInt16 = 512
 
     /// A retry queue, as `shared-queue.lua` describes it: a header of 3 bytes, push ids 16 each.
-    init?(channel: [UInt8], line: ArraySlice<UInt8>, token: [UInt8]?, registeredAt: Int64) {
-        var rest = line
-        guard line.count >= 19, (line.count - 3).isMultiple(of: 16), let number = rest.takeBigEndian(UInt16.self),
-            let id = UUIDBytes(bytes: line.dropFirst(3).prefix(16))
+    init?(channel: [UInt8], queue: ArraySlice<UInt8>, token: [UInt8]?, registeredAt: Int64) {
+        var rest = queue
+        guard queue.count >= 19, (queue.count - 3).isMultiple(of: 16), let number = rest.takeBigEndian(UInt16.self),
+            let id = UUIDBytes(bytes: queue.dropFirst(3).prefix(16))
         else { return nil }
         self.channel = channel
         push = PushID(id)
@@ -48,13 +48,13 @@ public struct WaitingChannel: Sendable, Hashable {
         isLate = number >= Self.oneLate
         self.token = token
         self.registeredAt = registeredAt
-        seen = Array(line.prefix(3))
+        seen = Array(queue.prefix(3))
     }
 }
 
 extension WaitingChannel {
     /// Reads what is noted about the channel's token. A note about another token says nothing.
-    mutating func judgeToken(quarantine: Reply, elsewhere: Reply) throws(StoreError) {
+    mutating func readTokenMarks(quarantine: Reply, elsewhere: Reply) throws(StoreError) {
         guard let token else { return }
         if let mark = try quarantine.optionalBytes() {
             isQuarantined = QuarantineMark(storedValue: mark)?.token == token
@@ -68,7 +68,7 @@ public enum RetryClaim: Sendable {
     case idle
     case held(Duration)
     /// `isPoison`: too many owners in a row crashed or stalled, so due pushes are not sent again.
-    case claimed(Lease, owesRemovals: Bool, isPoison: Bool)
+    case claimed(Lease, hasPendingRemovals: Bool, isPoison: Bool)
 }
 
 public enum RetrySettled: Sendable {
@@ -84,7 +84,7 @@ extension SweepStore {
     ) async throws(StoreError) -> RetryClaim {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
-            Lua.retryClaim, keys: [keys.retryLease(tag), keys.retries(tag), keys.owed(tag)],
+            Lua.retryClaim, keys: [keys.nameLeases(tag), keys.waitingChannels(tag), keys.pendingRemovals(tag)],
             arguments: [
                 .string(owner), .int(lease.milliseconds), .int(Pushes.retention.milliseconds), .int(mostLapses),
             ])
@@ -96,7 +96,7 @@ extension SweepStore {
                 Lease(
                     app: app, name: name, push: .none, part: .retries, owner: owner,
                     epoch: try reply[1].integer()),
-                owesRemovals: try reply[2].integer() > 0, isPoison: try reply[3].isOne())
+                hasPendingRemovals: try reply[2].integer() > 0, isPoison: try reply[3].isOne())
         case let word: throw .unexpectedReply("retry-claim answered \(word)")
         }
     }
@@ -110,34 +110,34 @@ extension SweepStore {
     ) async throws(StoreError) -> [WaitingChannel] {
         let tag = keys.tag(lease.app, lease.name)
         let reply = try await redis.run(
-            "ZRANGEBYSCORE", keys.retries(tag), "-inf", .int(now), "LIMIT", "0", .int(limit))
+            "ZRANGEBYSCORE", keys.waitingChannels(tag), "-inf", .int(now), "LIMIT", "0", .int(limit))
         let channels = try reply.byteStrings()
         if channels.isEmpty { return [] }
         let fields = channels.map { RedisArgument.bytes($0) }
         let asked =
-            [keys.waiting(tag), keys.quarantine(tag), keys.otherEnvironment(tag)]
+            [keys.retryQueues(tag), keys.quarantine(tag), keys.otherEnvironment(tag)]
             .map { RedisCommand("HMGET", $0, fields) }
             + [RedisCommand("ZMSCORE", keys.newFollowers(tag), fields)]
         let (entries, replies) = try await registry.lookup(
-            registry.place(lease.app, .activity(lease.name)), channels, and: asked)
+            registry.placeKeys(lease.app, .activity(lease.name)), channels, and: asked)
         var unreadable = RetrySettlement()
         for reply in replies {
             guard reply.count == channels.count else { throw .unexpectedReply("HMGET of another length") }
         }
         var due: [WaitingChannel] = []
         for (index, channel) in channels.enumerated() {
-            let line = replies[0][index]
+            let queue = replies[0][index]
             let entry = entries[index]
-            if !line.isNil,
+            if !queue.isNil,
                 var waiting = WaitingChannel(
-                    channel: channel, line: try line.bytes(), token: entry?.token,
+                    channel: channel, queue: try queue.bytes(), token: entry?.token,
                     registeredAt: entry?.registeredAt ?? 0)
             {
                 if !replies[3][index].isNil { waiting.followsSince = try replies[3][index].optionalTime() }
                 waiting.follows = entry != nil
                 waiting.startedAt = entry?.startedAt
                 waiting.isInfrequent = entry?.isInfrequent ?? false
-                try waiting.judgeToken(quarantine: replies[1][index], elsewhere: replies[2][index])
+                try waiting.readTokenMarks(quarantine: replies[1][index], elsewhere: replies[2][index])
                 due.append(waiting)
             } else {
                 unreadable.discard(channel)
@@ -152,7 +152,8 @@ extension SweepStore {
     ) async throws(StoreError) -> RetrySettled {
         let tag = keys.tag(lease.app, lease.name)
         let reply = try await redis.run(
-            Lua.retrySettle, keys: [keys.retryLease(tag), keys.retries(tag), keys.waiting(tag), keys.owed(tag)],
+            Lua.retrySettle,
+            keys: [keys.nameLeases(tag), keys.waitingChannels(tag), keys.retryQueues(tag), keys.pendingRemovals(tag)],
             arguments: [
                 .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds), .string(keys.pushPrefix(tag)),
                 .string(keys.tasksPrefix(tag)), .int(Pushes.retention.milliseconds),

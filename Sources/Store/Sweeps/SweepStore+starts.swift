@@ -2,33 +2,33 @@ public import LiveActivity
 import Redis
 
 /// Facts on the name's slot that decide whether a start is sent to the channels of a page of start tokens.
-public struct StartStanding: Sendable {
+public struct StartFacts: Sendable {
     /// By index in the page: the channel follows the name with the token of an activity that is not over.
     public var follows: [Bool] = []
     /// By index in the page: the channel waits for an older push of the name.
     public var waits: [Bool] = []
     /// An `end` for everyone was accepted after the start.
-    public var isOver = false
+    public var isClosed = false
 }
 
 extension SweepStore {
     /// Reads the facts at one moment, in one round trip.
-    public func standing(
+    public func startFacts(
         _ app: AppKey, _ name: ActivityName, _ registry: Registry, _ page: TokenPage, of start: PushRecord
-    ) async throws(StoreError) -> StartStanding {
+    ) async throws(StoreError) -> StartFacts {
         let tag = keys.tag(app, name)
         let channels = (0..<page.count).map { Array(page.channel($0)) }
         let (entries, replies) = try await registry.lookup(
-            registry.place(app, .activity(name)), channels,
+            registry.placeKeys(app, .activity(name)), channels,
             and: [
-                RedisCommand("HMGET", keys.waiting(tag), channels.map { .bytes($0) }),
+                RedisCommand("HMGET", keys.retryQueues(tag), channels.map { .bytes($0) }),
                 RedisCommand("HGET", keys.name(tag), "over"),
             ])
         guard replies[0].count == page.count else { throw .unexpectedReply("HMGET of another length") }
         let over = replies[1].isNil ? 0 : Int(try replies[1].string()) ?? 0
-        return StartStanding(
+        return StartFacts(
             follows: entries.map { $0 != nil }, waits: (0..<page.count).map { !replies[0][$0].isNil },
-            isOver: over > start.sequence)
+            isClosed: over > start.sequence)
     }
 
     /// Gives waiting channels whose next push is a start their start tokens, in place of the tokens of activities.
@@ -36,9 +36,9 @@ extension SweepStore {
     /// - Returns: the channels, and whether an `end` for everyone was accepted after the start.
     public func starts(
         _ lease: Lease, _ registry: Registry, _ waiting: [WaitingChannel], of start: PushRecord
-    ) async throws(StoreError) -> (channels: [WaitingChannel], isOver: Bool) {
+    ) async throws(StoreError) -> (channels: [WaitingChannel], isClosed: Bool) {
         guard let starts = start.startTokens else { return (waiting, false) }
-        let place = registry.place(lease.app, starts)
+        let place = registry.placeKeys(lease.app, starts)
         let channels = waiting.map(\.channel)
         let fields = channels.map { RedisArgument.bytes($0) }
         let (entries, marks) = try await registry.lookup(

@@ -33,7 +33,8 @@ public struct SweepStore: Sendable {
                 Lua.pushBegin,
                 keys: [
                     keys.name(tag), keys.unswept(tag), keys.push(tag, push), keys.tasks(tag, push), keys.root(tag),
-                    keys.catchUp(tag), keys.owed(tag), keys.broadcast(tag), keys.broadcastQueue(tag), keys.states(tag),
+                    keys.catchUp(tag), keys.pendingRemovals(tag), keys.broadcast(tag), keys.broadcastQueue(tag),
+                    keys.contentStates(tag),
                 ],
                 arguments: [
                     .string(push.description), .string(owner), .int(lease.milliseconds), .int(Self.bucketsPerShard),
@@ -91,7 +92,8 @@ public struct SweepStore: Sendable {
         let reply = try await redis.run(
             Lua.taskClaim,
             keys: [
-                keys.push(tag, item.push), keys.tasks(tag, item.push), keys.retries(tag), keys.owed(tag),
+                keys.push(tag, item.push), keys.tasks(tag, item.push), keys.waitingChannels(tag),
+                keys.pendingRemovals(tag),
                 keys.unswept(tag),
             ], arguments: [.string(item.part.text), .string(owner), .int(lease.milliseconds), .int(mostLapses)])
         let word = try reply[0].string()
@@ -102,25 +104,31 @@ public struct SweepStore: Sendable {
             return .done(
                 Leftovers(
                     nameWaits: try reply[1].integer() > 0, firstRetry: try reply[2].optionalTime(),
-                    owesRemovals: try reply[3].integer() > 0, catchUpWaits: try reply[4].isOne()))
+                    hasPendingRemovals: try reply[3].integer() > 0, catchUpWaits: try reply[4].isOne()))
         case "claimed":
             return .claimed(try claim(item.app, item.name, item.push, item.part, owner, reply))
         default: throw .unexpectedReply("task-claim answered \(word)")
         }
     }
 
-    /// Prolongs a lease. A duration of zero gives it back, and it cannot be prolonged any more.
+    /// Prolongs a lease.
     ///
     /// - Returns: false if another worker has the lease by now.
     public func renew(_ lease: Lease, for duration: Duration) async throws(StoreError) -> Bool {
         let tag = keys.tag(lease.app, lease.name)
         let isOfName = lease.part == .retries || lease.part == .broadcast
-        let key = isOfName ? keys.retryLease(tag) : keys.tasks(tag, lease.push)
+        let key = isOfName ? keys.nameLeases(tag) : keys.tasks(tag, lease.push)
         let reply = try await redis.run(
             Lua.taskRenew, keys: [key],
             arguments: [.string(lease.part.text), .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds)])
         return try reply.isOne()
     }
+
+    /// Gives a lease back. It cannot be prolonged any more.
+    ///
+    /// - Returns: false if another worker has the lease by now.
+    @discardableResult
+    public func giveBack(_ lease: Lease) async throws(StoreError) -> Bool { try await renew(lease, for: .zero) }
 
     /// Settles a page of a shard, or of the catch-up.
     public func settle(
@@ -139,8 +147,9 @@ public struct SweepStore: Sendable {
         let reply = try await redis.run(
             Lua.taskSettle,
             keys: [
-                keys.name(tag), keys.unswept(tag), keys.push(tag, push), keys.tasks(tag, push), keys.retries(tag),
-                keys.waiting(tag), keys.catchUp(tag), keys.owed(tag),
+                keys.name(tag), keys.unswept(tag), keys.push(tag, push), keys.tasks(tag, push),
+                keys.waitingChannels(tag),
+                keys.retryQueues(tag), keys.catchUp(tag), keys.pendingRemovals(tag),
             ], arguments: header + settlement.arguments)
         switch try reply[0].string() {
         case "stale": return .stale
@@ -153,7 +162,7 @@ public struct SweepStore: Sendable {
                 state: state, isFinished: try reply[2].isOne(),
                 Leftovers(
                     nameWaits: try reply[3].integer() > 0, firstRetry: try reply[4].optionalTime(),
-                    owesRemovals: try reply[5].integer() > 0, catchUpWaits: try reply[6].isOne()))
+                    hasPendingRemovals: try reply[5].integer() > 0, catchUpWaits: try reply[6].isOne()))
         case let word: throw .unexpectedReply("task-settle answered \(word)")
         }
     }
@@ -162,13 +171,14 @@ public struct SweepStore: Sendable {
     public func leftovers(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Leftovers {
         let tag = keys.tag(app, name)
         let replies = try await redis.run([
-            RedisCommand("ZCARD", keys.unswept(tag)), RedisCommand("ZRANGE", keys.retries(tag), "0", "0", "WITHSCORES"),
-            RedisCommand("HLEN", keys.owed(tag)),
+            RedisCommand("ZCARD", keys.unswept(tag)),
+            RedisCommand("ZRANGE", keys.waitingChannels(tag), "0", "0", "WITHSCORES"),
+            RedisCommand("HLEN", keys.pendingRemovals(tag)),
         ])
         return Leftovers(
             nameWaits: try replies[0].integer() > 0,
             firstRetry: replies[1].count == 2 ? try replies[1][1].optionalTime() : nil,
-            owesRemovals: try replies[2].integer() > 0)
+            hasPendingRemovals: try replies[2].integer() > 0)
     }
 
     /// Shards of a planned push that are not finished and have no live lease.
@@ -201,7 +211,7 @@ public struct SweepStore: Sendable {
         let (epoch, position, ahead) = (
             try reply[1].integer(), UInt64(try reply[2].string()) ?? 0, try reply[3].string()
         )
-        let (othersOwe, isPoison) = (try reply[5].integer() > 0, try reply[6].isOne())
+        let (othersHaveRemovals, isPoison) = (try reply[5].integer() > 0, try reply[6].isOne())
         let lease = Lease(app: app, name: name, push: push, part: part, owner: owner, epoch: epoch)
         let ranges = ahead.split(separator: ",").compactMap { text -> Range<ScanPosition>? in
             let ends = text.split(separator: "-").compactMap { UInt64($0) }
@@ -211,6 +221,6 @@ public struct SweepStore: Sendable {
         return Claim(
             lease: lease, record: try record(push, reply[4]),
             position: max(ScanPosition(position), lease.bounds.lowerBound),
-            ahead: ranges, owesRemovals: othersOwe || epoch > 1, isPoison: isPoison)
+            ahead: ranges, hasPendingRemovals: othersHaveRemovals || epoch > 1, isPoison: isPoison)
     }
 }

@@ -138,7 +138,7 @@ import Testing
         let claim = try await fixture.claimed(end)
         var page = Settlement(range: claim.lease.bounds)
         page.targets = 1
-        page.owe(Prune(channel: channels[1].stored, token: [0, 0, 0, 1], endedAt: nowMilliseconds()))
+        page.remove(TokenRemoval(channel: channels[1].stored, token: [0, 0, 0, 1], endedAt: nowMilliseconds()))
         _ = try await fixture.store.sweeps.settle(claim.lease, for: .seconds(10), page)
         // The worker dies here, and the token is still in the registry.
         let transport = ScriptedTransport()

@@ -151,7 +151,7 @@ import Testing
             try await eventually("the name waits for its time") {
                 try await fixture.store.queue.depth([fixture.app])[0].retriesDue > 0
             }
-            let left = try await fixture.lateFollowers().count
+            let left = try await fixture.lateJoiners().count
             try #require(left == 1)
             _ = try await fixture.store.pushes.cancel(fixture.app, waiting)
             await transport.answered(2)
@@ -217,9 +217,9 @@ import Testing
         let channels = (0..<2).map { _ in ChannelID.random() }
         try await fixture.follow(channels[0], 0)
         // Act as a worker that dies after it queued the push for the channel, and before it woke a worker.
-        let late = fixture.store.lateFollowers
+        let late = fixture.store.lateJoiners
         let states = try await late.states(fixture.app, fixture.name)
-        let decisions = try await fixture.lateFollowers().map { ($0, LateDecision.put(push, sequence: 1)) }
+        let decisions = try await fixture.lateJoiners().map { ($0, LateDecision.put(push, sequence: 1)) }
         for put in [1, 0] {
             let settled = try await late.settle(fixture.app, fixture.name, states, decisions)
             #expect(settled?.put == put && settled?.left == 0, "repeated it does nothing")
@@ -232,7 +232,7 @@ import Testing
         // The decision was made before another push began, so it has no effect.
         try await fixture.follow(channels[1], 1)
         let outdated = try await late.states(fixture.app, fixture.name)
-        let followers = try await fixture.lateFollowers()
+        let followers = try await fixture.lateJoiners()
         _ = try await fixture.publish(alert: false, label: "newer")
         _ = try await fixture.store.sweeps.begin(
             fixture.app, fixture.name, hint: push, owner: "dead", lease: .zero)

@@ -141,7 +141,7 @@ import Testing
             try await fixture.track(channels[1], 101)
             try await fixture.store.registry.untrack(
                 fixture.app, .startTokens(of: Self.type),
-                [Removal(channel: channels[2], removedAt: nowMilliseconds())])
+                [Untrack(channel: channels[2], removedAt: nowMilliseconds())])
             isBusy.store(false, ordering: .relaxed)
             try await fixture.retryNow()
             return try await fixture.finished(id)

@@ -109,7 +109,7 @@ import Testing
             let ended = try await fixture.finished(end.id)
             #expect(ended.late == 1 && ended.delivered == 1)
             _ = try await fixture.finished(try await fixture.publish(event: .end, label: "end of all"))
-            let states = try await fixture.store.lateFollowers.states(fixture.app, fixture.name)
+            let states = try await fixture.store.lateJoiners.states(fixture.app, fixture.name)
             #expect(states.kept.map(\.audience) == [.all])
         }
         #expect(

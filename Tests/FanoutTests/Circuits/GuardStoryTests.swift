@@ -145,7 +145,7 @@ import Testing
         page.errors = ["BadDeviceToken": 300]
         for (number, channel) in channels.enumerated() {
             let token = try #require(WorkerFixture.token(number)).bytes
-            page.owe(Prune(channel: channel.stored, token: token, deadSince: nil, reason: "BadDeviceToken"))
+            page.remove(TokenRemoval(channel: channel.stored, token: token, deadSince: nil, reason: "BadDeviceToken"))
         }
         _ = try await fixture.store.sweeps.settle(claim.lease, for: .seconds(1), page)
         // Its worker dies here.

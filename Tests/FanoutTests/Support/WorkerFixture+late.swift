@@ -31,13 +31,13 @@ extension WorkerFixture {
     }
 
     func expect(_ channels: [ChannelID], startedBy sequence: Int, hoursAgo: Int64 = 0) async throws {
-        try await store.lateFollowers.expect(
+        try await store.lateJoiners.expect(
             app, name, channels.map(\.stored), startedBy: sequence, now: nowMilliseconds() - hoursAgo * 3_600_000)
     }
 
-    func lateFollowers() async throws -> [LateJoiner] {
+    func lateJoiners() async throws -> [LateJoiner] {
         let found = Mutex<[LateJoiner]>([])
-        try await store.lateFollowers.each(app, name) { part throws(StoreError) in found.withLock { $0 += part } }
+        try await store.lateJoiners.each(app, name) { part throws(StoreError) in found.withLock { $0 += part } }
         return found.withLock { $0 }
     }
 
@@ -54,6 +54,6 @@ extension WorkerFixture {
 
     /// Returns when a worker has decided about every late joiner.
     func nobodyIsLate() async throws {
-        try await eventually("nobody waits for a state") { try await lateFollowers().isEmpty }
+        try await eventually("nobody waits for a state") { try await lateJoiners().isEmpty }
     }
 }

@@ -22,7 +22,7 @@ extension WorkerFixture {
     /// Makes the attempts of the name's waiting channels due now, whatever time APNs named. A test uses a `Retry-After`
     /// of minutes, so channels wait until this call, however slow the machine is.
     func retryNow() async throws {
-        let line = key(Keyspace.retries)
+        let line = key(Keyspace.waitingChannels)
         let channels = try await store.redis.send(RedisCommand("ZRANGE", line, "0", "-1")).array()
         #expect(!channels.isEmpty, "no channel waits")
         for channel in channels {
@@ -33,7 +33,7 @@ extension WorkerFixture {
 }
 
 extension WorkerFixture {
-    /// One of the keys of the name, such as `Keyspace.retries`.
+    /// One of the keys of the name, such as `Keyspace.waitingChannels`.
     func key(_ key: (Keyspace) -> (String) -> RedisKey) -> RedisKey { key(store.keys)(store.keys.tag(app, name)) }
 
     /// The tasks of a push to the name.

@@ -33,7 +33,7 @@ struct WorkerFixture {
 
     func untrack(_ channel: ChannelID) async throws {
         try await store.registry.untrack(
-            app, .activity(name), [Removal(channel: channel, removedAt: nowMilliseconds())])
+            app, .activity(name), [Untrack(channel: channel, removedAt: nowMilliseconds())])
     }
 
     /// Followers whose tokens are the numbers from `range`, four bytes each.

@@ -65,7 +65,7 @@ import Testing
                 page.targets = 1
                 page.retry(channel.stored, due: nowMilliseconds(), attempts: 1)
             } else {
-                page.hold(channel.stored, mostAttempts: 4)
+                page.joinQueue(channel.stored, mostAttempts: 4)
             }
             _ = try await fixture.store.sweeps.settle(claim.lease, for: .seconds(10), page)
         }

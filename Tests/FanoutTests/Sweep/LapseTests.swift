@@ -59,7 +59,7 @@ import Testing
                 let page = Settlement(range: from..<ScanPosition(UInt64(number + 7) << 20))
                 _ = try await fixture.store.sweeps.settle(claim.lease, for: .zero, page)
             } else if number % 2 == 0 {
-                _ = try await fixture.store.sweeps.renew(claim.lease, for: .zero)
+                try await fixture.store.sweeps.giveBack(claim.lease)
             }
         }
     }
@@ -79,7 +79,7 @@ import Testing
             try await fixture.takenOver(times: 2)
             #expect(transport.pages == 4)
             #expect(try await fixture.store.pushes.ledger(fixture.app, id)?.targets == 0, "nor did it settle anything")
-            _ = try await fixture.store.sweeps.renew(other.lease, for: .zero)
+            try await fixture.store.sweeps.giveBack(other.lease)
             return try await fixture.finished(id)
         }
         #expect(ledger.delivered == 1_400 && ledger.targets == 1_400)

@@ -50,7 +50,8 @@ import Testing
             lease, fixture.store.registry, now: nowMilliseconds(), limit: 10
         ).filter { $0.channel == channels[0].stored }
         var dead = RetrySettlement()
-        dead.owe(try #require(due.first), Prune(channel: channels[0].stored, token: [0, 0, 0, 0], deadSince: nil))
+        dead.remove(
+            try #require(due.first), TokenRemoval(channel: channels[0].stored, token: [0, 0, 0, 0], deadSince: nil))
         _ = try await sweeps.settle(lease, for: .milliseconds(1), dead)
         try await fixture.store.queue.schedule(.retries(fixture.app, fixture.name, .high), due: nowMilliseconds())
 

@@ -153,7 +153,7 @@ private final class Crowd: Sendable {
             if isRemoval {
                 try await self.fixture.store.registry.untrack(
                     self.fixture.app, .activity(name),
-                    [Removal(channel: follower.channel, removedAt: nowMilliseconds())])
+                    [Untrack(channel: follower.channel, removedAt: nowMilliseconds())])
             } else {
                 _ = try await self.fixture.store.registry.track(
                     self.fixture.app, .activity(name), [try self.registration(follower)])

@@ -31,7 +31,7 @@ import Testing
 
     @Test func `dead tokens owe a prune with the time of their death`() {
         func prune(_ reason: String, _ since: Int64?) -> PageReport.Decision {
-            .dead(Prune(channel: [1], token: [2], deadSince: since, reason: reason))
+            .dead(TokenRemoval(channel: [1], token: [2], deadSince: since, reason: reason))
         }
         #expect(decision(400, "BadDeviceToken") == prune("BadDeviceToken", nil))
         #expect(decision(400, "DeviceTokenNotForTopic") == prune("DeviceTokenNotForTopic", nil))

@@ -58,7 +58,7 @@ import Testing
                 ids.append(try await fixture.publish(alert: false, label: "\(number)"))
                 try await fixture.swept(ids[number])
             }
-            let due = RedisCommand("ZSCORE", fixture.key(Keyspace.retries), .bytes(channels[0].stored))
+            let due = RedisCommand("ZSCORE", fixture.key(Keyspace.waitingChannels), .bytes(channels[0].stored))
             #expect(try await Int64(fixture.store.redis.send(due).string()) ?? 0 >= before + 600_000)
             #expect(
                 transport.requests.count { WorkerFixture.number($0.token) == 0 } == 1,

@@ -206,7 +206,7 @@ import Testing
             channel: channel, token: try #require(WorkerFixture.token(1)), registeredAt: nowMilliseconds(),
             wantsState: true)
         _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), [newcomer])
-        let states = try await fixture.store.lateFollowers.states(fixture.app, fixture.name)
+        let states = try await fixture.store.lateJoiners.states(fixture.app, fixture.name)
         #expect(states.waiting.map(\.isAutomatic) == [true])
         try await fixture.withWorker(transport) {
             await transport.answered(2)

@@ -10,7 +10,7 @@ import Testing
 
     @Test func `what is due is begun once and the next timer ends the sleep`() {
         var plan = TimerPlan()
-        let next = NextDue(task: 1_000, schedule: 1_200, channels: [app: 90_000])
+        let next = NextDue(task: 1_000, schedule: 1_200, broadcastChannels: [app: 90_000])
         let (begin, wake) = plan.look(next, now: 1_000)
         #expect(begin == [.tasks])
         #expect(wake == 1_200)
@@ -26,13 +26,14 @@ import Testing
     @Test func `an app whose channels take long holds up no other's`() throws {
         let other = try AppKey("other")
         var plan = TimerPlan()
-        #expect(plan.look(NextDue(channels: [app: 5]), now: 10).begin == [.channels(app)])
-        #expect(plan.look(NextDue(channels: [app: 5, other: 7]), now: 10).begin == [.channels(other)])
+        #expect(plan.look(NextDue(broadcastChannels: [app: 5]), now: 10).begin == [.broadcastChannels(app)])
+        #expect(
+            plan.look(NextDue(broadcastChannels: [app: 5, other: 7]), now: 10).begin == [.broadcastChannels(other)])
     }
 
     @Test func `what others put in is found within a second`() {
         var plan = TimerPlan()
-        for next in [nil, NextDue(), NextDue(task: .max, schedule: 99_000_000, channels: [app: 5_000])] {
+        for next in [nil, NextDue(), NextDue(task: .max, schedule: 99_000_000, broadcastChannels: [app: 5_000])] {
             let (begin, wake) = plan.look(next, now: 1_000)
             #expect(begin.isEmpty)
             #expect(wake > 1_000 && wake + TimerPlan.stagger < 2_000)
@@ -44,7 +45,7 @@ import Testing
         var turns: [TimerPlan.Chore: Int] = [:]
         var now: Int64 = 0
         while now < 10_000 {
-            let (begin, wake) = plan.look(NextDue(task: 0, schedule: 0, channels: [app: 0], end: 0), now: now)
+            let (begin, wake) = plan.look(NextDue(task: 0, schedule: 0, broadcastChannels: [app: 0], end: 0), now: now)
             for chore in begin {
                 turns[chore, default: 0] += 1
                 plan.ended(chore, now: now)
@@ -55,6 +56,6 @@ import Testing
         #expect(turns[.tasks] ?? 0 <= 2_000)
         #expect((39...40).contains(turns[.schedules] ?? 0))
         #expect((39...40).contains(turns[.ends] ?? 0))
-        #expect((19...20).contains(turns[.channels(app)] ?? 0))
+        #expect((19...20).contains(turns[.broadcastChannels(app)] ?? 0))
     }
 }

@@ -60,7 +60,7 @@ import Testing
             let id = try await fixture.publish(to: fixture.name, of: quiet)
             #expect(try await fixture.finished(id, of: quiet).state == .done)
         }
-        #expect(flooded.held == 6, "8 places, of which the other app is sure of 2")
+        #expect(flooded.held == 6, "8 permits, of which the other app is sure of 2")
         flooded.letGo()
         for id in flood { #expect(try await fixture.finished(id).delivered == 1) }
         await group.triggerGracefulShutdown()
@@ -69,43 +69,43 @@ import Testing
 
     @Test func `each app is sure of its share and may take what is left`() async throws {
         let apps = try ["a", "b", "c"].map { try AppKey($0) }
-        let places = FairSemaphore(12, apps)
+        let permits = FairSemaphore(12, apps)
         var taken = 0
-        while places.takeIfOpen(apps[0]) { taken += 1 }
+        while permits.takeIfFree(apps[0]) { taken += 1 }
         #expect(taken == 8, "two for each of the others are left")
-        #expect(places.open(for: apps[1]) == 2 && places.open(for: apps[2]) == 2)
-        #expect(places.takeIfOpen(apps[1]) && places.takeIfOpen(apps[1]) && !places.takeIfOpen(apps[1]))
-        #expect(places.takeIfOpen(apps[2]))
-        places.give(apps[0])
-        #expect(places.open(for: apps[0]) == 1 && places.open(for: apps[1]) == 1 && places.open(for: apps[2]) == 2)
-        #expect(FairSemaphore(1, apps).open(for: apps[2]) == 1, "at least a place for each")
-        #expect(FairSemaphore(5, [apps[0]]).open(for: apps[0]) == 5)
+        #expect(permits.free(for: apps[1]) == 2 && permits.free(for: apps[2]) == 2)
+        #expect(permits.takeIfFree(apps[1]) && permits.takeIfFree(apps[1]) && !permits.takeIfFree(apps[1]))
+        #expect(permits.takeIfFree(apps[2]))
+        permits.give(apps[0])
+        #expect(permits.free(for: apps[0]) == 1 && permits.free(for: apps[1]) == 1 && permits.free(for: apps[2]) == 2)
+        #expect(FairSemaphore(1, apps).free(for: apps[2]) == 1, "at least a permit for each")
+        #expect(FairSemaphore(5, [apps[0]]).free(for: apps[0]) == 5)
     }
 
     @Test(.timeLimit(.minutes(5))) func `who waits is served in the order of its app`() async throws {
         let apps = try ["a", "b"].map { try AppKey($0) }
-        let places = FairSemaphore(2, apps)
-        #expect(places.takeIfOpen(apps[0]) && places.takeIfOpen(apps[1]) && !places.takeIfOpen(apps[0]))
+        let permits = FairSemaphore(2, apps)
+        #expect(permits.takeIfFree(apps[0]) && permits.takeIfFree(apps[1]) && !permits.takeIfFree(apps[0]))
         let (events, order) = AsyncStream.makeStream(of: String.self)
         await withDiscardingTaskGroup { group in
             group.addTask {
-                await places.take(apps[0])
+                await permits.take(apps[0])
                 order.yield("a")
             }
             group.addTask {
-                await places.take(apps[1])
+                await permits.take(apps[1])
                 order.yield("b")
-                places.give(apps[0])
+                permits.give(apps[0])
             }
             // The waiter continues only when a permit of its own app is given back.
-            places.give(apps[1])
+            permits.give(apps[1])
         }
         order.finish()
         #expect(await events.reduce(into: []) { $0.append($1) } == ["b", "a"])
-        places.give(apps[0])
-        await places.untilOpen()
-        places.give(apps[1])
-        #expect(places.open(for: apps[0]) == 1 && places.open(for: apps[1]) == 1)
+        permits.give(apps[0])
+        await permits.untilFree()
+        permits.give(apps[1])
+        #expect(permits.free(for: apps[0]) == 1 && permits.free(for: apps[1]) == 1)
     }
 }
 

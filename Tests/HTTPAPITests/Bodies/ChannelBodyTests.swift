@@ -60,11 +60,11 @@ import Testing
                     Registration(
                         channel: channel, token: try PushToken(hex: "0aff"), registeredAt: 1_795_284_000_001,
                         startedAt: 1_795_283_000_000, activityID: "A1")),
-                .remove(name, Removal(channel: channel, removedAt: 1_795_284_000_002, activityID: "A1")),
+                .remove(name, Untrack(channel: channel, removedAt: 1_795_284_000_002, activityID: "A1")),
                 .set(
                     start,
                     Registration(channel: channel, token: try PushToken(hex: "bb"), registeredAt: 1_795_284_000_003)),
-                .remove(start, Removal(channel: channel, removedAt: 1_795_284_000_004)),
+                .remove(start, Untrack(channel: channel, removedAt: 1_795_284_000_004)),
             ])
     }
 

@@ -102,7 +102,7 @@ import Testing
     @Test func `after an end only a new registration opens the name again`() async throws {
         let fixture = try await PushFixture.start()
         _ = try await fixture.accepted("order-1", event: .end)
-        #expect(try await fixture.publish("order-1") == .refused(.nameEnded))
+        #expect(try await fixture.publish("order-1") == .refused(.nameClosed))
         let registration = Registration(
             channel: .random(), token: try PushToken(hex: "abcd"), registeredAt: 1_795_000_001_000)
         _ = try await fixture.store.registry.track(fixture.app, .activity(try ActivityName("order-1")), [registration])

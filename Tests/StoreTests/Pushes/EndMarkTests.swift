@@ -110,12 +110,12 @@ import Testing
         let name = try ActivityName(Self.name)
         _ = try await fixture.store.registry.track(fixture.app, .activity(name), [registration])
         _ = try await fixture.push(.end, name: Self.name)
-        #expect(try await fixture.publish(Self.name) == .refused(.nameEnded))
+        #expect(try await fixture.publish(Self.name) == .refused(.nameClosed))
         _ = try await fixture.push(.end, name: Self.name)
         _ = try await fixture.push(.end, audience: .tag("vip", group: "device"), name: Self.name)
         try await fixture.store.registry.untrack(
-            fixture.app, .activity(name), [Removal(channel: channel, removedAt: 1_795_000_000_000)])
-        #expect(try await fixture.publish(Self.name, event: .end) == .refused(.nameEnded))
+            fixture.app, .activity(name), [Untrack(channel: channel, removedAt: 1_795_000_000_000)])
+        #expect(try await fixture.publish(Self.name, event: .end) == .refused(.nameClosed))
     }
 
     @Test func `the mark belongs to the latest end that still stands`() async throws {
@@ -151,18 +151,18 @@ import Testing
             #expect(try await !fixture.isEnded)
             for _ in 0..<2 {
                 try await fixture.settle(lease) {
-                    $0.owe(waiting, Prune(channel: waiting.channel, token: [7], endedAt: 1_795_000_001_000))
+                    $0.remove(waiting, TokenRemoval(channel: waiting.channel, token: [7], endedAt: 1_795_000_001_000))
                 }
             }
             #expect(try await fixture.isEnded)
-            #expect(try await fixture.publish(Self.name) == .refused(.nameEnded))
+            #expect(try await fixture.publish(Self.name) == .refused(.nameClosed))
             let ledger = try await fixture.ledger(end)
             #expect(ledger.delivered == 1 && ledger.failed == 0 && ledger.skipped == 0 && ledger.pending == 0)
             #expect(try await fixture.store.deadLetters.letter(fixture.app, end)?.tokens ?? 0 == 0)
-            let owed = try await fixture.owed(Self.name)
+            let pending = try await fixture.pendingRemovals(Self.name)
             #expect(
                 try await fixture.store.registry.prune(
-                    fixture.app, .activity(try ActivityName(Self.name)), owed.map(\.prune))
+                    fixture.app, .activity(try ActivityName(Self.name)), pending.map(\.removal))
                     == [.pruned])
         }
     }
@@ -171,7 +171,7 @@ import Testing
         let (fixture, _, lease, waiting) = try await onTheWire(isStopped: false)
         _ = try await fixture.push(name: Self.name)
         try await fixture.settle(lease) {
-            $0.owe(waiting, Prune(channel: waiting.channel, token: [7], endedAt: 1_795_000_001_000))
+            $0.remove(waiting, TokenRemoval(channel: waiting.channel, token: [7], endedAt: 1_795_000_001_000))
         }
         #expect(try await !fixture.isEnded)
     }

@@ -110,9 +110,9 @@ struct PushFixture {
     }
 
     /// Settles the whole shard so that each channel waits for an older push.
-    func hold(_ claim: Claim, _ channels: [[UInt8]]) async throws {
+    func joinQueues(_ claim: Claim, _ channels: [[UInt8]]) async throws {
         var settlement = Settlement(range: claim.lease.bounds)
-        for channel in channels { settlement.hold(channel, mostAttempts: 4) }
+        for channel in channels { settlement.joinQueue(channel, mostAttempts: 4) }
         _ = try await settle(claim, settlement)
     }
 
@@ -136,9 +136,9 @@ struct PushFixture {
     }
 
     /// The pending removals of the name.
-    func owed(_ name: String) async throws -> [PendingRemoval] {
+    func pendingRemovals(_ name: String) async throws -> [PendingRemoval] {
         let found = Mutex<[PendingRemoval]>([])
-        try await store.sweeps.eachOwed(app, try ActivityName(name)) { part throws(StoreError) in
+        try await store.sweeps.eachPendingRemoval(app, try ActivityName(name)) { part throws(StoreError) in
             found.withLock { $0 += part }
         }
         return found.withLock { $0 }

@@ -68,7 +68,7 @@ import Testing
         let update = try await fixture.push()
         try await fixture.retry(try await fixture.claimed("match-1", update), [Self.channel], due: 5_000)
         let end = try await fixture.push(.end, state: false)
-        try await fixture.hold(try await fixture.claimed("match-1", end), [Self.channel])
+        try await fixture.joinQueues(try await fixture.claimed("match-1", end), [Self.channel])
         #expect(try await fixture.sent() == [update, end])
         #expect(try await fixture.ledger(update).delivered == 1)
     }
@@ -78,7 +78,7 @@ import Testing
         let update = try await fixture.push()
         try await fixture.retry(try await fixture.claimed("match-1", update), [Self.channel], due: 5_000)
         let short = try await fixture.push(expiry: Int(Self.now / 1_000) + 60)
-        try await fixture.hold(try await fixture.claimed("match-1", short), [Self.channel])
+        try await fixture.joinQueues(try await fixture.claimed("match-1", short), [Self.channel])
         #expect(try await fixture.sent() == [update, short])
     }
 
@@ -117,10 +117,10 @@ import Testing
         let alert = try await fixture.push(alert: true)
         _ = try await fixture.deliver(try await fixture.claimed("match-1"), targets: 0)
         try await fixture.store.redis.send(
-            RedisCommand("HSET", fixture.key(Keyspace.late), .bytes(Self.channel), "2 0"))
-        let states = try await fixture.store.lateFollowers.states(fixture.app, name)
+            RedisCommand("HSET", fixture.key(Keyspace.lateJoiners), .bytes(Self.channel), "2 0"))
+        let states = try await fixture.store.lateJoiners.states(fixture.app, name)
         let follower = try #require(LateJoiner(channel: Self.channel, value: Array("2 0".utf8)))
-        _ = try await fixture.store.lateFollowers.settle(
+        _ = try await fixture.store.lateJoiners.settle(
             fixture.app, name, states, [(follower, .put(alert, sequence: 2))])
         let lease = try await fixture.claimRetries("match-1")
         let waiting = try #require(try await fixture.due(lease).first)

@@ -58,7 +58,7 @@ import Testing
         let fixture = try await PushFixture.start()
         _ = try await fixture.accepted("order-1", event: .end)
         let before = try await fixture.keys()
-        #expect(try await fixture.publish("order-1") == .refused(.nameEnded))
+        #expect(try await fixture.publish("order-1") == .refused(.nameClosed))
         #expect(try await fixture.keys() == before)
     }
 

@@ -102,7 +102,7 @@ import Testing
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         try await fixture.store.registry.untrack(
-            fixture.app, .activity(fixture.name), [Removal(channel: fixture.channel(1), removedAt: fixture.start)])
+            fixture.app, .activity(fixture.name), [Untrack(channel: fixture.channel(1), removedAt: fixture.start)])
         let task = try #require(try await fixture.take().first)
         #expect(try await fixture.run(task).verdict == .nothing)
         #expect(try await fixture.timer().isEmpty)
@@ -291,7 +291,7 @@ private struct EndFixture {
     }
 
     func states() async throws -> [String] {
-        try await redis.send(RedisCommand("HGETALL", store.keys.states(tag))).array().map {
+        try await redis.send(RedisCommand("HGETALL", store.keys.contentStates(tag))).array().map {
             (reply) throws(RedisError) in try reply.string()
         }
     }

@@ -12,9 +12,9 @@ import Testing
         try await fixture.retry(try await fixture.claimed("match-1", id), [[1, 2]], due: 5_000)
         let keys = fixture.store.keys
         let tag = keys.tag(fixture.app, try ActivityName("match-1"))
-        let times = keys.retries(tag)
+        let times = keys.waitingChannels(tag)
         try await fixture.store.redis.send(RedisCommand("ZADD", times, "1", "lineless", "2", "short"))
-        try await fixture.store.redis.send(RedisCommand("HSET", keys.waiting(tag), "short", "line"))
+        try await fixture.store.redis.send(RedisCommand("HSET", keys.retryQueues(tag), "short", "line"))
         let lease = try await fixture.claimRetries("match-1")
         #expect(try await fixture.due(lease, now: 5_000).map(\.channel) == [[1, 2]])
         #expect(try await fixture.firstRetry("match-1") == 5_000)
@@ -29,19 +29,19 @@ import Testing
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let claim = try await fixture.claimed("match-1", id)
-        let prune = Prune(channel: [1, 2], token: [3], deadSince: nil)
+        let prune = TokenRemoval(channel: [1, 2], token: [3], deadSince: nil)
         var settlement = Settlement(range: claim.lease.bounds)
         settlement.targets = 1
-        settlement.owe(prune)
+        settlement.remove(prune)
         _ = try await fixture.settle(claim, settlement)
-        let key = fixture.store.keys.owed(fixture.store.keys.tag(fixture.app, claim.lease.name))
+        let key = fixture.store.keys.pendingRemovals(fixture.store.keys.tag(fixture.app, claim.lease.name))
         try await fixture.store.redis.send(RedisCommand("HSET", key, "channel", "?"))
-        let owed = try await fixture.owed("match-1")
-        #expect(owed.map(\.prune) == [prune])
+        let pending = try await fixture.pendingRemovals("match-1")
+        #expect(pending.map(\.removal) == [prune])
         _ = try await fixture.store.sweeps.confirm(
-            fixture.app, claim.lease.name, owed.map { (owed: $0, as: .pruned) })
+            fixture.app, claim.lease.name, pending.map { (pending: $0, as: .pruned) })
         #expect(try await fixture.ledger(id).state == .done)
-        #expect(try await fixture.owed("match-1").isEmpty)
+        #expect(try await fixture.pendingRemovals("match-1").isEmpty)
     }
 
     @Test func `members of a timer that nobody can read are dropped and told, and hold up no other`() async throws {

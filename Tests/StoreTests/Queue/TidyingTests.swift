@@ -50,8 +50,8 @@ import Testing
             #expect(try await fixture.command("ZCARD", noted).integer() == 10, "those of long ago leave as others come")
 
             try await fixture.registry.untrack(
-                fixture.app, .activity(fixture.name), [Removal(channel: channels[0], removedAt: fixture.time.now + 1)])
-            let dead = Prune(channel: channels[1].stored, token: PushToken.test(1).bytes, deadSince: nil)
+                fixture.app, .activity(fixture.name), [Untrack(channel: channels[0], removedAt: fixture.time.now + 1)])
+            let dead = TokenRemoval(channel: channels[1].stored, token: PushToken.test(1).bytes, deadSince: nil)
             _ = try await fixture.registry.prune(fixture.app, .activity(fixture.name), [dead])
             let left = try await fixture.command("ZRANGE", noted, "0", "-1").array()
             #expect(Set(try left.map { Array(try $0.bytes()) }) == Set(channels.dropFirst(2).map(\.stored)))

@@ -11,33 +11,33 @@ import Testing
 
     @Test(.timeLimit(.minutes(5))) func `what is put in earlier ends the sleep of all`() async throws {
         let fixture = try await PushFixture.start()
-        let bell = fixture.store.queue.bell
-        let places = [bell.take(), bell.take()]
-        for place in places { bell.listen(place) }
+        let wakeup = fixture.store.queue.wakeup
+        let sleepers = [wakeup.take(), wakeup.take()]
+        for sleeper in sleepers { wakeup.listen(sleeper) }
         let now = fixture.store.time.now()
         await withDiscardingTaskGroup { group in
-            for place in places {
-                group.addTask { [hour] in await bell.sleep(place, until: now + hour, by: fixture.store.time.now) }
+            for sleeper in sleepers {
+                group.addTask { [hour] in await wakeup.sleep(sleeper, until: now + hour, by: fixture.store.time.now) }
             }
             // This works whether the schedule comes before or after they fall asleep.
             try? await fixture.store.queue.schedule(
                 .retries(fixture.app, try! ActivityName("match-1"), .high), due: now)
         }
-        for place in places { bell.give(place) }
+        for sleeper in sleepers { wakeup.give(sleeper) }
     }
 
     @Test(.timeLimit(.minutes(5))) func `what is put in while awake shortens the next sleep only`() async throws {
-        let bell = TimerWakeup()
-        let place = bell.take()
-        defer { bell.give(place) }
-        bell.listen(place)
-        bell.ring(5)
-        await bell.sleep(place, until: hour) { 5 }
+        let wakeup = TimerWakeup()
+        let sleeper = wakeup.take()
+        defer { wakeup.give(sleeper) }
+        wakeup.listen(sleeper)
+        wakeup.ring(5)
+        await wakeup.sleep(sleeper, until: hour) { 5 }
         // Now the timer has read Redis again and knows the time.
-        bell.listen(place)
-        bell.ring(2 * hour)
-        let nap = Task { [hour] in await bell.sleep(place, until: hour) { 5 } }
-        bell.ring(place, 6)
+        wakeup.listen(sleeper)
+        wakeup.ring(2 * hour)
+        let nap = Task { [hour] in await wakeup.sleep(sleeper, until: hour) { 5 } }
+        wakeup.ring(sleeper, 6)
         await nap.value
     }
 
@@ -48,7 +48,9 @@ import Testing
         try await store.queue.schedule(.late(fixture.app, try ActivityName("match-2")), due: 9_000)
         try await store.queue.schedule(.retries(fixture.app, try ActivityName("match-1"), .high), due: 7_000)
         try await store.broadcasts.take(fixture.app, try ActivityName("match-3"), until: 8_000)
-        #expect(try await store.queue.nextDue([fixture.app]) == NextDue(task: 7_000, channels: [fixture.app: 8_000]))
+        #expect(
+            try await store.queue.nextDue([fixture.app])
+                == NextDue(task: 7_000, broadcastChannels: [fixture.app: 8_000]))
         let other = try AppKey("other")
         #expect(try await store.queue.nextDue([other]) == NextDue(), "another app's worker sees to it")
         #expect(try await store.queue.nextDue([other, fixture.app]).task == 7_000)

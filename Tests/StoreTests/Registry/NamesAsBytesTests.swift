@@ -132,7 +132,7 @@ import Testing
         #expect(try await store.deadLetters.list(app, after: nil, limit: 10).map(\.name) == [name])
 
         _ = try await store.broadcasts.want(app, name, .none, now: 5)
-        #expect(try await store.queue.nextDue([app]).channels == [app: 5])
+        #expect(try await store.queue.nextDue([app]).broadcastChannels == [app: 5])
     }
 
     /// An audience finds the channels of exactly its own set.

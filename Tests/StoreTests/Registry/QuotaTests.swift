@@ -39,7 +39,7 @@ import Testing
             // Nor is a removal remembered for it.
             await #expect(throws: full) {
                 try await registry.untrack(
-                    fixture.app, .activity(ActivityName("c")), [Removal(channel: first, removedAt: fixture.time.now)])
+                    fixture.app, .activity(ActivityName("c")), [Untrack(channel: first, removedAt: fixture.time.now)])
             }
             // A process that remembers nothing of the name asks the list.
             var other = fixture.otherRegistry()
@@ -81,7 +81,7 @@ import Testing
             }
             #expect(try await registry.info(fixture.app, ActivityName("a"))?.tokens == 3)
             try await registry.untrack(
-                fixture.app, .activity(ActivityName("a")), [Removal(channel: channels[0], removedAt: fixture.time.now)])
+                fixture.app, .activity(ActivityName("a")), [Untrack(channel: channels[0], removedAt: fixture.time.now)])
             // The removed one is counted until its time is over.
             await #expect(throws: full) { try await follow(registry, "b", channels[0], fixture) }
             fixture.time.advance(hours: 20)

@@ -158,7 +158,7 @@ import Testing
             #expect(found.tokens.count == 2_000 && found.repeated.isEmpty)
             #expect(try await fixture.command("OBJECT", "ENCODING", .key(fixture.root)).string() == "hashtable")
             let prunes = channels.enumerated().map {
-                Prune(channel: $1.stored, token: PushToken.test($0).bytes, deadSince: nil)
+                TokenRemoval(channel: $1.stored, token: PushToken.test($0).bytes, deadSince: nil)
             }
             let results = try await fixture.registry.prune(fixture.app, .activity(fixture.name), prunes)
             #expect(results.allSatisfy { $0 == .pruned })

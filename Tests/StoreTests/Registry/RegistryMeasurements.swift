@@ -111,7 +111,7 @@ struct RegistryMeasurements {
                     _ = try await fixture.channels.filter(app, page, .tag("t", group: "device"))
                 }
             }
-            let prunes = again.map { Prune(channel: $0.channel.stored, token: $0.token.bytes, deadSince: nil) }
+            let prunes = again.map { TokenRemoval(channel: $0.channel.stored, token: $0.token.bytes, deadSince: nil) }
             try await measure("prune at 100,000", fixture, per: prunes.count) {
                 let results = try await registry.prune(app, .activity(name), prunes)
                 #expect(results.allSatisfy { $0 == .pruned })

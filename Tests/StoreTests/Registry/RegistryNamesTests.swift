@@ -48,7 +48,7 @@ import Testing
             let (page, _) = try await registry.page(app, .activity(removed), from: .start, to: .end, limit: 1)
             let channel = try #require(ChannelID(stored: page.channel(0)))
             try await registry.untrack(
-                app, .activity(removed), [Removal(channel: channel, removedAt: fixture.time.now)])
+                app, .activity(removed), [Untrack(channel: channel, removedAt: fixture.time.now)])
             let expired = try ActivityName("expired")
             _ = try await fixture.command("DEL", fixture.keys.root(fixture.keys.tag(app, expired)))
 
@@ -93,7 +93,7 @@ import Testing
             #expect(try await registry.info(app, name)?.ended == false)
 
             try await registry.untrack(
-                app, .activity(name), registrations.map { Removal(channel: $0.channel, removedAt: fixture.time.now) })
+                app, .activity(name), registrations.map { Untrack(channel: $0.channel, removedAt: fixture.time.now) })
             #expect(try await registry.info(app, name)?.tokens == 1)
         }
     }

@@ -42,12 +42,12 @@ extension RegistryFixture {
                     [Registration(channel: channel, token: .test(token), registeredAt: moment(at), activityID: id)])
             case .remove(let at, let id):
                 try await registry.untrack(
-                    app, .activity(name), [Removal(channel: channel, removedAt: moment(at), activityID: id)])
+                    app, .activity(name), [Untrack(channel: channel, removedAt: moment(at), activityID: id)])
             case .prune(let token, let since):
                 _ = try await registry.prune(
                     app, .activity(name),
                     [
-                        Prune(
+                        TokenRemoval(
                             channel: channel.stored, token: PushToken.test(token).bytes, deadSince: since.map(moment))
                     ])
             }
@@ -192,8 +192,8 @@ extension RegistryFixture {
             func set(_ token: Int, _ at: Int64) -> Registration {
                 Registration(channel: channel, token: .test(token), registeredAt: at)
             }
-            func prune(_ token: Int, _ since: Int64?) -> Prune {
-                Prune(channel: channel.stored, token: PushToken.test(token).bytes, deadSince: since)
+            func prune(_ token: Int, _ since: Int64?) -> TokenRemoval {
+                TokenRemoval(channel: channel.stored, token: PushToken.test(token).bytes, deadSince: since)
             }
             #expect(try await registry.prune(app, .activity(name), [prune(1, nil)]) == [.gone])
             // Several registrations of one channel in one call are applied in their order.
@@ -206,10 +206,10 @@ extension RegistryFixture {
             // count stays the same.
             for _ in 0..<3 { #expect(try await registry.prune(app, .activity(name), [prune(3, now)]) == [.pruned]) }
             #expect(try await registry.prune(app, .activity(name), [prune(2, nil)]) == [.newer])
-            try await registry.untrack(app, .activity(name), [Removal(channel: channel, removedAt: now)])
+            try await registry.untrack(app, .activity(name), [Untrack(channel: channel, removedAt: now)])
             #expect(try await registry.prune(app, .activity(name), [prune(3, now)]) == [.pruned])
             #expect(try await registry.track(app, .activity(name), [set(4, now)]) == [.stored])
-            try await registry.untrack(app, .activity(name), [Removal(channel: channel, removedAt: now)])
+            try await registry.untrack(app, .activity(name), [Untrack(channel: channel, removedAt: now)])
             #expect(try await registry.prune(app, .activity(name), [prune(4, nil)]) == [.gone])
         }
     }
@@ -247,7 +247,7 @@ extension RegistryFixture {
             }
             let pruned = try await registry.prune(
                 fixture.app, .activity(name),
-                [Prune(channel: first.stored, token: PushToken.test(7).bytes, deadSince: now)])
+                [TokenRemoval(channel: first.stored, token: PushToken.test(7).bytes, deadSince: now)])
             #expect(pruned == [.pruned])
             #expect(try await fixture.scan().tokens.keys.map { $0 } == [second.stored])
             #expect(try await registry.info(otherApp, name)?.tokens == 2)
@@ -267,7 +267,7 @@ extension RegistryFixture {
                 app, .activity(name), [Registration(channel: channel, token: .test(1), registeredAt: now + 86_400_000)])
             let (page, _) = try await registry.page(app, .activity(name), from: .start, to: .end, limit: 1)
             #expect(page.entries.map(\.registeredAt) == [now])
-            let prune = Prune(channel: channel.stored, token: PushToken.test(1).bytes, deadSince: .max)
+            let prune = TokenRemoval(channel: channel.stored, token: PushToken.test(1).bytes, deadSince: .max)
             #expect(try await registry.prune(app, .activity(name), [prune]) == [.newer], "not registered before now")
         }
     }

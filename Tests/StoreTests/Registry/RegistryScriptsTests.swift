@@ -29,8 +29,9 @@ import Testing
                 (
                     Lua.registrySet,
                     [
-                        root, bucket, keys.name(tag), keys.waiting(tag), keys.catchUp(tag), keys.newFollowers(tag),
-                        keys.states(tag), keys.late(tag), keys.awaited(tag), keys.retries(tag),
+                        root, bucket, keys.name(tag), keys.retryQueues(tag), keys.catchUp(tag), keys.newFollowers(tag),
+                        keys.contentStates(tag), keys.lateJoiners(tag), keys.startedChannels(tag),
+                        keys.waitingChannels(tag),
                     ],
                     [channel, value, 1, 1_000, 128]
                 ),
@@ -75,7 +76,7 @@ import Testing
             #expect(try await fixture.scan().tokens.keys.map { $0 } == [good.stored])
             #expect(registry.malformedRecords > 0)
 
-            let prunes = channels.map { Prune(channel: $0.stored, token: [1], deadSince: nil) }
+            let prunes = channels.map { TokenRemoval(channel: $0.stored, token: [1], deadSince: nil) }
             _ = try await registry.prune(app, .activity(name), prunes)
             let now = fixture.time.now
             let results = try await registry.track(
@@ -86,7 +87,7 @@ import Testing
                 let value = broken[index]
                 _ = try await fixture.command("HSET", fixture.root, .bytes(channel.stored), .bytes(value))
             }
-            try await registry.untrack(app, .activity(name), channels.map { Removal(channel: $0, removedAt: now) })
+            try await registry.untrack(app, .activity(name), channels.map { Untrack(channel: $0, removedAt: now) })
             #expect(try await fixture.scan().tokens.keys.map { $0 } == [good.stored])
         }
     }
@@ -224,7 +225,7 @@ import Testing
         #expect(value == [2, 1, 2, 3, 4, 5, 1, 0xA9, 0x99, 0x3E, 0xC0, 0xFF, 0xEE])
         registration.startedAt = now - 13 * 3_600_000
         #expect(RegistryRecord.encode(registration, now: now) == nil)
-        let stone = RegistryRecord.encode(Removal(channel: channel, removedAt: now, activityID: nil), now: now)
+        let stone = RegistryRecord.encode(Untrack(channel: channel, removedAt: now, activityID: nil), now: now)
         #expect(stone == [1, 1, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0])
     }
 }

@@ -68,7 +68,7 @@ import Testing
             #expect(try await fixture.scan().tokens.keys.map(\.self) == [scheduled.channel.stored])
             // An untrack or a prune does not shorten the life either.
             try await fixture.registry.untrack(
-                fixture.app, .activity(fixture.name), [Removal(channel: more[0].channel, removedAt: TestTime.start)])
+                fixture.app, .activity(fixture.name), [Untrack(channel: more[0].channel, removedAt: TestTime.start)])
             #expect(try await life(fixture, fixture.keys.root(fixture.tag)) > 20 * Self.day)
         }
     }
@@ -84,7 +84,7 @@ import Testing
             fixture.time.set(TestTime.start + 1_000)
             try await registry.untrack(
                 app, .activity(name),
-                [Removal(channel: channel, removedAt: TestTime.start + 1_000, activityID: "other")])
+                [Untrack(channel: channel, removedAt: TestTime.start + 1_000, activityID: "other")])
             #expect(
                 try await registry.lookup(app, .activity(name), [channel.stored]).page.entries.first?.startedAt == start
             )
@@ -95,8 +95,9 @@ import Testing
             let found = try #require(
                 try await registry.lookup(app, .activity(name), [channel.stored]).page.entries.first)
             #expect(abs(found.startedAt - start) < 120_000, "in units of two minutes")
-            func prune(_ token: UInt8) -> Prune {
-                Prune(channel: channel.stored, token: [token, 2, 3, 4], deadSince: nil, reason: "BadDeviceToken")
+            func prune(_ token: UInt8) -> TokenRemoval {
+                TokenRemoval(
+                    channel: channel.stored, token: [token, 2, 3, 4], deadSince: nil, reason: "BadDeviceToken")
             }
             #expect(try await registry.prune(app, .activity(name), [prune(1), prune(9)]) == [.newer, .pruned])
             #expect(try await fixture.scan().tokens.isEmpty)

@@ -16,7 +16,7 @@ import Testing
         let fixture = try await PushFixture.start()
         _ = try await fixture.push(.end, name: Self.name)
         #expect(try await fixture.follow(.random(), "1", at: Self.now - behind) == .stored)
-        #expect(try await fixture.publish(Self.name) != .refused(.nameEnded))
+        #expect(try await fixture.publish(Self.name) != .refused(.nameClosed))
     }
 
     @Test func `another card of a channel opens a name that has ended, however slow its clock`() async throws {
@@ -30,10 +30,10 @@ import Testing
             if one == removed {
                 try await fixture.store.registry.untrack(
                     fixture.app, .activity(try ActivityName(Self.name)),
-                    [Removal(channel: one, removedAt: Self.ended - 200_000, activityID: "first")])
+                    [Untrack(channel: one, removedAt: Self.ended - 200_000, activityID: "first")])
             }
             #expect(try await fixture.follow(one, "2", at: Self.ended - 100_000, card: "second") == .stored)
-            #expect(try await fixture.publish(Self.name) != .refused(.nameEnded))
+            #expect(try await fixture.publish(Self.name) != .refused(.nameClosed))
         }
     }
 
@@ -43,12 +43,12 @@ import Testing
         _ = try await fixture.follow(channel, "1", at: Self.ended - 3_600_000, card: "first")
         _ = try await fixture.push(.end, name: Self.name)
         let token = try PushToken(hex: "01").bytes
-        let prune = Prune(channel: channel.stored, token: token, endedAt: Self.ended + 1_000)
+        let prune = TokenRemoval(channel: channel.stored, token: token, endedAt: Self.ended + 1_000)
         _ = try await fixture.store.registry.prune(fixture.app, .activity(try ActivityName(Self.name)), [prune])
         // A late repetition of the first card's registration moves the tombstone's floor.
         #expect(try await fixture.follow(channel, "1", at: Self.ended - 3_500_000, card: "first") == .stale)
         #expect(try await fixture.follow(channel, "2", at: Self.ended - 180_000, card: "second") == .stored)
-        #expect(try await fixture.publish(Self.name) != .refused(.nameEnded))
+        #expect(try await fixture.publish(Self.name) != .refused(.nameClosed))
     }
 
     @Test func `a card that was there before the end opens nothing`() async throws {
@@ -60,14 +60,14 @@ import Testing
         _ = try await fixture.push(.end, name: Self.name)
         // The token of this card rotates after the end was accepted.
         #expect(try await fixture.follow(rotates, "2", at: Self.now, card: "first") == .stored)
-        #expect(try await fixture.publish(Self.name) == .refused(.nameEnded))
+        #expect(try await fixture.publish(Self.name) == .refused(.nameClosed))
         // The end of this card was delivered, and an earlier rotation arrives late.
         let token = try PushToken(hex: "01").bytes
         _ = try await fixture.store.registry.prune(
             fixture.app, .activity(try ActivityName(Self.name)),
-            [Prune(channel: taken.stored, token: token, endedAt: Self.ended + 1_000)])
+            [TokenRemoval(channel: taken.stored, token: token, endedAt: Self.ended + 1_000)])
         #expect(try await fixture.follow(taken, "3", at: Self.ended - 1_000, card: "first") == .stored)
-        #expect(try await fixture.publish(Self.name) == .refused(.nameEnded))
+        #expect(try await fixture.publish(Self.name) == .refused(.nameClosed))
     }
 
     @Test func `a clock that is nine hours slow is followed from the arrival`() async throws {

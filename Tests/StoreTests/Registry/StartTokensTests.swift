@@ -22,7 +22,7 @@ import Testing
                     app, place, [Registration(channel: channel, token: .test(number), registeredAt: at)])
             }
             func remove(_ at: Int64) async throws {
-                try await registry.untrack(app, place, [Removal(channel: channel, removedAt: at)])
+                try await registry.untrack(app, place, [Untrack(channel: channel, removedAt: at)])
             }
             try await set(1, now - 10)
             try await set(2, now - 20)

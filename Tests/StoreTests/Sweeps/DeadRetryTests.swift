@@ -75,7 +75,7 @@ import Testing
             page.targets = 4
             page.count(.delivered, 2)
             for number in 3..<5 { page.retry(channel(number), due: 5_000, attempts: 1) }
-            page.hold(channel(5), mostAttempts: 5)
+            page.joinQueue(channel(5), mostAttempts: 5)
         }
         try await close(fixture, claim)
         let given = try await fixture.ledger(id)
@@ -125,7 +125,7 @@ import Testing
         let tasks = fixture.store.keys.tasks(fixture.store.keys.tag(fixture.app, try ActivityName("match-1")), id)
         #expect(try await fixture.store.redis.send(RedisCommand("EXISTS", tasks)).integer() == 0)
         // Its channels get the newer push.
-        try await fixture.hold(try await fixture.claimed("match-1", newer), (0..<3).map(channel))
+        try await fixture.joinQueues(try await fixture.claimed("match-1", newer), (0..<3).map(channel))
         let lease = try await fixture.claimRetries("match-1")
         #expect(try await fixture.due(lease).map(\.push) == [newer, newer, newer])
         #expect(try await fixture.ledger(id).pending == 0)
@@ -256,7 +256,7 @@ import Testing
         #expect(ledger.failed == 0 && ledger.pending == 3_000 && ledger.state == .queued)
         #expect(try await fixture.store.deadLetters.letter(fixture.app, id) == nil)
         let tag = fixture.store.keys.tag(fixture.app, try ActivityName("match-1"))
-        let lines = try await fixture.store.redis.send(RedisCommand("HLEN", fixture.store.keys.waiting(tag)))
+        let lines = try await fixture.store.redis.send(RedisCommand("HLEN", fixture.store.keys.retryQueues(tag)))
         #expect(try lines.integer() == 3_000)
         #expect(try await retry(fixture, id) == .none)
     }
@@ -291,7 +291,7 @@ import Testing
         let lease = try await fixture.claimRetries("match-1")
         let waiting = try await fixture.due(lease)
         try await fixture.settle(lease) {
-            $0.owe(waiting[0], Prune(channel: waiting[0].channel, token: [7], endedAt: 9))
+            $0.remove(waiting[0], TokenRemoval(channel: waiting[0].channel, token: [7], endedAt: 9))
         }
         try await page(fixture, claim, 256, 512) { page in page.stop = Self.stop }
         try await close(fixture, claim)

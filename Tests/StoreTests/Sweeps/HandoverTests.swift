@@ -10,7 +10,7 @@ import Testing
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let claim = try await fixture.claimed("match-1", id, owner: "leaving")
-        #expect(try await fixture.store.sweeps.renew(claim.lease, for: .zero))
+        #expect(try await fixture.store.sweeps.giveBack(claim.lease))
         #expect(try await fixture.store.sweeps.renew(claim.lease, for: .seconds(10)) == false)
         #expect(try await fixture.claimed("match-1", id, owner: "next").lease.push == id)
     }
@@ -78,15 +78,16 @@ import Testing
         let fixture = try await PushFixture.start()
         let claim = try await fixture.claimed(
             "match-1", try await fixture.accepted("match-1", event: .end, audience: .channel(.random())))
-        #expect(!claim.owesRemovals)
+        #expect(!claim.hasPendingRemovals)
         var settlement = Settlement(range: claim.lease.bounds)
         settlement.targets = 1
-        settlement.owe(Prune(channel: [1, 2], token: [3], endedAt: 1_795_000_000_123))
+        settlement.remove(TokenRemoval(channel: [1, 2], token: [3], endedAt: 1_795_000_000_123))
         guard case .ok(_, true, let leftovers) = try await fixture.settle(claim, settlement) else {
             throw Unexpected(what: "not settled")
         }
-        #expect(!leftovers.owesRemovals, "its own the caller knows")
+        #expect(!leftovers.hasPendingRemovals, "its own the caller knows")
         _ = try await fixture.accepted("match-1")
-        #expect(try await fixture.claimed("match-1").owesRemovals, "its worker may have died before it applied them")
+        #expect(
+            try await fixture.claimed("match-1").hasPendingRemovals, "its worker may have died before it applied them")
     }
 }

@@ -64,15 +64,15 @@ import Testing
         let first = try #require(try await fixture.due(lease).first)
         let token = try #require(first.token)
         try await fixture.settle(lease) {
-            $0.owe(first, Prune(channel: channel.stored, token: token, endedAt: 1_795_000_001_000))
+            $0.remove(first, TokenRemoval(channel: channel.stored, token: token, endedAt: 1_795_000_001_000))
         }
         try await follow(fixture, 2, card: "second", wantsState: true, at: 1_795_000_001_500)
         try await put(fixture, missed)
         let later = try await joined(fixture)
         #expect(try await fixture.due(lease).isEmpty, "the removal is still owed")
-        let owed = try await fixture.owed(Self.name)
+        let pending = try await fixture.pendingRemovals(Self.name)
         _ = try await fixture.store.sweeps.confirm(
-            fixture.app, ActivityName(Self.name), owed.map { (owed: $0, as: .delivered) })
+            fixture.app, ActivityName(Self.name), pending.map { (pending: $0, as: .delivered) })
         #expect(try await order(fixture, lease) == [Place(missed, true), Place(later, false)])
     }
 
@@ -80,7 +80,7 @@ import Testing
         let fixture = try await PushFixture.start()
         try await follow(fixture, 1, card: "first")
         let old = try await waiting(fixture)
-        try await fixture.store.lateFollowers.expect(
+        try await fixture.store.lateJoiners.expect(
             fixture.app, ActivityName(Self.name), [channel.stored], startedBy: 1, now: 1_795_000_000_000)
         let end = try await fixture.accepted(Self.name, event: .end, alert: true)
         _ = try await fixture.deliver(try await fixture.claimed(Self.name, end), targets: 0)
@@ -111,7 +111,7 @@ import Testing
             for _ in 1..<64 { line.append(try await joined(fixture)) }
             let last: PushID
             if isEnd {
-                try await fixture.store.lateFollowers.expect(
+                try await fixture.store.lateJoiners.expect(
                     fixture.app, ActivityName(Self.name), [channel.stored], startedBy: 1, now: 1_795_000_000_000)
                 last = try await fixture.accepted(Self.name, event: .end, alert: true)
                 _ = try await fixture.deliver(try await fixture.claimed(Self.name, last), targets: 0)
@@ -166,13 +166,13 @@ import Testing
     /// An alert whose sweep finds the channel in line.
     private func joined(_ fixture: PushFixture) async throws -> PushID {
         let id = try await fixture.accepted(Self.name, alert: true)
-        try await fixture.hold(try await fixture.claimed(Self.name, id), [channel.stored])
+        try await fixture.joinQueues(try await fixture.claimed(Self.name, id), [channel.stored])
         return id
     }
 
     /// As a worker decides about the late follower.
     private func put(_ fixture: PushFixture, _ push: PushID) async throws {
-        let (late, name) = (fixture.store.lateFollowers, try ActivityName(Self.name))
+        let (late, name) = (fixture.store.lateJoiners, try ActivityName(Self.name))
         let states = try await late.states(fixture.app, name)
         let record = try #require(try await fixture.store.sweeps.records(fixture.app, name, [push])[push])
         let found = Mutex<[LateJoiner]>([])

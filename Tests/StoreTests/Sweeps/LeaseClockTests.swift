@@ -50,7 +50,7 @@ import Testing
 
         try await fixture.retry(claim, [[1, 2]], due: 5_000)
         _ = try await fixture.claimRetries("match-1")
-        try await expectShort(fixture, store.keys.retryLease(tag), "r:d") {
+        try await expectShort(fixture, store.keys.nameLeases(tag), "r:d") {
             guard
                 case .held(let left) = try await store.sweeps.claimRetries(app, name, owner: "w2", lease: lease)
             else { throw Unexpected(what: "two owners") }

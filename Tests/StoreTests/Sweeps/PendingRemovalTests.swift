@@ -13,12 +13,13 @@ import Testing
         let claim = try await fixture.claimed("match-1", try await fixture.accepted("match-1"))
         var page = Settlement(range: claim.lease.bounds)
         page.targets = 1
-        page.owe(Prune(channel: channel.stored, token: [1], deadSince: 0, reason: "Unregistered"))
+        page.remove(TokenRemoval(channel: channel.stored, token: [1], deadSince: 0, reason: "Unregistered"))
         _ = try await fixture.settle(claim, page)
-        let owed = try await fixture.owed("match-1")
-        #expect(owed.map(\.prune.deadSince) == [1])
+        let pending = try await fixture.pendingRemovals("match-1")
+        #expect(pending.map(\.removal.deadSince) == [1])
         let name = try ActivityName("match-1")
-        #expect(try await fixture.store.registry.prune(fixture.app, .activity(name), owed.map(\.prune)) == [.newer])
+        #expect(
+            try await fixture.store.registry.prune(fixture.app, .activity(name), pending.map(\.removal)) == [.newer])
         #expect(try await fixture.store.registry.info(fixture.app, name)?.tokens == 1)
     }
 }

@@ -96,7 +96,7 @@ import Testing
             channel: channels[0], token: try PushToken(hex: "00ff00ff"), registeredAt: Fixture.start)
         _ = try await fixture.store.registry.track(fixture.app, .activity(name), [rotated])
         try await fixture.store.registry.untrack(
-            fixture.app, .activity(name), [Removal(channel: channels[1], removedAt: Fixture.start)])
+            fixture.app, .activity(name), [Untrack(channel: channels[1], removedAt: Fixture.start)])
         try await fixture.store.redis.send(RedisCommand("HSET", fixture.key(name), "nonsense", "x"))
         let result = try await fixture.store.quarantine.discard(fixture.app, nil)
         #expect(result == QuarantineResult(names: 1, released: 0, pruned: 2_498, newer: 1, gone: 1))
@@ -156,44 +156,44 @@ import Testing
 
     @Test func `answers of the last minutes are counted by the whole fleet`() async throws {
         let fixture = try await Fixture()
-        let answers = fixture.store.answers
+        let verdicts = fixture.store.tokenVerdicts
         let span = TokenVerdictSpan(window: 10, memory: 10, least: 20)
-        _ = try await answers.add(
+        _ = try await verdicts.add(
             fixture.app,
             [
                 (age: 0, counts: TokenVerdictCounts(answers: 10, dead: 4, gone: 1)),
                 (age: 3, counts: TokenVerdictCounts(answers: 100, dead: 0, gone: 2)),
                 (age: 30, counts: TokenVerdictCounts(answers: 1_000, dead: 1_000)),
             ], over: span)
-        let sum = try await answers.add(
+        let sum = try await verdicts.add(
             fixture.app, [(age: 0, counts: TokenVerdictCounts(answers: 5, dead: 5))], over: span)
         #expect(sum.app == TokenVerdictCounts(answers: 115, dead: 9, gone: 3) && sum.lately == sum.app)
-        let key = fixture.store.keys.answers(fixture.app)
+        let key = fixture.store.keys.verdicts(fixture.app)
         let fields = try await fixture.store.redis.send(RedisCommand("HLEN", key)).integer()
         #expect(fields <= 8, "minutes that do not count are forgotten: \(fields)")
         #expect(try await fixture.store.redis.send(RedisCommand("PTTL", key)).integer() <= 1_200_000)
-        let other = try await answers.add(try AppKey("other"), [], over: span)
+        let other = try await verdicts.add(try AppKey("other"), [], over: span)
         #expect(other == TokenVerdictSums())
     }
 
     /// The app gets only a few answers a minute, so no window of minutes holds enough of them.
     @Test func `the last answers count, however slowly they come`() async throws {
         let fixture = try await Fixture()
-        let answers = fixture.store.answers
+        let verdicts = fixture.store.tokenVerdicts
         let span = TokenVerdictSpan(window: 10, memory: 1_440, least: 200)
         // Report them as a worker does, minute by minute, the latest last.
         var sums = TokenVerdictSums()
         for age in (0..<40).reversed() {
-            sums = try await answers.add(
+            sums = try await verdicts.add(
                 fixture.app, [(age: age, counts: TokenVerdictCounts(answers: 19, dead: age < 30 ? 19 : 0))], over: span)
         }
         #expect(sums.app.answers <= 190 && sums.app.dead == sums.app.answers)
         #expect((200...400).contains(sums.lately.answers) && sums.lately.dead == sums.lately.answers)
         let longest = TokenVerdictSpan(window: 10, memory: 1_440, least: 10_000)
-        sums = try await answers.add(fixture.app, [], over: longest)
+        sums = try await verdicts.add(fixture.app, [], over: longest)
         #expect(sums.lately == TokenVerdictCounts(answers: 760, dead: 570), "each is counted once")
-        _ = try await answers.add(fixture.app, [(age: 1_500, counts: TokenVerdictCounts(answers: 5))], over: longest)
-        let key = fixture.store.keys.answers(fixture.app)
+        _ = try await verdicts.add(fixture.app, [(age: 1_500, counts: TokenVerdictCounts(answers: 5))], over: longest)
+        let key = fixture.store.keys.verdicts(fixture.app)
         let fields = try await fixture.store.redis.send(RedisCommand("HLEN", key)).integer()
         #expect(fields <= 2 * (10 + 5), "older minutes are ten in one: \(fields)")
     }

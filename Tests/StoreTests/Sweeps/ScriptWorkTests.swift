@@ -60,8 +60,8 @@ import Testing
                     try await fixture.retry(claim, channels, due: 5_000)
                 }
             case 64:
-                try await expect("full queues", most: 20_200, redis) { try await fixture.hold(claim, channels) }
-            default: try await fixture.hold(claim, channels)
+                try await expect("full queues", most: 20_200, redis) { try await fixture.joinQueues(claim, channels) }
+            default: try await fixture.joinQueues(claim, channels)
             }
         }
         let lease = try await fixture.claimRetries("match-1")
@@ -84,19 +84,20 @@ import Testing
         var settlement = Settlement(range: claim.lease.bounds)
         settlement.targets = page.count
         for index in 0..<page.count {
-            settlement.owe(
-                Prune(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: 1_795_000_001_000))
+            settlement.remove(
+                TokenRemoval(
+                    channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: 1_795_000_001_000))
         }
         let settled = settlement
         let redis = fixture.store.redis
         try await expect("owed", most: 3_100, redis) { _ = try await fixture.settle(claim, settled) }
-        let owed = try await fixture.owed("match-1")
-        #expect(owed.count == page.count && page.count == 1_000)
+        let pending = try await fixture.pendingRemovals("match-1")
+        #expect(pending.count == page.count && page.count == 1_000)
         try await expect("pruned", scripts: 8...64, most: 400, redis) {
-            _ = try await fixture.store.registry.prune(fixture.app, .activity(name), owed.map(\.prune))
+            _ = try await fixture.store.registry.prune(fixture.app, .activity(name), pending.map(\.removal))
         }
         try await expect("confirmed", most: 8_100, redis) {
-            _ = try await fixture.store.sweeps.confirm(fixture.app, name, owed.map { (owed: $0, as: .delivered) })
+            _ = try await fixture.store.sweeps.confirm(fixture.app, name, pending.map { (pending: $0, as: .delivered) })
         }
     }
 
@@ -138,7 +139,7 @@ import Testing
                 registeredAt: 1_795_000_000_000, wantsState: true)
         }
         _ = try await fixture.store.registry.track(fixture.app, .activity(name), registrations)
-        let late = fixture.store.lateFollowers
+        let late = fixture.store.lateJoiners
         let states = try await late.states(fixture.app, name)
         let parts = Mutex<[[LateJoiner]]>([])
         try await late.each(fixture.app, name) { part throws(StoreError) in parts.withLock { $0.append(part) } }

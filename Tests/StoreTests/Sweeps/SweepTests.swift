@@ -8,11 +8,11 @@ import Testing
 @Suite struct SweepTests {
     @Test func `a timestamp of zero stays a timestamp after a death`() throws {
         for since: Int64? in [nil, 0, -5, 1, 1_795_000_000_000] {
-            let prune = Prune(channel: [1, 2], token: [3], deadSince: since, reason: "Unregistered")
-            let owed = PendingRemoval(push: .random(), prune: prune)
-            let read = try #require(PendingRemoval(field: owed.field[...], value: prune.storedValue[...]))
-            #expect((read.prune.deadSince == nil) == (since == nil))
-            #expect(read.prune.deadSince ?? 0 == max(since ?? 0, since == nil ? 0 : 1))
+            let removal = TokenRemoval(channel: [1, 2], token: [3], deadSince: since, reason: "Unregistered")
+            let pending = PendingRemoval(push: .random(), removal: removal)
+            let read = try #require(PendingRemoval(field: pending.field[...], value: removal.storedValue[...]))
+            #expect((read.removal.deadSince == nil) == (since == nil))
+            #expect(read.removal.deadSince ?? 0 == max(since ?? 0, since == nil ? 0 : 1))
         }
     }
 
@@ -45,7 +45,7 @@ import Testing
             Issue.record("\(settled)")
             return
         }
-        #expect(leftovers == Leftovers(nameWaits: false, firstRetry: nil, owesRemovals: false))
+        #expect(leftovers == Leftovers(nameWaits: false, firstRetry: nil, hasPendingRemovals: false))
         let ledger = try await fixture.ledger(id)
         #expect(ledger.expanded && ledger.targets == 3 && ledger.delivered == 3 && ledger.pending == 0)
         #expect(ledger.finishedAt != nil)
@@ -106,7 +106,7 @@ import Testing
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let old = try await fixture.claimed("match-1", id, owner: "suspended")
-        #expect(try await fixture.store.sweeps.renew(old.lease, for: .zero))
+        #expect(try await fixture.store.sweeps.giveBack(old.lease))
         let new = try await fixture.claimed("match-1", id, owner: "other")
         guard case .stale = try await fixture.deliver(old, targets: 5) else {
             Issue.record("a stale lease settled")
@@ -134,7 +134,7 @@ import Testing
         try await page(300, 400)
         try await page(0, 100)
         #expect(try await fixture.ledger(id).targets == 3, "repeated pages count once")
-        _ = try await fixture.store.sweeps.renew(claim.lease, for: .zero)
+        try await fixture.store.sweeps.giveBack(claim.lease)
         let resumed = try await fixture.claimed("match-1", id, owner: "w2")
         #expect(resumed.position == .share(100))
         #expect(resumed.ahead == [.share(200) ..< .share(400)])
@@ -144,22 +144,22 @@ import Testing
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let claim = try await fixture.claimed("match-1", id)
-        let prune = Prune(
+        let prune = TokenRemoval(
             channel: [1, 2, 0, 255], token: [9, 0, 9], deadSince: 1_795_000_000_123, reason: "Unregistered")
         var settlement = Settlement(range: claim.lease.bounds)
         settlement.targets = 1
         settlement.count(error: "Unregistered")
-        settlement.owe(prune)
+        settlement.remove(prune)
         guard case .ok(.sending, true, _) = try await fixture.settle(claim, settlement) else {
             Issue.record("a push that owes a prune is not done")
             return
         }
         #expect(try await fixture.ledger(id).pending == 1)
-        let owed = try await fixture.owed("match-1")
-        #expect(owed == [PendingRemoval(push: id, prune: prune)])
+        let pending = try await fixture.pendingRemovals("match-1")
+        #expect(pending == [PendingRemoval(push: id, removal: prune)])
         for struck in [1, nil] as [Int?] {
             let (counted, _) = try await fixture.store.sweeps.confirm(
-                fixture.app, claim.lease.name, owed.map { (owed: $0, as: .pruned) })
+                fixture.app, claim.lease.name, pending.map { (pending: $0, as: .pruned) })
             #expect(counted[.pruned] == struck, "two workers may strike it: one of them counts it")
         }
         let ledger = try await fixture.ledger(id)

@@ -41,7 +41,7 @@ import Testing
         try await fixture.retry(
             try await fixture.claimed("match-1", old), [Self.channel], due: 9_000_000_000_000, attempts: 7)
         let new = try await fixture.accepted("match-1")
-        try await fixture.hold(try await fixture.claimed("match-1", new), [Self.channel])
+        try await fixture.joinQueues(try await fixture.claimed("match-1", new), [Self.channel])
         let replaced = try await fixture.ledger(old)
         #expect(replaced.state == .done && replaced.superseded == 1 && replaced.targets == 1)
         let lease = try await fixture.claimRetries("match-1")
@@ -60,7 +60,7 @@ import Testing
             if number == 0 {
                 try await fixture.retry(claim, [Self.channel], due: 5_000)
             } else {
-                try await fixture.hold(claim, [Self.channel])
+                try await fixture.joinQueues(claim, [Self.channel])
             }
         }
         let lease = try await fixture.claimRetries("match-1")
@@ -83,7 +83,7 @@ import Testing
             if number == 0 {
                 try await fixture.retry(claim, [Self.channel], due: 5_000)
             } else {
-                try await fixture.hold(claim, [Self.channel])
+                try await fixture.joinQueues(claim, [Self.channel])
             }
         }
         for id in ids[1...2] {
@@ -114,11 +114,11 @@ import Testing
             } else if number == 1 {
                 stopped = claim.record.id
                 var page = Settlement(range: claim.lease.bounds)
-                page.hold(Self.channel, mostAttempts: 4)
+                page.joinQueue(Self.channel, mostAttempts: 4)
                 page.stop = "TopicDisallowed"
                 _ = try await fixture.settle(claim, page)
             } else {
-                try await fixture.hold(claim, [Self.channel])
+                try await fixture.joinQueues(claim, [Self.channel])
             }
         }
         let id = try #require(stopped)
@@ -146,7 +146,7 @@ import Testing
         }
         #expect(try await fixture.ledger(id).pending == 1)
         #expect(try await fixture.store.sweeps.renew(old, for: .seconds(60)) == false)
-        #expect(try await fixture.store.sweeps.renew(new, for: .zero))
+        #expect(try await fixture.store.sweeps.giveBack(new))
         guard
             case .claimed = try await fixture.store.sweeps.claimRetries(
                 fixture.app, try ActivityName("match-1"), owner: "third", lease: fixture.lease)
@@ -182,13 +182,13 @@ import Testing
         let end = try await fixture.accepted("match-1", event: .end, audience: .channel(channel))
         try await fixture.retry(try await fixture.claimed("match-1", end), [channel.stored], due: 5_000)
         let later = try await fixture.accepted("match-1", alert: true)
-        try await fixture.hold(try await fixture.claimed("match-1", later), [channel.stored])
+        try await fixture.joinQueues(try await fixture.claimed("match-1", later), [channel.stored])
         let lease = try await fixture.claimRetries("match-1")
         let waiting = try #require(try await fixture.due(lease).first)
         let token = try #require(waiting.token)
         for _ in 0..<2 {
             try await fixture.settle(lease) {
-                $0.owe(waiting, Prune(channel: channel.stored, token: token, endedAt: 1_795_000_001_000))
+                $0.remove(waiting, TokenRemoval(channel: channel.stored, token: token, endedAt: 1_795_000_001_000))
             }
         }
         #expect(try await fixture.due(lease).isEmpty, "nothing goes to it now")
@@ -197,12 +197,12 @@ import Testing
             fixture.app, .activity(name), from: .start, to: .end, limit: 10)
         let marks = try await fixture.store.registry.marks(fixture.app, .activity(name), page, hints, for: .update)
         #expect(marks?[0] == [.waiting])
-        let owed = try await fixture.owed("match-1")
-        #expect(owed.count == 1)
+        let pending = try await fixture.pendingRemovals("match-1")
+        #expect(pending.count == 1)
         #expect(
-            try await fixture.store.registry.prune(fixture.app, .activity(name), owed.map(\.prune)) == [.pruned])
+            try await fixture.store.registry.prune(fixture.app, .activity(name), pending.map(\.removal)) == [.pruned])
         let (counted, first) = try await fixture.store.sweeps.confirm(
-            fixture.app, name, owed.map { (owed: $0, as: .delivered) })
+            fixture.app, name, pending.map { (pending: $0, as: .delivered) })
         #expect(counted == [.delivered: 1] && first != nil)
         #expect(
             try await fixture.store.registry.marks(fixture.app, .activity(name), page, hints, for: .update) == nil,
@@ -219,13 +219,13 @@ import Testing
         let first = try await fixture.accepted("match-1", alert: true)
         try await fixture.retry(try await fixture.claimed("match-1", first), [channel.stored], due: 5_000)
         let second = try await fixture.accepted("match-1", alert: true)
-        try await fixture.hold(try await fixture.claimed("match-1", second), [channel.stored])
+        try await fixture.joinQueues(try await fixture.claimed("match-1", second), [channel.stored])
         let lease = try await fixture.claimRetries("match-1")
         let waiting = try #require(try await fixture.due(lease).first)
-        let prune = Prune(
+        let prune = TokenRemoval(
             channel: channel.stored, token: try #require(waiting.token), deadSince: nil, reason: "BadDeviceToken")
-        for _ in 0..<2 { try await fixture.settle(lease) { $0.owe(waiting, prune) } }
-        #expect(try await fixture.owed("match-1") == [PendingRemoval(push: first, prune: prune)])
+        for _ in 0..<2 { try await fixture.settle(lease) { $0.remove(waiting, prune) } }
+        #expect(try await fixture.pendingRemovals("match-1") == [PendingRemoval(push: first, removal: prune)])
         #expect(try await fixture.due(lease).first?.push == second)
         let ledger = try await fixture.ledger(first)
         #expect(ledger.pending == 1 && ledger.errors == ["BadDeviceToken": 1])
@@ -239,7 +239,7 @@ import Testing
         let waiting = try #require(try await fixture.due(lease).first)
         // A newer push supersedes it during the attempt. Then APNs refuses the attempt until a later time.
         let new = try await fixture.accepted("match-1")
-        try await fixture.hold(try await fixture.claimed("match-1", new), [Self.channel])
+        try await fixture.joinQueues(try await fixture.claimed("match-1", new), [Self.channel])
         try await fixture.settle(lease) {
             $0.postpone(
                 waiting, due: 9_000_000_000_000, attempts: 2, reason: "TooManyRequests", mayBeDuplicate: false)
@@ -274,7 +274,7 @@ import Testing
         var caught = Settlement(range: ScanPosition(0)..<ScanPosition(1))
         caught.targets = 1
         caught.count(.delivered)
-        noted.forEach { caught.caught($0) }
+        noted.forEach { caught.caughtUp($0) }
         for _ in 0..<2 {
             guard case .ok(.sending, false, _) = try await fixture.settle(tail, caught) else {
                 throw Unexpected(what: "the catch-up ended early")
@@ -284,7 +284,7 @@ import Testing
         var again = Settlement(range: ScanPosition(1)..<ScanPosition(2))
         again.targets = 1
         again.count(.delivered)
-        for arrival in try await sweeps.arrivals(fixture.app, name, after: 0, limit: 10) { again.caught(arrival) }
+        for arrival in try await sweeps.arrivals(fixture.app, name, after: 0, limit: 10) { again.caughtUp(arrival) }
         guard case .ok(.done, true, _) = try await fixture.settle(tail, again) else {
             throw Unexpected(what: "the catch-up did not end")
         }
@@ -300,18 +300,18 @@ import Testing
         let id = try await fixture.accepted("match-1", alert: true)
         let claim = try await fixture.claimed("match-1", id)
         try await fixture.track("match-1", channel, token: 1, at: 1_795_000_000_000)
-        let prune = Prune(channel: channel.stored, token: [1], deadSince: nil)
+        let prune = TokenRemoval(channel: channel.stored, token: [1], deadSince: nil)
         var page = Settlement(range: claim.lease.bounds)
         page.targets = 1
-        page.owe(prune)
+        page.remove(prune)
         _ = try await fixture.settle(claim, page)
         let tail = try await fixture.claim("match-1", id, .catchUp)
         var caught = Settlement(range: ScanPosition(0)..<ScanPosition(1))
         caught.targets = 1
-        caught.owe(prune)
+        caught.remove(prune)
         let arrivals = try await fixture.store.sweeps.arrivals(
             fixture.app, ActivityName("match-1"), after: 0, limit: 10)
-        arrivals.forEach { caught.caught($0) }
+        arrivals.forEach { caught.caughtUp($0) }
         _ = try await fixture.settle(tail, caught)
         let ledger = try await fixture.ledger(id)
         #expect(ledger.targets == 1 && ledger.pending == 1 && ledger.expanded, "until its removal is struck")
@@ -372,7 +372,7 @@ import Testing
             try await fixture.track("match-1", .random(), token: UInt8(number), at: 1_795_000_000_000)
             var page = Settlement(range: ScanPosition(number)..<ScanPosition(number + 1))
             for arrival in try await fixture.store.sweeps.arrivals(fixture.app, name, after: 0, limit: 1) {
-                page.caught(arrival)
+                page.caughtUp(arrival)
             }
             guard case .ok(_, false, _) = try await fixture.settle(tail, page) else { return }
         }
