@@ -10,8 +10,8 @@ import Testing
 
 /// Tests that names get the broadcast channels they want and lose the others, whatever dies in between.
 @Suite(.timeLimit(.minutes(5)), .serialized)
-struct ChannelKeeperTests {
-    @Test func `a channel that is made wakes its line`() async throws {
+struct BroadcastChannelKeeperTests {
+    @Test func `a broadcast channel that is made wakes its queue`() async throws {
         try await BroadcastFixture.run { it in
             try await it.want(try it.name())
             #expect(try await it.store.queue.depth([it.app]).map(\.pushesHigh) == [0])

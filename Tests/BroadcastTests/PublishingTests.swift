@@ -128,7 +128,7 @@ struct PublishingTests {
 
     /// While APNs refuses, newer updates supersede older ones. Then the newest one is sent, and a push that may not be
     /// superseded keeps its place in the order.
-    @Test func `updates give way to newer ones in order`() async throws {
+    @Test func `newer updates supersede older ones in order`() async throws {
         try await BroadcastFixture.run { it in
             let channel = try await liveChannel(it)
             try await it.working {
@@ -237,7 +237,7 @@ struct PublishingTests {
         }
     }
 
-    @Test func `a broadcast that expires is told`() async throws {
+    @Test func `a broadcast that expires is reported`() async throws {
         for isRefused in [true, false] {
             try await BroadcastFixture.run { it in
                 if isRefused {

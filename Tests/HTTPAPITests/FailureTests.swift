@@ -174,7 +174,9 @@ import Testing
         }
     }
 
-    @Test func `a replica that must confirm and does not is told, and a repetition finds the same push`() async throws {
+    @Test func `a replica that must confirm and does not is reported, and a repetition finds the same push`()
+        async throws
+    {
         let policy = ReplicaPolicy(replicas: 1, timeout: .milliseconds(50))
         try await GatewayFixture.run(replicas: policy) { gateway in
             let key = [("Idempotency-Key", "k")]
@@ -190,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `past the bound of its queue an app is told to wait, and a newer state still replaces an older`()
+    @Test func `past the bound of its queue an app gets 429, and a newer state still supersedes an older one`()
         async throws
     {
         try await GatewayFixture.run(configure: { $0.maximumQueue = 2 }) { gateway in

@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `who goes past the budget is told so`() async throws {
+    @Test func `a publish past the budget gets a warning`() async throws {
         try await GatewayFixture.run(configure: { $0.budget = HighBudget(perHour: 5) }) { gateway in
             for name in ["order-1", "order-2"] { try await gateway.follow(name) }
             let keys = gateway.store.keys

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `who stopped following is no follower`() async throws {
+    @Test func `a channel that stopped following is no follower`() async throws {
         try await GatewayFixture.run { gateway in
             try await gateway.follow("order-1234")
             _ = try await gateway.send("DELETE", "/api/activities/order-1234/channels/c")

@@ -9,7 +9,7 @@ import Testing
 @Suite struct OperatorTests {
     private static let path = "/api/dead/9d78a53b-b16a-4c58-b78d-181d5e242078"
 
-    @Test func `alarms are told to whoever asks, and never make a gateway unready`() async throws {
+    @Test func `alarms are shown, and never make a gateway unready`() async throws {
         try await GatewayFixture.run { gateway in
             let app = try gateway.app
             let calm = try await gateway.send("GET", "/readyz", user: nil).text

@@ -129,7 +129,7 @@ import Testing
         #expect(window.size == 899)
     }
 
-    @Test func `begins anew after a rest`() {
+    @Test func `begins anew after an idle time`() {
         var window = grown(to: 1_000)
         window.answered(.rejected)
         window.refused(streams: 400)

@@ -13,7 +13,7 @@ import Testing
         #expect(NGHTTP2Window(maximum: 1_000).size(serverLimit: 1_000) == 1)
     }
 
-    @Test func `each answer opens places up to the servers limit`() {
+    @Test func `each answer opens streams up to the servers limit`() {
         var window = NGHTTP2Window(maximum: 1_000)
         answer(&window, times: 3, serverLimit: 500)
         #expect(window.size(serverLimit: 500) == 25)
@@ -41,7 +41,7 @@ import Testing
         #expect(window.size(serverLimit: 1_000) == 1)
     }
 
-    @Test func `late answers close places down to a hundred`() {
+    @Test func `late answers close streams down to a hundred`() {
         var window = NGHTTP2Window(maximum: 1_000)
         answer(&window, times: 1_000, serverLimit: 1_000)
         answer(&window, times: 10, isLate: true, serverLimit: 400)
@@ -64,7 +64,7 @@ import Testing
         #expect(window.size(serverLimit: 1_000) == 990)
     }
 
-    @Test func `refused streams close places until the connection is of no use`() {
+    @Test func `refused streams close streams until the connection is of no use`() {
         var window = NGHTTP2Window(maximum: 1_000)
         answer(&window, times: 1, serverLimit: 3)
         let isOfUse = (0..<3).map { _ in window.refused(serverLimit: 1_000) }

@@ -6,7 +6,7 @@ import Testing
 @testable import APNsClient
 
 /// Tests which lane gets which work, without a connection.
-@Suite struct PageBoardTests {
+@Suite struct PageQueueTests {
     private let queue: PageQueue
 
     init() throws { queue = try #require(PageQueue(lanes: 3)) }
@@ -73,7 +73,7 @@ import Testing
         finish(large.page, 100)
     }
 
-    @Test func `large pages leave places to small ones`() async throws {
+    @Test func `large pages leave streams to small ones`() async throws {
         let large = await post(1_000)
         let capacity = PageQueue.Capacity(room: 33, reserve: 3, isConnected: true)
         #expect(try #require(queue.take(32, 0, capacity)).range == 0..<30)

@@ -83,7 +83,7 @@ extension TransportTests {
 
         /// SETTINGS_MAX_CONCURRENT_STREAMS 0, and a stream that is begun before they are read is refused.
         @Test(arguments: TransportKind.allCases)
-        func `a server that allows no stream is told of and used again once it does`(
+        func `a server that allows no stream is logged and used again once it does`(
             _ kind: TransportKind
         ) async throws {
             let isOpen = Atomic(false)

@@ -5,7 +5,7 @@ import Testing
 /// Tests devices that begin to follow after a publish, from their request to the simulator's record.
 @Suite("Who comes late")
 struct LateStoryTests {
-    @Test func `who asks is shown the newest state at once, by whatever call it came`() async throws {
+    @Test func `a device that asks gets the newest state at once, by whatever call it came`() async throws {
         let deployment = try await Deployment.start()
         let worker = try await deployment.worker("one")
         defer { worker.kill() }

@@ -11,7 +11,9 @@ struct GrowthTests {
         "LAMPLIGHTER_WORKER_REQUEST_TIMEOUT": "200s",
     ]
 
-    @Test func `from 1 to 30,000 tokens during pushes: whoever follows before their end gets each once`() async throws {
+    @Test func `from 1 to 30,000 tokens during pushes: each channel that follows before their end gets each once`()
+        async throws
+    {
         let deployment = try await Deployment.start(simulator: ["--latency", "20"])
         let worker = try await deployment.worker("one", Self.patient)
         defer { worker.kill() }

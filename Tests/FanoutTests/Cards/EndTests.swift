@@ -57,7 +57,7 @@ import Testing
         #expect(end.state == .cancelled && end.delivered == 1 && end.skipped == 0 && end.pending == 0, "\(end)")
     }
 
-    @Test func `who begins to follow after an end is not ended by it`() async throws {
+    @Test func `an end does not end a card that began after it`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<3)
         let isBusy = Atomic(true)

@@ -10,7 +10,7 @@ import Testing
 
 /// Tests late joiners that want the current state.
 @Suite struct LateJoinerTests {
-    @Test func `who asks gets the newest state once and who does not nothing`() async throws {
+    @Test func `a channel gets the newest state once if it asks, and nothing if it does not`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let (asking, silent) = (ChannelID.random(), ChannelID.random())
@@ -94,7 +94,7 @@ import Testing
         #expect(transport.taken == [0: ["end"], 1: ["state", "end"], 2: ["again"]])
     }
 
-    @Test func `who comes in the middle of a sweep gets one state`() async throws {
+    @Test func `a channel that joins in the middle of a sweep gets one state`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let holder = try await fixture.track(0..<1)
@@ -120,7 +120,7 @@ import Testing
         #expect(transport.taken == [0: ["state", "for all", "for one"], 1: ["for all"], 2: ["for all"]])
     }
 
-    @Test(arguments: [false, true]) func `what waits to be swept is awaited`(isCancelled: Bool) async throws {
+    @Test(arguments: [false, true]) func `a late joiner waits for an unswept push`(isCancelled: Bool) async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) { try await fixture.swept(["state"]) }
@@ -192,7 +192,7 @@ import Testing
     }
 
     /// A start without an alert is refused by APNs.
-    @Test func `a start keeps its alert, also in a late follower's line`() async throws {
+    @Test func `a start keeps its alert, also in a late joiner's retry queue`() async throws {
         let fixture = try await WorkerFixture.start()
         for event in [ActivityEvent.start, .update] {
             let publish = Publish(
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `who dies between the steps leaves nobody out`() async throws {
+    @Test func `a worker that dies between the steps leaves no channel out`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) { try await fixture.swept(["state"]) }
@@ -289,7 +289,7 @@ import Testing
         }
     }
 
-    @Test func `what is over is not brought`() async throws {
+    @Test func `a push past its deadline is not sent to late joiners`() async throws {
         let fixture = try await WorkerFixture.start()
         let id = try await fixture.publish(alert: false)
         _ = try await fixture.claimed(id)

@@ -35,7 +35,7 @@ import Testing
         #expect(update.map(\.headers.collapseID) == [nil])
     }
 
-    @Test func `who follows the name is skipped unless a restart is asked for`() async throws {
+    @Test func `a channel that follows the name is skipped unless a restart is asked for`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<4)
         try await fixture.track(channels[0], 100)
@@ -151,7 +151,7 @@ import Testing
     }
 
     /// The device is faster than the settlement: its card reports its token before the answers are counted.
-    @Test func `a token told during the retry does not repeat the start`() async throws {
+    @Test func `a token registered during the retry does not repeat the start`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.offer(0..<1)
         let transport = ScriptedTransport { _, attempt in
@@ -170,7 +170,7 @@ import Testing
         #expect(ledger.delivered == 1 && ledger.skipped == 0 && transport.total == 2)
     }
 
-    @Test func `a start takes no updates place and is sent after it`() async throws {
+    @Test func `a start supersedes no update and is sent after it`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(100..<102)
         let channels = try await fixture.offer(0..<2)

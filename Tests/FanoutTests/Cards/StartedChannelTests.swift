@@ -10,7 +10,7 @@ import Testing
 
 /// Tests pushes for channels that a start reached before they had a token.
 @Suite struct StartedChannelTests {
-    @Test func `who was started gets what was published since without asking`() async throws {
+    @Test func `a started channel gets what was published since, without asking`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         let channels = (0..<4).map { _ in ChannelID.random() }

@@ -11,7 +11,7 @@ import Testing
     let halt = Halt(cause: .credentials, reason: "InvalidProviderToken")
     let refused = PushOutcome.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken)))
 
-    @Test func `an app rests longer each time and opens with the first page that passes`() {
+    @Test func `a circuit stays open longer each time and closes with the first page that passes`() {
         let circuits = AppCircuits()
         #expect(circuits.pause(of: app, now: 0) == nil)
         #expect(circuits.open(app, halt, now: 0))
@@ -25,7 +25,7 @@ import Testing
         #expect(circuits.pause(of: app, now: 15_000) == nil)
     }
 
-    @Test func `no rest is for ever`() {
+    @Test func `no circuit stays open for ever`() {
         #expect(AppCircuits.pause(halt, inARow: 1_000) == .seconds(60))
         #expect(AppCircuits.pause(Halt(cause: .unreachable, reason: "ConnectionFailed"), inARow: 1_000) == .seconds(30))
     }
@@ -52,7 +52,7 @@ import Testing
         #expect(circuits.close(app) == halt, "the alarm is taken back")
     }
 
-    @Test func `while an app rests its pages are answered without being sent`() async {
+    @Test func `while the circuit is open, pages are answered without being sent`() async {
         let circuits = AppCircuits()
         _ = circuits.open(app, halt, now: 0)
         guard case .refused(let outcome) = await circuits.admit(app, now: 1) else {

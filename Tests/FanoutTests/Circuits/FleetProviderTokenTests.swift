@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a worker that starts again takes up the token of the others`() async throws {
+    @Test func `a worker that starts again uses the token of the others`() async throws {
         try await withSimulator { simulator, server in
             for _ in 0..<5 {
                 let worker = try transport(simulator, server)

@@ -9,7 +9,7 @@ import Testing
 /// Tests registrations during a sweep. A channel that begins to follow or gets another token has the state
 /// when the push is over.
 @Suite struct CatchUpTests {
-    @Test func `who registers during a sweep gets the push once`() async throws {
+    @Test func `a channel that registers during a sweep gets the push once`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<5_000)
         let transport = ScriptedTransport()
@@ -76,7 +76,7 @@ import Testing
         #expect(Set(transport.counts.keys.map(WorkerFixture.number)) == [50, 100])
     }
 
-    @Test func `who waits for an older push is not overtaken by the catch up`() async throws {
+    @Test func `the catch-up does not pass a channel that waits for an older push`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<3)
         let isBusy = Atomic(true)
@@ -127,7 +127,7 @@ import Testing
         #expect(ledger.delivered == 15 && ledger.targets == 15 && transport.total == 10)
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a storm of registrations holds nobody up`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a storm of registrations delays no push`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<2_000)
         let transport = ScriptedTransport()

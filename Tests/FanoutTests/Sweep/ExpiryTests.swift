@@ -12,7 +12,7 @@ import Testing
     private static let hour: Int64 = 3_600_000
 
     @Test(arguments: [ActivityEvent.update, .end])
-    func `what nobody took up for hours is sent`(event: ActivityEvent) async throws {
+    func `a push that waited for hours for a worker is sent`(event: ActivityEvent) async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3)
         let transport = ScriptedTransport()

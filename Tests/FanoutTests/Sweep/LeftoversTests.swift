@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `prunes that a dead worker owed after a retry are applied`() async throws {
+    @Test func `pending removals of a dead worker are applied after a retry`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<2)
         let id = try await fixture.publish()
@@ -59,7 +59,7 @@ import Testing
         #expect(ledger.state == .done && ledger.delivered == 1 && ledger.pruned == 1)
     }
 
-    @Test func `a shard of low priority is taken over though there is one place for it`() async throws {
+    @Test func `a shard of low priority is claimed although there is one permit for it`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<4_000)
         let id = try await fixture.publish(priority: .low)

@@ -29,7 +29,7 @@ import Testing
         return report(.rejected(rejection)).exceptions.first?.decision
     }
 
-    @Test func `dead tokens owe a prune with the time of their death`() {
+    @Test func `dead tokens are to be removed, with the time of their death`() {
         func prune(_ reason: String, _ since: Int64?) -> PageReport.Decision {
             .dead(TokenRemoval(channel: [1], token: [2], deadSince: since, reason: reason))
         }

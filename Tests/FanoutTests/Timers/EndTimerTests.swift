@@ -62,7 +62,7 @@ import Testing
         #expect(transport.states(1) == [#"update {"n":1}"#, #"update {"n":2}"#])
     }
 
-    @Test func `where some were told something else the device keeps what it shows`() async throws {
+    @Test func `the device keeps its state if some cards show another one`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         for (number, minutes) in [61, 61, 0].enumerated() { try await fixture.card(number, minutes: minutes) }
@@ -80,7 +80,7 @@ import Testing
         #expect(transport.states(2) == [#"update {"n":1}"#])
     }
 
-    @Test func `who dies with the name in hand is followed by another`() async throws {
+    @Test func `another worker continues for one that died with a claimed name`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         for (number, minutes) in [61, 62, 0].enumerated() { try await fixture.card(number, minutes: minutes) }
@@ -123,7 +123,7 @@ import Testing
         #expect(transport.states(1).isEmpty && transport.states(11) == ["update {}"])
     }
 
-    @Test func `who begins to follow during the sweep is no target unless the card is old`() async throws {
+    @Test func `a channel that registers during the sweep is no target unless its card is old`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         try await fixture.card(0, minutes: 61)
@@ -142,7 +142,7 @@ import Testing
         #expect(transport.states(1) == ["update {}"])
     }
 
-    @Test func `an update that waits for its retry is not replaced by the end`() async throws {
+    @Test func `the end does not supersede an update that waits for its retry`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         try await fixture.card(0, minutes: 61)
@@ -192,7 +192,7 @@ import Testing
         #expect(transport.states(1) == [#"update {"n":1}"#, "update {}"])
     }
 
-    @Test(.timeLimit(.minutes(5))) func `who comes late does not wait for an end of others`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a late joiner does not wait for an end that is not for it`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) {

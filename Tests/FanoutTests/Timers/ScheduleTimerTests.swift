@@ -18,7 +18,7 @@ import Testing
             createdAt: nowMilliseconds())
     }
 
-    @Test func `schedules are sent once by whoever is there and outlive Redis`() async throws {
+    @Test func `one of the workers sends each schedule once, also after a restart of Redis`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3)
         let schedules = (0..<10).map { schedule(fixture, due: nowMilliseconds() + 100 + Int64($0) * 20) }

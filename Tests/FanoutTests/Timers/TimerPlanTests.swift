@@ -31,7 +31,7 @@ import Testing
             plan.look(NextDue(broadcastChannels: [app: 5, other: 7]), now: 10).begin == [.broadcastChannels(other)])
     }
 
-    @Test func `what others put in is found within a second`() {
+    @Test func `a timer that another process set is found within a second`() {
         var plan = TimerPlan()
         for next in [nil, NextDue(), NextDue(task: .max, schedule: 99_000_000, broadcastChannels: [app: 5_000])] {
             let (begin, wake) = plan.look(next, now: 1_000)

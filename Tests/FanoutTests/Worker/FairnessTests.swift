@@ -31,7 +31,8 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `an app whose APNs is silent takes no place that another needs`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `an app whose APNs is silent takes no permit that another needs`() async throws
+    {
         let fixture = try await WorkerFixture.start()
         let quiet = try AppKey("quiet")
         let (flooded, other) = (ScriptedTransport(), ScriptedTransport())
@@ -82,7 +83,7 @@ import Testing
         #expect(FairSemaphore(5, [apps[0]]).free(for: apps[0]) == 5)
     }
 
-    @Test(.timeLimit(.minutes(5))) func `who waits is served in the order of its app`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `callers that wait get permits in the order of their app`() async throws {
         let apps = try ["a", "b"].map { try AppKey($0) }
         let permits = FairSemaphore(2, apps)
         #expect(permits.takeIfFree(apps[0]) && permits.takeIfFree(apps[1]) && !permits.takeIfFree(apps[0]))

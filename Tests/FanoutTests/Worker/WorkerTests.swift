@@ -197,7 +197,7 @@ func nowMilliseconds() -> Int64 { Clocks.now() }
         #expect(leaving.total + staying.total == 9_000, "nothing was sent twice")
     }
 
-    @Test func `what a dead worker had in hand is finished by another`() async throws {
+    @Test func `another worker finishes the work of one that died`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<300)
         let id = try await fixture.publish()

@@ -35,7 +35,7 @@ import Testing
         try await running
     }
 
-    @Test func `who says nothing is closed, before a request and after one`() async throws {
+    @Test func `a silent connection is closed, before a request and after one`() async throws {
         try await run { port in
             let (silent, half) = (try Socket(port: port), try Socket(port: port))
             half.send("GET /healthz HTTP/1.1\r\nHost:")

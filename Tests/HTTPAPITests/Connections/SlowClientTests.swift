@@ -10,7 +10,8 @@ import Testing
 
 /// Tests clients that read no responses, and very many silent clients.
 @Suite struct SlowClientTests {
-    @Test(.timeLimit(.minutes(5))) func `who takes no answers is cut off, and holds up nobody meanwhile`() async throws
+    @Test(.timeLimit(.minutes(5))) func `a client that reads no answers is cut off, and delays nobody meanwhile`()
+        async throws
     {
         try await GatewayFixture.run(configure: {
             $0.writeTimeout = .milliseconds(500)

@@ -75,7 +75,7 @@ import Testing
         #expect(try await fixture.ledger(update).state == .superseded)
     }
 
-    @Test func `a newer update replaces one that waits`() async throws {
+    @Test func `a newer update supersedes one that waits`() async throws {
         let fixture = try await PushFixture.start()
         let first = try await fixture.accepted("match-1")
         let second = try await fixture.accepted("match-1")
@@ -84,7 +84,7 @@ import Testing
         #expect(try await fixture.claimed("match-1").lease.push == second)
     }
 
-    @Test func `alerts other audiences and what is under way are not replaced`() async throws {
+    @Test func `alerts, other audiences and the active push are not superseded`() async throws {
         let fixture = try await PushFixture.start()
         let running = try await fixture.accepted("match-1")
         _ = try await fixture.claimed("match-1", running)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `pushes that cannot be replaced fill the name and no more`() async throws {
+    @Test func `pushes that cannot be superseded fill the name and no more`() async throws {
         let fixture = try await PushFixture.start()
         for _ in 0..<Pushes.mostUnswept { _ = try await fixture.publish("match-1", alert: true) }
         #expect(try await fixture.publish("match-1", alert: true) == .refused(.queueFull(.name, retryAfter: 5)))
@@ -144,7 +144,7 @@ import Testing
         #expect(try await fixture.store.pushes.ledger(fixture.app, .random()) == nil)
     }
 
-    @Test func `cancelled before it began a push is never taken up`() async throws {
+    @Test func `a push that was cancelled before it began never begins`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let ledger = try await fixture.store.pushes.cancel(fixture.app, id, now: 1_795_000_005_000)

@@ -198,7 +198,7 @@ import Testing
         return (fixture, end, lease, waiting)
     }
 
-    @Test func `an end that is taken up again closes its name until it turns out to reach nobody`() async throws {
+    @Test func `a retried end closes its name until it turns out to reach nobody`() async throws {
         let fixture = try await PushFixture.start()
         let channel: [UInt8] = [1, 2]
         let end = try await stopped(fixture, channel)
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `an end that is taken up again does not close the name to a card that began since`() async throws {
+    @Test func `a retried end does not close the name to a card that began since`() async throws {
         let fixture = try await PushFixture.start()
         let end = try await stopped(fixture, [1, 2])
         let newcomer = Registration(

@@ -19,7 +19,7 @@ import Testing
         await pair.close()
     }
 
-    @Test func `a replica that stands still is told and holds up nobody else`() async throws {
+    @Test func `a replica that stands still is reported and delays nobody else`() async throws {
         let pair = try await ReplicaPair.start(timeout: .milliseconds(300))
         let before = PushID.random()
         // On a busy machine a healthy replica may be late at first.

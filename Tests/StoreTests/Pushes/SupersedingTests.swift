@@ -7,11 +7,11 @@ import Testing
 
 /// Tests which pushes supersede an older one: in the queue of a name, in the retry queue of a channel, and in
 /// the broadcast queue.
-@Suite struct ReplacingTests {
+@Suite struct SupersedingTests {
     private static let channel: [UInt8] = [1, 2]
     private static let now: Int64 = 1_795_000_000_000
 
-    @Test func `an end without a state replaces nothing that waits`() async throws {
+    @Test func `an end without a state supersedes nothing that waits`() async throws {
         let fixture = try await PushFixture.start()
         let update = try await fixture.push()
         let end = try await fixture.push(.end, state: false)
@@ -22,14 +22,14 @@ import Testing
         #expect(try await fixture.claimed("match-1").lease.push == end)
     }
 
-    @Test func `an end with a state replaces the update that waits`() async throws {
+    @Test func `an end with a state supersedes the update that waits`() async throws {
         let fixture = try await PushFixture.start()
         let update = try await fixture.push()
         let end = try await fixture.push(.end)
         #expect(try await fixture.ledger(update).supersededBy == end)
     }
 
-    @Test func `what waits before an end without a state is not replaced by what comes after it`() async throws {
+    @Test func `a push after an end without a state supersedes nothing before it`() async throws {
         let fixture = try await PushFixture.start()
         let before = try await fixture.push()
         _ = try await fixture.push(.end, state: false, audience: .tag("vip", group: "device"))
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(-60), 60, 0])
-    func `a push that lives less long replaces nothing`(seconds: Int64) async throws {
+    func `a push that lives less long supersedes nothing`(seconds: Int64) async throws {
         let fixture = try await PushFixture.start()
         let lasting = try await fixture.push()
         let expiry = seconds == 0 ? 0 : Int(Self.now / 1_000 + seconds)
@@ -53,7 +53,7 @@ import Testing
         #expect(try await fixture.ledger(next).supersededBy == newest)
     }
 
-    @Test func `a payload for the broadcast channel alone replaces no update for tokens`() async throws {
+    @Test func `a payload for the broadcast channel alone supersedes no update for tokens`() async throws {
         let fixture = try await PushFixture.start()
         let update = try await fixture.push()
         let large = try await fixture.push(size: 4_097)
@@ -63,7 +63,7 @@ import Testing
         #expect(try await fixture.ledger(large).supersededBy == next)
     }
 
-    @Test func `an end without a state joins the line of a waiting channel behind the update`() async throws {
+    @Test func `an end without a state joins a retry queue behind the update`() async throws {
         let fixture = try await PushFixture.start()
         let update = try await fixture.push()
         try await fixture.retry(try await fixture.claimed("match-1", update), [Self.channel], due: 5_000)
@@ -73,7 +73,7 @@ import Testing
         #expect(try await fixture.ledger(update).delivered == 1)
     }
 
-    @Test func `a push that lives less long joins the line of a waiting channel behind the update`() async throws {
+    @Test func `a push that lives less long joins a retry queue behind the update`() async throws {
         let fixture = try await PushFixture.start()
         let update = try await fixture.push()
         try await fixture.retry(try await fixture.claimed("match-1", update), [Self.channel], due: 5_000)
@@ -93,8 +93,7 @@ import Testing
         #expect(try await fixture.broadcastsInOrder(ids.count) == ids)
     }
 
-    @Test func `an update that lives as long is left out for the one behind it in the line of broadcasts`() async throws
-    {
+    @Test func `a newer update that lives as long supersedes the one before it in the broadcast queue`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.broadcastChannel()
         var ids: [PushID] = []
@@ -106,7 +105,7 @@ import Testing
         #expect(try await fixture.ledger(ids[0]).broadcast?.state == .superseded)
     }
 
-    @Test func `a late follower that takes a waiting channel's place gets the state without its alert`() async throws {
+    @Test func `a late joiner whose state supersedes a waiting push gets it without its alert`() async throws {
         let fixture = try await PushFixture.start()
         let name = try ActivityName("match-1")
         // The alert is swept before the channel follows again. Its retry queue holds an older update

@@ -18,7 +18,7 @@ import Testing
         #expect(try await fixture.entries(.namesHigh) <= 4 * 6 + 8)
     }
 
-    @Test func `an entry that was lost is replaced by a publish after five seconds`() async throws {
+    @Test func `a publish adds a lost entry again after five seconds`() async throws {
         let fixture = try await PushFixture.start()
         for _ in 0..<3 { _ = try await fixture.publish("match-1") }
         try await fixture.empty(.namesHigh)
@@ -28,7 +28,7 @@ import Testing
         #expect(try await fixture.entries(.namesHigh) == 1)
     }
 
-    @Test func `who repeats a publish wakes the name too`() async throws {
+    @Test func `a repeated publish wakes the name too`() async throws {
         let fixture = try await PushFixture.start()
         for _ in 0..<3 { _ = try await fixture.publish("match-1") }
         let id = PushID.random()
@@ -64,7 +64,7 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func `past the bound only what takes anothers place is accepted`() async throws {
+    @Test func `past the bound only a push that supersedes another is accepted`() async throws {
         let fixture = try await PushFixture.start()
         let bounds = QueueBounds(apps: [fixture.app], perApp: 3, total: 100)
         var first: [PushID] = []

@@ -55,7 +55,7 @@ import Testing
         #expect(try await fixture.timer().keys.sorted() == ["young"])
     }
 
-    @Test func `who dies with a name in hand leaves it to another and one push`() async throws {
+    @Test func `another worker continues for one that died with a claimed name, with the same push`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         try await fixture.card(2, minutes: 20)
@@ -81,7 +81,7 @@ import Testing
         #expect(try await fixture.meta("seq") == "1", "committed once")
     }
 
-    @Test func `who registers while the name is in hand is not forgotten`() async throws {
+    @Test func `a card that registers while its name is claimed is not forgotten`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         let task = try #require(try await fixture.take().first)
@@ -154,7 +154,7 @@ import Testing
         #expect(try await fixture.run(task).verdict == .ended)
     }
 
-    @Test func `what it shows is settled when it is taken up`() async throws {
+    @Test func `the state of an automatic end is fixed when it begins`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 61)
         // A state that was cancelled while it was sent is not shown again.

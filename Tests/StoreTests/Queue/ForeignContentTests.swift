@@ -6,7 +6,7 @@ import Testing
 
 /// Tests bytes in Redis that Lamplighter did not write. They stop one thing, but not the work after it.
 @Suite struct ForeignContentTests {
-    @Test func `a line that nobody can read does not hold up the others`() async throws {
+    @Test func `a retry queue that nobody can read does not hold up the others`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         try await fixture.retry(try await fixture.claimed("match-1", id), [[1, 2]], due: 5_000)

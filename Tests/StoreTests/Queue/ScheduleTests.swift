@@ -127,7 +127,7 @@ import Testing
         #expect(try await schedules.list(fixture.app, start: nil, limit: 10).total == 0)
     }
 
-    @Test func `what is in hand or over is not replaced`() async throws {
+    @Test func `a schedule that is claimed or finished is not replaced`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let waiting = schedule(due: try await now(fixture) + 3_600_000)
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test func `one that another worker has in hand holds back those behind it under its name`() async throws {
+    @Test func `a schedule that another worker has claimed holds back later ones of its name`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
@@ -285,7 +285,7 @@ import Testing
         #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.id) == [first.id, second.id])
     }
 
-    @Test func `one that is refused for good holds nobody back`() async throws {
+    @Test func `a schedule that is refused for good delays no other`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)
@@ -297,7 +297,7 @@ import Testing
         #expect(runs.map(\.outcome) == [.failed("TimestampBehind"), .sent] && runs.map(\.id) == [first.id, second.id])
     }
 
-    @Test func `a few seconds late an update gives way to what is newer and an alert goes behind it`() async throws {
+    @Test func `a few seconds late, a newer push supersedes an update, and an alert goes behind it`() async throws {
         let fixture = try await PushFixture.start()
         let schedules = fixture.store.schedules
         let time = try await now(fixture)

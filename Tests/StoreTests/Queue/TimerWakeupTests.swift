@@ -9,7 +9,7 @@ import Testing
 @Suite struct TimerWakeupTests {
     private let hour: Int64 = 3_600_000
 
-    @Test(.timeLimit(.minutes(5))) func `what is put in earlier ends the sleep of all`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `an earlier timer ends the sleep of all`() async throws {
         let fixture = try await PushFixture.start()
         let wakeup = fixture.store.queue.wakeup
         let sleepers = [wakeup.take(), wakeup.take()]
@@ -26,7 +26,7 @@ import Testing
         for sleeper in sleepers { wakeup.give(sleeper) }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `what is put in while awake shortens the next sleep only`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a timer that is set while awake shortens the next sleep only`() async throws {
         let wakeup = TimerWakeup()
         let sleeper = wakeup.take()
         defer { wakeup.give(sleeper) }

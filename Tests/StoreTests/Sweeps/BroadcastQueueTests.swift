@@ -5,7 +5,7 @@ import Testing
 @testable import Store
 
 /// Tests the broadcast queue of a name, as the script broadcast-take keeps it.
-@Suite struct BroadcastLineTests {
+@Suite struct BroadcastQueueTests {
     private let name = try! ActivityName("match-1")
 
     private func want(_ fixture: PushFixture) async throws {
@@ -104,7 +104,7 @@ import Testing
         #expect(try await fixture.ledger(id).broadcast?.state == .expired)
     }
 
-    @Test func `a long line is looked at in parts and misses nobody`() async throws {
+    @Test func `a long queue is looked at in parts, and no push is left out`() async throws {
         let fixture = try await PushFixture.start()
         try await want(fixture)
         let now = try await seconds(fixture)
@@ -129,7 +129,7 @@ import Testing
         #expect(left < .seconds(1))
     }
 
-    @Test func `of a long line of updates the newest is left that lives as long`() async throws {
+    @Test func `of many updates the newest that lives as long is left`() async throws {
         let fixture = try await PushFixture.start()
         try await want(fixture)
         let now = try await seconds(fixture)

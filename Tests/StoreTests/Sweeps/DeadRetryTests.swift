@@ -113,7 +113,7 @@ import Testing
         #expect(try await fixture.ledger(id).pending == 2)
     }
 
-    @Test func `a resumed push that is replaced leaves nothing pending`() async throws {
+    @Test func `a resumed push that is superseded leaves nothing pending`() async throws {
         let fixture = try await PushFixture.start()
         let (id, claim) = try await stopped(fixture, alert: false)
         try await close(fixture, claim)
@@ -279,7 +279,7 @@ import Testing
     }
 
     /// A delivered `end` with a pending removal is the first in its channel's retry queue.
-    @Test func `a delivered end whose removal is owed is not taken up`() async throws {
+    @Test func `a delivered end with a pending removal is not retried`() async throws {
         let fixture = try await PushFixture.start()
         try await fixture.track("match-1", count: 1)
         let id = try await accepted(fixture, event: .end)

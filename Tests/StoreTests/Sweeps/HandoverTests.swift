@@ -15,7 +15,7 @@ import Testing
         #expect(try await fixture.claimed("match-1", id, owner: "next").lease.push == id)
     }
 
-    @Test func `an entry of the dead is found behind many that are in hand`() async throws {
+    @Test func `an entry of a dead worker is found behind many of a living one`() async throws {
         let fixture = try await PushFixture.start()
         let queue = fixture.store.queue
         try await queue.prepare([fixture.app])
@@ -40,7 +40,7 @@ import Testing
         #expect(claimed.map(\.id) == left.map(\.id))
     }
 
-    @Test func `a dead worker is forgotten once nothing is in its hand`() async throws {
+    @Test func `a dead worker is forgotten once it has no entry`() async throws {
         let fixture = try await PushFixture.start()
         let queue = fixture.store.queue
         try await queue.prepare([fixture.app])
@@ -74,7 +74,7 @@ import Testing
         #expect(try await fixture.store.queue.moveDue([fixture.app], now: 2_000, limit: 10).moved == 1)
     }
 
-    @Test func `taking a push up says what those before it owe`() async throws {
+    @Test func `a begun push says whether older ones have pending removals`() async throws {
         let fixture = try await PushFixture.start()
         let claim = try await fixture.claimed(
             "match-1", try await fixture.accepted("match-1", event: .end, audience: .channel(.random())))

@@ -8,7 +8,7 @@ import Testing
 
 /// A card that began late waits in its channel's line: pushes that were swept before it bring their state without their
 /// alert.
-@Suite struct LateLineTests {
+@Suite struct LateJoinerQueueTests {
     private static let name = "match-1"
     private let channel = ChannelID.random()
 
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// The line changes while an attempt of its first push is on the wire: that attempt still counts.
-    @Test func `an attempt that was under way when a late state joined its line is settled once`() async throws {
+    @Test func `an attempt in flight is settled once although a late joiner's state joined its queue`() async throws {
         let fixture = try await PushFixture.start()
         try await follow(fixture, 1, card: "first")
         let old = try await waiting(fixture)
@@ -54,7 +54,7 @@ import Testing
         #expect(try await order(fixture, lease) == [Place(missed, true)])
     }
 
-    @Test func `a late state behind a delivered end goes out without its alert`() async throws {
+    @Test func `a late joiner's state behind a delivered end goes out without its alert`() async throws {
         let fixture = try await PushFixture.start()
         try await follow(fixture, 1, card: "first")
         let end = try await fixture.accepted(Self.name, event: .end, audience: .channel(channel))
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// A newer push that takes the last place of the line has an alert of its own.
-    @Test func `a newer push in the place of a late state rings`() async throws {
+    @Test func `a newer push that supersedes a late joiner's state keeps its alert`() async throws {
         let fixture = try await PushFixture.start()
         try await follow(fixture, 1, card: "first")
         let old = try await waiting(fixture)
@@ -103,7 +103,7 @@ import Testing
         #expect(try await order(fixture, lease) == [Place(old, true), Place(later, false)])
     }
 
-    @Test func `a late state and a started card's end reach a line that is full`() async throws {
+    @Test func `a late joiner's state and a started card's end join a full retry queue`() async throws {
         for isEnd in [false, true] {
             let fixture = try await PushFixture.start()
             try await follow(fixture, 1, card: "first")

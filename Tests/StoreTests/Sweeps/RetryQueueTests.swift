@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 /// Tests the retry queues of waiting channels, as the scripts keep them.
-@Suite struct WaitingLineTests {
+@Suite struct RetryQueueTests {
     static let channel: [UInt8] = [1, 2]
 
     @Test func `a retried channel waits in Redis and counts once`() async throws {
@@ -35,7 +35,7 @@ import Testing
         #expect(try await fixture.leftKeys("match-1").isEmpty, "nothing is left of it")
     }
 
-    @Test func `a supersedable retry is replaced and keeps its time`() async throws {
+    @Test func `a supersedable retry is superseded and keeps its time`() async throws {
         let fixture = try await PushFixture.start()
         let old = try await fixture.accepted("match-1")
         try await fixture.retry(
@@ -50,7 +50,7 @@ import Testing
         #expect(waiting.push == new && waiting.attempts == 4, "it has attempts of its own left")
     }
 
-    @Test func `what cannot be replaced is sent in order`() async throws {
+    @Test func `pushes that cannot be superseded are sent in order`() async throws {
         let fixture = try await PushFixture.start()
         var ids: [PushID] = []
         for number in 0..<4 {
@@ -74,7 +74,7 @@ import Testing
         #expect(try await fixture.ledger(ids[2]).superseded == 1)
     }
 
-    @Test func `a line that is full keeps the newest`() async throws {
+    @Test func `a full retry queue keeps the newest`() async throws {
         let fixture = try await PushFixture.start()
         var ids: [PushID] = []
         for number in 0..<66 {
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// Its token was counted when the push was stopped. An operator retries it.
-    @Test func `a stopped push that leaves a full line keeps its channel`() async throws {
+    @Test func `a stopped push that leaves a full retry queue keeps its channel`() async throws {
         let fixture = try await PushFixture.start()
         var stopped: PushID?
         for number in 0..<65 {
@@ -153,7 +153,7 @@ import Testing
         else { throw Unexpected(what: "not given back") }
     }
 
-    @Test func `a token that came during the attempt is still owed the push`() async throws {
+    @Test func `a token that was registered during the attempt still gets the push`() async throws {
         let fixture = try await PushFixture.start()
         let channel = ChannelID.random()
         try await fixture.track("match-1", channel, token: 1, at: 1_795_000_000_000)
@@ -212,7 +212,7 @@ import Testing
         #expect(behind.push == later && behind.token == nil)
     }
 
-    @Test func `a dead token is owed once and its line moves up`() async throws {
+    @Test func `a dead token has one pending removal, and its retry queue moves up`() async throws {
         let fixture = try await PushFixture.start()
         let channel = ChannelID.random()
         try await fixture.track("match-1", channel, token: 1, at: 1_795_000_000_000)
@@ -231,7 +231,7 @@ import Testing
         #expect(ledger.pending == 1 && ledger.errors == ["BadDeviceToken": 1])
     }
 
-    @Test func `a replaced retry's due time counts for its successor`() async throws {
+    @Test func `a superseded retry's due time counts for its successor`() async throws {
         let fixture = try await PushFixture.start()
         let old = try await fixture.accepted("match-1")
         try await fixture.retry(try await fixture.claimed("match-1", old), [Self.channel], due: 5_000)
@@ -249,7 +249,7 @@ import Testing
         #expect(try await fixture.ledger(new).pending == 1)
     }
 
-    @Test func `registrations behind a sweep are noted once and leave when seen to`() async throws {
+    @Test func `registrations behind a sweep are noted once and removed once handled`() async throws {
         let fixture = try await PushFixture.start()
         let name = try ActivityName("match-1")
         let (before, during) = (ChannelID.random(), ChannelID.random())
@@ -317,7 +317,7 @@ import Testing
         #expect(ledger.targets == 1 && ledger.pending == 1 && ledger.expanded, "until its removal is struck")
     }
 
-    @Test func `a channel that the page and the catch up put in line stands there once`() async throws {
+    @Test func `a channel that the page and the catch-up queue is queued once`() async throws {
         let fixture = try await PushFixture.start()
         let channel = ChannelID.random()
         let id = try await fixture.accepted("match-1", alert: true)
@@ -359,7 +359,7 @@ import Testing
         #expect(try await fixture.claimed("match-1").lease.push == next)
     }
 
-    @Test func `who registers on and on does not hold the name`() async throws {
+    @Test func `constant registrations do not block the name`() async throws {
         let fixture = try await PushFixture.start()
         let name = try ActivityName("match-1")
         let id = try await fixture.accepted("match-1", alert: true)

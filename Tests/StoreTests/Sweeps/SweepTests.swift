@@ -140,7 +140,7 @@ import Testing
         #expect(resumed.ahead == [.share(200) ..< .share(400)])
     }
 
-    @Test func `dead tokens are counted when their prune is struck off once`() async throws {
+    @Test func `dead tokens are counted once, when their removal is confirmed`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")
         let claim = try await fixture.claimed("match-1", id)
