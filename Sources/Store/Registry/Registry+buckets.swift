@@ -33,8 +33,8 @@ struct BucketAnswer: OptionSet, Sendable {
 }
 
 extension Registry {
-    /// Most tries with a changed count. The count changes when other writers add to the name, but not more often than
-    /// this.
+    /// Most tries with a changed count, without those after which the count is larger, because other writers may add to
+    /// the name faster than this process reads it.
     static let countAttempts = 32
 
     func placeKeys(_ app: AppKey, _ tokens: TokenPlace) -> PlaceKeys {
@@ -174,12 +174,12 @@ extension Registry {
         var attempt = 0
         while !open.isEmpty {
             guard attempt < Self.countAttempts else { throw .corrupt("bucket count, which does not stand still") }
-            attempt += 1
             let count = memory.count(place.key)
             let key = count == .one ? nil : try await hashKey(for: count)
             open = try await round(
                 open.map { index in (index, key.map { count.bucket(of: $0.hash(changes[index].channel)) } ?? 0) }, count
             )
+            if memory.count(place.key).buckets <= count.buckets { attempt += 1 }
         }
     }
 

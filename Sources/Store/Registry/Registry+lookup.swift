@@ -20,7 +20,8 @@ extension Registry {
         _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand] = []
     ) async throws(StoreError) -> (entries: [Entry?], more: [Reply]) {
         let now = clock()
-        for _ in 0..<Self.countAttempts {
+        var attempt = 0
+        while attempt < Self.countAttempts {
             let count = memory.count(place.key)
             let key = count == .one ? nil : try await hashKey(for: count)
             var places: [Int: [Int]] = [:]
@@ -37,6 +38,7 @@ extension Registry {
             let found = try bucketCount(replies[0])
             guard found == count else {
                 memory.remember(place.key, found)
+                if found.buckets <= count.buckets { attempt += 1 }
                 continue
             }
             var entries = [Entry?](repeating: nil, count: channels.count)

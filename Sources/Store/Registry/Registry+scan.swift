@@ -95,7 +95,8 @@ extension Registry {
     ) async throws(StoreError) -> ScanStep {
         let marks = BlockHints.commands(keys, place.tag)
         let root = keys.root(place.tag)
-        for _ in 0..<Self.countAttempts {
+        var attempt = 0
+        while attempt < Self.countAttempts {
             let known = memory.count(place.key)
             let step = ScanStep(known, from: position, end: end, tokens: tokens, density: density)
             var commands = [RedisCommand("HGET", root, "n")] + marks
@@ -105,7 +106,10 @@ extension Registry {
             let replies = try await redis.atOnce(commands)
             let count = try bucketCount(replies[0])
             if count != known { memory.remember(place.key, count) }
-            guard step.isWhole(count) else { continue }
+            guard step.isWhole(count) else {
+                if count.buckets <= known.buckets { attempt += 1 }
+                continue
+            }
             // The position is inside a class if the name once had more buckets and shrank by expiry, or if the range is
             // narrow.
             let isPartial = position > step.positions.lowerBound || end < step.positions.upperBound
