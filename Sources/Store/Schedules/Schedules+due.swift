@@ -17,10 +17,6 @@ public struct ScheduleRun: Sendable, Hashable {
 }
 
 extension Schedules {
-    /// A schedule that is later than this, in milliseconds, goes out with its own time as timestamp, because no worker
-    /// was there. An update is refused then if something newer was published to its name. So it does not show an old
-    /// state as the newest.
-    static let punctual: Int64 = 2_000
     /// An alert, a start or an `end` that is at most this late, in milliseconds, goes out behind newer pushes instead
     /// of being refused.
     static let tolerance: Int64 = 60_000
@@ -90,8 +86,9 @@ extension Schedules {
         _ app: AppKey, _ schedules: [PushID], now: Int64
     ) async throws(StoreError) -> [ScheduleRun] {
         var runs: [ScheduleRun] = []
+        var before: Int64 = 0
         for id in schedules {
-            switch try await run(app, id, now: now) {
+            switch try await run(app, id, after: &before, now: now) {
             case .over: continue
             case .waits: return runs
             case .ran(let run):
@@ -114,7 +111,9 @@ extension Schedules {
         case over
     }
 
-    private func run(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) -> Turn {
+    private func run(
+        _ app: AppKey, _ id: PushID, after before: inout Int64, now: Int64
+    ) async throws(StoreError) -> Turn {
         let taken = try await redis.run(
             Lua.scheduleClaim, keys: [keys.schedule(app, id)], arguments: [.int(now), .int(Self.hold.milliseconds)])
         switch try taken[0].string() {
@@ -133,7 +132,10 @@ extension Schedules {
             return .ran(try await close(app, id, .failed("Unreadable"), now: now, lateness: 0))
         }
         let lateness = now - schedule.due
-        guard case .refused(let refusal) = try await commit(app, schedule, now: now) else {
+        // If the time was already past at the creation, lateness counts from the creation. A schedule is never older
+        // than one before it.
+        before = max(schedule.due, schedule.createdAt, before)
+        guard case .refused(let refusal) = try await commit(app, schedule, time: before, now: now) else {
             return .ran(try await close(app, id, .sent, now: now, lateness: lateness))
         }
         if refusal.isPassing, lateness < Self.patience {
@@ -142,24 +144,24 @@ extension Schedules {
         return .ran(try await close(app, id, .failed(refusal.word), now: now, lateness: lateness))
     }
 
-    private func commit(_ app: AppKey, _ schedule: Schedule, now: Int64) async throws(StoreError) -> Acceptance {
+    private func commit(
+        _ app: AppKey, _ schedule: Schedule, time: Int64, now: Int64
+    ) async throws(StoreError) -> Acceptance {
         var publish = schedule.publish
-        // If the time was already past at the creation, lateness counts from the creation.
-        let time = max(schedule.due, schedule.createdAt)
         let lateness = now - time
-        let isLate = lateness > Self.punctual && publish.timestamp == nil
-        if isLate { publish.timestamp = Int(time / 1_000) }
+        let mayFollow = lateness <= punctual || lateness <= Self.tolerance && !publish.isSupersedable
+        let hasOwnTime = publish.timestamp == nil
+        // The time of the commit may be later than that of the name's next schedule, which would be refused then.
+        if hasOwnTime { publish.timestamp = Int(time / 1_000) }
         func accept() async throws(StoreError) -> Acceptance {
             try await pushes.accept(
                 app, publish, id: schedule.id, payload: schedule.payload, timestampOffset: schedule.timestampOffset,
                 isRepeatable: true, now: now)
         }
         var acceptance = try await accept()
-        // Its own time would be refused. Other publishers may publish in between, so this is tried several times.
+        // Something newer was published. Other publishers may publish in between, so this is tried several times.
         for _ in 0..<8 {
-            guard isLate, lateness <= Self.tolerance, !publish.isSupersedable,
-                case .refused(.timestampBehind(let last)) = acceptance
-            else { break }
+            guard hasOwnTime, mayFollow, case .refused(.timestampBehind(let last)) = acceptance else { break }
             publish.timestamp = last
             acceptance = try await accept()
         }

@@ -76,6 +76,10 @@ public enum ScheduleCancellation: Sendable, Hashable {
 public struct Schedules: Sendable {
     /// Most waiting schedules of an app. More are refused.
     var most = 100_000
+    /// A schedule goes out with its own time as timestamp. Up to this lateness, in milliseconds, it goes out behind what
+    /// was published since. A later update is refused then, because no worker was there, and it does not show an old
+    /// state as the newest.
+    var punctual: Int64 = 2_000
     /// How long a finished schedule can still be read.
     static let retention: Duration = .seconds(7 * 86_400)
 

@@ -313,6 +313,46 @@ import Testing
         #expect(String(decoding: record.payload, as: UTF8.self).contains("\((time - 2_000) / 1_000)"))
     }
 
+    @Test func `a schedule behind one that was sent a little late is not older than it`() async throws {
+        let fixture = try await PushFixture.start()
+        var schedules = fixture.store.schedules
+        let time = try await now(fixture)
+        var (first, second) = (schedule(due: time - 9_000), schedule(due: time - 8_000))
+        (first.publish.alert, second.publish.alert) = (nil, nil)
+        _ = try await schedules.create(fixture.app, [first])
+        schedules.punctual = 60_000
+        #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.outcome) == [.sent])
+        // Then no worker was there for some seconds.
+        schedules.punctual = 2_000
+        _ = try await schedules.create(fixture.app, [second])
+        #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.outcome) == [.sent])
+    }
+
+    @Test func `a schedule behind one that was created later is not older than it`() async throws {
+        let fixture = try await PushFixture.start()
+        let time = try await now(fixture)
+        var (first, second) = (schedule(due: time - 9_000), schedule(due: time - 8_000))
+        (first.publish.alert, second.publish.alert) = (nil, nil)
+        first.createdAt = time - 5_000
+        _ = try await fixture.store.schedules.create(fixture.app, [first, second])
+        #expect(try await fixture.store.schedules.runDue(fixture.app, limit: 10).map(\.outcome) == [.sent, .sent])
+    }
+
+    @Test func `a schedule that is hardly late goes out behind what was published since`() async throws {
+        let fixture = try await PushFixture.start()
+        var schedules = fixture.store.schedules
+        schedules.punctual = 60_000
+        let time = try await now(fixture)
+        var update = schedule(due: time - 9_000)
+        update.publish.alert = nil
+        _ = try await schedules.create(fixture.app, [update])
+        _ = try await fixture.publish("match-1", now: time)
+        #expect(try await schedules.runDue(fixture.app, limit: 10).map(\.outcome) == [.sent])
+        let record = try #require(
+            try await fixture.store.sweeps.records(fixture.app, try ActivityName("match-1"), [update.id])[update.id])
+        #expect(String(decoding: record.payload, as: UTF8.self).contains("\(time / 1_000)"))
+    }
+
     @Test func `a request can be repeated and an app has a limit`() async throws {
         let fixture = try await PushFixture.start()
         var schedules = fixture.store.schedules
