@@ -3,14 +3,16 @@ import LiveActivity
 /// Lua that is put before each script that uses it, because Redis has no function libraries before version 7. A
 /// fragment may use those before it.
 enum LuaFragment: CaseIterable {
-    case constants, time, record, buckets, queue, lease, late, ended, endings, dead, replacing, broadcast, joining,
-        waiting, checkpoint, sweep, attempts, superseding, waking, pacing, states, budget, registration, newcomers,
+    case constants, time, tally, record, buckets, queue, lease, late, ended, endings, dead, replacing, broadcast,
+        joining, waiting, checkpoint, sweep, attempts, superseding, waking, pacing, states, budget, registration,
+        newcomers,
         resuming, order, tags
 
     var source: String {
         switch self {
         case .constants: Self.numbers
         case .time: Self.text(PackageResources.shared_time_lua)
+        case .tally: Self.text(PackageResources.shared_tally_lua)
         case .record: Self.text(PackageResources.shared_record_lua)
         case .buckets: Self.text(PackageResources.shared_buckets_lua)
         case .queue: Self.text(PackageResources.shared_queue_lua)
@@ -42,11 +44,11 @@ enum LuaFragment: CaseIterable {
     /// The fragments that this one uses itself.
     private var needs: [LuaFragment] {
         switch self {
-        case .constants, .time, .buckets, .lease, .late, .ended, .checkpoint, .sweep, .pacing, .resuming,
+        case .constants, .time, .tally, .buckets, .lease, .late, .ended, .checkpoint, .sweep, .pacing, .resuming,
             .tags:
             []
         case .record, .queue, .replacing, .waking, .states, .budget: [.constants]
-        case .endings: [.ended]
+        case .endings: [.ended, .tally]
         case .dead: [.constants, .endings]
         case .broadcast: [.dead]
         case .joining: [.queue, .dead, .replacing]

@@ -83,25 +83,22 @@ public struct LateJoiners: Sendable {
             ofHash: key, count: 500, read: { LateJoiner(channel: Array($0), value: Array($1)) }, body)
     }
 
-    /// Carries out decisions about late joiners in one script.
+    /// Carries out decisions about late joiners.
     ///
     /// - Returns: how many late joiners are left, and how many were queued. If any were, the caller must wake a worker
-    ///   for the name's retries. Nil if a push began since `states` were read. Nothing was done then.
+    ///   for the name's retries. Nil if a push began since `states` were read. Late joiners are left then.
     public func settle(
         _ app: AppKey, _ name: ActivityName, _ states: CurrentStates, _ decisions: [(LateJoiner, LateDecision)]
     ) async throws(StoreError) -> (left: Int, put: Int)? {
         let tag = keys.tag(app, name)
-        let reply = try await redis.run(
-            Lua.latePut,
-            keys: [
-                keys.name(tag), keys.lateJoiners(tag), keys.retryQueues(tag),
-                keys.waitingChannels(tag),
-            ],
-            arguments: [
-                .string(states.begun), .int(Pushes.retention.milliseconds), .string(keys.pushPrefix(tag)),
-                .string(keys.tasksPrefix(tag)), .string(keys.deadLetterPrefix(tag)),
-            ]
-                + decisions.flatMap { follower, decision -> [RedisArgument] in
+        let locations = [keys.name(tag), keys.lateJoiners(tag), keys.retryQueues(tag), keys.waitingChannels(tag)]
+        let first: [RedisArgument] = [
+            .string(states.begun), .int(Pushes.retention.milliseconds), .string(keys.pushPrefix(tag)),
+            .string(keys.tasksPrefix(tag)), .string(keys.deadLetterPrefix(tag)),
+        ]
+        let replies = try await redis.run(
+            scriptParts(decisions).map { part in
+                let fours = part.flatMap { follower, decision -> [RedisArgument] in
                     let (push, sequence): (RedisArgument, Int) =
                         if case .put(let id, let sequence) = decision {
                             (.bytes(id.uuid.bytes), sequence)
@@ -109,12 +106,18 @@ public struct LateJoiners: Sendable {
                             ("", 0)
                         }
                     return [.bytes(follower.channel), .bytes(follower.value), push, .int(sequence)]
-                })
-        return switch try reply[0].string() {
-        case "again": nil
-        case "ok": (try reply[1].integer(), try reply[2].integer())
-        case let word: throw .unexpectedReply("late-put answered \(word)")
+                }
+                return RedisCommand(Lua.latePut, keys: locations, arguments: first + fours)
+            })
+        var settled = (left: 0, put: 0)
+        for reply in replies {
+            switch try reply[0].string() {
+            case "again": return nil
+            case "ok": settled = (try reply[1].integer(), settled.put + (try reply[2].integer()))
+            case let word: throw .unexpectedReply("late-put answered \(word)")
+            }
         }
+        return settled
     }
 
     /// Notes started channels. Call it before their page of a `start` is sent, because a device may register its token

@@ -75,30 +75,35 @@ extension SweepStore {
         marks: [QuarantineMark?] = []
     ) async throws(StoreError) -> (counted: [SettledField: Int], firstRetry: Int64?) {
         let tag = keys.tag(app, name)
-        let reply = try await redis.run(
-            Lua.removalConfirm,
-            keys: [
-                keys.pendingRemovals(tag), keys.retryQueues(tag), keys.waitingChannels(tag),
-                keys.name(tag), keys.quarantine(tag),
-            ],
-            arguments: [
-                .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
-                .int(Quarantine.life(.activity(name)).milliseconds),
-            ]
-                + removals.enumerated().flatMap { index, one -> [RedisArgument] in
+        let locations = [
+            keys.pendingRemovals(tag), keys.retryQueues(tag), keys.waitingChannels(tag), keys.name(tag), keys.quarantine(tag),
+        ]
+        let first: [RedisArgument] = [
+            .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
+            .int(Quarantine.life(.activity(name)).milliseconds),
+        ]
+        let parts = scriptParts(Array(removals.indices))
+        let replies = try await redis.run(
+            parts.map { part in
+                let threes = part.flatMap { index -> [RedisArgument] in
+                    let one = removals[index]
                     let mark = marks.isEmpty ? nil : marks[index]
                     return [
                         .bytes(one.pending.field), .string(one.as.rawValue),
                         mark.map { one.pending.removal.attributesType == nil ? .bytes($0.storedValue) : "-" } ?? "",
                     ]
-                })
-        let answers = try reply.array()
-        guard answers.count == removals.count + 1 else { throw .unexpectedReply("removal-confirm of another length") }
+                }
+                return RedisCommand(Lua.removalConfirm, keys: locations, arguments: first + threes)
+            })
         var counted: [SettledField: Int] = [:]
-        for (one, answer) in zip(removals, answers.dropFirst()) where try answer.isOne() {
-            counted[one.as, default: 0] += 1
+        for (part, reply) in zip(parts, replies) {
+            let answers = try reply.array()
+            guard answers.count == part.count + 1 else { throw .unexpectedReply("removal-confirm of another length") }
+            for (index, answer) in zip(part, answers.dropFirst()) where try answer.isOne() {
+                counted[removals[index].as, default: 0] += 1
+            }
         }
-        return (counted, try answers[0].optionalTime())
+        return (counted, try replies.last?[0].optionalTime())
     }
 }
 

@@ -113,12 +113,32 @@ public struct RetrySettlement: Sendable {
     public private(set) var givenUp: Set<PushID> = []
     /// How many channels expired unsent, by push.
     public private(set) var expired: [PushID: Int] = [:]
-    private(set) var arguments: [RedisArgument] = []
+    private var operations: [(push: PushID, arguments: [RedisArgument])] = []
+    private var stops: [(push: PushID, reason: String)] = []
 
     public init() {}
 
-    private func first(_ word: RedisArgument, _ waiting: WaitingChannel) -> [RedisArgument] {
-        [word, .bytes(waiting.channel), .bytes(waiting.push.uuid.bytes), .bytes(waiting.seen)]
+    private mutating func add(_ word: RedisArgument, _ waiting: WaitingChannel, _ rest: [RedisArgument]) {
+        let first = [word, .bytes(waiting.channel), .bytes(waiting.push.uuid.bytes), .bytes(waiting.seen)]
+        operations.append((waiting.push, first + rest))
+    }
+
+    /// The operations of each script. A stop is in one script with the last of its push's operations, which would finish
+    /// the push as done otherwise.
+    var parts: [[RedisArgument]] {
+        func inParts(_ operations: [(push: PushID, arguments: [RedisArgument])]) -> [[RedisArgument]] {
+            scriptParts(operations).map { $0.flatMap(\.arguments) }
+        }
+        let stopped = Set(stops.map(\.push))
+        let others = operations.filter { !stopped.contains($0.push) }
+        var parts = others.isEmpty && !stops.isEmpty ? [] : inParts(others)
+        for (push, reason) in stops {
+            let id = RedisArgument.bytes(push.uuid.bytes)
+            var own = inParts(operations.filter { $0.push == push })
+            let last = own.popLast() ?? []
+            parts += own + [["keep", id] + last + ["stop", id, .string(reason)]]
+        }
+        return parts
     }
 
     /// The push is finished for the channel.
@@ -134,14 +154,12 @@ public struct RetrySettlement: Sendable {
         finished[field, default: 0] += 1
         if isGivenUp || field == .expired { givenUp.insert(waiting.push) }
         if field == .expired { expired[waiting.push, default: 0] += 1 }
-        arguments +=
-            first("pop", waiting)
-            + [.string(field.rawValue), .string(reason), isGivenUp ? "1" : isStale ? "2" : "0"]
+        add("pop", waiting, [.string(field.rawValue), .string(reason), isGivenUp ? "1" : isStale ? "2" : "0"])
     }
 
     /// The push is final and has counted the channel. It only leaves the retry queue.
     public mutating func drop(_ waiting: WaitingChannel) {
-        arguments += first("pop", waiting) + [.string(SettledField.skipped.rawValue), "", "0"]
+        add("pop", waiting, [.string(SettledField.skipped.rawValue), "", "0"])
     }
 
     /// The push is tried again at `due` (epoch ms).
@@ -150,30 +168,35 @@ public struct RetrySettlement: Sendable {
     ) {
         retries += 1
         if mayBeDuplicate { duplicatesPossible += 1 }
-        arguments +=
-            first("again", waiting) + [
-                .int(due), .int(attempts), .string(reason),
-                mayBeDuplicate ? "1" : "0",
-            ]
+        add("again", waiting, [.int(due), .int(attempts), .string(reason), mayBeDuplicate ? "1" : "0"])
     }
 
     /// The token is dead or got its `end`.
     public mutating func remove(_ waiting: WaitingChannel, _ removal: TokenRemoval) {
         removals.append(PendingRemoval(push: waiting.push, removal: removal))
-        arguments +=
-            first(removal.hasEnded ? "end" : "owe", waiting) + [.bytes(removal.token), .bytes(removal.storedValue)]
-        if !removal.hasEnded { arguments.append(.string(removal.reason)) }
+        let rest: [RedisArgument] = [.bytes(removal.token), .bytes(removal.storedValue)]
+        if removal.hasEnded {
+            add("end", waiting, rest)
+        } else {
+            add("owe", waiting, rest + [.string(removal.reason)])
+        }
     }
 
     /// Stops a push early. Nothing of it is sent any more.
     public mutating func stop(_ push: PushID, reason: String) {
         givenUp.insert(push)
-        let id = RedisArgument.bytes(push.uuid.bytes)
-        arguments = ["keep", id] + arguments + ["stop", id, .string(reason)]
+        if !stops.contains(where: { $0.push == push }) { stops.append((push, reason)) }
     }
 
     /// A retry queue that cannot be read.
-    mutating func discard(_ channel: [UInt8]) { arguments += ["void", .bytes(channel)] }
+    mutating func discard(_ channel: [UInt8]) { operations.append((.none, ["void", .bytes(channel)])) }
 
-    public var isEmpty: Bool { arguments.isEmpty }
+    public var isEmpty: Bool { operations.isEmpty && stops.isEmpty }
+}
+
+/// Divides the work for many tokens between calls of a script, because Redis serves nobody else while a script runs.
+/// There is at least one part, because a script also renews a lease or tells what is left.
+func scriptParts<Element>(_ all: [Element]) -> [ArraySlice<Element>] {
+    if all.isEmpty { return [[]] }
+    return stride(from: 0, to: all.count, by: 125).map { all[$0..<min($0 + 125, all.count)] }
 }

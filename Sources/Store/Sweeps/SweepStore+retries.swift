@@ -151,19 +151,21 @@ extension SweepStore {
         _ lease: Lease, for duration: Duration, _ settlement: RetrySettlement
     ) async throws(StoreError) -> RetrySettled {
         let tag = keys.tag(lease.app, lease.name)
-        let reply = try await redis.run(
-            Lua.retrySettle,
-            keys: [keys.nameLeases(tag), keys.waitingChannels(tag), keys.retryQueues(tag), keys.pendingRemovals(tag)],
-            arguments: [
-                .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds), .string(keys.pushPrefix(tag)),
-                .string(keys.tasksPrefix(tag)), .int(Pushes.retention.milliseconds),
-                .string(keys.deadLetterPrefix(tag)),
-            ] + settlement.arguments)
-        return switch try reply[0].string() {
-        case "stale": .stale
-        case "ok": .ok
-        case let word: throw .unexpectedReply("retry-settle answered \(word)")
+        let first: [RedisArgument] = [
+            .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds), .string(keys.pushPrefix(tag)),
+            .string(keys.tasksPrefix(tag)), .int(Pushes.retention.milliseconds), .string(keys.deadLetterPrefix(tag)),
+        ]
+        let locations = [keys.nameLeases(tag), keys.waitingChannels(tag), keys.retryQueues(tag), keys.pendingRemovals(tag)]
+        let replies = try await redis.run(
+            settlement.parts.map { RedisCommand(Lua.retrySettle, keys: locations, arguments: first + $0) })
+        for reply in replies {
+            switch try reply[0].string() {
+            case "stale": return .stale
+            case "ok": continue
+            case let word: throw .unexpectedReply("retry-settle answered \(word)")
+            }
         }
+        return .ok
     }
 
     /// The records of pushes. Expired records are left out.

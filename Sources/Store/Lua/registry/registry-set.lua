@@ -92,7 +92,8 @@ if isEnded then
     if isNewQueue then
         queue = header(0, 0, 0)
     elseif is_full(queue) then
-        queue = make_room(queue, channel, ps, ws, ARGV[12], now)
+        queue = make_room(queue, channel, ps, ws, ARGV[12])
+        write_entries(now)
     end
     -- No push of the queue shows its alert. Those before the end are older, or joined while the token was not known.
     bring(ps .. meta[7], ws .. meta[7], h, KEYS[10], channel, quieted(queue .. ARGV[9]), isNewQueue, now, ARGV[13])

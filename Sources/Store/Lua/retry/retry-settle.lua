@@ -50,6 +50,7 @@ while i <= #ARGV do
         if is_open(p) then
             redis.call('HINCRBY', w, 'wait', op == 'keep' and 1 or -1)
             if op == 'stop' then
+                write_entries(now)
                 stop_early(p, w, ARGV[7] .. text, push, now)
                 finish(p, w, now)
             end
@@ -85,4 +86,5 @@ while i <= #ARGV do
         end
     end
 end
+write_entries(now)
 return {'ok', first_due(r), redis.call('HLEN', KEYS[4])}

@@ -40,15 +40,15 @@ end
 local function settle_attempt(name, channel, push, field, reason, kept)
     local text = id_text(push)
     local p, dl = name.ps .. text, name.dls .. text
-    if not leave(p, name.ws .. text, field, reason, name.now) then
+    if not end_entry(p, name.ws .. text, field, reason) then
         if field == 'delivered' then
             delivered_after(p, dl, text, name.now)
         else
-            keep_stopped(p, dl, channel, name.now)
+            keep_stopped(p, dl, channel)
         end
         return
     end
-    if kept == '1' then give_up(dl, channel, reason, false, name.now) end
+    if kept == '1' then give_up(dl, channel, reason, false) end
     if field == 'expired' then note_expired(dl, 1, name.now) end
     if kept == '2' then redis.call('HINCRBY', p, 'stale_tokens', 1) end
 end

@@ -2,23 +2,22 @@
 -- dl: hash. It counts tokens by reason (`r:`) and says why the push was stopped (`stop`). dl:c holds its first channels,
 -- and `over` counts the others.
 
--- Keeps a channel that a push gave up. isCounted: `r:` counts this token already
-local function give_up(dl, channel, reason, isCounted, now)
-    if not isCounted then redis.call('HINCRBY', dl, 'r:' .. reason, 1) end
-    redis.call('HSET', dl, 'at', now)
-    redis.call('PEXPIRE', dl, DEAD_LETTER_LIFE)
-    if redis.call('HLEN', dl .. ':c') < DEAD_LETTER_CHANNELS then
-        redis.call('HSET', dl .. ':c', channel, reason)
-        redis.call('PEXPIRE', dl .. ':c', DEAD_LETTER_LIFE)
-    else
-        redis.call('HINCRBY', dl, 'over', 1)
-    end
+-- Given up in this script: channel and reason in turns, by dl.
+local givenUp = {}
+
+-- Keeps a channel that a push gave up. write_entries stores it. isCounted: `r:` counts this token already
+local function give_up(dl, channel, reason, isCounted)
+    if not isCounted then count(dl, 'r:' .. reason, 1) end
+    local list = givenUp[dl] or {}
+    givenUp[dl] = list
+    list[#list + 1] = channel
+    list[#list + 1] = reason
 end
 
 -- Keeps a channel whose entry of a stopped push leaves its retry queue. The token was counted when the push was stopped.
-local function keep_stopped(p, dl, channel, now)
+local function keep_stopped(p, dl, channel)
     local reason = redis.call('HGET', p, 'stopped')
-    if reason and redis.call('EXISTS', dl) == 1 then give_up(dl, channel, reason, true, now) end
+    if reason and redis.call('EXISTS', dl) == 1 then give_up(dl, channel, reason, true) end
 end
 
 -- Tells an operator how many tokens of a push expired unsent. An expired broadcast counts as one. Channels are not kept,
@@ -38,4 +37,20 @@ local function stop_early(p, w, dl, reason, now)
     redis.call('PEXPIRE', dl, DEAD_LETTER_LIFE)
     stop(p, w, 'failed', now)
     redis.call('HSET', p, 'stopped', reason)
+end
+
+-- Stores what the script gave up and counted, and finishes pushes. A script that ends entries or gives up channels calls
+-- this after them.
+local function write_entries(now)
+    for dl, list in pairs(givenUp) do
+        local room = 2 * math.max(DEAD_LETTER_CHANNELS - redis.call('HLEN', dl .. ':c'), 0)
+        if #list > room then count(dl, 'over', (#list - room) / 2) end
+        for at = #list, room + 1, -1 do list[at] = nil end
+        call_with_list('HSET', dl .. ':c', list)
+        redis.call('PEXPIRE', dl .. ':c', DEAD_LETTER_LIFE)
+        redis.call('HSET', dl, 'at', now)
+        redis.call('PEXPIRE', dl, DEAD_LETTER_LIFE)
+    end
+    givenUp = {}
+    finish_pushes(now)
 end

@@ -38,14 +38,28 @@ local function stop(p, w, state, now)
     end
 end
 
+-- Pushes whose entries ended in this script, by p.
+local endedIn = {}
+
 -- Ends one retry queue entry of a push as `field`, and counts it under `reason` unless that is ''. Returns false if the
--- push is final (stopped, cancelled, expired), because it has counted the entry already.
-local function leave(p, w, field, reason, now)
-    local state = redis.call('HGET', p, 'state')
-    if state ~= 'sending' and state ~= 'queued' then return false end
-    redis.call('HINCRBY', p, field, 1)
-    if reason ~= '' then redis.call('HINCRBY', p, 'e:' .. reason, 1) end
-    redis.call('HINCRBY', w, 'wait', -1)
-    finish(p, w, now)
+-- push is final (stopped, cancelled, expired), because it has counted the entry already. finish_pushes completes it.
+local function end_entry(p, w, field, reason)
+    if not endedIn[p] then
+        local state = redis.call('HGET', p, 'state')
+        endedIn[p] = {w = w, isOpen = state == 'sending' or state == 'queued'}
+    end
+    if not endedIn[p].isOpen then return false end
+    count(p, field, 1)
+    if reason ~= '' then count(p, 'e:' .. reason, 1) end
+    count(w, 'wait', -1)
     return true
+end
+
+-- Writes the counts, and finishes the pushes whose entries ended.
+local function finish_pushes(now)
+    write_counts()
+    for p, push in pairs(endedIn) do
+        if push.isOpen then finish(p, push.w, now) end
+    end
+    endedIn = {}
 end

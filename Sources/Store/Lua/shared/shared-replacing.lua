@@ -5,6 +5,13 @@
 -- The fields of a push's record that the rule needs, for HMGET. `bare` 1: the push is stateless.
 local standing = {'sup', 'event', 'bare', 'until', 'expiry', 'created', 'aud'}
 
+-- They do not change, so a script reads each record once.
+local records = {}
+local function standing_of(p)
+    records[p] = records[p] or redis.call('HMGET', p, unpack(standing))
+    return records[p]
+end
+
 -- The time (ms) until which a push is tried. For a push that is tried once (expiry 0) it is that of its acceptance.
 local function lives_until(push)
     local expiry, created = tonumber(push[5] or ''), tonumber(push[6] or '') or 0

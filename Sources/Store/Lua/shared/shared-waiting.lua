@@ -1,43 +1,76 @@
--- Fragment for task-settle: a channel of the page waits, for its retry or behind an older push.
+-- Fragment for task-settle: channels of the page wait, for their retries or behind an older push.
 -- push: what task-settle knows of the push. Its fields: p, w, h, r, k, dl keys; ps, ws, dls prefixes; raw id; state,
 -- stopReason, isStopped, standing, now, retention.
 
 -- Counts a channel of a push that was stopped while its request was in flight.
 local function count_stopped(push, channel)
-    redis.call('HINCRBY', push.p, push.state == 'failed' and 'failed' or 'skipped', 1)
+    count(push.p, push.state == 'failed' and 'failed' or 'skipped', 1)
     -- The channel is kept like those that waited when the push was stopped.
     local isKept = push.state == 'failed' and push.stopReason and redis.call('EXISTS', push.dl) == 1
-    if isKept then give_up(push.dl, channel, push.stopReason, false, push.now) end
+    if isKept then give_up(push.dl, channel, push.stopReason, false) end
 end
 
--- Adds the push at the end of the channel's retry queue. It may supersede the last push there. The channel's due time
--- stays, so that a backoff or Retry-After outlives the superseded push.
--- due: nil for a channel that waits behind an older push. isCounted: the channel is counted as a target
-local function wait(push, channel, due, attempts, isCounted)
-    -- The retry goes to the token that the channel has then, so the catch-up has nothing to send to it.
-    redis.call('ZREM', push.k, channel)
-    local queue = redis.call('HGET', push.h, channel)
-    if has_pushes(queue) and last_of(queue) == push.raw then
-        if isCounted then redis.call('HINCRBY', push.p, 'skipped', 1) end
-        return
-    end
-    if not isCounted then redis.call('HINCRBY', push.p, 'targets', 1) end
-    if push.isStopped then return count_stopped(push, channel) end
-    redis.call('HINCRBY', push.w, 'wait', 1)
-    if not has_pushes(queue) then
-        redis.call('HSET', push.h, channel, header(due and tonumber(attempts) or 0, 0, 0) .. push.raw)
-        redis.call('ZADD', push.r, due or push.now, channel)
-        redis.call('PEXPIRE', push.h, push.retention)
-        redis.call('PEXPIRE', push.r, push.retention)
-        return
-    end
-    local rest, superseded = supersede_last(queue, push.standing, push.ps, push.ws, push.now)
+-- Returns a channel's retry queue with the push at its end. The push may supersede the last push there.
+-- most: attempts that the push keeps, if it becomes the first
+local function with_push(push, channel, queue, most)
+    local rest, superseded = supersede_last(queue, push.standing, push.ps, push.ws)
     if not superseded and is_full(rest) then
-        rest = make_room(rest, channel, push.ps, push.ws, push.dls, push.now)
+        rest = make_room(rest, channel, push.ps, push.ws, push.dls)
     elseif not has_pushes(rest) then
         -- The push is first now, and keeps the attempts of the one that it superseded.
-        local before = read_header(queue) or 0
-        rest = header(math.min(before, tonumber(attempts)), registrations_of(rest), 0)
+        rest = header(math.min(read_header(queue) or 0, most), registrations_of(rest), 0)
     end
-    redis.call('HSET', push.h, channel, rest .. push.raw)
+    return rest .. push.raw
 end
+
+-- Adds the push at the end of the channels' retry queues. A channel's due time stays, so that a backoff or Retry-After
+-- outlives a superseded push.
+-- waiting: list of {channel, attempts, due = nil for a channel that waits behind an older push, isCounted = the channel
+-- is counted as a target}
+local function wait(push, waiting)
+    local channels, queues, dues = {}, {}, {}
+    for at, entry in ipairs(waiting) do channels[at] = entry[1] end
+    -- The retry goes to the token that the channel has then, so the catch-up has nothing to send to it.
+    call_with_list('ZREM', push.k, channels)
+    local stored = read_fields(push.h, channels)
+    for _, entry in ipairs(waiting) do
+        local channel, attempts = entry[1], tonumber(entry[2])
+        local queue = stored[channel]
+        if has_pushes(queue) and last_of(queue) == push.raw then
+            if entry.isCounted then count(push.p, 'skipped', 1) end
+        else
+            if not entry.isCounted then count(push.p, 'targets', 1) end
+            if push.isStopped then
+                count_stopped(push, channel)
+            else
+                count(push.w, 'wait', 1)
+                if has_pushes(queue) then
+                    queue = with_push(push, channel, queue, attempts)
+                else
+                    queue = header(entry.due and attempts or 0, 0, 0) .. push.raw
+                    dues[#dues + 1] = entry.due or push.now
+                    dues[#dues + 1] = channel
+                end
+                queues[#queues + 1] = channel
+                queues[#queues + 1] = queue
+                stored[channel] = queue
+            end
+        end
+    end
+    if #queues == 0 then return end
+    call_with_list('HSET', push.h, queues)
+    call_with_list('ZADD', push.r, dues)
+    redis.call('PEXPIRE', push.h, push.retention)
+    redis.call('PEXPIRE', push.r, push.retention)
+end
+
+-- Notes the page's pending removals in o. They are counted when they are confirmed. removals: field and value in turns
+local function note_removals(push, o, removals)
+    if #removals == 0 then return end
+    local added = call_with_list('HSET', o, removals)
+    count(push.w, 'owed', added)
+    -- Another page counted the other tokens as targets, and the catch-up read them again. Each is one target.
+    if added < #removals / 2 then count(push.p, 'targets', added - #removals / 2) end
+    redis.call('PEXPIRE', o, push.retention)
+end
+

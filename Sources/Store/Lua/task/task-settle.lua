@@ -55,30 +55,26 @@ local repeated = is_settled(position, ahead, from, to)
 local dl = ARGV[15] .. id
 local push = {p = p, w = w, h = h, r = r, k = k, dl = dl, ps = ARGV[12], ws = ARGV[13], dls = ARGV[15], raw = raw, state = state,
     stopReason = redis.call('HGET', p, 'stopped'), isStopped = state == 'failed' or state == 'cancelled',
-    standing = redis.call('HMGET', p, unpack(standing)), now = now, retention = ARGV[14]}
+    standing = standing_of(p), now = now, retention = ARGV[14]}
 
 -- Nothing of a repeated page is counted again.
+local waiting, removals = {}, {}
 local i = repeated and #ARGV + 1 or 17
 while i <= #ARGV do
     local op, a, b, c = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
     if op == 'dead' then
-        give_up(dl, a, b, false, now)
+        give_up(dl, a, b, false)
     elseif op == 'add' then
-        redis.call('HINCRBY', p, a, b)
+        count(p, a, tonumber(b))
         if a == 'expired' then note_expired(dl, b, now) end
     elseif op == 'owe' then
-        if redis.call('HSET', o, raw .. a, b) == 1 then
-            redis.call('HINCRBY', w, 'owed', 1)
-        else
-            -- A page counted this token as a target, and the catch-up read it again: it is one target.
-            redis.call('HINCRBY', p, 'targets', -1)
-        end
-        redis.call('PEXPIRE', o, ARGV[14])
+        removals[#removals + 1] = raw .. a
+        removals[#removals + 1] = b
     elseif op == 'retry' then
-        wait(push, a, b, c, true)
+        waiting[#waiting + 1] = {a, c, due = b, isCounted = true}
         i = i + 1
     elseif op == 'hold' then
-        wait(push, a, nil, b, false)
+        waiting[#waiting + 1] = {a, b}
     elseif op == 'caught' then
         if redis.call('ZSCORE', k, a) == b then redis.call('ZREM', k, a) end
     else
@@ -86,6 +82,9 @@ while i <= #ARGV do
     end
     i = i + 3
 end
+wait(push, waiting)
+note_removals(push, o, removals)
+write_entries(now)
 
 if ARGV[11] ~= '' and not push.isStopped then
     state, push.isStopped = 'failed', true
