@@ -76,7 +76,8 @@ extension SweepStore {
     ) async throws(StoreError) -> (counted: [SettledField: Int], firstRetry: Int64?) {
         let tag = keys.tag(app, name)
         let locations = [
-            keys.pendingRemovals(tag), keys.retryQueues(tag), keys.waitingChannels(tag), keys.name(tag), keys.quarantine(tag),
+            keys.pendingRemovals(tag), keys.retryQueues(tag), keys.waitingChannels(tag), keys.name(tag),
+            keys.quarantine(tag),
         ]
         let first: [RedisArgument] = [
             .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),

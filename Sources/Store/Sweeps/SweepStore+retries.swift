@@ -155,7 +155,9 @@ extension SweepStore {
             .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds), .string(keys.pushPrefix(tag)),
             .string(keys.tasksPrefix(tag)), .int(Pushes.retention.milliseconds), .string(keys.deadLetterPrefix(tag)),
         ]
-        let locations = [keys.nameLeases(tag), keys.waitingChannels(tag), keys.retryQueues(tag), keys.pendingRemovals(tag)]
+        let locations = [
+            keys.nameLeases(tag), keys.waitingChannels(tag), keys.retryQueues(tag), keys.pendingRemovals(tag),
+        ]
         let replies = try await redis.run(
             settlement.parts.map { RedisCommand(Lua.retrySettle, keys: locations, arguments: first + $0) })
         for reply in replies {
