@@ -27,6 +27,8 @@ final class Fleet: Sendable {
     /// The size of a worker's page, the open pages of a task, and the shards of a worker. A crash can send
     /// at most these twice.
     static let page = 200
+    /// A page is whole buckets of the registry, so it may hold one bucket more. A bucket is split at 128 tokens.
+    static let largestPage = page + 128
     static let openPages = 4
     static let shards = 4
     static let streams = 200

@@ -9,7 +9,7 @@ extension Judge {
     /// for those before it.
     private static let openLongest = Int64(5 * Plan.requestTimeout)
     /// The most tokens in such pages: the open pages of two shards, and one page of retries.
-    private static let mostOpenTokens = (2 * Fleet.openPages + 1) * Fleet.page
+    private static let mostOpenTokens = (2 * Fleet.openPages + 1) * Fleet.largestPage
 
     func judgeStarts(_ tally: inout Tally) async throws {
         let histories = try await Record.histories(controlURL, Set(startTokens.ids))
