@@ -46,7 +46,7 @@ final class CurlLane: Lane {
     // MARK: Requests out, answers in
 
     func work() -> Bool {
-        if let active, active.inFlight == 0, active.use.hasRested(now: now) { active.window.rested() }
+        if let active, active.inFlight == 0, active.use.wasIdle(now: now) { active.window.wasIdle() }
         var hasMore = true
         for _ in 0..<Self.passes where hasMore {
             fill()
@@ -72,7 +72,7 @@ final class CurlLane: Lane {
         guard !inbox.isClosing, !inbox.isEmpty else { return }
         replaceFullConnection()
         guard let connection = openConnection(), connection.hasRoom else { return }
-        guard inbox.refreshToken() else { return inbox.failAll() }
+        guard inbox.refreshToken() else { return inbox.returnAll() }
         connection.use.lastRequest = now
         while connection.hasRoom, let request = inbox.next(capacity) {
             do {
@@ -87,7 +87,7 @@ final class CurlLane: Lane {
     var capacity: PageQueue.Capacity {
         guard let active else { return PageQueue.Capacity(room: now >= delay.notBefore ? 1 : 0) }
         return PageQueue.Capacity(
-            room: active.room, reserve: active.window.size / PageQueue.placesToReserve,
+            room: active.room, reserve: active.window.size / PageQueue.streamsForOneReserved,
             isConnected: active.use.answers > 0, pace: active.use.pace)
     }
 
@@ -128,7 +128,7 @@ final class CurlLane: Lane {
                 // Report this last: the sender may post a page at once, and `retireSilent` must not fail that page too.
                 defer { inbox.unanswered(request, cause, mayHaveBeenDelivered: true) }
                 if cause == .timeout {
-                    if result.hasUnsentBody { tellOfClosedWindow(connection) }
+                    if result.hasUnsentBody { logClosedWindow(connection) }
                     // Retire the connection only if it is silent: one late answer among others is not its fault.
                     guard connection.use.isSilent(now: now, timeout: settings.requestTimeout) else { continue }
                     retireSilent(connection)
@@ -146,7 +146,7 @@ final class CurlLane: Lane {
         connection.window.answered(
             status == 200 ? .accepted : status == 403 ? .unauthenticated : .rejected, isLate: isLate)
         connection.fullSince = nil
-        answered(request, status, on: connection) {
+        settleAnswered(request, status, on: connection) {
             Rejection(
                 status: status, body: transfer.withAnswer(ResponseBody.init),
                 retryAfter: transfer.header("retry-after")?.utf8)
@@ -169,7 +169,7 @@ final class CurlLane: Lane {
         _ connection: CurlConnection
     ) {
         let words = result.isHTTP2 ? connection.connection.words(on: transfer) : "the server does not speak HTTP/2"
-        settings.tellOfNoConnection(cause, words)
+        settings.logNoConnection(cause, words)
         retire(connection, "not made")
         inbox.connectionFailed(cause)
         // Report this last: the sender may post a page at once, and `connectionFailed` must not fail that page too.

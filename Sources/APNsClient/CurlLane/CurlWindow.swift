@@ -1,6 +1,6 @@
 /// How many requests one connection may have in flight. libcurl does not report the server's limit, so the window
 /// infers it from the requests that the connection accepts. It begins with 1, because APNs allows one stream until a
-/// valid token has passed. Each answer adds `step` places, until the connection accepts no more. Then the window stays
+/// valid token has passed. Each answer adds `step` streams, until the connection accepts no more. Then the window stays
 /// at that number, and tries one more now and then.
 ///
 /// Seen in the field: APNs falls to one stream after a rejected notification, and comes back with the next accepted
@@ -11,11 +11,11 @@ struct CurlWindow: Sendable, Hashable {
         case accepted
         /// The token or the push was at fault; the provider token was good.
         case rejected
-        /// 403: adds no places.
+        /// 403: adds no streams.
         case unauthenticated
     }
 
-    /// How many places an answer adds. A window of 1 exceeds 100 within two round trips and 1,000 within three.
+    /// How many streams an answer adds. A window of 1 exceeds 100 within two round trips and 1,000 within three.
     static let step = 8
     /// Late answers shrink the window no further than this. It is enough to keep a lane busy, and few enough to be
     /// answered in time.
@@ -45,7 +45,7 @@ struct CurlWindow: Sendable, Hashable {
 
     func allows(inFlight: Int) -> Bool { inFlight < size }
 
-    /// Notes an answer. A late one removes a place: too many requests in flight only end in timeouts, and a request
+    /// Notes an answer. A late one removes a stream: too many requests in flight only end in timeouts, and a request
     /// that timed out may be delivered twice.
     /// - Parameter isLate: the answer took a good part of its request's time
     mutating func answered(_ answer: Answer, isLate: Bool = false) {
@@ -98,8 +98,8 @@ struct CurlWindow: Sendable, Hashable {
         nextPatience = 2
     }
 
-    /// Begins with one request again. A connection that has rested long may be dead, or limited to one stream.
-    mutating func rested() {
+    /// Begins with one request again. A connection that was idle long may be dead, or limited to one stream.
+    mutating func wasIdle() {
         let shuts = shutsOnRejection
         self = CurlWindow(maximum: maximum)
         shutsOnRejection = shuts

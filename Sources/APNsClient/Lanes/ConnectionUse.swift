@@ -1,7 +1,7 @@
 /// The requests and answers of a connection so far. Times are monotonic milliseconds.
 struct ConnectionUse {
     /// A connection that was idle for longer begins again with one request, because it may have died without notice.
-    static let restMilliseconds: Int64 = 60_000
+    static let idleMilliseconds: Int64 = 60_000
     /// A full connection is replaced if it starts no request for this long while requests wait.
     static let fullMilliseconds: Int64 = 2_000
 
@@ -18,7 +18,7 @@ struct ConnectionUse {
     /// Milliseconds that a request takes, smoothed over some eight answers.
     private(set) var pace: Int64 = 0
     /// The log already has a line about its closed window.
-    var hasToldOfWindow = false
+    var hasLoggedWindow = false
 
     init(now: Int64) { lastRequest = now }
 
@@ -33,5 +33,5 @@ struct ConnectionUse {
     /// second half of the request's time.
     func isSilent(now: Int64, timeout: Int64) -> Bool { lastAnswer.map { now - $0 >= timeout / 2 } ?? true }
 
-    func hasRested(now: Int64) -> Bool { now - max(lastRequest, lastAnswer ?? lastRequest) > Self.restMilliseconds }
+    func wasIdle(now: Int64) -> Bool { now - max(lastRequest, lastAnswer ?? lastRequest) > Self.idleMilliseconds }
 }

@@ -54,10 +54,10 @@ extension Lane {
     func run() {
         while true {
             inbox.now = monotonicMilliseconds()
-            inbox.look()
+            inbox.wokeUp()
             let hasMore = work()
             if inbox.isClosing, active?.inFlight ?? 0 == 0, retired.isEmpty, !inbox.hasOwn { break }
-            sleep(hasWork: hasMore || !handle.rest(capacity))
+            sleep(hasWork: hasMore || !handle.sleepIfIdle(capacity))
         }
         leave()
         active = nil
@@ -66,7 +66,7 @@ extension Lane {
 
     /// Settles a request that APNs answered. A 200 is counted; anything else goes to `LaneInbox.rejected`.
     /// - Parameter rejection: reads an answer other than 200
-    func answered(
+    func settleAnswered(
         _ request: LaneRequest<Connection.Template>, _ status: Int, on connection: Connection,
         _ rejection: () -> Rejection
     ) {
@@ -79,7 +79,7 @@ extension Lane {
 
     /// Handles a connection that could not be made.
     func unconnected(_ cause: NoAnswer.Cause, _ words: String) {
-        settings.tellOfNoConnection(cause, words)
+        settings.logNoConnection(cause, words)
         delay.failed(now: now, fraction: .random(in: 0.5...1))
         inbox.connectionFailed(cause)
     }
@@ -108,14 +108,14 @@ extension Lane {
             "connection retired",
             metadata: ["why": "\(why)", "answers": "\(answers)", "in_flight": "\(connection.inFlight)"])
         guard answers == 0, delay.failures >= ConnectionUse.hopelessFailures else { return }
-        settings.tellOfRefusal(failures: delay.failures)
+        settings.logRefusal(failures: delay.failures)
         inbox.connectionFailed(.connectionFailed)
     }
 
     /// Logs once for each connection that its flow-control window is closed.
-    func tellOfClosedWindow(_ connection: Connection) {
-        guard !connection.use.hasToldOfWindow else { return }
-        connection.use.hasToldOfWindow = true
-        settings.tellOfClosedWindow(inFlight: connection.inFlight)
+    func logClosedWindow(_ connection: Connection) {
+        guard !connection.use.hasLoggedWindow else { return }
+        connection.use.hasLoggedWindow = true
+        settings.logClosedWindow(inFlight: connection.inFlight)
     }
 }

@@ -5,9 +5,9 @@ struct LaneHandle: Sendable {
 
     var descriptor: Int32 { queue.descriptor(number) }
     func call() { queue.call(number) }
-    func awake() -> Bool { queue.awake(number) }
+    func wokeUp() -> Bool { queue.wokeUp(number) }
     func take(_ count: Int, _ capacity: PageQueue.Capacity) -> PagePart? { queue.take(count, number, capacity) }
-    func rest(_ capacity: PageQueue.Capacity) -> Bool { queue.rest(number, capacity) }
+    func sleepIfIdle(_ capacity: PageQueue.Capacity) -> Bool { queue.sleepIfIdle(number, capacity) }
     func connectionFailed(returning parts: [PagePart]) -> [PagePart] {
         queue.connectionFailed(number, returning: parts)
     }

@@ -43,8 +43,8 @@ final class LaneInbox<Template> {
     // MARK: Parts in
 
     /// Called whenever the lane wakes up.
-    func look() {
-        isClosing = handle.awake()
+    func wokeUp() {
+        isClosing = handle.wokeUp()
         if isClosing { for part in takeBackAll() { part.settleUnsent(.cancelled) } }
     }
 
@@ -65,7 +65,7 @@ final class LaneInbox<Template> {
 
     /// Returns all waiting parts to their senders, because no provider token can be signed, so no lane can send. The
     /// cause `connectionFailed` opens the app's circuit, so the work is kept.
-    func failAll() {
+    func returnAll() {
         for part in takeBackAll() + handle.queue.withdrawAll() { part.settleUnsent(.connectionFailed) }
     }
 
@@ -197,10 +197,10 @@ final class LaneInbox<Template> {
     }
 
     private func renew(_ request: LaneRequest<Template>, _ rejection: Rejection) {
-        let place = request.tokenNumber - firstToken
+        let index = request.tokenNumber - firstToken
         do {
-            if !request.hasRenewed, tokens.indices.contains(place),
-                try settings.tokens.renew(ifCurrent: tokens[place]) != nil, refreshToken()
+            if !request.hasRenewed, tokens.indices.contains(index),
+                try settings.tokens.renew(ifCurrent: tokens[index]) != nil, refreshToken()
             {
                 var request = request
                 request.hasRenewed = true
@@ -214,9 +214,9 @@ final class LaneInbox<Template> {
 
     /// Goes back to the previous provider token while that is good, because APNs called the newest one too many.
     private func fallBack(_ request: LaneRequest<Template>, _ rejection: Rejection) {
-        let place = request.tokenNumber - firstToken
-        guard !request.hasRenewed, tokens.indices.contains(place),
-            settings.tokens.fallBack(from: tokens[place]) != nil, refreshToken()
+        let index = request.tokenNumber - firstToken
+        guard !request.hasRenewed, tokens.indices.contains(index),
+            settings.tokens.fallBack(from: tokens[index]) != nil, refreshToken()
         else { return request.part.record(request.index, .rejected(rejection)) }
         var request = request
         request.hasRenewed = true

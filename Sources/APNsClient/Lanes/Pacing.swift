@@ -2,7 +2,7 @@
 /// over together, their answers come together too, in each round trip again. A small page then finds all of them before
 /// it, on the wire and at the server.
 ///
-/// Pacing begins requests a little faster than answers free their places. Soon they are spread evenly over the round
+/// Pacing begins requests a little faster than answers free their streams. Soon they are spread evenly over the round
 /// trip and stay so. After that, pacing holds hardly any request back.
 struct Pacing: Sendable, Hashable {
     /// Milliseconds between two portions. Each portion costs a wake-up.
@@ -20,9 +20,9 @@ struct Pacing: Sendable, Hashable {
 
     /// Begins a turn of the lane.
     /// - Parameters:
-    ///   - places: how many requests may be in flight
+    ///   - streams: how many requests may be in flight
     ///   - pace: milliseconds that a request takes; 0 while that is unknown
-    mutating func turn(now: Int64, places: Int, pace: Int64) {
+    mutating func turn(now: Int64, streams: Int, pace: Int64) {
         guard now >= next else { return }
         if pace <= Self.quick {
             left = .max
@@ -31,7 +31,7 @@ struct Pacing: Sendable, Hashable {
         } else {
             // An eighth more than answers free in that time. Twice as many is too much for some servers, which then
             // answer the surplus together.
-            left = max(Self.least, Int(9 * Int64(places) * Self.interval / (8 * pace)))
+            left = max(Self.least, Int(9 * Int64(streams) * Self.interval / (8 * pace)))
             next = now + Self.interval
         }
     }
@@ -41,5 +41,5 @@ struct Pacing: Sendable, Hashable {
     }
 
     /// How many of the `room` free streams large pages may not use before `next`.
-    func heldBack(of room: Int, now: Int64) -> Int { now < next ? max(0, room - left) : 0 }
+    func later(of room: Int, now: Int64) -> Int { now < next ? max(0, room - left) : 0 }
 }

@@ -18,20 +18,20 @@ final class PageQueue: Sendable {
         var reserve = 0
         /// How many of these requests of large pages wait a little for request pacing (`Pacing`). A lane that goes to
         /// sleep with some of them has a timer.
-        var held = 0
+        var roomLater = 0
         /// At least one answer has come on its connection.
         var isConnected = false
         /// Milliseconds that its requests take, smoothed.
         var pace: Int64 = 0
 
         /// How many requests of large pages it could begin now.
-        var roomForLarge: Int { max(0, room - max(reserve, held)) }
+        var roomForLarge: Int { max(0, room - max(reserve, roomLater)) }
     }
 
     private struct Lane {
         var capacity = Capacity()
         /// The lane sleeps, and looks at the queue only when it is woken.
-        var isResting = false
+        var isAsleep = false
         /// The lane's event has been signalled and not cleared since.
         var isSignalled = false
         /// Another thread called the lane. It must look at its work before it goes to sleep.
@@ -42,17 +42,17 @@ final class PageQueue: Sendable {
     /// thousand others.
     static let small = 32
     /// A connection keeps one of so many streams for small pages.
-    static let placesToReserve = 32
+    static let streamsForOneReserved = 32
     /// How many small pages in a row may go before a waiting larger one. Then a part of the larger page goes, so that
     /// many small pages cannot block it.
-    static let overtakings = 8
+    static let smallPagesInARow = 8
 
     private struct State {
         var queue: [PagePart] = []
         /// Entries of small pages in `queue`.
         var waitingSmall = 0
         /// Small pages that went before a larger one since a larger one had its turn.
-        var overtaken = 0
+        var smallSinceLarge = 0
         /// Entries in `queue`.
         var waiting = 0
         var lanes: [Lane]
@@ -124,10 +124,10 @@ final class PageQueue: Sendable {
 
     /// Notes that a lane is awake after a sleep.
     /// - Returns: true when the transport is closing
-    func awake(_ lane: Int) -> Bool {
+    func wokeUp(_ lane: Int) -> Bool {
         state.withLock { state in
             if state.lanes[lane].isSignalled { events[lane].clear() }
-            state.lanes[lane].isResting = false
+            state.lanes[lane].isAsleep = false
             state.lanes[lane].isSignalled = false
             state.lanes[lane].isCalled = false
             return state.isClosing
@@ -160,15 +160,15 @@ final class PageQueue: Sendable {
     /// Lets a lane sleep until its event, a socket or a timer.
     /// - Returns: false if there is work that the lane has room for, or if the lane was called meanwhile. Work that it
     ///   has no room for may be another lane's.
-    func rest(_ lane: Int, _ capacity: Capacity) -> Bool {
+    func sleepIfIdle(_ lane: Int, _ capacity: Capacity) -> Bool {
         state.withLock { state in
             var work = Work(state)
-            for other in state.lanes.indices where other != lane && state.lanes[other].capacity.held > 0 {
-                work.leave(to: state.lanes[other].capacity)
+            for other in state.lanes.indices where other != lane && state.lanes[other].capacity.roomLater > 0 {
+                work.reserve(for: state.lanes[other].capacity)
             }
             guard !state.lanes[lane].isCalled, !work.isFor(capacity) else { return false }
             state.lanes[lane].capacity = capacity
-            state.lanes[lane].isResting = true
+            state.lanes[lane].isAsleep = true
             wakeForWork(&state)
             return true
         }
@@ -216,11 +216,11 @@ final class PageQueue: Sendable {
         guard let first = state.queue.first else { return nil }
         if first.isSmall { return 0 }
         let mayBeLarge = capacity.roomForLarge > 0
-        if state.waitingSmall > 0, state.overtaken < Self.overtakings || !mayBeLarge {
-            state.overtaken += 1
+        if state.waitingSmall > 0, state.smallSinceLarge < Self.smallPagesInARow || !mayBeLarge {
+            state.smallSinceLarge += 1
             return state.queue.firstIndex(where: \.isSmall)
         }
-        state.overtaken = 0
+        state.smallSinceLarge = 0
         return mayBeLarge ? 0 : nil
     }
 
@@ -254,7 +254,7 @@ final class PageQueue: Sendable {
         }
 
         /// Subtracts the entries that a lane of this capacity will take later by itself.
-        mutating func leave(to capacity: Capacity) {
+        mutating func reserve(for capacity: Capacity) {
             large -= min(large, max(0, capacity.room - capacity.reserve) - capacity.roomForLarge)
         }
 
@@ -270,12 +270,12 @@ final class PageQueue: Sendable {
     private func wakeForWork(_ state: inout State) {
         var left = Work(state)
         for lane in state.lanes where lane.capacity.isConnected {
-            if !lane.isResting { _ = left.give(to: lane.capacity) }
-            left.leave(to: lane.capacity)
+            if !lane.isAsleep { _ = left.give(to: lane.capacity) }
+            left.reserve(for: lane.capacity)
         }
         while true {
             let sleepers = state.lanes.indices.filter {
-                state.lanes[$0].isResting && left.isFor(state.lanes[$0].capacity)
+                state.lanes[$0].isAsleep && left.isFor(state.lanes[$0].capacity)
             }
             guard let next = sleepers.min(by: { precedes(state.lanes[$0].capacity, state.lanes[$1].capacity) }) else {
                 return
@@ -291,11 +291,11 @@ final class PageQueue: Sendable {
 
     private func call(_ lane: Int, _ state: inout State) {
         state.lanes[lane].isCalled = true
-        if state.lanes[lane].isResting { wake(lane, &state) }
+        if state.lanes[lane].isAsleep { wake(lane, &state) }
     }
 
     private func wake(_ lane: Int, _ state: inout State) {
-        state.lanes[lane].isResting = false
+        state.lanes[lane].isAsleep = false
         guard !state.lanes[lane].isSignalled else { return }
         state.lanes[lane].isSignalled = true
         events[lane].signal()

@@ -60,19 +60,19 @@ final class NGHTTP2Connection: LaneConnection {
     var descriptor: Int32 { wire.socket.descriptor }
     var inFlight: Int { session.inFlight }
     /// How many requests may begin now.
-    var room: Int { max(0, places - session.inFlight) }
+    var room: Int { max(0, streams - session.inFlight) }
     /// How many requests may be in flight.
-    var places: Int { window.size(serverLimit: session.serverLimit) }
+    var streams: Int { window.size(serverLimit: session.serverLimit) }
     var isBlocked: Bool { blockedSince != nil }
 
     /// The capacity of this connection, as `PageQueue` needs it.
     /// - Parameter begun: requests of this turn, which pacing does not know yet
     func capacity(begun: Int, now: Int64) -> PageQueue.Capacity {
-        let (places, inFlight) = (places, session.inFlight)
-        let room = max(0, places - inFlight)
+        let (streams, inFlight) = (streams, session.inFlight)
+        let room = max(0, streams - inFlight)
         return PageQueue.Capacity(
-            room: room, reserve: places / PageQueue.placesToReserve,
-            held: min(room, pacing.heldBack(of: room + begun, now: now)), isConnected: use.answers > 0,
+            room: room, reserve: streams / PageQueue.streamsForOneReserved,
+            roomLater: min(room, pacing.later(of: room + begun, now: now)), isConnected: use.answers > 0,
             pace: use.pace)
     }
 
@@ -91,10 +91,10 @@ final class NGHTTP2Connection: LaneConnection {
     // MARK: Requests
 
     /// Begins a turn, before requests are handed over.
-    /// - Parameter isRested: the connection was idle for long, so it begins with one request
-    func beginTurn(now: Int64, isRested: Bool) {
-        if isRested { window.rested() }
-        pacing.turn(now: now, places: places, pace: use.pace)
+    /// - Parameter wasIdle: the connection was idle for long, so it begins with one request
+    func beginTurn(now: Int64, wasIdle: Bool) {
+        if wasIdle { window.wasIdle() }
+        pacing.turn(now: now, streams: streams, pace: use.pace)
     }
 
     /// Ends a turn.

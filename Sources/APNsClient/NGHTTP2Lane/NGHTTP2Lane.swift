@@ -101,7 +101,7 @@ final class NGHTTP2Lane: Lane {
             case .answered(let status): answered(request, ended, status, connection)
             case .unprocessed: unprocessed(request, connection)
             case .unconnected(let cause), .unknown(let cause):
-                if ended.end == .late, connection.session.hasUnsentBody(ended.slot) { tellOfClosedWindow(connection) }
+                if ended.end == .late, connection.session.hasUnsentBody(ended.slot) { logClosedWindow(connection) }
                 // Retire the connection only if it is silent: one late answer among others is not its fault.
                 if ended.end == .late, connection.use.isSilent(now: now, timeout: timeout) { retireSilent(connection) }
                 // Report this last: the sender may post a page at once, and `retireSilent` must not fail that page too.
@@ -117,7 +117,7 @@ final class NGHTTP2Lane: Lane {
         _ request: HTTP2Request, _ ended: EndedStream, _ status: Int, _ connection: NGHTTP2Connection
     ) {
         connection.answered(isAuthenticated: status != 403, isLate: now - ended.startedAt > timeout / 4)
-        answered(request, status, on: connection) {
+        settleAnswered(request, status, on: connection) {
             let rejection = Rejection(
                 status: status, body: connection.session.withAnswer(ended.slot, ResponseBody.init),
                 retryAfter: connection.session.retryAfter(ended.slot))
@@ -171,11 +171,11 @@ final class NGHTTP2Lane: Lane {
             beginAttempt()
             return false
         }
-        connection.beginTurn(now: now, isRested: connection.inFlight == 0 && connection.use.hasRested(now: now))
+        connection.beginTurn(now: now, wasIdle: connection.inFlight == 0 && connection.use.wasIdle(now: now))
         let room = connection.room
         guard room > 0 else { return false }
         guard inbox.refreshToken() else {
-            inbox.failAll()
+            inbox.returnAll()
             return false
         }
         connection.use.lastRequest = now
@@ -295,7 +295,7 @@ final class NGHTTP2Lane: Lane {
             due = min(due, now + ConnectionUse.fullMilliseconds / 4)
         }
         // `PageQueue` relies on this timer: it wakes no other lane for requests that this one will take later.
-        if capacity.held > 0, let active { due = min(due, active.pacing.next) }
+        if capacity.roomLater > 0, let active { due = min(due, active.pacing.next) }
         return max(0, due - now)
     }
 

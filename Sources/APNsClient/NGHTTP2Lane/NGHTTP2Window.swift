@@ -8,7 +8,7 @@ struct NGHTTP2Window: Sendable, Hashable {
     /// answered in time.
     static let leastForLateness = 100
 
-    /// How many places an answer adds.
+    /// How many streams an answer adds.
     static let step = 8
 
     let maximum: Int
@@ -19,10 +19,10 @@ struct NGHTTP2Window: Sendable, Hashable {
 
     func size(serverLimit: Int) -> Int { min(own, serverLimit) }
 
-    /// True when answers in time add no more places.
+    /// True when answers in time add no more streams.
     func isFull(serverLimit: Int) -> Bool { own >= min(maximum, serverLimit) }
 
-    /// Notes an answer. A 403 adds no place, because our credentials are at fault. A late answer removes a place: too
+    /// Notes an answer. A 403 adds no stream, because our credentials are at fault. A late answer removes a stream: too
     /// many requests in flight only end in timeouts, and a request that timed out may be delivered twice.
     /// - Parameter isLate: the answer took a good part of its request's time
     mutating func answered(isAuthenticated: Bool, isLate: Bool, serverLimit: Int) {
@@ -36,14 +36,14 @@ struct NGHTTP2Window: Sendable, Hashable {
         }
     }
 
-    /// Removes a place, because the server refused a stream that its limit allowed.
-    /// - Returns: false when there was only one place: the connection is of no use
+    /// Removes a stream, because the server refused a stream that its limit allowed.
+    /// - Returns: false when there was only one stream: the connection is of no use
     mutating func refused(serverLimit: Int) -> Bool {
         let size = size(serverLimit: serverLimit)
         own = max(1, size - 1)
         return size > 1
     }
 
-    /// Begins with one request again, because the connection has rested so long that it may be dead.
-    mutating func rested() { own = 1 }
+    /// Begins with one request again, because the connection was idle so long that it may be dead.
+    mutating func wasIdle() { own = 1 }
 }

@@ -91,8 +91,8 @@ extension Handlers {
         return results
     }
 
-    func unregister(_ removal: Untrack, from place: TokenPlace, _ app: GatewayApp) async throws {
-        try await store.registry.untrack(app.key, place, [removal])
+    func unregister(_ untrack: Untrack, from place: TokenPlace, _ app: GatewayApp) async throws {
+        try await store.registry.untrack(app.key, place, [untrack])
         metrics.registered(app.key, outcome: place.isForStartTokens ? "start_token_removed" : "removed")
     }
 }

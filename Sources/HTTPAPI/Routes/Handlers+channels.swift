@@ -40,7 +40,7 @@ extension Handlers {
         for update in batch.updates {
             switch update {
             case .set(let place, let registration): _ = try await register([registration], in: place, call.app)
-            case .remove(let place, let removal): try await unregister(removal, from: place, call.app)
+            case .remove(let place, let untrack): try await unregister(untrack, from: place, call.app)
             }
         }
         guard let first = batch.problems.first else { return Answer(200, ["ok": true]) }

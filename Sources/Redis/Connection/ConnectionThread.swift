@@ -201,7 +201,7 @@ struct ConnectionThread: ~Copyable {
         settings.logger.notice(
             "Redis connection dropped",
             metadata: [
-                "url": "\(settings.url)", "error": "\(failure.why)", "owed": "\(inFlight.count - head)",
+                "url": "\(settings.url)", "error": "\(failure.why)", "unanswered": "\(inFlight.count - head)",
             ])
         inFlight = []
         head = 0

@@ -133,7 +133,7 @@ import Testing
         var window = grown(to: 1_000)
         window.answered(.rejected)
         window.refused(streams: 400)
-        window.rested()
+        window.wasIdle()
         #expect(window.size == 1)
         window.answered(.accepted)
         #expect(window.size == 16)

@@ -75,7 +75,7 @@ import Testing
     @Test func `a rested connection begins anew`() {
         var window = NGHTTP2Window(maximum: 1_000)
         answer(&window, times: 100, serverLimit: 1_000)
-        window.rested()
+        window.wasIdle()
         #expect(window.size(serverLimit: 1_000) == 1)
     }
 }

@@ -63,12 +63,12 @@ import Testing
         let large = await post(100)
         #expect(try #require(queue.take(5, 0, connected(room: 5))).range == 0..<5)
         var small: [SharedPage] = []
-        for _ in 0...PageQueue.overtakings { small.append(await post(1).page) }
+        for _ in 0...PageQueue.smallPagesInARow { small.append(await post(1).page) }
         var taken: [Bool] = []
-        for _ in 0..<PageQueue.overtakings + 3 {
+        for _ in 0..<PageQueue.smallPagesInARow + 3 {
             taken.append(try #require(queue.take(32, 0, connected(room: 500))).shared === large.page)
         }
-        #expect(taken == Array(repeating: false, count: PageQueue.overtakings) + [true, false, true])
+        #expect(taken == Array(repeating: false, count: PageQueue.smallPagesInARow) + [true, false, true])
         for page in small { finish(page, 1) }
         finish(large.page, 100)
     }
@@ -79,70 +79,72 @@ import Testing
         #expect(try #require(queue.take(32, 0, capacity)).range == 0..<30)
         let full = PageQueue.Capacity(room: 3, reserve: 3, isConnected: true)
         #expect(queue.take(3, 0, full)?.range == nil)
-        for lane in 0..<3 { #expect(queue.rest(lane, full), "what waits is not for these places") }
+        for lane in 0..<3 { #expect(queue.sleepIfIdle(lane, full), "what waits is not for these streams") }
         #expect(awakened == [])
         let small = await post(1)
         #expect(awakened == [0])
-        #expect(!queue.awake(0))
+        #expect(!queue.wokeUp(0))
         #expect(try #require(queue.take(3, 0, full)).shared === small.page)
-        #expect(queue.rest(0, PageQueue.Capacity(room: 2, reserve: 3, isConnected: true)))
+        #expect(queue.sleepIfIdle(0, PageQueue.Capacity(room: 2, reserve: 3, isConnected: true)))
         finish(small.page, 1)
         finish(large.page, 1_000)
     }
 
     @Test func `a lane that spreads a large page is the one that goes on with it`() async throws {
         let large = await post(500)
-        let paced = PageQueue.Capacity(room: 1_000, reserve: 31, held: 990, isConnected: true)
+        let paced = PageQueue.Capacity(room: 1_000, reserve: 31, roomLater: 990, isConnected: true)
         #expect(try #require(queue.take(32, 0, paced)).range == 0..<10)
-        #expect(queue.rest(0, PageQueue.Capacity(room: 990, reserve: 31, held: 990, isConnected: true)))
-        #expect(queue.rest(1, unconnected) && awakened == [], "no connection is made for what one comes for by itself")
+        #expect(queue.sleepIfIdle(0, PageQueue.Capacity(room: 990, reserve: 31, roomLater: 990, isConnected: true)))
+        #expect(
+            queue.sleepIfIdle(1, unconnected) && awakened == [],
+            "no connection is made for what one comes for by itself")
         let small = await post(1)
         #expect(awakened == [0])
-        #expect(!queue.awake(0))
+        #expect(!queue.wokeUp(0))
         #expect(try #require(queue.take(1, 0, paced)).shared === small.page)
-        #expect(!queue.rest(0, connected(room: 990)), "its time has come")
+        #expect(!queue.sleepIfIdle(0, connected(room: 990)), "its time has come")
         let second = await post(1_000)
-        #expect(awakened == [1], "more than one has places for")
+        #expect(awakened == [1], "more than one has streams for")
         for (page, count) in [(large, 500), (small, 1), (second, 1_000)] { finish(page.page, count) }
     }
 
     @Test func `a small page wakes the quickest of those that are connected`() async {
-        #expect(queue.rest(0, unconnected))
-        #expect(queue.rest(1, connected(room: 10, pace: 500)))
-        #expect(queue.rest(2, connected(room: 10, pace: 5)))
+        #expect(queue.sleepIfIdle(0, unconnected))
+        #expect(queue.sleepIfIdle(1, connected(room: 10, pace: 500)))
+        #expect(queue.sleepIfIdle(2, connected(room: 10, pace: 5)))
         let page = await post(1)
         #expect(awakened == [2])
         finish(page.page, 1)
     }
 
     @Test func `more work than room wakes more and last those that have to connect`() async {
-        for lane in 0..<3 { _ = queue.rest(lane, lane == 1 ? connected(room: 10) : unconnected) }
+        for lane in 0..<3 { _ = queue.sleepIfIdle(lane, lane == 1 ? connected(room: 10) : unconnected) }
         let page = await post(10)
         #expect(awakened == [1])
         let more = await post(1)
-        #expect(awakened == [0, 1], "the ten places are spoken for")
+        #expect(awakened == [0, 1], "the ten streams are spoken for")
         finish(page.page, 10)
         finish(more.page, 1)
     }
 
     @Test func `work that a lane has no room for is for another`() async {
-        #expect(queue.rest(1, unconnected))
-        #expect(!queue.awake(0))
+        #expect(queue.sleepIfIdle(1, unconnected))
+        #expect(!queue.wokeUp(0))
         _ = queue.take(1, 0, connected(room: 1_000))
         let page = await post(100)
         #expect(awakened == [], "lane 0 is awake and has room")
-        #expect(!queue.rest(0, connected(room: 1_000)), "it does not sleep over that")
+        #expect(!queue.sleepIfIdle(0, connected(room: 1_000)), "it does not sleep over that")
         // The server has reduced the limit to one stream.
-        #expect(queue.rest(0, connected(room: 0)))
+        #expect(queue.sleepIfIdle(0, connected(room: 0)))
         #expect(awakened == [1])
         finish(page.page, 100)
     }
 
     @Test func `news that comes before the sleep is not slept over`() {
         queue.call(0)
-        #expect(!queue.rest(0, unconnected))
-        #expect(!queue.awake(0))
-        #expect(queue.rest(0, unconnected))
+        #expect(!queue.sleepIfIdle(0, unconnected))
+        #expect(!queue.wokeUp(0))
+        #expect(queue.sleepIfIdle(0, unconnected))
         queue.call(0)
         #expect(awakened == [0])
     }
@@ -177,7 +179,7 @@ import Testing
         #expect(outcome.accepted == 8 && outcome.exceptions.map(\.index) == Array(8..<20))
         #expect(outcome.exceptions.allSatisfy { $0.outcome == cancelled })
         #expect(await post(3).outcome.value.exceptions.count == 3, "nothing more is taken")
-        #expect(queue.awake(0))
+        #expect(queue.wokeUp(0))
         for lane in 0..<3 { queue.end(lane) }
         await queue.waitForEnd()
     }

@@ -97,7 +97,8 @@ import Testing
         return socket
     }
 
-    @Test(.timeLimit(.minutes(10))) func `slow bodies take no permit, and devices' none of the publishers'`()
+    @Test(.timeLimit(.minutes(10)))
+    func `slow bodies do not count as running requests, and devices use no limit of publishers`()
         async throws
     {
         try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 2)) { gateway in
@@ -143,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `each kind of caller has permits of its own, and each app half of them`() throws {
+    @Test func `each kind of caller has limits of its own, and each app half of them`() throws {
         let shop = try AppKey("shop")
         let bank = try AppKey("bank")
         let capacity = Capacity(requests: [.master: 4, .app: 2, .device: 2], bytes: 100, apps: 2)
@@ -185,7 +186,7 @@ import Testing
     }
 
     /// While Redis stands still, every call for metrics keeps its place. So the first answer is the refusal.
-    @Test(.timeLimit(.minutes(10))) func `calls without a secret have permits of their own`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `calls without a secret have a limit of their own`() async throws {
         try await GatewayFixture.run { gateway in
             gateway.server.signal(SIGSTOP)
             defer { gateway.server.signal(SIGCONT) }
