@@ -5,7 +5,7 @@ enum Lua {
     private typealias Source = PackageResources
 
     static let registrySet = script(
-        "registry-set", keys: 10, [.buckets, .late, .joining, .registration, .newcomers],
+        "registry-set", keys: 10, [.buckets, .queueLate, .supersedeQueued, .registration, .newcomers],
         Source.registry_set_lua)
     static let registryRemove = script("registry-remove", keys: 3, [.record, .buckets], Source.registry_remove_lua)
     static let registryPrune = script("registry-prune", keys: 3, [.record], Source.registry_prune_lua)
@@ -15,7 +15,7 @@ enum Lua {
     static let channelMark = script("channel-mark", keys: 1, [.tags], Source.channel_mark_lua)
     static let channelConfirm = script("channel-confirm", keys: 1, Source.channel_confirm_lua)
     static let pushAccept = script(
-        "push-accept", keys: 4, [.time, .record, .superseding, .waking], Source.push_accept_lua)
+        "push-accept", keys: 4, [.time, .record, .supersedeUnswept, .waking], Source.push_accept_lua)
     static let pushBegin = script(
         "push-begin", keys: 10, [.time, .lease, .broadcast, .sweep, .pacing, .states, .budget], Source.push_begin_lua)
     static let pushCancel = script("push-cancel", keys: 3, [.time, .endings], Source.push_cancel_lua)
@@ -26,7 +26,7 @@ enum Lua {
         "task-settle", keys: 8, [.time, .lease, .waiting, .checkpoint, .sweep], Source.task_settle_lua)
     static let retryClaim = script("retry-claim", keys: 3, [.time, .lease], Source.retry_claim_lua)
     static let retrySettle = script("retry-settle", keys: 4, [.time, .lease, .attempts], Source.retry_settle_lua)
-    static let latePut = script("late-put", keys: 4, [.time, .late, .joining], Source.late_put_lua)
+    static let latePut = script("late-put", keys: 4, [.time, .queueLate, .supersedeQueued], Source.late_put_lua)
     static let removalConfirm = script(
         "removal-confirm", keys: 5, [.time, .queue, .endings], Source.removal_confirm_lua)
     static let queueDue = script("queue-due", keys: 2, Source.queue_due_lua)
@@ -45,7 +45,7 @@ enum Lua {
     static let broadcastLease = script("broadcast-lease", keys: 1, [.time, .lease], Source.broadcast_lease_lua)
     static let broadcastIntend = script("broadcast-intend", keys: 2, [.time, .lease], Source.broadcast_intend_lua)
     static let broadcastTake = script(
-        "broadcast-take", keys: 3, [.time, .lease, .broadcast, .order], Source.broadcast_take_lua)
+        "broadcast-take", keys: 3, [.time, .lease, .broadcast, .supersedeBroadcasts], Source.broadcast_take_lua)
     static let broadcastSettle = script(
         "broadcast-settle", keys: 3, [.time, .lease, .broadcast], Source.broadcast_settle_lua)
     static let broadcastForeign = script("broadcast-foreign", keys: 2, Source.broadcast_foreign_lua)

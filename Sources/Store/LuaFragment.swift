@@ -3,10 +3,9 @@ import LiveActivity
 /// Lua that is put before each script that uses it, because Redis has no function libraries before version 7. A
 /// fragment may use those before it.
 enum LuaFragment: CaseIterable {
-    case constants, time, tally, record, buckets, queue, lease, late, ended, endings, dead, replacing, broadcast,
-        joining, waiting, checkpoint, sweep, attempts, superseding, waking, pacing, states, budget, registration,
-        newcomers,
-        resuming, order, tags
+    case constants, time, tally, record, buckets, queue, lease, queueLate, ended, endings, dead, supersede, broadcast,
+        supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking, pacing, states, budget,
+        registration, newcomers, resuming, supersedeBroadcasts, tags
 
     var source: String {
         switch self {
@@ -17,18 +16,18 @@ enum LuaFragment: CaseIterable {
         case .buckets: Self.text(PackageResources.shared_buckets_lua)
         case .queue: Self.text(PackageResources.shared_queue_lua)
         case .lease: Self.text(PackageResources.shared_lease_lua)
-        case .late: Self.text(PackageResources.shared_late_lua)
+        case .queueLate: Self.text(PackageResources.shared_queue_late_lua)
         case .ended: Self.text(PackageResources.shared_ended_lua)
         case .endings: Self.text(PackageResources.shared_endings_lua)
         case .dead: Self.text(PackageResources.shared_dead_lua)
-        case .replacing: Self.text(PackageResources.shared_replacing_lua)
+        case .supersede: Self.text(PackageResources.shared_supersede_lua)
         case .broadcast: Self.text(PackageResources.shared_broadcast_lua)
-        case .joining: Self.text(PackageResources.shared_joining_lua)
+        case .supersedeQueued: Self.text(PackageResources.shared_supersede_queued_lua)
         case .waiting: Self.text(PackageResources.shared_waiting_lua)
         case .checkpoint: Self.text(PackageResources.shared_checkpoint_lua)
         case .sweep: Self.text(PackageResources.shared_sweep_lua)
         case .attempts: Self.text(PackageResources.shared_attempts_lua)
-        case .superseding: Self.text(PackageResources.shared_superseding_lua)
+        case .supersedeUnswept: Self.text(PackageResources.shared_supersede_unswept_lua)
         case .waking: Self.text(PackageResources.shared_waking_lua)
         case .pacing: Self.text(PackageResources.shared_pacing_lua)
         case .states: Self.text(PackageResources.shared_states_lua)
@@ -36,7 +35,7 @@ enum LuaFragment: CaseIterable {
         case .registration: Self.text(PackageResources.shared_registration_lua)
         case .newcomers: Self.text(PackageResources.shared_newcomers_lua)
         case .resuming: Self.text(PackageResources.shared_resuming_lua)
-        case .order: Self.text(PackageResources.shared_order_lua)
+        case .supersedeBroadcasts: Self.text(PackageResources.shared_supersede_broadcasts_lua)
         case .tags: Self.text(PackageResources.shared_tags_lua)
         }
     }
@@ -44,20 +43,20 @@ enum LuaFragment: CaseIterable {
     /// The fragments that this one uses itself.
     private var needs: [LuaFragment] {
         switch self {
-        case .constants, .time, .tally, .buckets, .lease, .late, .ended, .checkpoint, .sweep, .pacing, .resuming,
+        case .constants, .time, .tally, .buckets, .lease, .queueLate, .ended, .checkpoint, .sweep, .pacing, .resuming,
             .tags:
             []
-        case .record, .queue, .replacing, .waking, .states, .budget: [.constants]
+        case .record, .queue, .supersede, .waking, .states, .budget: [.constants]
         case .endings: [.ended, .tally]
         case .dead: [.constants, .endings]
         case .broadcast: [.dead]
-        case .joining: [.queue, .dead, .replacing]
-        case .waiting: [.joining]
+        case .supersedeQueued: [.queue, .dead, .supersede]
+        case .waiting: [.supersedeQueued]
         case .attempts: [.queue, .dead]
-        case .superseding: [.endings, .replacing]
+        case .supersedeUnswept: [.endings, .supersede]
         case .registration: [.record]
         case .newcomers: [.constants, .time, .queue]
-        case .order: [.replacing]
+        case .supersedeBroadcasts: [.supersede]
         }
     }
 

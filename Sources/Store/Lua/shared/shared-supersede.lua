@@ -1,6 +1,6 @@
 -- Fragment for scripts in which a newer push may supersede an older one of its name. This is the one rule. It is
--- applied to unswept pushes (push-accept, shared-superseding), to retry queues (task-settle and late-put,
--- shared-joining) and to the broadcast queue (broadcast-take, shared-order).
+-- applied to unswept pushes (push-accept, shared-supersede-unswept), to retry queues (task-settle and late-put,
+-- shared-supersede-queued) and to the broadcast queue (broadcast-take, shared-supersede-broadcasts).
 
 -- The fields of a push's record that the rule needs, for HMGET. `bare` 1: the push is stateless.
 local standing = {'sup', 'event', 'bare', 'until', 'expiry', 'created', 'aud'}
