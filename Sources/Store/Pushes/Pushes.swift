@@ -162,9 +162,9 @@ public struct Pushes: Sendable {
                 Wake(rawValue: try reply[3].integer()) ?? .again
             )
         case "behind": return (.refused(.timestampBehind(last: try reply[1].integer())), .no)
-        case "ended": return (.refused(.nameClosed), .no)
-        case "full": return (.refused(.queueFull(.name, retryAfter: 5)), .no)
-        case "closed": return (.refused(.queueFull(scope, retryAfter: 5)), .no)
+        case "closed": return (.refused(.nameClosed), .no)
+        case "nameFull": return (.refused(.queueFull(.name, retryAfter: 5)), .no)
+        case "queuesFull": return (.refused(.queueFull(scope, retryAfter: 5)), .no)
         case let other: throw .unexpectedReply("push-accept answered \(other)")
         }
     }

@@ -70,7 +70,7 @@ for _, id in ipairs(looked) do
     end
 end
 if #expiring > 0 then return expires() end
-local first = first_that_stays(alive)
+local first = first_to_send(alive)
 for i = 1, first - 1 do leaves(alive[i][1], 'superseded') end
 local left = redis.call('ZCARD', KEYS[2])
 if left == 0 then return {'idle', counts.superseded, counts.cancelled, counts.expired} end

@@ -25,20 +25,20 @@
 -- ARGV[20] 1: stateless
 -- ARGV[21] 1: for the broadcast channel alone, because the payload is too large for tokens
 -- ARGV[22] common prefix of the w keys
--- Returns one of these. Only 'ok' writes anything, except that 'full' may set `firm`.
+-- Returns one of these. Only 'ok' writes anything, except that 'nameFull' may set `firm`.
 --   {'ok', sequence, timestamp, wake}: committed. An id that is already committed gets the same answer again.
 --     wake 1: the caller must add an entry for the name to a stream.
 --     wake 2: the same, although another push was waiting.
 --     wake 0: the name has an entry, or gets one when the active push is swept.
 --   {'behind', last timestamp}: the publisher's timestamp is older than the name's last one.
---   {'ended'}: the name is closed.
---   {'full'}: the name has too many unswept pushes.
---   {'closed'}: the queues are full (ARGV[15] is 1) and the push supersedes none. A closed name answers 'ended'.
+--   {'closed'}: the name is closed.
+--   {'nameFull'}: the name has too many unswept pushes.
+--   {'queuesFull'}: the queues are full (ARGV[15] is 1) and the push supersedes none.
 -- Keys found in data: docs/keyspace.md.
 -- Atomic.
 -- A stateless push supersedes nothing. An automatic end is stateless and does not close the name, because it is for some
 -- cards only.
-local id, event, sup = ARGV[1], ARGV[3], ARGV[9]
+local id, event, supersedable = ARGV[1], ARGV[3], ARGV[9]
 local n, q, p = KEYS[1], KEYS[2], KEYS[3]
 local isAutomatic = (ARGV[19] or '') ~= ''
 local known = redis.call('HMGET', p, 'seq', 'ts', 'state')
@@ -54,36 +54,37 @@ local meta = redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'fi
 local last, active = tonumber(meta[1] or '0'), meta[3]
 -- A closed name accepts an `end` as long as it has tokens, so that those cards can be ended again.
 local function can_end() return event == 'end' and has_tokens(redis.call('HGETALL', KEYS[4])) end
-if meta[2] and event ~= 'start' and not isAutomatic and not can_end() then return {'ended'} end
+if meta[2] and event ~= 'start' and not isAutomatic and not can_end() then return {'closed'} end
 local ts = ARGV[6] ~= '' and tonumber(ARGV[6]) or math.max(math.floor(now / 1000), last)
 if ts < last then return {'behind', last} end
 
 -- Refuse without reading each waiting push if nothing can be superseded. That is so if this push supersedes nothing, or
 -- if no waiting push is supersedable. An earlier refusal notes the second case: `firm` is then the name's `seq`, and
 -- differs from it once another push is accepted.
-local replacesNothing = event == 'start' or isAutomatic or ARGV[20] == '1' or ARGV[21] == '1'
+local supersedesNothing = event == 'start' or isAutomatic or ARGV[20] == '1' or ARGV[21] == '1'
 local isFull = redis.call('ZCARD', q) >= tonumber(ARGV[14])
-if isFull and (replacesNothing or meta[6] and meta[6] == meta[5]) then return {'full'} end
+if isFull and (supersedesNothing or meta[6] and meta[6] == meta[5]) then return {'nameFull'} end
 -- The deadline is fixed here, so that all readers agree. Expiry 0 means: try once.
 local expiry = tonumber(ARGV[10]) or 0
 local deadline = string.format('%.0f', expiry > 0 and expiry * 1000 or now + ARGV[11])
-local this = {sup, event, ARGV[20], deadline, ARGV[10], stamp}
+local this = {supersedable, event, ARGV[20], deadline, ARGV[10], stamp}
 local waiting = redis.call('ZRANGE', q, 0, -1)
-local replaced, someFirm, allFirm = superseded_by(this, ARGV[5], waiting, active, ARGV[21] ~= '1', ARGV[13], ARGV[22])
-if #waiting - #replaced >= tonumber(ARGV[14]) then
+local superseded, someNotSupersedable, noneSupersedable =
+    superseded_by(this, ARGV[5], waiting, active, ARGV[21] ~= '1', ARGV[13], ARGV[22])
+if #waiting - #superseded >= tonumber(ARGV[14]) then
     -- The write fails if Redis is out of memory. The next refusal then reads each waiting push again.
-    if allFirm and meta[5] then redis.pcall('HSET', n, 'firm', meta[5]) end
-    return {'full'}
+    if noneSupersedable and meta[5] then redis.pcall('HSET', n, 'firm', meta[5]) end
+    return {'nameFull'}
 end
-if ARGV[15] == '1' and #replaced == 0 then return {'closed'} end
-for _, old in ipairs(replaced) do supersede(ARGV[13] .. old, ARGV[22] .. old, q, old, id, stamp) end
-local wakes, woken = wake_up(meta[4], #waiting, active, sup == '1' or someFirm, ARGV[4], now)
+if ARGV[15] == '1' and #superseded == 0 then return {'queuesFull'} end
+for _, old in ipairs(superseded) do supersede(ARGV[13] .. old, ARGV[22] .. old, q, old, id, stamp) end
+local wakes, woken = wake_up(meta[4], #waiting, active, supersedable == '1' or someNotSupersedable, ARGV[4], now)
 
 local seq = redis.call('HINCRBY', n, 'seq', 1)
 local digits = string.format('%.0f', ts)
 local offset = tonumber(ARGV[8])
 local payload = string.sub(ARGV[7], 1, offset) .. digits .. string.sub(ARGV[7], offset + 11)
-redis.call('HSET', p, 'seq', seq, 'ts', digits, 'event', event, 'prio', ARGV[4], 'aud', ARGV[5], 'sup', sup,
+redis.call('HSET', p, 'seq', seq, 'ts', digits, 'event', event, 'prio', ARGV[4], 'aud', ARGV[5], 'sup', supersedable,
     'expiry', ARGV[10], 'until', deadline, 'created', stamp, 'state', 'queued', 'payload', payload,
     'soft', ARGV[16], 'bare', ARGV[20])
 if event == 'start' then

@@ -39,7 +39,7 @@ if count ~= ARGV[1] then return {count} end
 
 local n, h, v, f, a, channel = KEYS[3], KEYS[4], KEYS[7], KEYS[8], KEYS[9], ARGV[2]
 local wantsState, isOld = ARGV[7] == '1' or ARGV[7] == '3', ARGV[7] >= '2'
-local verdict = over(redis.call('HGET', KEYS[2], channel), ARGV[3], isOld)
+local verdict = compare_with_stored(redis.call('HGET', KEYS[2], channel), ARGV[3], isOld)
 if verdict.isStale then
     if verdict.record then redis.call('HSET', KEYS[2], channel, verdict.record) end
     return 0
@@ -49,16 +49,16 @@ local isNew, isNewCard, isUnknown = verdict.isNew, verdict.isNewCard, verdict.is
 local meta = redis.call('HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id')
 local catch = meta[2]
 -- A start created the card, and this is its first token. Pushes since that start are for it, an `end` too.
-local start, started
-local awaited = isNewCard and redis.call('HGET', a, channel)
-if awaited then
-    start, started = string.match(awaited, '^(%d+) (%d+)$')
-    if start and tonumber(started) + LATE_LIFE < tonumber(ARGV[4]) then start = nil end
+local startSeq, startedAt
+local startedNote = isNewCard and redis.call('HGET', a, channel)
+if startedNote then
+    startSeq, startedAt = string.match(startedNote, '^(%d+) (%d+)$')
+    if startSeq and tonumber(startedAt) + LATE_LIFE < tonumber(ARGV[4]) then startSeq = nil end
 end
 -- An `end` for everyone was accepted after the card's start. If its sweep cannot reach the channel any more, the end
 -- joins the channel's retry queue in this step, so that no other push of the name reaches the card before it.
 local isEnded = false
-if start and meta[7] and tonumber(meta[6]) > tonumber(start) then
+if startSeq and meta[7] and tonumber(meta[6]) > tonumber(startSeq) then
     if meta[7] ~= ARGV[8] then return {count, meta[7]} end
     local state = redis.call('HGET', ARGV[10] .. meta[7], 'state')
     isEnded = (state == 'sending' or state == 'done') and catch ~= ARGV[9]
@@ -66,7 +66,7 @@ end
 
 local added = redis.call('HSET', KEYS[2], channel, verdict.record)
 renew(KEYS[1], KEYS[2], ARGV[5])
-if awaited then redis.call('HDEL', a, channel) end
+if startedNote then redis.call('HDEL', a, channel) end
 -- Whether the card began after the time `at` (ms).
 local function began_after(at) return at and isNewCard and (isUnknown or (tonumber(at) or 0) < tonumber(ARGV[4])) end
 -- Open the name only for a card that began after the end.
@@ -74,12 +74,12 @@ local function began_after(at) return at and isNewCard and (isUnknown or (tonumb
 -- name after earlier ends. Do not open it for an older card, whose registration is repeated or whose token rotates.
 -- A stopped `end` closes nothing (`ended`), but an operator may retry it. It is not for this card either, so its time
 -- (`ending`) counts too.
-if (began_after(meta[1]) or began_after(meta[3])) and not start then open_name(n) end
-if began_after(meta[3]) and not start then note_new_follower(KEYS[6], channel, ARGV[5]) end
+if (began_after(meta[1]) or began_after(meta[3])) and not startSeq then open_name(n) end
+if began_after(meta[3]) and not startSeq then note_new_follower(KEYS[6], channel, ARGV[5]) end
 
 local wakes = isEnded
-if not isEnded and isNewCard and (start or wantsState) then
-    wakes = note_late_joiner(v, f, channel, meta[4], catch, start) and needs_wake(f, n, meta[5])
+if not isEnded and isNewCard and (startSeq or wantsState) then
+    wakes = note_late_joiner(v, f, channel, meta[4], catch, startSeq) and needs_wake(f, n, meta[5])
 elseif not isEnded and (wantsState or not isNew) and redis.call('HEXISTS', f, channel) == 1 then
     -- The call is repeated because its answer was lost.
     wakes = needs_wake(f, n, meta[5])
@@ -96,7 +96,8 @@ if isEnded then
         write_entries(now)
     end
     -- No push of the queue shows its alert. Those before the end are older, or joined while the token was not known.
-    bring(ps .. meta[7], ws .. meta[7], h, KEYS[10], channel, quieted(queue .. ARGV[9]), isNewQueue, now, ARGV[13])
+    queue = quieted(queue .. ARGV[9])
+    queue_late_joiner(ps .. meta[7], ws .. meta[7], h, KEYS[10], channel, queue, isNewQueue, now, ARGV[13])
 end
 local isOverfull = added == 1 and redis.call('HLEN', KEYS[2]) > tonumber(ARGV[6])
 return (isOverfull and 2 or 1) + (wakes and 4 or 0)

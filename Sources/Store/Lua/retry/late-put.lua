@@ -42,7 +42,7 @@ for i = 6, #ARGV, 4 do
         local queue, isNew
         if state == 'sending' or state == 'done' then queue, isNew = joined(channel, raw, seq) end
         if queue then
-            bring(ARGV[3] .. id, ARGV[4] .. id, h, r, channel, queue, isNew, now, ARGV[2])
+            queue_late_joiner(ARGV[3] .. id, ARGV[4] .. id, h, r, channel, queue, isNew, now, ARGV[2])
             put = put + 1
         end
     end

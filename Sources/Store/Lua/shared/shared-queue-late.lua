@@ -4,7 +4,7 @@
 -- If the push was finished, it is `sending` again.
 -- p, w: the push's record and tasks. h, r: the name's retry queues and their due times. `isNew`: the channel had no
 -- queue.
-local function bring(p, w, h, r, channel, queue, isNew, now, life)
+local function queue_late_joiner(p, w, h, r, channel, queue, isNew, now, life)
     redis.call('HSET', p, 'state', 'sending')
     redis.call('HDEL', p, 'finished')
     redis.call('HINCRBY', p, 'targets', 1)

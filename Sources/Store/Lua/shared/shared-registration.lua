@@ -10,7 +10,7 @@ local function differ(one, other) return one ~= other and one ~= NO_ID and other
 --   isNewCard: the card differs, because the channel did not follow or this is another activity.
 --   isUnknown: nothing stored is of this card. So it is new, whatever its device's clock says, which may be slow.
 -- isOld: the device's time is too old to be believed, so the record has the time of arrival.
-local function over_record(old, record, isOld)
+local function compare_with_record(old, record, isOld)
     local new, id, before = action_time(record), id_hash(record), id_hash(old)
     if new < action_time(old) then return {isStale = true} end
     local isNewCard = differ(before, id) or start_of(old) + ACTIVITY_LIFE < new
@@ -26,7 +26,7 @@ local function over_record(old, record, isOld)
 end
 
 -- A tombstone shows that the card is new only if it and the registration have activity ids that differ.
-local function over_tombstone(old, record, isOld)
+local function compare_with_tombstone(old, record, isOld)
     if isOld then return {isStale = true} end
     local new, dead, floor, id = action_time(record), action_time(old), floor_time(old), id_hash(record)
     local isPruned = has_flag(old, PRUNED)
@@ -45,8 +45,8 @@ local function over_tombstone(old, record, isOld)
     return {record = record, isNew = true, isNewCard = true, isUnknown = isUnknown}
 end
 
-local function over(old, record, isOld)
-    if is_registration(old) then return over_record(old, record, isOld) end
-    if is_tombstone(old) then return over_tombstone(old, record, isOld) end
+local function compare_with_stored(old, record, isOld)
+    if is_registration(old) then return compare_with_record(old, record, isOld) end
+    if is_tombstone(old) then return compare_with_tombstone(old, record, isOld) end
     return {record = record, isNew = true, isNewCard = true, isUnknown = true}
 end

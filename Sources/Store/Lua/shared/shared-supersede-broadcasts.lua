@@ -2,13 +2,13 @@
 
 -- Returns the position of the first push that none behind it supersedes.
 -- pushes: {id, standing} of each, oldest first
-local function first_that_stays(pushes)
+local function first_to_send(pushes)
     -- A push is superseded if the one behind it that is tried longest may supersede it. Pushes behind a stateless push
     -- supersede nothing before it, because the cards keep the state from before the stateless push.
-    local gives, longest = {}, nil
+    local isSuperseded, longest = {}, nil
     for i = #pushes, 1, -1 do
         local push = pushes[i][2]
-        gives[i] = longest and takes_place(longest, push)
+        isSuperseded[i] = longest and takes_place(longest, push)
         if push[3] == '1' then
             longest = nil
         elseif not longest or lives_until(push) > lives_until(longest) then
@@ -16,6 +16,6 @@ local function first_that_stays(pushes)
         end
     end
     local first = 1
-    while gives[first] do first = first + 1 end
+    while isSuperseded[first] do first = first + 1 end
     return first
 end

@@ -6,18 +6,18 @@
 -- push: its `standing`. audience: of the push. waiting: push ids, oldest first. active: the active push, which is not
 -- superseded. isForTokens: false if the push supersedes nothing because it is for the broadcast channel alone
 local function superseded_by(push, audience, waiting, active, isForTokens, ps, ws)
-    local found, someFirm, allFirm = {}, false, true
+    local found, someNotSupersedable, noneSupersedable = {}, false, true
     for _, id in ipairs(waiting) do
         if id ~= active then
             local other = redis.pcall('HMGET', ps .. id, unpack(standing))
-            if other.err or other[1] == '1' then allFirm = false end
+            if other.err or other[1] == '1' then noneSupersedable = false end
             -- Pushes before a stateless one stay, because the cards show their content state after it.
             if not other.err and other[3] == '1' then found = {} end
             if not other.err and takes_place(push, other) and (audience == '*' or other[7] == audience)
                 and isForTokens then
                 found[#found + 1] = id
             elseif other.err or other[1] ~= '1' then
-                someFirm = true
+                someNotSupersedable = true
             end
         end
     end
@@ -25,10 +25,10 @@ local function superseded_by(push, audience, waiting, active, isForTokens, ps, w
         local tasks = redis.pcall('EXISTS', ws .. found[at])
         if type(tasks) == 'table' then
             table.remove(found, at)
-            someFirm = true
+            someNotSupersedable = true
         end
     end
-    return found, someFirm, allFirm
+    return found, someNotSupersedable, noneSupersedable
 end
 
 -- p, w: of the superseded push. q: the name's unswept pushes. by: the new push
