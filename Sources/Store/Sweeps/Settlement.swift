@@ -42,7 +42,7 @@ public struct Settlement: Sendable {
 
     /// A token of the page that is dead or got its `end`. It is counted when its removal is confirmed.
     public mutating func remove(_ removal: TokenRemoval) {
-        operations += ["owe", .bytes(removal.storedField), .bytes(removal.storedValue)]
+        operations += ["remove", .bytes(removal.storedField), .bytes(removal.storedValue)]
         removals.append(removal)
     }
 
@@ -61,7 +61,7 @@ public struct Settlement: Sendable {
     /// A channel in the audience that waits for an older push. This push joins its retry queue. If it supersedes the
     /// older one, it inherits that push's attempts, but at most `mostAttempts`.
     public mutating func joinQueue(_ channel: some Collection<UInt8>, mostAttempts: Int) {
-        operations += ["hold", .bytes(Array(channel)), .int(mostAttempts)]
+        operations += ["join", .bytes(Array(channel)), .int(mostAttempts)]
         leavesWaiting = true
     }
 
@@ -82,7 +82,7 @@ public struct Settlement: Sendable {
 
     /// The catch-up has handled a channel as of that arrival.
     public mutating func caughtUp(_ arrival: CatchUpArrival) {
-        operations += ["caught", .bytes(arrival.channel), .int(arrival.order)]
+        operations += ["caughtUp", .bytes(arrival.channel), .int(arrival.order)]
     }
 
     var arguments: [RedisArgument] {
@@ -178,7 +178,7 @@ public struct RetrySettlement: Sendable {
         if removal.hasEnded {
             add("end", waiting, rest)
         } else {
-            add("owe", waiting, rest + [.string(removal.reason)])
+            add("remove", waiting, rest + [.string(removal.reason)])
         }
     }
 

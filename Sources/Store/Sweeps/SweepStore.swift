@@ -50,7 +50,7 @@ public struct SweepStore: Sendable {
             case "paced":
                 let left = try reply[1].integer()
                 return (.paced(.milliseconds(left)), push)
-            case "tail": return (.catchUp, push)
+            case "catchUp": return (.catchUp, push)
             case "gone": continue
             case "other":
                 guard let other = PushID(try reply[1].string()) else {

@@ -49,7 +49,7 @@ local function look(id)
         leaves(id, 'cancelled')
         return nil
     end
-    local push = redis.call('HMGET', ARGV[3] .. id, unpack(standing))
+    local push = redis.call('HMGET', ARGV[3] .. id, unpack(supersede_fields))
     -- `until`; a record from before an upgrade has none.
     local deadline = tonumber(push[4] or '') or lives_until(push)
     -- The sender handles the deadline if the channel is live: a push with little time left is tried once.

@@ -20,7 +20,7 @@ for i = 2, #ARGV do
     local queue = redis.call('HGET', h, channel) or ''
     for position = 1, pushes_in(queue) do
         -- The `end` was delivered, and the entry waits for its removal.
-        local isDelivered = position == 1 and has_ended(queue)
+        local isDelivered = position == 1 and end_delivered(queue)
         if push_at(queue, position) == raw and not isDelivered then
             if position == 1 then
                 pop(h, r, channel, queue, now)

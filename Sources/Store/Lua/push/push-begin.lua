@@ -31,7 +31,7 @@
 --   {'paced', ms left}: the push may be superseded until then. Put an entry for the name into the timer.
 --   {'planned', unswept pushes}: the push has begun, and its shards are in the stream.
 --   {'plan', shards, record}: put the shards into the stream, then set w's `planned` (task-planned).
---   {'tail', unswept pushes}: the shards are finished. Claim the catch-up.
+--   {'catchUp', unswept pushes}: the shards are finished. Claim the catch-up.
 --   {'held', ms left}: another worker has the lease of the only shard, or of the catch-up.
 --   {'claimed', epoch, position, ahead, record, pending removals of other pushes, poison 0|1}: the caller has shard
 --     0/1.
@@ -105,7 +105,7 @@ if not active then
 end
 
 local lease = lease_of(w, '0/1:', 'shards', 'planned', '0/1:p', '0/1:a', 'left', 'owed')
-local shards, isPlanned, position, ahead, left, owed = unpack(lease, 5, 10)
+local shards, isPlanned, position, ahead, left, ownRemovals = unpack(lease, 5, 10)
 if not shards then
     -- `n` is `<buckets>:<fingerprint of the hash key>`, absent for one bucket. Only the number matters here.
     local count = isStart and ARGV[13] or redis.call('HGET', KEYS[5], 'n') or '1'
@@ -114,7 +114,7 @@ end
 if left == '0' then
     local held = lease_left(w, 'c:', lease_of(w, 'c:'), now)
     if held then return {'held', held} end
-    return {'tail', redis.call('ZCARD', q)}
+    return {'catchUp', redis.call('ZCARD', q)}
 end
 if tonumber(shards) > 1 then
     if isPlanned then return {'planned', redis.call('ZCARD', q)} end
@@ -124,5 +124,5 @@ local held = lease_left(w, '0/1:', lease, now)
 if held then return {'held', held} end
 local lapses = lapses_of(lease)
 local epoch = claim_lease(w, '0/1:', lease, ARGV[2], now, ARGV[3], lapses)
-return {'claimed', epoch, position or '0', ahead or '', record, redis.call('HLEN', KEYS[7]) - tonumber(owed or 0),
-    lapses > tonumber(ARGV[10]) and 1 or 0}
+return {'claimed', epoch, position or '0', ahead or '', record,
+    redis.call('HLEN', KEYS[7]) - tonumber(ownRemovals or 0), lapses > tonumber(ARGV[10]) and 1 or 0}

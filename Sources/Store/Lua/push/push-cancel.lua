@@ -11,7 +11,7 @@ local state = redis.call('HGET', KEYS[2], 'state')
 if not state then return 0 end
 if state ~= 'queued' and state ~= 'sending' then return 1 end
 local now = ARGV[2] ~= '' and ARGV[2] or string.format('%.0f', redis_now())
-stop(KEYS[2], KEYS[3], 'cancelled', now)
+end_push(KEYS[2], KEYS[3], 'cancelled', now)
 if state == 'queued' then
     redis.call('ZREM', KEYS[1], ARGV[1])
     redis.call('HSET', KEYS[2], 'expanded', 1)

@@ -96,7 +96,7 @@ if isEnded then
         write_entries(now)
     end
     -- No push of the queue shows its alert. Those before the end are older, or joined while the token was not known.
-    queue = quieted(queue .. ARGV[9])
+    queue = without_alerts(queue .. ARGV[9])
     queue_late_joiner(ps .. meta[7], ws .. meta[7], h, KEYS[10], channel, queue, isNewQueue, now, ARGV[13])
 end
 local isOverfull = added == 1 and redis.call('HLEN', KEYS[2]) > tonumber(ARGV[6])

@@ -28,9 +28,9 @@ local function joined(channel, raw, seq)
     if not has_pushes(queue) then return header(0, 0, 1) .. raw, true end
     local before = redis.call('HGET', ARGV[3] .. id_text(last_of(queue)), 'seq')
     if (tonumber(before) or 0) >= seq then return nil end
-    local rest, superseded = supersede_last(queue, standing_of(ARGV[3] .. id_text(raw)), ARGV[3], ARGV[4])
+    local rest, superseded = supersede_last(queue, supersede_fields_of(ARGV[3] .. id_text(raw)), ARGV[3], ARGV[4])
     if not superseded and is_full(rest) then rest = make_room(rest, channel, ARGV[3], ARGV[4], ARGV[5]) end
-    return quieted(rest .. raw), false
+    return without_alerts(rest .. raw), false
 end
 
 for i = 6, #ARGV, 4 do

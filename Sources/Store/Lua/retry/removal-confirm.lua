@@ -41,7 +41,7 @@ for i = 4, #ARGV, 3 do
         if string.sub(value, 1, 1) == 'e' and #field > 18 then
             local channel = channel_of(field)
             local queue = redis.call('HGET', h, channel)
-            if has_ended(queue) then
+            if end_delivered(queue) then
                 redis.call('HINCRBY', n, 'cut', 1)
                 local rest = rest_of(queue)
                 if rest then

@@ -16,7 +16,8 @@
 --     under `reason` unless that is ''. kept 1: given up, so that an operator can decide. kept 2: its start token is
 --     stale, which is counted too.
 --   'again' channel push seen due attempts reason duplicates: tried again at due (ms).
---   'owe' channel push seen token value reason: the token is dead. Its pending removal is counted when it is confirmed.
+--   'remove' channel push seen token value reason: the token is dead. Its pending removal is counted when it is
+--     confirmed.
 --   'end' channel push seen token value: the `end` was delivered to the token. Its removal is pending too. Until it is
 --     confirmed, the channel gets nothing, not even from a page that another push has read.
 --   'keep' push: the operations that follow do not finish the push, because 'stop' comes after them.
@@ -37,7 +38,7 @@ renew_lease(l, 'r:', time, ARGV[3])
 if #ARGV > 7 then redis.call('HDEL', l, 'r:c') end
 local name = {r = r, h = h, o = KEYS[4], ps = ARGV[4], ws = ARGV[5], dls = ARGV[7], now = now, retention = ARGV[6]}
 
-local size = {pop = 7, again = 8, owe = 7, ['end'] = 6, keep = 2, stop = 3, void = 2}
+local size = {pop = 7, again = 8, remove = 7, ['end'] = 6, keep = 2, stop = 3, void = 2}
 local i = 8
 while i <= #ARGV do
     local op, channel, push, seen, a, b, c = unpack(ARGV, i, i + 6)

@@ -7,7 +7,7 @@ local function is_open(p)
 end
 
 -- Notes a pending removal. Returns whether it is new.
-local function owe(name, channel, push, token, value)
+local function note_removal(name, channel, push, token, value)
     local field = push .. string.char(math.floor(#channel / 256), #channel % 256) .. channel .. token
     local isNew = redis.call('HSET', name.o, field, value) == 1
     redis.call('PEXPIRE', name.o, name.retention)
@@ -75,8 +75,8 @@ local function settle_removal(name, channel, push, token, value, reason)
     if isOpen then
         redis.call('HINCRBY', w, 'wait', -1)
         if reason then redis.call('HINCRBY', name.ps .. text, 'e:' .. reason, 1) end
-        if owe(name, channel, push, token, value) then redis.call('HINCRBY', w, 'owed', 1) end
-    elseif not reason and owe(name, channel, string.rep('\0', ID_BYTES), token, value) then
+        if note_removal(name, channel, push, token, value) then redis.call('HINCRBY', w, 'owed', 1) end
+    elseif not reason and note_removal(name, channel, string.rep('\0', ID_BYTES), token, value) then
         delivered_after(name.ps .. text, name.dls .. text, text, name.now)
     end
 end

@@ -35,7 +35,7 @@ local function stop_early(p, w, dl, reason, now)
     local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
     if waiting > 0 then redis.call('HINCRBY', dl, 'r:' .. reason, waiting) end
     redis.call('PEXPIRE', dl, DEAD_LETTER_LIFE)
-    stop(p, w, 'failed', now)
+    end_push(p, w, 'failed', now)
     redis.call('HSET', p, 'stopped', reason)
 end
 

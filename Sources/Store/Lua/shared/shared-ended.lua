@@ -20,7 +20,7 @@ local function mark_ended(n, ends)
 end
 
 -- Returns the entries of `ends` except that of the push `besides`, and whether `besides` had one.
-local function standing_ends(n, besides)
+local function ends_without(n, besides)
     local ends, found = {}, false
     for entry in string.gmatch(redis.call('HGET', n, 'ends') or '', '%S+') do
         if string.sub(entry, -36) == besides then found = true else ends[#ends + 1] = entry end
@@ -29,7 +29,7 @@ local function standing_ends(n, besides)
 end
 
 local function close_name(n, seq, at, id)
-    local ends = standing_ends(n, id)
+    local ends = ends_without(n, id)
     ends[#ends + 1] = string.format('%d:%s:%s', seq, at, id)
     table.sort(ends, function(x, y) return tonumber(string.match(x, '^%d+')) < tonumber(string.match(y, '^%d+')) end)
     while #ends > 8 do table.remove(ends, 1) end
@@ -43,7 +43,7 @@ local function open_name(n)
 end
 
 -- Undoes the closing by the end `id`. An older end may still close the name.
-local function take_back(n, id)
-    local ends, found = standing_ends(n, id)
+local function undo_close(n, id)
+    local ends, found = ends_without(n, id)
     if found then mark_ended(n, ends) end
 end

@@ -22,14 +22,14 @@ local function finish(p, w, now)
         push[1] = push[4] and push[4] == push[3] and 'expired' or 'done'
         redis.call('HSET', p, 'state', push[1], 'finished', now)
     end
-    if push[5] and reached_nobody(p, push[1]) then take_back(push[5], string.sub(p, -36)) end
+    if push[5] and reached_nobody(p, push[1]) then undo_close(push[5], string.sub(p, -36)) end
     redis.call('UNLINK', w)
     return push[1]
 end
 
 -- Stops a push (failed, cancelled or superseded) and counts its entries in retry queues at once. The entries stay in
 -- the queues but count nothing any more.
-local function stop(p, w, state, now)
+local function end_push(p, w, state, now)
     redis.call('HSET', p, 'state', state, 'finished', now)
     local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
     if waiting > 0 then

@@ -44,7 +44,7 @@ end
 local function note_token(h, k, n, channel, catch, life)
     local queue = redis.call('HGET', h, channel)
     -- If the queue has ended, the token before took an `end`, but this one did not.
-    local waits = has_pushes(queue) and not has_ended(queue)
+    local waits = has_pushes(queue) and not end_delivered(queue)
     if waits then
         redis.call('HSET', h, channel, with_header(queue, (read_header(queue)), registrations_of(queue) + 1))
     end

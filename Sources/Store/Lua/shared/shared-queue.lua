@@ -2,7 +2,7 @@
 -- pushes, 16 bytes each, oldest first. The header is a number (2 bytes) and a count of the channel's registrations
 -- (1 byte). A changed count tells the sender that the channel has another token than the one it read.
 -- The number says how often the first push was attempted, or that it is an `end` that was delivered and whose removal is
--- pending (attempts false). It also says how many pushes, from the first on, go without their alerts (quiet).
+-- pending (attempts false). It also says how many pushes, from the first on, go without their alerts (silent).
 -- docs/keyspace.md explains it, and WaitingChannel reads it too.
 local QUEUE_HEADER, ID_BYTES = 3, 16
 
@@ -16,38 +16,38 @@ local function id_text(raw)
     return texts[raw]
 end
 
-local function header(attempts, registrations, quiet)
+local function header(attempts, registrations, silent)
     local number = attempts
-    if quiet > 1 then
-        number = QUEUE_MORE_LATE + QUEUE_LATE_UNIT * (math.min(quiet, QUEUE_MOST) - 2)
+    if silent > 1 then
+        number = QUEUE_MORE_LATE + QUEUE_LATE_UNIT * (math.min(silent, QUEUE_MOST) - 2)
             + math.min(attempts or math.huge, QUEUE_LATE_UNIT - (attempts and 2 or 1))
     elseif not attempts then
         number = QUEUE_MORE_LATE + QUEUE_LATE_UNIT * QUEUE_MOST - 1
-    elseif quiet == 1 then
+    elseif silent == 1 then
         number = QUEUE_ONE_LATE + attempts
     end
     return string.char(math.floor(number / 256), number % 256, registrations % 256)
 end
 
--- Returns attempts or false, and quiet.
+-- Returns attempts or false, and silent.
 local function read_header(queue)
     local number = string.byte(queue) * 256 + string.byte(queue, 2)
     if number < QUEUE_MORE_LATE then return number % QUEUE_ONE_LATE, number < QUEUE_ONE_LATE and 0 or 1 end
     local attempts = number % QUEUE_LATE_UNIT
-    local quiet = math.floor((number - QUEUE_MORE_LATE) / QUEUE_LATE_UNIT) + 2
-    return attempts < QUEUE_LATE_UNIT - 1 and attempts, quiet <= QUEUE_MOST and quiet or 0
+    local silent = math.floor((number - QUEUE_MORE_LATE) / QUEUE_LATE_UNIT) + 2
+    return attempts < QUEUE_LATE_UNIT - 1 and attempts, silent <= QUEUE_MOST and silent or 0
 end
 local function registrations_of(queue) return string.byte(queue, 3) end
 local function with_header(queue, attempts, registrations)
-    local _, quiet = read_header(queue)
-    return header(attempts, registrations, quiet) .. string.sub(queue, QUEUE_HEADER + 1)
+    local _, silent = read_header(queue)
+    return header(attempts, registrations, silent) .. string.sub(queue, QUEUE_HEADER + 1)
 end
 
 -- Whether the channel has a push in its queue.
 local function has_pushes(queue) return queue and #queue >= QUEUE_HEADER + ID_BYTES end
 local function is_whole(queue) return has_pushes(queue) and (#queue - QUEUE_HEADER) % ID_BYTES == 0 end
 local function is_full(queue) return #queue >= QUEUE_HEADER + ID_BYTES * QUEUE_MOST end
-local function has_ended(queue) return has_pushes(queue) and not read_header(queue) end
+local function end_delivered(queue) return has_pushes(queue) and not read_header(queue) end
 local function pushes_in(queue) return math.floor((#queue - QUEUE_HEADER) / ID_BYTES) end
 
 local function first_of(queue) return string.sub(queue, QUEUE_HEADER + 1, QUEUE_HEADER + ID_BYTES) end
@@ -58,15 +58,15 @@ local function push_at(queue, position)
     return string.sub(queue, from, from + ID_BYTES - 1)
 end
 local function without(queue, position)
-    local attempts, quiet = read_header(queue)
-    if position <= quiet then quiet = quiet - 1 end
+    local attempts, silent = read_header(queue)
+    if position <= silent then silent = silent - 1 end
     if position == 1 then attempts = 0 end
     local from = QUEUE_HEADER + 1 + (position - 1) * ID_BYTES
-    return header(attempts, registrations_of(queue), quiet) .. string.sub(queue, QUEUE_HEADER + 1, from - 1)
+    return header(attempts, registrations_of(queue), silent) .. string.sub(queue, QUEUE_HEADER + 1, from - 1)
         .. string.sub(queue, from + ID_BYTES)
 end
 -- The queue with all its pushes without their alerts, because they were swept before the channel's card began.
-local function quieted(queue)
+local function without_alerts(queue)
     local attempts = read_header(queue)
     return header(attempts, registrations_of(queue), pushes_in(queue)) .. string.sub(queue, QUEUE_HEADER + 1)
 end

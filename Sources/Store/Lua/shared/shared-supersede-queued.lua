@@ -1,11 +1,11 @@
 -- Fragment for scripts that add a push to a channel's retry queue. ps, ws, dls: common prefixes of the p, w and dl keys
 
--- Takes the last push out of a queue if `newer` (its `standing`) supersedes it, or if it has expired. Returns the queue,
--- and whether that was so.
+-- Takes the last push out of a queue if `newer` supersedes it, or if it has expired. Returns the queue, and whether
+-- that was so. newer: its `supersede_fields`
 local function supersede_last(queue, newer, ps, ws)
     local last = id_text(last_of(queue))
-    local other = standing_of(ps .. last)
-    if takes_place(newer, other) or not other[2] then
+    local other = supersede_fields_of(ps .. last)
+    if may_supersede(newer, other) or not other[2] then
         end_entry(ps .. last, ws .. last, 'superseded', '')
         return without(queue, pushes_in(queue)), true
     end
@@ -18,7 +18,7 @@ end
 local function make_room(queue, channel, ps, ws, dls)
     for position = 2, pushes_in(queue) do
         local old = id_text(push_at(queue, position))
-        if standing_of(ps .. old)[2] ~= 'end' then
+        if supersede_fields_of(ps .. old)[2] ~= 'end' then
             if end_entry(ps .. old, ws .. old, 'failed', 'TooManyWaiting') then
                 if not givenUp[dls .. old] and redis.call('SADD', dls .. 'unlisted', old) == 1 then
                     redis.call('PEXPIRE', dls .. 'unlisted', DEAD_LETTER_LIFE)

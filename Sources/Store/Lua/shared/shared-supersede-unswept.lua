@@ -3,17 +3,17 @@
 -- Finds the waiting pushes that `push` supersedes. Returns their ids, then whether a push that stays is not
 -- supersedable, then whether no waiting push is supersedable. While a slot moves, a record or its tasks may be on
 -- another node. The read fails then, and the push stays.
--- push: its `standing`. audience: of the push. waiting: push ids, oldest first. active: the active push, which is not
--- superseded. isForTokens: false if the push supersedes nothing because it is for the broadcast channel alone
+-- push: its `supersede_fields`. audience: of the push. waiting: push ids, oldest first. active: the active push, which
+-- is not superseded. isForTokens: false if the push supersedes nothing because it is for the broadcast channel alone
 local function superseded_by(push, audience, waiting, active, isForTokens, ps, ws)
     local found, someNotSupersedable, noneSupersedable = {}, false, true
     for _, id in ipairs(waiting) do
         if id ~= active then
-            local other = redis.pcall('HMGET', ps .. id, unpack(standing))
+            local other = redis.pcall('HMGET', ps .. id, unpack(supersede_fields))
             if other.err or other[1] == '1' then noneSupersedable = false end
             -- Pushes before a stateless one stay, because the cards show their content state after it.
             if not other.err and other[3] == '1' then found = {} end
-            if not other.err and takes_place(push, other) and (audience == '*' or other[7] == audience)
+            if not other.err and may_supersede(push, other) and (audience == '*' or other[7] == audience)
                 and isForTokens then
                 found[#found + 1] = id
             elseif other.err or other[1] ~= '1' then
@@ -35,7 +35,7 @@ end
 local function supersede(p, w, q, id, by, now)
     redis.call('HSET', p, 'superseded_by', by, 'expanded', 1)
     -- A push that an operator retried may have entries in retry queues.
-    stop(p, w, 'superseded', now)
+    end_push(p, w, 'superseded', now)
     redis.call('ZREM', q, id)
     finish(p, w, now)
 end

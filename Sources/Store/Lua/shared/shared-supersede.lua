@@ -3,12 +3,12 @@
 -- shared-supersede-queued) and to the broadcast queue (broadcast-take, shared-supersede-broadcasts).
 
 -- The fields of a push's record that the rule needs, for HMGET. `bare` 1: the push is stateless.
-local standing = {'sup', 'event', 'bare', 'until', 'expiry', 'created', 'aud'}
+local supersede_fields = {'sup', 'event', 'bare', 'until', 'expiry', 'created', 'aud'}
 
 -- They do not change, so a script reads each record once.
 local records = {}
-local function standing_of(p)
-    records[p] = records[p] or redis.call('HMGET', p, unpack(standing))
+local function supersede_fields_of(p)
+    records[p] = records[p] or redis.call('HMGET', p, unpack(supersede_fields))
     return records[p]
 end
 
@@ -23,6 +23,6 @@ end
 -- Whether `newer` may supersede `older`. Only an update without an alert can be superseded, and only by a push with a
 -- content state. The caller checks that both are for the same tokens. The newer push must be tried at least as long.
 -- Otherwise it could expire although the older one would have arrived.
-local function takes_place(newer, older)
+local function may_supersede(newer, older)
     return older[1] == '1' and newer[2] ~= 'start' and newer[3] ~= '1' and lives_until(newer) >= lives_until(older)
 end

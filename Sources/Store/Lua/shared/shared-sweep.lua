@@ -16,11 +16,11 @@ local function finish_shard(w, shard)
 end
 
 -- Ends the sweep once all shards are finished and no channel is left to catch up with. A stopped push catches up with
--- nothing. Returns 'ended', 'tail' if the catch-up waits, or nil if shards are left or the sweep has ended before.
+-- nothing. Returns 'ended', 'catchUp' if the catch-up waits, or nil if shards are left or the sweep has ended before.
 -- n name meta, q unswept pushes, k catch-up, p and w of the push
 local function end_sweep(n, q, k, p, w, id, isStopped)
     if redis.call('HGET', w, 'left') ~= '0' or redis.call('HGET', p, 'expanded') == '1' then return nil end
-    if not isStopped and redis.call('EXISTS', k) == 1 then return 'tail' end
+    if not isStopped and redis.call('EXISTS', k) == 1 then return 'catchUp' end
     redis.call('HSET', p, 'expanded', 1)
     redis.call('UNLINK', k)
     redis.call('ZREM', q, id)

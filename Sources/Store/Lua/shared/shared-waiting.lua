@@ -1,6 +1,6 @@
 -- Fragment for task-settle: channels of the page wait, for their retries or behind an older push.
 -- push: what task-settle knows of the push. Its fields: p, w, h, r, k, dl keys; ps, ws, dls prefixes; raw id; state,
--- stopReason, isStopped, standing, now, retention.
+-- stopReason, isStopped, supersedeFields, now, retention.
 
 -- Counts a channel of a push that was stopped while its request was in flight.
 local function count_stopped(push, channel)
@@ -13,7 +13,7 @@ end
 -- Returns a channel's retry queue with the push at its end. The push may supersede the last push there.
 -- most: attempts that the push keeps, if it becomes the first
 local function with_push(push, channel, queue, most)
-    local rest, superseded = supersede_last(queue, push.standing, push.ps, push.ws)
+    local rest, superseded = supersede_last(queue, push.supersedeFields, push.ps, push.ws)
     if not superseded and is_full(rest) then
         rest = make_room(rest, channel, push.ps, push.ws, push.dls)
     elseif not has_pushes(rest) then
@@ -27,7 +27,7 @@ end
 -- outlives a superseded push.
 -- waiting: list of {channel, attempts, due = nil for a channel that waits behind an older push, isCounted = the channel
 -- is counted as a target}
-local function wait(push, waiting)
+local function join_queues(push, waiting)
     local channels, queues, dues = {}, {}, {}
     for at, entry in ipairs(waiting) do channels[at] = entry[1] end
     -- The retry goes to the token that the channel has then, so the catch-up has nothing to send to it.

@@ -19,13 +19,13 @@ local record = redis.call('HGETALL', KEYS[1])
 if #record == 0 then return {'gone'} end
 local w, part = KEYS[2], ARGV[1] .. ':'
 local lease = lease_of(w, part, part .. 'p', part .. 'a', part .. 'f', 'left', 'owed')
-local position, ahead, isFinished, left, owed = unpack(lease, 5, 9)
+local position, ahead, isFinished, left, ownRemovals = unpack(lease, 5, 9)
 local removals = redis.call('HLEN', KEYS[4])
 local isExpanded = redis.call('HGET', KEYS[1], 'expanded') == '1'
-local hasTail = not isExpanded and left == '0'
-if part == 'c:' then isFinished = not hasTail end
+local catchUpWaits = not isExpanded and left == '0'
+if part == 'c:' then isFinished = not catchUpWaits end
 if isExpanded or isFinished then
-    return {'done', redis.call('ZCARD', KEYS[5]), first_due(KEYS[3]), removals, hasTail and 1 or 0}
+    return {'done', redis.call('ZCARD', KEYS[5]), first_due(KEYS[3]), removals, catchUpWaits and 1 or 0}
 end
 local now = redis_now()
 local held = lease_left(w, part, lease, now)
@@ -38,5 +38,5 @@ if part == 'c:' then
     redis.call('HDEL', w, 'c:p', 'c:a')
 end
 if redis.call('PTTL', w) < 0 then redis.call('PEXPIRE', w, math.max(redis.call('PTTL', KEYS[1]), 1)) end
-return {'claimed', epoch, position or '0', ahead or '', record, removals - tonumber(owed or 0),
+return {'claimed', epoch, position or '0', ahead or '', record, removals - tonumber(ownRemovals or 0),
     lapses > tonumber(ARGV[4]) and 1 or 0}

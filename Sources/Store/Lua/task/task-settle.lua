@@ -27,11 +27,11 @@
 -- ARGV[17 ...] operations, each with its arguments:
 --   'dead' channel reason: a token of the page is given up. 'add' counts it.
 --   'add' field n: adds n to a counter of the push, for tokens that this page read.
---   'owe' channel-and-token value: a pending removal, counted when it is confirmed.
+--   'remove' channel-and-token value: a pending removal, counted when it is confirmed.
 --   'retry' channel due attempts: a token of the page that is tried again at due (ms). 'add' counts it as read.
---   'hold' channel attempts: the channel waits for an older push, so this push joins its retry queue and is counted
+--   'join' channel attempts: the channel waits for an older push, so this push joins its retry queue and is counted
 --     here. If it supersedes a push there, it inherits that push's attempts, but not more than this number.
---   'caught' channel arrival: the catch-up has handled the channel, unless it registered once more.
+--   'caughtUp' channel arrival: the catch-up has handled the channel, unless it registered once more.
 -- Returns {'stale'}: another worker has the lease. Nothing was written.
 --   {'gone'}: no such push.
 --   {'ok', state, part finished 0|1, unswept pushes of the name, due ms of its first waiting channel or '', pending
@@ -55,7 +55,7 @@ local repeated = is_settled(position, ahead, from, to)
 local dl = ARGV[15] .. id
 local push = {p = p, w = w, h = h, r = r, k = k, dl = dl, ps = ARGV[12], ws = ARGV[13], dls = ARGV[15], raw = raw, state = state,
     stopReason = redis.call('HGET', p, 'stopped'), isStopped = state == 'failed' or state == 'cancelled',
-    standing = standing_of(p), now = now, retention = ARGV[14]}
+    supersedeFields = supersede_fields_of(p), now = now, retention = ARGV[14]}
 
 -- Nothing of a repeated page is counted again.
 local waiting, removals = {}, {}
@@ -67,22 +67,22 @@ while i <= #ARGV do
     elseif op == 'add' then
         count(p, a, tonumber(b))
         if a == 'expired' then note_expired(dl, b, now) end
-    elseif op == 'owe' then
+    elseif op == 'remove' then
         removals[#removals + 1] = raw .. a
         removals[#removals + 1] = b
     elseif op == 'retry' then
         waiting[#waiting + 1] = {a, c, due = b, isCounted = true}
         i = i + 1
-    elseif op == 'hold' then
+    elseif op == 'join' then
         waiting[#waiting + 1] = {a, b}
-    elseif op == 'caught' then
+    elseif op == 'caughtUp' then
         if redis.call('ZSCORE', k, a) == b then redis.call('ZREM', k, a) end
     else
         return redis.error_reply('ERR task-settle: unknown operation')
     end
     i = i + 3
 end
-wait(push, waiting)
+join_queues(push, waiting)
 note_removals(push, o, removals)
 write_entries(now)
 
@@ -102,8 +102,10 @@ local isFinished = not isCatchUp and position >= tonumber(ARGV[10])
 if isFinished and not wasFinished then finish_shard(w, ARGV[3]) end
 local sweep = end_sweep(n, q, k, p, w, id, push.isStopped)
 -- Constant registrations must not delay the name's next push for ever. The sweep of that push finds the later ones.
-if sweep == 'tail' and isCatchUp and position >= 16 and redis.call('ZCARD', q) > 1 then redis.call('HDEL', n, 'catch') end
-local owed = tonumber(redis.call('HGET', w, 'owed') or 0)
+if sweep == 'catchUp' and isCatchUp and position >= 16 and redis.call('ZCARD', q) > 1 then
+    redis.call('HDEL', n, 'catch')
+end
+local ownRemovals = tonumber(redis.call('HGET', w, 'owed') or 0)
 state = finish(p, w, now)
 return {'ok', state, (isFinished or sweep == 'ended') and 1 or 0, redis.call('ZCARD', q), first_due(r),
-    redis.call('HLEN', o) - owed, sweep == 'tail' and 1 or 0}
+    redis.call('HLEN', o) - ownRemovals, sweep == 'catchUp' and 1 or 0}
