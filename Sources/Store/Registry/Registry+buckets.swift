@@ -1,37 +1,6 @@
 import LiveActivity
 import Redis
 
-/// The keys of a place in one app.
-struct PlaceKeys: Sendable {
-    let key: RegistryMemory.Key
-    /// The hash tag of all of them.
-    let tag: String
-    var span: RegistryRecord.Span { key.tokens.span }
-}
-
-/// One channel's change. A script runs it with KEYS root, bucket (and the keys of a registration) and ARGV count,
-/// channel, `arguments`.
-struct BucketChange: Sendable {
-    /// Fields beyond which a bucket is divided. Large buckets make reads cheaper and writes dearer, because the compact
-    /// encoding is searched from its start.
-    static let threshold = 128
-    /// Changes of one round trip: some tens of milliseconds of the server's time. A bucket can be overfilled by this
-    /// many before it is divided.
-    static let batch = 500
-
-    let channel: [UInt8]
-    let arguments: [RedisArgument]
-}
-
-/// What a script answers that changes a bucket. Empty: the change is stale, so nothing was stored.
-struct BucketAnswer: OptionSet, Sendable {
-    let rawValue: Int
-    /// The change is stored, and the bucket is too full.
-    static let isOverfull = BucketAnswer(rawValue: 2)
-    /// The caller must wake a worker for late joiners.
-    static let wakesLateJoiners = BucketAnswer(rawValue: 4)
-}
-
 extension Registry {
     /// Most tries with a changed count, without those after which the count is larger, because other writers may add to
     /// the name faster than this process reads it.

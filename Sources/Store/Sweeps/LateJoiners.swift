@@ -1,45 +1,6 @@
 public import LiveActivity
 import Redis
 
-/// A late joiner: a channel that began to follow and gets the state that it missed.
-public struct LateJoiner: Sendable, Hashable {
-    public let channel: [UInt8]
-    /// The sweeps of pushes up to this sequence number missed the channel. Later sweeps have it.
-    public let upTo: Int
-    /// Sequence number of the start that created the card. Pushes up to it are not for the channel. 0: the channel
-    /// asked for the state.
-    public let after: Int
-    /// The bytes in Redis. A decision counts only while they are the same.
-    let value: [UInt8]
-
-    public var wasStarted: Bool { after > 0 }
-
-    init?(channel: [UInt8], value: [UInt8]) {
-        let numbers = String(decoding: value, as: UTF8.self).split(separator: " ").compactMap { Int($0) }
-        guard numbers.count == 2 else { return nil }
-        self.channel = channel
-        (upTo, after) = (numbers[0], numbers[1])
-        self.value = value
-    }
-}
-
-/// The facts by which a name's late joiners are judged, read at one moment.
-public struct CurrentStates: Sendable {
-    /// Sequence number of the last push that began, as text.
-    let begun: String
-    /// Pushes that have not begun. Their sweeps find all channels that follow by then.
-    public var waiting: [PushRecord] = []
-    /// The newest begun push for each audience, the newest first.
-    public var kept: [PushRecord] = []
-}
-
-public enum LateDecision: Sendable, Hashable {
-    /// Queue this push, which has that sequence number, for the channel.
-    case put(PushID, sequence: Int)
-    /// The channel gets nothing.
-    case drop
-}
-
 /// The content states for late joiners. `push-begin` keeps the states, `registry-set` notes late joiners, and their
 /// retry queues deliver the states (docs/adr/0008-late-followers.md).
 public struct LateJoiners: Sendable {

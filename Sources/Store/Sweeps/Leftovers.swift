@@ -9,10 +9,3 @@ public struct Leftovers: Sendable, Hashable {
     /// The shards of the push are finished, but its catch-up is not.
     public var catchUpWaits = false
 }
-
-public enum Settled: Sendable {
-    /// Another worker has the lease. Nothing was written. Begin nothing more.
-    case stale
-    case gone
-    case ok(state: PushState, isFinished: Bool, Leftovers)
-}

@@ -1,68 +1,6 @@
 public import LiveActivity
 import Redis
 
-/// A waiting channel, with the first push of its retry queue and the token that this push would go to now.
-public struct WaitingChannel: Sendable, Hashable {
-    public var channel: [UInt8]
-    public var push: PushID
-    /// Attempts of that push for this channel so far.
-    public var attempts: Int
-    /// Nil: the channel does not follow the name any more.
-    public var token: [UInt8]?
-    /// Start of its activity, epoch ms.
-    public var startedAt: Int64?
-    /// Epoch ms.
-    public var registeredAt: Int64
-    /// This token is quarantined.
-    public var isQuarantined = false
-    /// This token is of the app's other APNs environment.
-    public var livesElsewhere = false
-    /// Frequent pushes are switched off on the device.
-    public var isInfrequent = false
-    /// The channel follows the name: `token` was that of its activity before `starts` replaced it by its start token.
-    public var follows = false
-    /// When its card began (epoch ms), if that was after an `end` of the name was accepted.
-    public var followsSince: Int64?
-    /// The card began after the push's sweep, so the push goes without its alert.
-    public var isLate = false
-    /// The retry queue's header when the token was looked up. Settling compares it.
-    let seen: [UInt8]
-
-    /// Most pushes in a channel's retry queue.
-    static let mostPushes = 64
-    /// The header's number is at least this if its first push is late.
-    static let oneLate: UInt16 = 16_384
-    /// The header's number is at least this if two or more pushes are late. It has one unit more for each of them.
-    static let moreLate: UInt16 = 32_768
-    static let lateUnit: UInt16 = 512
-
-    /// A retry queue, as `shared-queue.lua` describes it: a header of 3 bytes, push ids 16 each.
-    init?(channel: [UInt8], queue: ArraySlice<UInt8>, token: [UInt8]?, registeredAt: Int64) {
-        var rest = queue
-        guard queue.count >= 19, (queue.count - 3).isMultiple(of: 16), let number = rest.takeBigEndian(UInt16.self),
-            let id = UUIDBytes(bytes: queue.dropFirst(3).prefix(16))
-        else { return nil }
-        self.channel = channel
-        push = PushID(id)
-        attempts = Int(number % (number < Self.moreLate ? Self.oneLate : Self.lateUnit))
-        isLate = number >= Self.oneLate
-        self.token = token
-        self.registeredAt = registeredAt
-        seen = Array(queue.prefix(3))
-    }
-}
-
-extension WaitingChannel {
-    /// Reads what is noted about the channel's token. A note about another token says nothing.
-    mutating func readTokenMarks(quarantine: Reply, elsewhere: Reply) throws(StoreError) {
-        guard let token else { return }
-        if let mark = try quarantine.optionalBytes() {
-            isQuarantined = QuarantineMark(storedValue: mark)?.token == token
-        }
-        if let hash = try elsewhere.optionalBytes() { livesElsewhere = hash == OtherEnvironment.hash(token)[...] }
-    }
-}
-
 public enum RetryClaim: Sendable {
     /// No channel waits and no removal is pending.
     case idle

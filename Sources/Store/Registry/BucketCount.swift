@@ -1,5 +1,3 @@
-import OpenSSL
-
 /// How many buckets a name has, and which of them a channel belongs to. Linear hashing, which grows by one bucket at a
 /// time.
 ///
@@ -49,33 +47,6 @@ struct BucketCount: Sendable, Hashable {
 
     func grown(by key: RegistryHashKey) -> BucketCount {
         BucketCount(buckets: buckets + 1, fingerprint: key.fingerprint)
-    }
-}
-
-/// 16 random bytes, made once for a deployment and kept in Redis. A client that chooses channel ids cannot aim them at
-/// one bucket. The hash is SHA-1 because scripts have it too.
-struct RegistryHashKey: Sendable, Hashable {
-    let bytes: [UInt8]
-    /// Kept beside each bucket count. It shows that a key was lost or replaced before that does harm.
-    let fingerprint: String
-
-    init(bytes: [UInt8]) {
-        self.bytes = bytes
-        fingerprint = String(SHA1Digest(of: bytes + [0x66]).leadingWord, radix: 16)
-    }
-
-    static func random() -> RegistryHashKey {
-        var generator = SystemRandomNumberGenerator()
-        return RegistryHashKey(bytes: (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) })
-    }
-
-    /// First four bytes, big-endian, of SHA-1(key ‖ channel in its stored form).
-    func hash(_ channel: some Collection<UInt8>) -> UInt32 {
-        withUnsafeTemporaryAllocation(byteCount: bytes.count + channel.count, alignment: 1) { buffer in
-            buffer.copyBytes(from: bytes)
-            UnsafeMutableRawBufferPointer(rebasing: buffer[bytes.count...]).copyBytes(from: channel)
-            return SHA1Digest(of: UnsafeRawBufferPointer(buffer)).leadingWord
-        }
     }
 }
 

@@ -1,0 +1,24 @@
+import Redis
+
+/// One channel's change. A script runs it with KEYS root, bucket (and the keys of a registration) and ARGV count,
+/// channel, `arguments`.
+struct BucketChange: Sendable {
+    /// Fields beyond which a bucket is divided. Large buckets make reads cheaper and writes dearer, because the compact
+    /// encoding is searched from its start.
+    static let threshold = 128
+    /// Changes of one round trip: some tens of milliseconds of the server's time. A bucket can be overfilled by this
+    /// many before it is divided.
+    static let batch = 500
+
+    let channel: [UInt8]
+    let arguments: [RedisArgument]
+}
+
+/// What a script answers that changes a bucket. Empty: the change is stale, so nothing was stored.
+struct BucketAnswer: OptionSet, Sendable {
+    let rawValue: Int
+    /// The change is stored, and the bucket is too full.
+    static let isOverfull = BucketAnswer(rawValue: 2)
+    /// The caller must wake a worker for late joiners.
+    static let wakesLateJoiners = BucketAnswer(rawValue: 4)
+}

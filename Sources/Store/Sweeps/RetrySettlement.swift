@@ -1,0 +1,95 @@
+public import LiveActivity
+import Redis
+
+/// The outcomes of attempts at waiting channels. Each part is written only while its push is still first in the
+/// channel's retry queue, so repeating it is safe.
+public struct RetrySettlement: Sendable {
+    /// Outcomes for metrics. The script counts each for its push.
+    public private(set) var finished: [SettledField: Int] = [:]
+    public private(set) var retries = 0
+    public private(set) var duplicatesPossible = 0
+    public private(set) var removals: [PendingRemoval] = []
+    /// Pushes of which something is noted for an operator. The caller lists them before it settles.
+    public private(set) var givenUp: Set<PushID> = []
+    /// How many channels expired unsent, by push.
+    public private(set) var expired: [PushID: Int] = [:]
+    private var operations: [(push: PushID, arguments: [RedisArgument])] = []
+    private var stops: [(push: PushID, reason: String)] = []
+
+    public init() {}
+
+    private mutating func add(_ word: RedisArgument, _ waiting: WaitingChannel, _ rest: [RedisArgument]) {
+        let first = [word, .bytes(waiting.channel), .bytes(waiting.push.uuid.bytes), .bytes(waiting.seen)]
+        operations.append((waiting.push, first + rest))
+    }
+
+    /// The operations of each script. A stop is in one script with the last of its push's operations, which would finish
+    /// the push as done otherwise.
+    var parts: [[RedisArgument]] {
+        func inParts(_ operations: [(push: PushID, arguments: [RedisArgument])]) -> [[RedisArgument]] {
+            scriptParts(operations).map { $0.flatMap(\.arguments) }
+        }
+        let stopped = Set(stops.map(\.push))
+        let others = operations.filter { !stopped.contains($0.push) }
+        var parts = others.isEmpty && !stops.isEmpty ? [] : inParts(others)
+        for (push, reason) in stops {
+            let id = RedisArgument.bytes(push.uuid.bytes)
+            var own = inParts(operations.filter { $0.push == push })
+            let last = own.popLast() ?? []
+            parts += own + [["keep", id] + last + ["stop", id, .string(reason)]]
+        }
+        return parts
+    }
+
+    /// The push is finished for the channel.
+    ///
+    /// - Parameters:
+    ///   - reason: counted too, unless it is empty.
+    ///   - isGivenUp: the channel is kept, so that an operator can decide about it.
+    ///   - isStale: the start token that got the push was last reported long ago.
+    public mutating func finish(
+        _ waiting: WaitingChannel, as field: SettledField, reason: String = "", isGivenUp: Bool = false,
+        isStale: Bool = false
+    ) {
+        finished[field, default: 0] += 1
+        if isGivenUp || field == .expired { givenUp.insert(waiting.push) }
+        if field == .expired { expired[waiting.push, default: 0] += 1 }
+        add("pop", waiting, [.string(field.rawValue), .string(reason), isGivenUp ? "1" : isStale ? "2" : "0"])
+    }
+
+    /// The push is final and has counted the channel. It only leaves the retry queue.
+    public mutating func drop(_ waiting: WaitingChannel) {
+        add("pop", waiting, [.string(SettledField.skipped.rawValue), "", "0"])
+    }
+
+    /// The push is tried again at `due` (epoch ms).
+    public mutating func postpone(
+        _ waiting: WaitingChannel, due: Int64, attempts: Int, reason: String, mayBeDuplicate: Bool
+    ) {
+        retries += 1
+        if mayBeDuplicate { duplicatesPossible += 1 }
+        add("again", waiting, [.int(due), .int(attempts), .string(reason), mayBeDuplicate ? "1" : "0"])
+    }
+
+    /// The token is dead or got its `end`.
+    public mutating func remove(_ waiting: WaitingChannel, _ removal: TokenRemoval) {
+        removals.append(PendingRemoval(push: waiting.push, removal: removal))
+        let rest: [RedisArgument] = [.bytes(removal.token), .bytes(removal.storedValue)]
+        if removal.hasEnded {
+            add("end", waiting, rest)
+        } else {
+            add("remove", waiting, rest + [.string(removal.reason)])
+        }
+    }
+
+    /// Stops a push early. Nothing of it is sent any more.
+    public mutating func stop(_ push: PushID, reason: String) {
+        givenUp.insert(push)
+        if !stops.contains(where: { $0.push == push }) { stops.append((push, reason)) }
+    }
+
+    /// A retry queue that cannot be read.
+    mutating func discard(_ channel: [UInt8]) { operations.append((.none, ["void", .bytes(channel)])) }
+
+    public var isEmpty: Bool { operations.isEmpty && stops.isEmpty }
+}
