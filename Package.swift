@@ -96,7 +96,7 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "Redis", "LiveActivity", "StrictJSON",
+                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "LiveActivity", "StrictJSON",
                 .product(name: "Yams", package: "Yams"),
             ]
         ),
@@ -140,7 +140,9 @@ let package = Package(
         .testTarget(name: "APNsWireTests", dependencies: ["APNsWire", "LiveActivity"]),
         .testTarget(name: "RedisTests", dependencies: ["Redis", "TestSupport", "Threads", logging]),
         .testTarget(name: "StoreTests", dependencies: ["Store", "Redis", "LiveActivity", "TestSupport", logging]),
-        .testTarget(name: "SettingsTests", dependencies: ["Settings", "Redis"]),
+        .testTarget(
+            name: "SettingsTests",
+            dependencies: ["Settings", "APNsClient", "Fanout", "HTTPAPI", "LiveActivity", "Redis"]),
         .testTarget(
             name: "CommandsTests", dependencies: ["Commands", "StrictJSON", "PrometheusText", arguments, logging]),
         .testTarget(

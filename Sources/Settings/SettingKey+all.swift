@@ -1,5 +1,9 @@
+import APNsClient
+import Fanout
+import HTTPAPI
 import LiveActivity
 import Redis
+import Store
 
 extension SettingKey {
     /// All settings of a deployment, in the order of the file.
@@ -41,7 +45,7 @@ extension SettingKey {
             "port to listen on; 0 picks a free one; the variable PORT is read too"
         ).orVariable("PORT"),
         .text(
-            \.gateway.url, "gateway.url", nil,
+            \.gatewayURL, "gateway.url", nil,
             "address at which commands find the gateway; default: gateway.host and gateway.port",
             expected: "http://host:port or https://host", parse: address),
         .text(
@@ -50,16 +54,16 @@ extension SettingKey {
             expected: "https://host"
         ) { address($0).map(Optional.some) },
         .size(
-            \.gateway.maximumBody, "gateway.max_body", 4_096...(64 << 20), "1M",
+            \.gateway.maximumBodyBytes, "gateway.max_body", 4_096...(64 << 20), "1M",
             "largest request body, except for bulk imports"),
         .whole(
-            \.gateway.maximumConcurrency, "gateway.max_concurrency", 1...100_000, "512",
+            \.gateway.maximumRequests, "gateway.max_concurrency", 1...100_000, "512",
             "the most publishers' requests at once; others are answered 503"),
         .optionalWhole(
-            \.gateway.maximumConcurrencyApp, "gateway.max_concurrency_app", 1...100_000,
+            \.gateway.maximumAppRequests, "gateway.max_concurrency_app", 1...100_000,
             "the most requests with the app secret at once; default: half of gateway.max_concurrency"),
         .optionalWhole(
-            \.gateway.maximumConcurrencyDevice, "gateway.max_concurrency_device", 1...100_000,
+            \.gateway.maximumDeviceRequests, "gateway.max_concurrency_device", 1...100_000,
             "the most requests of devices at once; default: half of gateway.max_concurrency"),
         .size(
             \.gateway.maximumBodyMemory, "gateway.max_body_memory", (1 << 20)...(64 << 30), "64M",
@@ -90,27 +94,28 @@ extension SettingKey {
     private static let limits: [SettingKey] = [
         .whole(\.tagsPerChannel, "limits.tags_per_channel", 1...1_000, "1000", "the most tags of one channel"),
         .whole(
-            \.quotas.names, "limits.names", quota, "1000000",
+            \.quotas[orZero: .names], "limits.names", quota, "1000000",
             "the most followed names of one app; new ones above it are answered 429; 0 = no limit"),
-        .whole(\.quotas.channels, "limits.channels", quota, "10000000", "the most channels of one app, estimated"),
         .whole(
-            \.quotas.followers, "limits.followers", quota, "50000000",
+            \.quotas[orZero: .channels], "limits.channels", quota, "10000000", "the most channels of one app, estimated"
+        ),
+        .whole(
+            \.quotas[orZero: .followers], "limits.followers", quota, "50000000",
             "the most followers of all names of one app together, estimated"),
         .whole(
-            \.quotas.startTokens, "limits.start_tokens", quota, "50000000",
+            \.quotas[orZero: .startTokens], "limits.start_tokens", quota, "50000000",
             "the most push-to-start tokens of all types of one app together, estimated"),
     ]
 
     private static let worker: [SettingKey] = [
         .choice(
-            \.worker.transport, "worker.transport", ["libcurl": .libcurl, "nghttp2": .nghttp2], "libcurl",
-            "library that sends to APNs"),
+            \.apns.transport, "worker.transport", "libcurl", "library that sends to APNs"),
         .whole(
-            \.worker.lanes, "worker.lanes", 1...64, "2", "sending threads for each app, one HTTP/2 connection each"),
+            \.apns.lanes, "worker.lanes", 1...64, "2", "sending threads for each app, one HTTP/2 connection each"),
         .whole(
-            \.worker.streams, "worker.streams", 1...5_000, "1000",
+            \.apns.streams, "worker.streams", 1...5_000, "1000",
             "the most requests in flight on one connection, if APNs allows as many"),
-        .whole(\.worker.page, "worker.page", 1...5_000, "1000", "tokens that are read, sent and settled together"),
+        .whole(\.worker.pageSize, "worker.page", 1...5_000, "1000", "tokens that are read, sent and settled together"),
         .whole(\.worker.concurrency, "worker.concurrency", 1...1_024, "48", "the most small pushes at once"),
         .time(
             \.worker.claimAfter, "worker.claim_after", 1...3_600, "10s",
@@ -119,37 +124,37 @@ extension SettingKey {
             \.worker.maxClaims, "worker.max_claims", 1...1_000, "8",
             "owners of a task that may crash or stall in a row before it is given up (PoisonTask)"),
         .whole(
-            \.worker.maxAttempts, "worker.max_attempts", 0...10_000, "0",
+            \.worker.retries.attempts, "worker.max_attempts", 0...10_000, "0",
             "attempts for one token before it becomes a dead letter; 0 = until the push expires"),
         .time(
             \.worker.drainTimeout, "worker.drain_timeout", 1...3_600, "25s",
             "the longest wait for pages in flight after SIGTERM"),
-        .time(\.worker.requestTimeout, "worker.request_timeout", 0.1...300, "10s", "deadline of one request to APNs"),
+        .time(\.apns.requestTimeout, "worker.request_timeout", 0.1...300, "10s", "deadline of one request to APNs"),
         .text(
-            \.worker.name, "worker.name", nil,
+            \.workerName, "worker.name", nil,
             "name in status and logs, unique in the fleet; default: host name and process id",
             expected: "1 to 128 bytes without control characters"
         ) { text in
             (try? checkText(text, what: "", maximumBytes: 128)) == nil ? nil : .some(text)
         },
-        .host(\.worker.host, "worker.host", "127.0.0.1", "address for worker.port; 0.0.0.0 for all"),
+        .host(\.monitorHost, "worker.host", "127.0.0.1", "address for worker.port; 0.0.0.0 for all"),
         .optionalWhole(
-            \.worker.port, "worker.port", 0...65_535,
+            \.monitorPort, "worker.port", 0...65_535,
             "port for a worker's /healthz, /readyz and /metrics; 0 picks a free one; default: no port is opened"),
     ]
 
     private static let prune: [SettingKey] = [
         .share(
-            \.pruneGuard.share, "guard.share", 0.01...1, "0.5",
+            \.worker.pruneGuard.share, "guard.share", 0.01...1, "0.5",
             "share of tokens called wrong (400) from which they are quarantined instead of pruned"),
         .whole(
-            \.pruneGuard.answers, "guard.answers", 1...1_000_000, "200",
+            \.worker.pruneGuard.answers, "guard.answers", 1...1_000_000, "200",
             "the fewest answers, of a push or of an app, that make a share count"),
         .time(
-            \.pruneGuard.window, "guard.window", 60...7_200, "10m",
+            \.worker.pruneGuard.window, "guard.window", 60...7_200, "10m",
             "time over which an app's answers are counted, in whole minutes"),
         .time(
-            \.pruneGuard.memory, "guard.memory", 60...604_800, "24h",
+            \.worker.pruneGuard.memory, "guard.memory", 60...604_800, "24h",
             "time over which an app's last answers are counted if guard.window has fewer than guard.answers"),
     ]
 
@@ -164,31 +169,31 @@ extension SettingKey {
             \.catchUp, "defaults.catch_up", ["false": false, "true": true], "false",
             "whether a new follower gets the last published state at once; an app may have its own"),
         .time(
-            \.lives.start, "defaults.expiry_start", 1...86_400, "1h",
+            \.lives[orZero: .start], "defaults.expiry_start", 1...86_400, "1h",
             "how long a start without options.expiry is tried after its acceptance; an app may have its own"),
         .time(
-            \.lives.update, "defaults.expiry_update", 1...86_400, "8h",
+            \.lives[orZero: .update], "defaults.expiry_update", 1...86_400, "8h",
             "how long an update without options.expiry is tried after its acceptance; an app may have its own"),
         .time(
-            \.lives.end, "defaults.expiry_end", 1...86_400, "8h",
+            \.lives[orZero: .end], "defaults.expiry_end", 1...86_400, "8h",
             "how long an end without options.expiry is tried after its acceptance; an app may have its own"),
     ]
 
     private static let lifetimes: [SettingKey] = [
         .whole(
-            \.budget.highPerHour, "budget.high_per_hour", 0...100_000, "0",
+            \.worker.budget.perHour, "budget.high_per_hour", 0...100_000, "0",
             "updates of a name per hour at priority 10; others without an alert go at 5; 0 = no limit"),
         .whole(
-            \.budget.highPerHourInfrequent, "budget.high_per_hour_infrequent", 0...100_000, "0",
+            \.worker.budget.perHourInfrequent, "budget.high_per_hour_infrequent", 0...100_000, "0",
             "the same for devices whose user switched frequent updates off"),
         .time(
-            \.pacingMinInterval, "pacing.min_interval", 0...3_600, "1",
+            \.worker.minInterval, "pacing.min_interval", 0...3_600, "1",
             "the least time between updates of a name without an alert; 0 = no pacing"),
         .time(
-            \.broadcastDeleteAfter, "broadcast.delete_after", 0...604_800, "1h",
+            \.worker.broadcastChannelLife, "broadcast.delete_after", 0...604_800, "1h",
             "time from a name's end to the deletion of its broadcast channel"),
         .time(
-            \.startTokensStaleAfter, "start_tokens.stale_after", 60...31_536_000, "48h",
+            \.worker.startTokensStaleAfter, "start_tokens.stale_after", 60...31_536_000, "48h",
             "time without a report after which a start token counts as stale"),
         .time(
             \.channelsExpireAfter, "channels.expire_after", 0...315_360_000, "8760h",
@@ -204,4 +209,12 @@ extension SettingKey {
             ], "info", "least severe message that is logged"),
         .choice(\.log.isJSON, "log.format", ["text": false, "json": true], "text", "form of log lines"),
     ]
+}
+
+extension Dictionary where Value: AdditiveArithmetic {
+    /// A value that a row sets. Zero until then.
+    fileprivate subscript(orZero key: Key) -> Value {
+        get { self[key] ?? .zero }
+        set { self[key] = newValue }
+    }
 }

@@ -149,6 +149,15 @@ extension SettingKey {
         return SettingKey(field, path, .choice(words), defaultText, summary, expected: expected) { known[$0] }
     }
 
+    /// One of the cases of a type, by its raw value.
+    static func choice<Value: CaseIterable & RawRepresentable<String> & Sendable>(
+        _ field: Field<Value>, _ path: String, _ defaultText: String, _ summary: String
+    ) -> SettingKey {
+        let words = Value.allCases.map(\.rawValue)
+        let expected = "one of \(words.joined(separator: ", "))"
+        return SettingKey(field, path, .choice(words), defaultText, summary, expected: expected, parse: Value.init)
+    }
+
     static func host(_ field: Field<String>, _ path: String, _ defaultText: String, _ summary: String) -> SettingKey {
         text(field, path, defaultText, summary, expected: "a host name or an address") { text in
             text.isEmpty || text.contains(where: { " /".contains($0) }) ? nil : text

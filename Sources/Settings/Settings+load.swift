@@ -1,3 +1,5 @@
+import Fanout
+import HTTPAPI
 import LiveActivity
 import Redis
 import StrictJSON
@@ -23,10 +25,13 @@ extension Settings {
         var apps = AppsReader(input: input, file: file)
         settings.apps = apps.read()
         if let error = SettingsError.joined(problems + apps.problems) { throw error }
-        if settings.gateway.url.isEmpty {
+        // Gateways warn about the budget that workers keep, and show the start tokens that workers count as stale.
+        settings.gateway.budget = settings.worker.budget
+        settings.gateway.startTokensStaleAfter = settings.worker.startTokensStaleAfter
+        if settings.gatewayURL.isEmpty {
             let reachable =
                 ["0.0.0.0", "::", "*"].contains(settings.gateway.host) ? "127.0.0.1" : settings.gateway.host
-            settings.gateway.url = "http://" + authority(reachable, settings.gateway.port)
+            settings.gatewayURL = "http://" + authority(reachable, settings.gateway.port)
         }
         settings.warnings =
             unknownVariables(input.environment) + settings.shownPassword(origins["redis.url"]) + apps.warnings

@@ -1,4 +1,5 @@
 import Settings
+import LiveActivity
 import Testing
 
 @Suite("Apps")
@@ -108,8 +109,8 @@ struct AppSettingsTests {
             "defaults:\n  expiry_update: 2h\napps:\n  - key: a\n    defaults:\n      expiry_update: 15m\n"
             + "      expiry_end: 24h\n  - key: b\n"
         let settings = try load(file: file)
-        func lives(_ settings: Settings) -> [[Duration]] {
-            settings.apps.map(settings.lives).map { [$0.start, $0.update, $0.end] }
+        func lives(_ settings: Settings) -> [[Duration?]] {
+            settings.apps.map(settings.lives).map { lives in [ActivityEvent.start, .update, .end].map { lives[$0] } }
         }
         let hour = Duration.seconds(3_600)
         #expect(lives(settings) == [[hour, .seconds(900), hour * 24], [hour, hour * 2, hour * 8]])

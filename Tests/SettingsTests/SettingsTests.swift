@@ -1,4 +1,7 @@
+import APNsClient
+import Fanout
 import Foundation
+import HTTPAPI
 import Testing
 
 @testable import Settings
@@ -46,13 +49,13 @@ struct LayerTests {
         #expect("\(settings.redisURL)".contains("127.0.0.1:6379"))
         #expect(settings.redisPrefix == "ll")
         #expect(settings.gateway.port == 8080)
-        #expect(settings.gateway.url == "http://127.0.0.1:8080")
-        #expect(settings.gateway.maximumBody == 1 << 20)
+        #expect(settings.gatewayURL == "http://127.0.0.1:8080")
+        #expect(settings.gateway.maximumBodyBytes == 1 << 20)
         #expect(settings.worker.claimAfter == .seconds(10))
         #expect(settings.worker.maxClaims == 8)
-        #expect(settings.worker.maxAttempts == 0)
+        #expect(settings.worker.retries.attempts == 0)
         #expect(settings.worker.drainTimeout == .seconds(25))
-        #expect(settings.worker.requestTimeout == .seconds(10))
+        #expect(settings.apns.requestTimeout == .seconds(10))
         #expect(settings.log.level == "info" && !settings.log.isJSON)
         #expect(settings.apps.isEmpty)
         #expect(settings.warnings.isEmpty)
@@ -62,17 +65,17 @@ struct LayerTests {
         let file = "worker:\n  lanes: 3\n  page: 300\n  streams: 30\n"
         let environment = ["LAMPLIGHTER_WORKER_LANES": "4", "LAMPLIGHTER_WORKER_PAGE": "400"]
         let settings = try load(flags: ["worker.lanes": "5"], environment: environment, file: file)
-        #expect(settings.worker.lanes == 5)
-        #expect(settings.worker.page == 400)
-        #expect(settings.worker.streams == 30)
+        #expect(settings.apns.lanes == 5)
+        #expect(settings.worker.pageSize == 400)
+        #expect(settings.apns.streams == 30)
         #expect(settings.worker.concurrency == 48)
     }
 
     @Test func `libcurl sends until nghttp2 is chosen`() throws {
-        #expect(try load().worker.transport == .libcurl)
-        #expect(try load(file: "worker:\n  transport: nghttp2\n").worker.transport == .nghttp2)
+        #expect(try load().apns.transport == .libcurl)
+        #expect(try load(file: "worker:\n  transport: nghttp2\n").apns.transport == .nghttp2)
         #expect(refusal(flags: ["worker.transport": "http2"]).contains("must be one of libcurl, nghttp2"))
-        #expect(SettingKey[\.worker.transport].form == .choice(Settings.Worker.Transport.allCases.map(\.rawValue)))
+        #expect(SettingKey[\.apns.transport].form == .choice(["libcurl", "nghttp2"]))
     }
 
     @Test func `every key is a variable and a flag by rule, and no two share a name`() {
@@ -102,11 +105,12 @@ struct LayerTests {
         let settings = try load(
             environment: ["LAMPLIGHTER_GUARD_SHARE": "0.25"],
             file: "guard: {answers: 50, window: 2m, memory: 3h}\nchannels: {expire_after: 24h}")
-        #expect(settings.pruneGuard.share == 0.25)
-        #expect(settings.pruneGuard.answers == 50)
-        #expect(settings.pruneGuard.window == .seconds(120) && settings.pruneGuard.memory == .seconds(10_800))
+        #expect(settings.worker.pruneGuard.share == 0.25)
+        #expect(settings.worker.pruneGuard.answers == 50)
+        #expect(
+            settings.worker.pruneGuard.window == .seconds(120) && settings.worker.pruneGuard.memory == .seconds(10_800))
         #expect(settings.channelsExpireAfter == .seconds(86_400))
-        let plain = try load().pruneGuard
+        let plain = try load().worker.pruneGuard
         #expect(plain.share == 0.5 && plain.answers == 200 && plain.window == .seconds(600))
         #expect(plain.memory == .seconds(86_400))
     }
@@ -126,20 +130,20 @@ struct LayerTests {
     }
 
     @Test func `commands reach a gateway that listens everywhere through the loopback address`() throws {
-        #expect(try load(file: "gateway: {host: 0.0.0.0, port: 81}").gateway.url == "http://127.0.0.1:81")
-        #expect(try load(file: "gateway: {host: '::1', port: 81}").gateway.url == "http://[::1]:81")
+        #expect(try load(file: "gateway: {host: 0.0.0.0, port: 81}").gatewayURL == "http://127.0.0.1:81")
+        #expect(try load(file: "gateway: {host: '::1', port: 81}").gatewayURL == "http://[::1]:81")
         let given = ["LAMPLIGHTER_GATEWAY_URL": "https://push.example.com/"]
-        #expect(try load(environment: given).gateway.url == "https://push.example.com")
+        #expect(try load(environment: given).gatewayURL == "https://push.example.com")
         #expect(try load(environment: given).gateway.publicURL == nil)
-        let told = try load(file: "gateway: {public_url: 'https://push.example.com//'}").gateway
-        #expect(told.publicURL == "https://push.example.com" && told.url == "http://127.0.0.1:8080")
+        let told = try load(file: "gateway: {public_url: 'https://push.example.com//'}")
+        #expect(told.gateway.publicURL == "https://push.example.com" && told.gatewayURL == "http://127.0.0.1:8080")
     }
 
     @Test(arguments: [("250ms", 0.25), ("2", 2), ("1.5", 1.5), ("3s", 3), ("2m", 120)])
     func `times and sizes are read as people write them`(text: String, seconds: Double) throws {
         let settings = try load(flags: ["worker.request_timeout": text])
-        #expect(settings.worker.requestTimeout == .milliseconds(Int64(seconds * 1_000)))
-        #expect(try load(flags: ["gateway.max_body": "64K"]).gateway.maximumBody == 65_536)
+        #expect(settings.apns.requestTimeout == .milliseconds(Int64(seconds * 1_000)))
+        #expect(try load(flags: ["gateway.max_body": "64K"]).gateway.maximumBodyBytes == 65_536)
     }
 }
 

@@ -25,8 +25,9 @@ extension DoctorChecks {
         let transport: any PushTransport
         do {
             // The findings report every problem, so the log stays silent.
-            transport = try settings.worker.transport.make(
-                configuration, Logger(label: "doctor", factory: { _ in SwiftLogNoOpLogHandler() }))
+            transport = try LaneTransport(
+                settings.apns.transport, configuration: configuration,
+                logger: Logger(label: "doctor", factory: { _ in SwiftLogNoOpLogHandler() }))
         } catch {
             // The check of the key has already reported this.
             if case .key = error { return [] }
@@ -38,7 +39,7 @@ extension DoctorChecks {
         case .rejected(let rejection):
             return [verdict(subject, origin, status: rejection.status, reason: rejection.reason.wire)]
         case .unanswered(let answer):
-            let words = "\(origin) gives no answer over \(settings.worker.transport): \(answer.cause.rawValue)"
+            let words = "\(origin) gives no answer over \(settings.apns.transport): \(answer.cause.rawValue)"
             return [.bad(subject, words, "try again", .unreachable)]
         case .accepted, nil: return [verdict(subject, origin, status: 200, reason: "")]
         }

@@ -40,28 +40,15 @@ struct ServeCommand: AsyncParsableCommand {
                 bundleID: try app.required(.bundleID))
             served.staleAfter = settings.staleAfter(app).map { Int($0 / .seconds(1)) }
             served.endAfter = settings.endAfter(app)
-            let lives = settings.lives(app)
-            served.lives = [.start: lives.start, .update: lives.update, .end: lives.end]
+            served.lives = settings.lives(app)
             served.catchesUp = settings.catchUp(app)
             return served
         }
         let client = RedisInspection.client(settings, logger: logger)
         try await RedisInspection.await(client, settings, logger: logger)
         await RedisInspection.warn(client, logger: logger)
-        var configuration = GatewayConfiguration(host: settings.gateway.host, port: settings.gateway.port, apps: apps)
-        configuration.publicURL = settings.gateway.publicURL
-        configuration.maximumBodyBytes = settings.gateway.maximumBody
-        configuration.maximumRequests = settings.gateway.maximumConcurrency
-        configuration.maximumAppRequests = settings.gateway.maximumConcurrencyApp
-        configuration.maximumDeviceRequests = settings.gateway.maximumConcurrencyDevice
-        configuration.maximumBodyMemory = settings.gateway.maximumBodyMemory
-        configuration.maximumConnections = settings.gateway.maximumConnections
-        configuration.maximumConnectionsPerAddress = settings.gateway.maximumConnectionsPerAddress
-        configuration.maximumQueue = settings.gateway.maximumQueue
-        configuration.maximumQueueTotal = settings.gateway.maximumQueueTotal
-        configuration.budget = HighBudget(
-            perHour: settings.budget.highPerHour, perHourInfrequent: settings.budget.highPerHourInfrequent)
-        configuration.startTokensStaleAfter = settings.startTokensStaleAfter
+        var configuration = settings.gateway
+        configuration.apps = apps
         configuration.version = Lamplighter.version
         let replicas =
             settings.waitReplicas == 0
@@ -69,10 +56,7 @@ struct ServeCommand: AsyncParsableCommand {
         let store = Store(
             redis: client, prefix: settings.redisPrefix, replicas: replicas,
             channelLife: settings.channelsExpireAfter
-        ).limitingTags(to: settings.tagsPerChannel).limiting(to: [
-            .names: settings.quotas.names, .channels: settings.quotas.channels,
-            .followers: settings.quotas.followers, .startTokens: settings.quotas.startTokens,
-        ])
+        ).limitingTags(to: settings.tagsPerChannel).limiting(to: settings.quotas)
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let service = Gateway(configuration, store: store, registry: registry, logger: logger)

@@ -42,13 +42,13 @@ struct WorkCommand: AsyncParsableCommand {
             configuration.share = FleetProviderTokens(store, app: app.key)
             return WorkerApp(
                 key: app.key, bundleID: try app.required(.bundleID),
-                transport: try settings.worker.transport.make(configuration, logger),
+                transport: try LaneTransport(settings.apns.transport, configuration: configuration, logger: logger),
                 otherTransport: try app.otherOrigin.map { origin in
                     var other = configuration
                     other.origin = origin
-                    return try settings.worker.transport.make(other, logger)
+                    return try LaneTransport(settings.apns.transport, configuration: other, logger: logger)
                 },
-                broadcasts: try Self.broadcasts(app, configuration, settings.worker.transport.kind, logger),
+                broadcasts: try Self.broadcasts(app, configuration, settings.apns.transport, logger),
                 endAfter: settings.endAfter(app))
         }
         try await RedisInspection.await(client, settings, logger: logger)
@@ -56,11 +56,14 @@ struct WorkCommand: AsyncParsableCommand {
         // Bootstrap the metrics before the worker is made, because it gets its counters from there.
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
-        let service = Worker(store: store, apps: served, options: Self.options(settings), logger: logger)
+        var options = settings.worker
+        let process = ProcessInfo.processInfo
+        options.name = settings.workerName ?? "\(process.hostName)-\(process.processIdentifier)"
+        let service = Worker(store: store, apps: served, options: options, logger: logger)
         let totals = WorkerTotals(registry: registry, logger: logger)
         let limit = settings.worker.drainTimeout
-        if let port = settings.worker.port {
-            let host = settings.worker.host
+        if let port = settings.monitorPort {
+            let host = settings.monitorHost
             let monitor = Monitor(
                 host: host, port: port, apps: apps.map(\.key), store: store, registry: registry,
                 version: Lamplighter.version, logger: logger)
@@ -73,28 +76,6 @@ struct WorkCommand: AsyncParsableCommand {
         }
         totals.log()
         await client.close()
-    }
-
-    private static func options(_ settings: Settings) -> WorkerOptions {
-        let host = ProcessInfo.processInfo.hostName
-        var options = WorkerOptions(
-            name: settings.worker.name ?? "\(host)-\(ProcessInfo.processInfo.processIdentifier)")
-        options.pageSize = settings.worker.page
-        options.concurrency = settings.worker.concurrency
-        options.claimAfter = settings.worker.claimAfter
-        options.maxClaims = settings.worker.maxClaims
-        options.retries.attempts = settings.worker.maxAttempts == 0 ? nil : settings.worker.maxAttempts
-        options.broadcastChannelLife = settings.broadcastDeleteAfter
-        options.startTokensStaleAfter = settings.startTokensStaleAfter
-        options.drainTimeout = settings.worker.drainTimeout
-        options.budget = HighBudget(
-            perHour: settings.budget.highPerHour, perHourInfrequent: settings.budget.highPerHourInfrequent)
-        func minutes(_ time: Duration) -> Int { Int((time.components.seconds + 59) / 60) }
-        options.pruneGuard = PruneGuard(
-            share: settings.pruneGuard.share, answers: settings.pruneGuard.answers,
-            window: minutes(settings.pruneGuard.window), memory: minutes(settings.pruneGuard.memory))
-        options.minInterval = settings.pacingMinInterval
-        return options
     }
 
     private static func broadcasts(
@@ -112,7 +93,7 @@ struct WorkCommand: AsyncParsableCommand {
         _ = try app.required(.bundleID)
         return APNsConfiguration(
             origin: app.apnsOrigin, teamID: try app.required(.teamID), keyID: try app.required(.keyID),
-            keyPEM: try ProviderKeyFile(app).pem, caFile: app[.caFile], lanes: settings.worker.lanes,
-            maximumStreams: settings.worker.streams, requestTimeout: settings.worker.requestTimeout)
+            keyPEM: try ProviderKeyFile(app).pem, caFile: app[.caFile], lanes: settings.apns.lanes,
+            maximumStreams: settings.apns.streams, requestTimeout: settings.apns.requestTimeout)
     }
 }

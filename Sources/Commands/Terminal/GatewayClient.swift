@@ -11,7 +11,7 @@ struct GatewayClient: Sendable {
     private let authorization: String
 
     init(_ settings: Settings, _ app: AppSettings) throws {
-        url = settings.gateway.url
+        url = settings.gatewayURL
         key = app.key.rawValue
         authorization = "Basic " + Data("\(key):\(try app.required(.masterSecret))".utf8).base64EncodedString()
     }
@@ -42,7 +42,7 @@ struct GatewayClient: Sendable {
                 .unreachable,
                 """
                 the gateway at \(url) did not answer: \(error.description)
-                Is 'lamplighter serve' running there? --url or \(SettingKey[\.gateway.url].environmentName) names another.
+                Is 'lamplighter serve' running there? --url or \(SettingKey[\.gatewayURL].environmentName) names another.
                 """)
         }
         if (200..<300).contains(response.status) { return response.body }

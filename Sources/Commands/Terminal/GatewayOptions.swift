@@ -10,7 +10,7 @@ import StrictJSON
 struct GatewayOptions: ParsableArguments {
     @OptionGroup var global: GlobalOptions
 
-    @Option(\.gateway.url, "url") var url: SettingFlag?
+    @Option(\.gatewayURL, "url") var url: SettingFlag?
     @Option(help: .value("key", "Key of the app to speak for. It is needed if several apps are configured."))
     var app: String?
 

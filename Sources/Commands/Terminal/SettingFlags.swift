@@ -1,4 +1,6 @@
 import ArgumentParser
+import Fanout
+import HTTPAPI
 import Redis
 import Settings
 
@@ -42,24 +44,24 @@ struct RedisFlags: SettingFlags {
 struct GatewayFlags: SettingFlags {
     @Option(\.gateway.host, "host") var host: SettingFlag?
     @Option(\.gateway.port, "port") var port: SettingFlag?
-    @Option(\.gateway.maximumBody) var maximumBody: SettingFlag?
-    @Option(\.gateway.maximumConcurrency) var maximumConcurrency: SettingFlag?
+    @Option(\.gateway.maximumBodyBytes) var maximumBody: SettingFlag?
+    @Option(\.gateway.maximumRequests) var maximumConcurrency: SettingFlag?
 }
 
 struct WorkerFlags: SettingFlags {
-    @Option(\.worker.transport) var transport: SettingFlag?
-    @Option(\.worker.lanes, "lanes") var lanes: SettingFlag?
-    @Option(\.worker.streams) var streams: SettingFlag?
-    @Option(\.worker.page) var page: SettingFlag?
+    @Option(\.apns.transport) var transport: SettingFlag?
+    @Option(\.apns.lanes, "lanes") var lanes: SettingFlag?
+    @Option(\.apns.streams) var streams: SettingFlag?
+    @Option(\.worker.pageSize) var page: SettingFlag?
     @Option(\.worker.concurrency) var concurrency: SettingFlag?
     @Option(\.worker.claimAfter) var claimAfter: SettingFlag?
     @Option(\.worker.maxClaims) var maxClaims: SettingFlag?
-    @Option(\.worker.maxAttempts) var maxAttempts: SettingFlag?
+    @Option(\.worker.retries.attempts) var maxAttempts: SettingFlag?
     @Option(\.worker.drainTimeout) var drainTimeout: SettingFlag?
-    @Option(\.worker.requestTimeout) var requestTimeout: SettingFlag?
-    @Option(\.worker.name, "name") var name: SettingFlag?
-    @Option(\.worker.host, "host") var host: SettingFlag?
-    @Option(\.worker.port, "port") var port: SettingFlag?
+    @Option(\.apns.requestTimeout) var requestTimeout: SettingFlag?
+    @Option(\.workerName, "name") var name: SettingFlag?
+    @Option(\.monitorHost, "host") var host: SettingFlag?
+    @Option(\.monitorPort, "port") var port: SettingFlag?
 }
 
 extension ArgumentHelp {

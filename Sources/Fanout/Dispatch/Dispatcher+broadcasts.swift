@@ -126,7 +126,7 @@ struct BroadcastReport: Hashable {
             -> BroadcastSettlement
         {
             var outcome = BroadcastSettlement.Outcome.failed
-            if !triesOnce, backoff.attempts.map({ attempts < $0 }) ?? true {
+            if !triesOnce, !backoff.isSpent(after: attempts) {
                 let delay = backoff.delay(afterAttempts: attempts, fraction: fraction, retryAfter: retryAfter)
                 let due = RetryPolicy.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
                 outcome = due.map { .again(due: $0) } ?? .expired

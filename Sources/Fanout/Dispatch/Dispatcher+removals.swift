@@ -68,7 +68,7 @@ extension Dispatcher {
         if dead.isEmpty { return [] }
         let pushes = Array(Set(dead.map(\.push)))
         let now = store.time.now()
-        let seen = verdictLog.take(app, now: now, window: options.pruneGuard.window)
+        let seen = verdictLog.take(app, now: now, window: options.pruneGuard.windowMinutes)
         let counts: TokenVerdictSums
         do throws(StoreError) {
             counts = try await store.tokenVerdicts.add(

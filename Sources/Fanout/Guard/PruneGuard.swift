@@ -7,20 +7,24 @@ public struct PruneGuard: Sendable, Hashable {
     public var share: Double
     /// The guard ignores counts of fewer answers than this, because they prove nothing.
     public var answers: Int
-    /// Minutes over which an app's answers are counted.
-    public var window: Int
-    /// Minutes over which the guard counts an app's last `answers` answers if the window has fewer. It finds tokens
+    /// The time over which an app's answers are counted, in whole minutes.
+    public var window: Duration
+    /// The time over which the guard counts an app's last `answers` answers if the window has fewer. It finds tokens
     /// that are called wrong slowly, a few a minute.
-    public var memory: Int
+    public var memory: Duration
 
-    public init(share: Double = 0.5, answers: Int = 200, window: Int = 10, memory: Int = 1_440) {
+    public init(
+        share: Double = 0.5, answers: Int = 200, window: Duration = .seconds(600), memory: Duration = .seconds(86_400)
+    ) {
         self.share = share
         self.answers = answers
         self.window = window
         self.memory = memory
     }
 
-    var span: TokenVerdictSpan { TokenVerdictSpan(window: window, memory: memory, least: answers) }
+    var span: TokenVerdictSpan { TokenVerdictSpan(window: windowMinutes, memory: minutes(memory), least: answers) }
+    var windowMinutes: Int { minutes(window) }
+    private func minutes(_ time: Duration) -> Int { Int((time.components.seconds + 59) / 60) }
 
     /// The source of the counts, in the words of an alarm.
     public enum Scope: Sendable, Hashable {
@@ -62,7 +66,7 @@ public struct PruneGuard: Sendable, Hashable {
         for (scope, counts) in [(Scope.push, push), (.app, app), (.lately, lately)] where counts.answers >= answers {
             func isUnusual(_ number: Int) -> Bool { number > 0 && Double(number) >= share * Double(counts.answers) }
             func text(_ what: String, _ number: Int) -> String {
-                "\(number) of \(counts.answers) answers \(scope.text(window)) \(what)"
+                "\(number) of \(counts.answers) answers \(scope.text(windowMinutes)) \(what)"
             }
             if isUnusual(counts.dead) {
                 verdict.quarantine =

@@ -183,7 +183,7 @@ struct PageReport {
         /// - Parameter isSpent: false if APNs has not seen this attempt, so it does not count
         func again(after delay: Duration, isSpent: Bool = true, retryAfter: Int? = nil) -> Decision {
             let attempts = isSpent ? made + 1 : made
-            if isSpent, triesOnce || backoff.attempts.map({ attempts >= $0 }) ?? false { return .failed }
+            if isSpent, triesOnce || backoff.isSpent(after: attempts) { return .failed }
             guard let due = RetryPolicy.due(after: delay, retryAfter: retryAfter, now: now, deadline: deadline)
             else { return .expired }
             return .retry(due: due, attempts: min(attempts, RetryPolicy.mostCounted))

@@ -9,8 +9,8 @@ public struct RetryPolicy: Sendable, Hashable {
     public var cap: Duration = .seconds(60)
     /// The cap after `quickAttempts` attempts. Nil: `cap` stays in force.
     public var longCap: Duration?
-    /// Attempts for one token, including the first. Nil: the retries go on until the push expires.
-    public var attempts: Int?
+    /// Attempts for one token, including the first. 0: the retries go on until the push expires.
+    public var attempts = 0
 
     /// Attempts before `longCap` applies. With the default `base` and `cap` they take about four minutes.
     static let quickAttempts = 10
@@ -19,7 +19,10 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// When a push supersedes a waiting one, it inherits at most so many of that push's attempts. At least as many are
     /// then left for itself.
-    var inherited: Int { min(Self.quickAttempts, attempts ?? .max) / 2 }
+    var inherited: Int { (attempts == 0 ? Self.quickAttempts : min(Self.quickAttempts, attempts)) / 2 }
+
+    /// Whether a token had its last attempt.
+    func isSpent(after made: Int) -> Bool { attempts > 0 && made >= attempts }
 
     public init(longCap: Duration? = nil) { self.longCap = longCap }
 

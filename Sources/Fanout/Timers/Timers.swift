@@ -159,7 +159,7 @@ struct Timers: Sendable {
     private func shareVerdicts() async {
         for app in verdictLog.apps {
             let now = store.time.now()
-            let seen = verdictLog.take(app, now: now, window: options.pruneGuard.window)
+            let seen = verdictLog.take(app, now: now, window: options.pruneGuard.windowMinutes)
             if seen.isEmpty { continue }
             do throws(StoreError) {
                 _ = try await store.tokenVerdicts.add(app, seen, over: options.pruneGuard.span)

@@ -53,12 +53,12 @@ import Testing
     }
 
     @Test func `thresholds are the operators`() {
-        let strict = PruneGuard(share: 0.1, answers: 10, window: 1)
+        let strict = PruneGuard(share: 0.1, answers: 10, window: .seconds(60))
         #expect(
             strict.verdict(push: TokenVerdictCounts(answers: 10, dead: 1), app: TokenVerdictCounts()).quarantine != nil)
         #expect(
             strict.verdict(push: TokenVerdictCounts(answers: 9, dead: 9), app: TokenVerdictCounts()).quarantine == nil)
-        let lax = PruneGuard(share: 1, answers: 10, window: 1)
+        let lax = PruneGuard(share: 1, answers: 10, window: .seconds(60))
         #expect(
             lax.verdict(push: TokenVerdictCounts(answers: 1_000, dead: 999), app: TokenVerdictCounts()).quarantine
                 == nil)
