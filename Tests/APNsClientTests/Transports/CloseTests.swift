@@ -32,7 +32,8 @@ extension TransportTests {
             try await Simulation.run(kind) { server in
                 server.faults.stallAfter = 0
             } client: { client in
-                client.requestTimeout = .milliseconds(500)
+                // Long enough for a busy machine to connect before it.
+                client.requestTimeout = .seconds(10)
             } _: { it in
                 async let outcome = it.send(0..<10)
                 try await it.wait { $0.requests > 0 }

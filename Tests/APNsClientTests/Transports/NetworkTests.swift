@@ -54,19 +54,20 @@ extension TransportTests {
         }
 
         @Test(arguments: TransportKind.allCases)
-        func `a cut with thousands in flight accounts for each once`(_ kind: TransportKind) async throws {
+        func `a cut with many hundreds in flight accounts for each once`(_ kind: TransportKind) async throws {
             try await withProxy(kind) { server in
                 server.faults.latency = 60_000
                 server.faults.settings = [SettingsChange(afterRequests: 1, streams: 1_000)]
             } client: { client in
-                client.lanes = 2
+                // One lane, because a second one that connects later would have a small window.
+                client.lanes = 1
                 client.requestTimeout = .seconds(120)
             } _: { it, proxy, transport in
-                // Windows grow with responses, but these take a minute here. So run one round without latency first.
+                // The window grows with responses, but these take a minute here. So run rounds without latency first.
                 var faults = Faults()
                 try it.simulator.setFaults(faults)
                 await withTaskGroup { group in
-                    for number in 0..<2 {
+                    for number in 0..<6 {
                         group.addTask {
                             let page = Simulation.page(number * 1_000..<(number + 1) * 1_000)
                             return await transport.send(page, Simulation.push())
@@ -88,13 +89,13 @@ extension TransportTests {
                         all.exceptions += one.exceptions
                     }
                 }
-                try await it.wait { $0.inFlight >= 1_500 }
+                try await it.wait { $0.inFlight >= 750 }
                 try it.simulator.setFaults(Faults())
                 proxy.cut()
                 let result = await outcome
                 #expect(result.count == 2_000)
                 #expect(Self.unknown.isSuperset(of: result.kinds.keys), "\(result.kinds)")
-                #expect(result.exceptions.count >= 1_500)
+                #expect(result.exceptions.count >= 750)
                 #expect(it.simulator.snapshot().duplicates == 0)
                 let next = await transport.send(Simulation.page(20_000..<20_100), Simulation.push())
                 #expect(next == PageOutcome(accepted: 100))

@@ -117,7 +117,7 @@ extension TransportTests {
             var script = FrameServer.Script()
             script.settings = { [(3, 100), (4, 0)] }
             let log = LogMessages()
-            let (outcome, server) = try await send(kind, script, 0..<10, timeout: .seconds(2), log: log)
+            let (outcome, server) = try await send(kind, script, 0..<10, timeout: .seconds(10), log: log)
             #expect(outcome.count == 10 && outcome.accepted <= 1)
             #expect(server.requests == outcome.accepted)
             #expect(log.all.contains { $0.contains("its flow-control window stays closed") }, "\(log.all)")
