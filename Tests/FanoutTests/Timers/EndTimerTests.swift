@@ -126,7 +126,7 @@ import Testing
     @Test func `a channel that registers during the sweep is no target unless its card is old`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
-        try await fixture.card(0, minutes: 61)
+        try await fixture.card(0, minutes: 64)
         let end = try await fixture.ended()
         // A worker that died has begun the end. The catch-up has both channels.
         _ = try await fixture.claimed(end, lease: .zero)
@@ -145,7 +145,7 @@ import Testing
     @Test func `the end does not supersede an update that waits for its retry`() async throws {
         let fixture = try await WorkerFixture.start()
         let transport = ScriptedTransport()
-        try await fixture.card(0, minutes: 61)
+        try await fixture.card(0, minutes: 64)
         let update = try await fixture.tell(#"{"n":1}"#)
         let claim = try await fixture.claimed(update)
         var settlement = Settlement(range: claim.lease.bounds)

@@ -40,7 +40,7 @@ import Testing
 
     @Test func `each due name is taken by one worker`() async throws {
         let fixture = try await EndFixture.start()
-        for number in 0..<20 { try await fixture.card(1, minutes: 61, name: "match-\(number)") }
+        for number in 0..<20 { try await fixture.card(1, minutes: 64, name: "match-\(number)") }
         try await fixture.card(1, minutes: 10, name: "young")
         let ends = fixture.store.automaticEnds
         let tasks = try await withThrowingTaskGroup(of: [EndTask].self) { group in
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `another worker continues for one that died with a claimed name, with the same push`() async throws {
         let fixture = try await EndFixture.start()
-        try await fixture.card(1, minutes: 61)
+        try await fixture.card(1, minutes: 64)
         try await fixture.card(2, minutes: 20)
         let dead = try #require(try await fixture.take().first)
         #expect(try await fixture.take().isEmpty, "it is in hand")
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `a card that registers while its name is claimed is not forgotten`() async throws {
         let fixture = try await EndFixture.start()
-        try await fixture.card(1, minutes: 61)
+        try await fixture.card(1, minutes: 64)
         let task = try #require(try await fixture.take().first)
         // A run that reads the registry may already have passed the positions of these cards.
         try await fixture.card(2, minutes: 62)
@@ -100,7 +100,7 @@ import Testing
 
     @Test func `a name without cards leaves the timer and comes back with one`() async throws {
         let fixture = try await EndFixture.start()
-        try await fixture.card(1, minutes: 61)
+        try await fixture.card(1, minutes: 64)
         try await fixture.store.registry.untrack(
             fixture.app, .activity(fixture.name), [Untrack(channel: fixture.channel(1), removedAt: fixture.start)])
         let task = try #require(try await fixture.take().first)
@@ -120,7 +120,7 @@ import Testing
 
     @Test func `it leaves the name as it was`() async throws {
         let fixture = try await EndFixture.start()
-        try await fixture.card(1, minutes: 61)
+        try await fixture.card(1, minutes: 64)
         try await fixture.card(2, minutes: 2)
         let now = Int(fixture.start / 1_000)
         let first = try await fixture.update(timestamp: now - 100)
@@ -141,7 +141,7 @@ import Testing
 
     @Test func `a name without room is looked at again`() async throws {
         let fixture = try await EndFixture.start()
-        try await fixture.card(1, minutes: 61)
+        try await fixture.card(1, minutes: 64)
         let queue = fixture.store.keys.unswept(fixture.tag)
         let waiting = (1...Pushes.mostUnswept).flatMap { [.int($0), .string("\($0)")] as [RedisArgument] }
         _ = try await fixture.redis.send(RedisCommand("ZADD", queue, waiting))
@@ -156,7 +156,7 @@ import Testing
 
     @Test func `the state of an automatic end is fixed when it begins`() async throws {
         let fixture = try await EndFixture.start()
-        try await fixture.card(1, minutes: 61)
+        try await fixture.card(1, minutes: 64)
         // A state that was cancelled while it was sent is not shown again.
         _ = try await fixture.swept(try await fixture.update())
         let cancelled = try await fixture.update()
@@ -190,7 +190,7 @@ import Testing
 
     @Test func `it is not for a broadcast channel`() async throws {
         let fixture = try await EndFixture.start()
-        try await fixture.card(1, minutes: 61)
+        try await fixture.card(1, minutes: 64)
         let channel = fixture.store.keys.broadcast(fixture.tag)
         _ = try await fixture.redis.send(RedisCommand("HSET", channel, "state", "live", "id", "AAAA"))
         #expect(try await !fixture.automatic().record.awaitsBroadcast)
@@ -200,7 +200,7 @@ import Testing
 
     @Test func `a worker that begins with it puts in the names that are there`() async throws {
         let fixture = try await EndFixture.start()
-        for number in 0..<5 { try await fixture.card(1, minutes: 61, name: "match-\(number)", noted: false) }
+        for number in 0..<5 { try await fixture.card(1, minutes: 64, name: "match-\(number)", noted: false) }
         let ends = fixture.store.automaticEnds
         func adopt(_ seconds: Int?) async throws -> Int {
             try await ends.adopt(fixture.app, seconds.map { EndRule(after: .seconds($0)) })
@@ -227,7 +227,8 @@ private struct EndFixture {
     let app = try! AppKey("shop")
     let name = try! ActivityName("match-1")
     let rule = EndRule(after: .seconds(3_600))
-    /// Epoch milliseconds. All starts are whole minutes away from it.
+    /// Redis's time as it was measured, epoch milliseconds. It may be ahead by half of a round trip, so nothing is due at
+    /// this very time. A record holds the age of a card in units of two minutes, so all ages are even.
     let start: Int64
     var tag: String { store.keys.tag(app, name) }
     var timerKey: RedisKey { store.keys.ends(app) }
