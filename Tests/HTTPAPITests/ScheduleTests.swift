@@ -50,6 +50,22 @@ import Testing
         }
     }
 
+    @Test func `schedules of the same time go out in the order in which they were created`() async throws {
+        try await GatewayFixture.run { gateway in
+            var ids: [String] = []
+            for _ in 0..<3 {
+                let request = Array(repeating: text("2026-11-21T19:00:00"), count: 5).joined(separator: ",")
+                let created = try await gateway.send("POST", "/api/schedules", "[\(request)]")
+                ids += try created.object.required("schedule_ids").array().map { try $0.string() }
+                // The next request comes in another millisecond.
+                let now = gateway.store.time.now()
+                try await eventually("another millisecond") { gateway.store.time.now() > now }
+            }
+            let runs = try await gateway.store.schedules.runDue(try AppKey(GatewayFixture.key), limit: 100)
+            #expect(runs.map(\.id.description) == ids && ids.count == 15)
+        }
+    }
+
     @Test func `a schedule that waits is replaced under its id`() async throws {
         try await GatewayFixture.run { gateway in
             let first = try await gateway.send(

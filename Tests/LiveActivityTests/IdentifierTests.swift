@@ -37,6 +37,16 @@ import Testing
         }
     }
 
+    @Test func `ordered UUIDs are version 7 and sort by time and index`() {
+        let time: Int64 = 0x0190_0000_0001
+        let uuid = UUIDBytes.ordered(at: time, index: 5)
+        #expect(uuid.description.hasPrefix("01900000-0001-7005-") && uuid.bytes[8] >> 6 == 0b10)
+        #expect(UUIDBytes.ordered(at: time, index: 70_000).description.hasPrefix("01900000-0001-7fff-"))
+        let texts = [(time, 0), (time, 1), (time, 300), (time + 1, 0)]
+            .map { UUIDBytes.ordered(at: $0.0, index: $0.1).description }
+        #expect(texts == texts.sorted())
+    }
+
     @Test func `a channel that is AUUID is stored as its bytes`() throws {
         let channel = try ChannelID("ABCDEF01-89AB-CDEF-0123-456789ABCDEF")
         #expect(channel.description == "abcdef01-89ab-cdef-0123-456789abcdef")

@@ -83,7 +83,8 @@ extension Handlers {
 
     /// New ids, or those that an earlier request with the same Idempotency-Key got.
     func ids(_ count: Int, _ key: String?, _ body: [UInt8], _ call: Call) async throws -> [PushID] {
-        let fresh = (0..<count).map { _ in PushID.random() }
+        let now = store.time.now()
+        let fresh = (0..<count).map { PushID.ordered(at: now, index: $0) }
         guard let key else { return fresh }
         let reserved = try await store.pushes.reserve(
             call.app.key, idempotencyKey: key, bodyDigest: Array(SHA256Digest(of: body)), ids: fresh)

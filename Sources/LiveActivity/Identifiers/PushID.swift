@@ -7,5 +7,8 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         self.uuid = uuid
     }
     public static func random() -> PushID { PushID(.random()) }
+    /// An id that sorts by the time of its request (epoch ms) and by its place there. Schedules of the same time are
+    /// committed in the order of their ids.
+    public static func ordered(at time: Int64, index: Int) -> PushID { PushID(.ordered(at: time, index: index)) }
     public var description: String { uuid.description }
 }

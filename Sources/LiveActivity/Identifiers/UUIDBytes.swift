@@ -16,6 +16,12 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
         return UUIDBytes(high: high, low: low)
     }
 
+    /// A UUID of version 7, which sorts by its time (epoch ms) and then by its index.
+    public static func ordered(at time: Int64, index: Int) -> UUIDBytes {
+        let high = UInt64(truncatingIfNeeded: time) << 16 | 0x7000 | UInt64(min(max(index, 0), 0xFFF))
+        return UUIDBytes(high: high, low: random().low)
+    }
+
     /// Reads the 36-character text form in either case; nil for anything else.
     public init?(_ text: some StringProtocol) {
         var values: (UInt64, UInt64) = (0, 0)
