@@ -6,7 +6,7 @@ import Testing
 /// Tests real clusters. Each command finds its node, wherever that is.
 @Suite struct ClusterTests {
     private static let add = RedisScript(
-        name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])", keyCount: 1)
+        name: "add", keys: ["key"], arguments: ["value"], body: "return redis.call('INCRBY', key, value)")
     private static let keys = (0..<60).map { "key-\($0)" }
 
     @Test func `commands pipelines and scripts reach every node`() async throws {
@@ -26,11 +26,11 @@ import Testing
         // All nodes lose the script at once, and each loads it again.
         for node in cluster.primaries { try await cluster.client(of: node).send(RedisCommand("SCRIPT", ["FLUSH"])) }
         let sums = try await redis.pipeline(
-            Self.keys.map { RedisCommand(Self.add, keys: [RedisKey("n-\($0)")], arguments: [2]) })
+            Self.keys.map { RedisCommand(Self.add, keys: ["key": RedisKey("n-\($0)")], ["value": 2]) })
         #expect(try sums.allSatisfy { try $0.integer() == 2 })
 
         let both = try await redis.transaction([
-            RedisCommand(Self.add, keys: [RedisKey("{a}1")], arguments: [5]), RedisCommand("INCR", ["{a}1"]),
+            RedisCommand(Self.add, keys: ["key": RedisKey("{a}1")], ["value": 5]), RedisCommand("INCR", ["{a}1"]),
         ])
         #expect(try both.map { try $0.integer() } == [5, 6])
         let nodes = try await redis.onEachPrimary([RedisCommand("DBSIZE")])
@@ -70,12 +70,12 @@ import Testing
         try await cluster.moveKeys(["{q}a"], from: source, to: target)
         let replies = try await redis.pipeline([
             RedisCommand("GET", ["{q}a"]), RedisCommand("GET", ["{q}b"]), RedisCommand("GET", ["elsewhere"]),
-            RedisCommand(Self.add, keys: [RedisKey("{q}new")], arguments: [3]), RedisCommand("INCR", ["{q}a"]),
+            RedisCommand(Self.add, keys: ["key": RedisKey("{q}new")], ["value": 3]), RedisCommand("INCR", ["{q}a"]),
         ])
         #expect(try replies[0].string() == "1" && replies[1].string() == "1" && replies[2].isNil)
         #expect(try replies[3].integer() == 3 && replies[4].integer() == 2)
         let there = try await redis.transaction([
-            RedisCommand("INCR", ["{q}a"]), RedisCommand(Self.add, keys: [RedisKey("{q}a")], arguments: [4]),
+            RedisCommand("INCR", ["{q}a"]), RedisCommand(Self.add, keys: ["key": RedisKey("{q}a")], ["value": 4]),
         ])
         #expect(try there.map { try $0.integer() } == [3, 7])
 
@@ -94,7 +94,8 @@ import Testing
         try await redis.send(RedisCommand("XADD", ["{q}s", "1-1", "f", "v"]))
         #expect(try await entries[0][1][0][0].string() == "1-1")
         // Every kind of call gets MOVED now.
-        #expect(try await redis.send(RedisCommand(Self.add, keys: [RedisKey("{q}b")], arguments: [1])).integer() == 2)
+        let add = RedisCommand(Self.add, keys: ["key": RedisKey("{q}b")], ["value": 1])
+        #expect(try await redis.send(add).integer() == 2)
         #expect(try await redis.transaction([RedisCommand("INCR", ["{q}b"])])[0].integer() == 3)
         // The interrupt must reach the new node, not the one where the reader began.
         async let nothing = blocking.send(read, blockingFor: .seconds(20))

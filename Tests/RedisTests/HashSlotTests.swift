@@ -16,11 +16,11 @@ import Testing
     }
 
     @Test func `commands are for the slot of their keys`() throws {
-        let script = RedisScript(name: "s", source: "return 1", keyCount: 2)
+        let script = RedisScript(name: "s", keys: ["one", "other"], takesRest: true, body: "return 1")
         let commands = [
             RedisCommand("get", ["foo"]), RedisCommand("SET", ["foo", "bar"]), RedisCommand("DEL", ["foo", "{foo}2"]),
             RedisCommand("XGROUP", ["CREATE", "foo", "g", "$"]), RedisCommand("OBJECT", ["ENCODING", "foo"]),
-            RedisCommand(script, keys: [RedisKey("foo"), RedisKey("a{foo}")], arguments: ["bar"]),
+            RedisCommand(script, keys: ["one": RedisKey("foo"), "other": RedisKey("a{foo}")], rest: ["bar"]),
             RedisCommand("EVAL", ["return 1", "1", "foo", "bar"]), RedisCommand("TIME", near: RedisKey("foo")),
             RedisCommand("XREADGROUP", ["GROUP", "STREAMS", "STREAMS", "STREAMS", "foo", "{foo}2", ">", ">"]),
             RedisCommand("XREAD", ["COUNT", 1, "STREAMS", "foo", "0"]),
@@ -51,14 +51,17 @@ import Testing
 
     /// A command is never sent to a node that may be the wrong one.
     @Test func `what has no one slot is refused`() {
-        let script = RedisScript(name: "s", source: "return 1", keyCount: 2)
-        let keyless = RedisScript(name: "k", source: "return 1", keyCount: 0)
+        let script = RedisScript(name: "s", keys: ["one", "other"], takesRest: true, body: "return 1")
+        let keyless = RedisScript(name: "k", keys: [], body: "return 1")
         let refused: [(RedisCommand, String)] = [
             (RedisCommand("PING"), "PING"), (RedisCommand("SCAN", ["0"]), "SCAN"),
             (RedisCommand("FLUSHALL"), "FLUSHALL"),
             (RedisCommand("BRANDNEW", ["foo"]), "BRANDNEW"), (RedisCommand("GET"), "fewer keys"),
-            (RedisCommand("DEL", ["foo", "bar"]), "foo and bar"), (RedisCommand(keyless, keys: []), "no key"),
-            (RedisCommand(script, keys: [RedisKey("ll:{a}"), RedisKey("ll:{b}")]), "ll:{a} and ll:{b}"),
+            (RedisCommand("DEL", ["foo", "bar"]), "foo and bar"), (RedisCommand(keyless, keys: [:]), "no key"),
+            (
+                RedisCommand(script, keys: ["one": RedisKey("ll:{a}"), "other": RedisKey("ll:{b}")]),
+                "ll:{a} and ll:{b}"
+            ),
         ]
         for (command, words) in refused {
             do throws(RedisError) {

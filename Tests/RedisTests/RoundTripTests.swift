@@ -104,8 +104,8 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: quiet)
         let script = RedisScript(
-            name: "nested", source: "return {1,{2,{'three',{}},false},'four',{5}}", keyCount: 0)
-        let reply = try await redis.send(RedisCommand(script, keys: []))
+            name: "nested", keys: [], body: "return {1,{2,{'three',{}},false},'four',{5}}")
+        let reply = try await redis.send(RedisCommand(script, keys: [:]))
         #expect(reply.count == 4)
         #expect(try reply[0].integer() == 1)
         #expect(try reply[1][0].integer() == 2)
@@ -124,8 +124,8 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
         try await redis.send(RedisCommand("SET", ["large", .bytes(large)]))
         #expect(try await Array(redis.send(RedisCommand("GET", ["large"])).bytes()) == large)
         let many = RedisScript(
-            name: "many", source: "local t = {} for i = 1, 200000 do t[i] = 'e' .. i end return t", keyCount: 0)
-        let reply = try await redis.send(RedisCommand(many, keys: []))
+            name: "many", keys: [], body: "local t = {} for i = 1, 200000 do t[i] = 'e' .. i end return t")
+        let reply = try await redis.send(RedisCommand(many, keys: [:]))
         #expect(reply.count == 200_000)
         #expect(try reply[199_999].string() == "e200000")
         await redis.close()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ScriptTests {
     private let add = RedisScript(
-        name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])", keyCount: 1)
+        name: "add", keys: ["key"], arguments: ["value"], body: "return redis.call('INCRBY', key, value)")
 
     @Test func `the digest is the one Redis computes`() async throws {
         let server = try await RedisServer.start()
@@ -12,7 +12,7 @@ import Testing
         // Lengths around SHA-1's block of 64 bytes and its padding.
         for length in [0, 1, 40, 41, 42, 49, 50, 105, 1_000] {
             let source = "return 1 --" + String(repeating: "é", count: length)
-            let script = RedisScript(name: "comment", source: source, keyCount: 0)
+            let script = RedisScript(name: "comment", keys: [], body: source)
             let digest = try await redis.send(RedisCommand("SCRIPT", ["LOAD", .string(script.source)])).string()
             #expect(digest == script.digest)
         }
@@ -24,7 +24,7 @@ import Testing
         let redis = RedisClient(url: server.url, connections: 1, scripts: [add], logger: quiet)
         let exists = try await redis.send(RedisCommand("SCRIPT", ["EXISTS", .string(add.digest)]))
         #expect(try exists[0].integer() == 1)
-        #expect(try await redis.send(RedisCommand(add, keys: [RedisKey("n")], arguments: [5])).integer() == 5)
+        #expect(try await redis.send(RedisCommand(add, keys: ["key": RedisKey("n")], ["value": 5])).integer() == 5)
         await redis.close()
     }
 
@@ -34,13 +34,13 @@ import Testing
         try await redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
         let replies = try await redis.pipeline([
             RedisCommand("INCR", ["other"]),
-            RedisCommand(add, keys: [RedisKey("n")], arguments: [2]),
+            RedisCommand(add, keys: ["key": RedisKey("n")], ["value": 2]),
             RedisCommand("INCR", ["other"]),
-            RedisCommand(add, keys: [RedisKey("n")], arguments: [3]),
+            RedisCommand(add, keys: ["key": RedisKey("n")], ["value": 3]),
         ])
         #expect(try replies.map { try $0.integer() } == [1, 2, 2, 5])
         try await redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
-        #expect(try await redis.send(RedisCommand(add, keys: [RedisKey("n")], arguments: [1])).integer() == 6)
+        #expect(try await redis.send(RedisCommand(add, keys: ["key": RedisKey("n")], ["value": 1])).integer() == 6)
         await redis.close()
     }
 
@@ -48,7 +48,7 @@ import Testing
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: quiet)
         let push = RedisScript(
-            name: "push", source: "return redis.call('RPUSH', KEYS[1], ARGV[1])", keyCount: 1)
+            name: "push", keys: ["key"], arguments: ["value"], body: "return redis.call('RPUSH', key, value)")
         func log(_ text: RedisArgument) -> RedisCommand { RedisCommand("RPUSH", ["log", text]) }
         // The server has lost the script, then knows it, and then has lost it again.
         for isLost in [true, false, true] {
@@ -56,7 +56,7 @@ import Testing
             if isLost { try await redis.send(RedisCommand("SCRIPT", ["FLUSH"])) }
             let replies = try await redis.pipeline(
                 [
-                    log("mark"), RedisCommand(push, keys: [RedisKey("log")], arguments: ["commit"]), log("beside"),
+                    log("mark"), RedisCommand(push, keys: ["key": RedisKey("log")], ["value": "commit"]), log("beside"),
                     log("wake"),
                 ],
                 inStepsAt: [1, 3])
@@ -71,17 +71,17 @@ import Testing
 
     @Test func `a script that does not compile says so`() async throws {
         let server = try await RedisServer.start()
-        let broken = RedisScript(name: "broken", source: "return (", keyCount: 0)
+        let broken = RedisScript(name: "broken", keys: [], body: "return (")
         let redis = RedisClient(url: server.url, scripts: [broken], logger: quiet)
-        let error = await #expect(throws: RedisError.self) { try await redis.send(RedisCommand(broken, keys: [])) }
+        let error = await #expect(throws: RedisError.self) { try await redis.send(RedisCommand(broken, keys: [:])) }
         #expect(error?.description.contains("compiling") == true)
         await redis.close()
     }
 
     @Test func `a call with another number of keys ends the process and names the script`() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let script = RedisScript(name: "two-keys", source: "return 1", keyCount: 2)
-            _ = RedisCommand(script, keys: [RedisKey("a")], arguments: ["b"])
+            let script = RedisScript(name: "two-keys", keys: ["one", "other"], takesRest: true, body: "return 1")
+            _ = RedisCommand(script, keys: ["one": RedisKey("a")], rest: ["b"])
         }
         let words = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(words.contains("the script two-keys has 2 keys, but is called with 1"), "\(words)")
@@ -122,7 +122,7 @@ import Testing
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, connections: 1, logger: quiet)
         let replies = try await redis.transaction([
-            RedisCommand(add, keys: [RedisKey("n")], arguments: [4]), RedisCommand("GET", ["n"]),
+            RedisCommand(add, keys: ["key": RedisKey("n")], ["value": 4]), RedisCommand("GET", ["n"]),
         ])
         #expect(try replies[0].integer() == 4)
         #expect(try replies[1].integer() == 4)

@@ -40,24 +40,35 @@ public struct RedisCommand: Sendable {
     /// Makes an EVALSHA. New connections load the scripts of their client, and a server that lost a
     /// script gets it again.
     ///
-    /// Another number of keys than the script has ends the process: the script would take a missing key for nil, or an
-    /// argument of its caller for a key.
-    public init(_ script: RedisScript, keys: [RedisKey], arguments: [RedisArgument] = []) {
-        guard keys.count == script.keyCount else {
-            fatalError("the script \(script.name) has \(script.keyCount) keys, but is called with \(keys.count)")
+    /// Another number of keys or arguments than the script has ends the process: the script would take a missing key for
+    /// nil, or an argument of its caller for a key. A debug build also compares the labels with the script's names.
+    public init(
+        _ script: RedisScript, keys: KeyValuePairs<String, RedisKey>,
+        _ arguments: KeyValuePairs<String, RedisArgument> = [:], rest: [RedisArgument] = []
+    ) {
+        guard keys.count == script.keys.count else {
+            fatalError("the script \(script.name) has \(script.keys.count) keys, but is called with \(keys.count)")
         }
-        let keys = keys.map(RedisArgument.key)
+        guard arguments.count == script.arguments.count, rest.isEmpty || script.takesRest else {
+            fatalError("the script \(script.name) has the arguments \(script.arguments), but is called with others")
+        }
+        assert(
+            keys.map(\.key) == script.keys && arguments.map(\.key) == script.arguments,
+            "the script \(script.name) has \(script.keys) and \(script.arguments), but is called with other labels")
+        let keys = keys.map { RedisArgument.key($0.value) }
         encoded = []
         encoded.reserveCapacity(
-            96 + keys.reduce(0) { $0 + $1.encodedBound } + arguments.reduce(0) { $0 + $1.encodedBound })
-        let count = 1 + keys.count + arguments.count
+            96 + keys.reduce(0) { $0 + $1.encodedBound } + arguments.reduce(0) { $0 + $1.value.encodedBound }
+                + rest.reduce(0) { $0 + $1.encodedBound })
+        let count = 1 + keys.count + arguments.count + rest.count
         encoded.appendHeader(UInt8(ascii: "*"), 2 + count)
         encoded.appendBulk("EVALSHA".utf8)
         encoded.appendBulk(script.digest.utf8)
         self.script = (script, encoded.count, count)
         RedisArgument.int(keys.count).encode(into: &encoded)
         for key in keys { key.encode(into: &encoded) }
-        for argument in arguments { argument.encode(into: &encoded) }
+        for argument in arguments { argument.value.encode(into: &encoded) }
+        for argument in rest { argument.encode(into: &encoded) }
     }
 
     /// The same call as EVAL with the source. MULTI needs this, because a missing script could not

@@ -1,18 +1,34 @@
 internal import OpenSSL
 
-/// A Lua script. EVALSHA names it by its digest.
+/// A Lua script, called like a function with labelled parameters. EVALSHA names it by its digest.
 public struct RedisScript: Sendable, Hashable {
     public let name: String
+    /// The names of the keys and of the fixed arguments, in the order of the call. No script takes a varying number of
+    /// keys.
+    public let keys: [String]
+    public let arguments: [String]
+    /// Whether a call may have further arguments.
+    public let takesRest: Bool
     public let source: String
-    /// How many keys each call has. No script takes a varying number of keys.
-    public let keyCount: Int
     /// SHA-1 of the source in lowercase hex, as SCRIPT LOAD returns it.
     public let digest: String
 
-    public init(name: String, source: String, keyCount: Int) {
-        self.name = name
-        self.source = source
-        self.keyCount = keyCount
+    /// - Parameters:
+    ///   - keys: the body reads each as a local of that name.
+    ///   - arguments: the body reads them in the same way.
+    ///   - takesRest: the further arguments are ARGV[rest], ARGV[rest + 1] and so on in the body.
+    ///   - library: Lua that is put before the body. It does not see the names.
+    public init(
+        name: String, keys: [String], arguments: [String] = [], takesRest: Bool = false, library: String = "",
+        body: String
+    ) {
+        (self.name, self.keys, self.arguments, self.takesRest) = (name, keys, arguments, takesRest)
+        var prelude = keys.isEmpty ? "" : "local \(keys.joined(separator: ", ")) = unpack(KEYS)\n"
+        if !arguments.isEmpty {
+            prelude += "local \(arguments.joined(separator: ", ")) = unpack(ARGV, 1, \(arguments.count))\n"
+        }
+        if takesRest { prelude += "local rest = \(arguments.count + 1)\n" }
+        source = library + prelude + body
         digest = SHA1Digest(of: source.utf8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 

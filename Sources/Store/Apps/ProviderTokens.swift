@@ -42,11 +42,12 @@ public struct ProviderTokens: Sendable {
         _ app: AppKey, key: String, candidate: Token?, refused: Token?, now: Int
     ) async throws(StoreError) -> Token? {
         let reply = try await redis.run(
-            Lua.providerToken, keys: [keys.providerToken(app, key)],
-            arguments: [
-                .string(candidate?.jwt ?? ""), .int(now), .string(refused?.jwt ?? ""),
-                .int(Self.replacedAfter.components.seconds), .int(Self.leastAfterRefusal.components.seconds),
-                .int(Self.tolerance.components.seconds), .int(Self.life.milliseconds),
+            Lua.providerToken, keys: ["jwt": keys.providerToken(app, key)],
+            [
+                "candidate": .string(candidate?.jwt ?? ""), "now": .int(now), "refused": .string(refused?.jwt ?? ""),
+                "replacedAfter": .int(Self.replacedAfter.components.seconds),
+                "leastAfterRefusal": .int(Self.leastAfterRefusal.components.seconds),
+                "tolerance": .int(Self.tolerance.components.seconds), "life": .int(Self.life.milliseconds),
             ])
         guard !reply.isNil else { return nil }
         return Token(jwt: try reply[0].string(), issuedAt: try reply[1].integer())

@@ -44,16 +44,18 @@ public struct Schemas: Sendable {
 
     /// - Returns: false if the app has too many types.
     public func set(_ app: AppKey, type: String, document: [UInt8]) async throws(StoreError) -> Bool {
-        let reply = try await redis.run(
-            Lua.schemaSet, keys: [keys.schemas(app)],
-            arguments: [.string(Self.typePrefix + type), .bytes(document), .int(Self.most)])
-        return try reply.isOne()
+        try await set(app, type: type, .bytes(document))
     }
 
     /// - Returns: false if there was none.
     public func delete(_ app: AppKey, type: String) async throws(StoreError) -> Bool {
+        try await set(app, type: type, "")
+    }
+
+    private func set(_ app: AppKey, type: String, _ document: RedisArgument) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            Lua.schemaSet, keys: [keys.schemas(app)], arguments: [.string(Self.typePrefix + type)])
+            Lua.schemaSet, keys: ["schemas": keys.schemas(app)],
+            ["field": .string(Self.typePrefix + type), "document": document, "most": .int(Self.most)])
         return try reply.isOne()
     }
 

@@ -47,8 +47,8 @@ public struct AutomaticEnds: Sendable {
     /// over.
     public func take(_ app: AppKey, _ rule: EndRule, limit: Int) async throws(StoreError) -> [EndTask] {
         let reply = try await redis.run(
-            Lua.endClaim, keys: [keys.ends(app), keys.claimedEnds(app)],
-            arguments: [.int(limit), .int(Self.hold.milliseconds), .int(rule.age)])
+            Lua.endClaim, keys: ["ends": keys.ends(app), "claimed": keys.claimedEnds(app)],
+            ["most": .int(limit), "length": .int(Self.hold.milliseconds), "age": .int(rule.age)])
         let members = try reply.strings()
         var tasks: [EndTask] = []
         for member in members {

@@ -76,12 +76,15 @@ extension Broadcasts {
     ) async throws(StoreError) -> BroadcastTake {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
-            Lua.broadcastTake, keys: [keys.broadcast(tag), keys.broadcastQueue(tag), keys.nameLeases(tag)],
-            arguments: [
-                .string(owner), .int(lease.milliseconds), .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
-                .int(Pushes.retention.milliseconds), .int(Self.interval.milliseconds), .int(Self.look),
-                .int(Self.longestWait.milliseconds), .string(keys.deadLetterPrefix(tag)),
-            ] + listed.map { .string($0.description) })
+            Lua.broadcastTake,
+            keys: ["bc": keys.broadcast(tag), "bt": keys.broadcastQueue(tag), "l": keys.nameLeases(tag)],
+            [
+                "owner": .string(owner), "length": .int(lease.milliseconds),
+                "interval": .int(Self.interval.milliseconds), "longestWait": .int(Self.longestWait.milliseconds),
+                "most": .int(Self.look), "retention": .int(Pushes.retention.milliseconds),
+                "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
+                "dls": .string(keys.deadLetterPrefix(tag)),
+            ], rest: listed.map { .string($0.description) })
         let counted = [
             BroadcastEvent.superseded: try reply[1].integer(), .cancelled: try reply[2].integer(),
             .expired: try reply[3].integer(),
@@ -130,13 +133,14 @@ extension Broadcasts {
         case .again(let time): (outcome, due) = ("again", time)
         }
         let reply = try await redis.run(
-            Lua.broadcastSettle, keys: [keys.broadcast(tag), keys.broadcastQueue(tag), keys.nameLeases(tag)],
-            arguments: [
-                .int(lease.epoch), .string(lease.owner), .string(lease.push.description), .string(outcome),
-                .string(task.channel.rawValue), .string(settlement.status.map { "\($0)" } ?? ""),
-                .string(settlement.reason ?? ""), .int(due), settlement.mayRepeat ? "1" : "0",
-                .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
-                .string(keys.deadLetterPrefix(tag)),
+            Lua.broadcastSettle,
+            keys: ["bc": keys.broadcast(tag), "bt": keys.broadcastQueue(tag), "l": keys.nameLeases(tag)],
+            [
+                "epoch": .int(lease.epoch), "owner": .string(lease.owner), "id": .string(lease.push.description),
+                "outcome": .string(outcome), "channel": .string(task.channel.rawValue),
+                "status": settlement.status.map { .int($0) } ?? "", "reason": .string(settlement.reason ?? ""),
+                "due": .int(due), "mayRepeat": settlement.mayRepeat ? "1" : "0", "ps": .string(keys.pushPrefix(tag)),
+                "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
             ])
         let isSettled = try reply.isOne()
         if isSettled { await count(lease.app, [settlement.event: 1]) }

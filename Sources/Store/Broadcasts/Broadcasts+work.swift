@@ -64,7 +64,8 @@ extension Broadcasts {
     /// Removes the name from the timer because no work is left, unless the timer was set since `take`.
     public func done(_ app: AppKey, _ name: ActivityName, takenUntil at: Int64) async throws(StoreError) {
         try await redis.run(
-            Lua.queueForget, keys: [keys.broadcastTimers(app)], arguments: [.string(name.rawValue), .string("\(at)")])
+            Lua.queueForget, keys: ["timer": keys.broadcastTimers(app)],
+            ["name": .string(name.rawValue), "score": .int(at)])
     }
 
     /// - Returns: nil if another worker has the lease.
@@ -72,8 +73,8 @@ extension Broadcasts {
         _ app: AppKey, owner: String, for duration: Duration
     ) async throws(StoreError) -> BroadcastLease? {
         let reply = try await redis.run(
-            Lua.broadcastLease, keys: [keys.broadcastLease(app)],
-            arguments: [.string(owner), .int(duration.milliseconds)])
+            Lua.broadcastLease, keys: ["bcl": keys.broadcastLease(app)],
+            ["owner": .string(owner), "length": .int(duration.milliseconds)])
         guard try reply[0].string() == "claimed" else { return nil }
         let id = try reply[3].string()
         let unfinished = (try? ActivityName(try reply[2].string()))
@@ -111,8 +112,9 @@ extension Broadcasts {
         _ lease: BroadcastLease, _ ids: [BroadcastChannelID]
     ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            Lua.broadcastForeign, keys: [keys.broadcastLease(lease.app), keys.broadcastForeign(lease.app)],
-            arguments: [.int(lease.epoch)] + ids.map { .string($0.rawValue) })
+            Lua.broadcastForeign,
+            keys: ["bcl": keys.broadcastLease(lease.app), "bcf": keys.broadcastForeign(lease.app)],
+            ["epoch": .int(lease.epoch)], rest: ids.map { .string($0.rawValue) })
         return try reply.isOne()
     }
 
@@ -127,10 +129,11 @@ extension Broadcasts {
         _ id: BroadcastChannelID? = nil
     ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            Lua.broadcastIntend, keys: [keys.broadcastLease(lease.app), keys.broadcastIndex(lease.app)],
-            arguments: [
-                .int(lease.epoch), .int(duration.milliseconds), .string(step), .string(name?.rawValue ?? ""),
-                .string(id?.rawValue ?? ""),
+            Lua.broadcastIntend,
+            keys: ["bcl": keys.broadcastLease(lease.app), "bcn": keys.broadcastIndex(lease.app)],
+            [
+                "epoch": .int(lease.epoch), "length": .int(duration.milliseconds), "step": .string(step),
+                "name": .string(name?.rawValue ?? ""), "id": .string(id?.rawValue ?? ""),
             ])
         return try reply.isOne()
     }
@@ -141,7 +144,7 @@ extension Broadcasts {
     public func live(
         _ app: AppKey, _ name: ActivityName, _ id: BroadcastChannelID, now: Int64
     ) async throws(StoreError) -> Bool {
-        let reply = try await run(Lua.broadcastLive, app, name, [.string(id.rawValue), .int(now)])
+        let reply = try await run(Lua.broadcastLive, app, name, ["id": .string(id.rawValue), "now": .int(now)])
         return try reply.isOne()
     }
 
@@ -151,7 +154,8 @@ extension Broadcasts {
     ) async throws(StoreError) -> Discard {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
-            Lua.broadcastDiscard, keys: [keys.broadcast(tag), keys.name(tag)], arguments: [.string(because), .int(now)])
+            Lua.broadcastDiscard, keys: ["bc": keys.broadcast(tag), "n": keys.name(tag)],
+            ["because": .string(because), "now": .int(now)])
         let text = try reply.string()
         guard let discard = Discard(rawValue: text) else { throw .corrupt("broadcast-discard") }
         return discard
@@ -163,7 +167,7 @@ extension Broadcasts {
 
     /// The name has ended. Its broadcast channel is deleted at `at` (epoch ms), unless the name is opened again before.
     public func retire(_ app: AppKey, _ name: ActivityName, at: Int64) async throws(StoreError) {
-        let reply = try await run(Lua.broadcastRetire, app, name, [.int(at)])
+        let reply = try await run(Lua.broadcastRetire, app, name, ["at": .int(at)])
         let hasChannel = try reply.isOne()
         if hasChannel { try await wake(app, name, at: at) }
     }
@@ -172,7 +176,7 @@ extension Broadcasts {
     public func gone(
         _ app: AppKey, _ name: ActivityName, _ id: BroadcastChannelID, now: Int64
     ) async throws(StoreError) -> Gone {
-        let reply = try await run(Lua.broadcastGone, app, name, [.string(id.rawValue), .int(now)])
+        let reply = try await run(Lua.broadcastGone, app, name, ["id": .string(id.rawValue), "now": .int(now)])
         let text = try reply.string()
         // The index comes last, because a broadcast channel must be counted while a record names it.
         try await strike(app, id)
@@ -187,13 +191,13 @@ extension Broadcasts {
 
     /// - Returns: how many attempts in a row have failed.
     public func failed(_ app: AppKey, _ name: ActivityName, _ words: String) async throws(StoreError) -> Int {
-        let reply = try await run(Lua.broadcastFail, app, name, [.string(words)])
+        let reply = try await run(Lua.broadcastFail, app, name, ["words": .string(words)])
         return try reply.integer()
     }
 
     private func run(
-        _ script: RedisScript, _ app: AppKey, _ name: ActivityName, _ arguments: [RedisArgument]
+        _ script: RedisScript, _ app: AppKey, _ name: ActivityName, _ arguments: KeyValuePairs<String, RedisArgument>
     ) async throws(StoreError) -> Reply {
-        try await redis.run(script, keys: [keys.broadcast(keys.tag(app, name))], arguments: arguments)
+        try await redis.run(script, keys: ["bc": keys.broadcast(keys.tag(app, name))], arguments)
     }
 }

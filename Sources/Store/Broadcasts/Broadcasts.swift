@@ -48,8 +48,8 @@ public struct Broadcasts: Sendable {
         _ app: AppKey, _ name: ActivityName, _ storage: BroadcastStorage, now: Int64
     ) async throws(StoreError) -> BroadcastChannel {
         let reply = try await redis.run(
-            Lua.broadcastWant, keys: [keys.broadcast(keys.tag(app, name))],
-            arguments: [.string(storage.rawValue), .int(now)])
+            Lua.broadcastWant, keys: ["bc": keys.broadcast(keys.tag(app, name))],
+            ["storage": .string(storage.rawValue), "now": .int(now)])
         let state = try reply[0].string()
         if state == BroadcastState.wanted.rawValue { try await wake(app, name, at: now) }
         guard let channel = try await channel(app, name) else {

@@ -138,15 +138,16 @@ extension Channels {
     private func mark(
         _ app: AppKey, _ open: [Work], _ full: inout [ChannelID], _ limit: RedisArgument
     ) async throws(StoreError) -> [Work] {
-        let times: [RedisArgument] = [
-            .int(clock()), .int(life.milliseconds), .int(Self.crossing.milliseconds), limit, .int(maximumTags),
+        let times: KeyValuePairs<String, RedisArgument> = [
+            "now": .int(clock()), "life": .int(life.milliseconds), "crossing": .int(Self.crossing.milliseconds),
         ]
         let counting = quotas.count(
             .channels, app, open.map { .bytes($0.channel.stored) }, life: life.milliseconds, now: clock())
         let replies = try await redis.replies(
             open.map { work in
                 RedisCommand(
-                    Lua.channelMark, keys: [keys.channel(app, work.channel)], arguments: times + work.operations)
+                    Lua.channelMark, keys: ["c": keys.channel(app, work.channel)], times,
+                    rest: [limit, .int(maximumTags)] + work.operations)
             } + counting.commands)
         quotas.note(.channels, app, counting, replies.dropFirst(open.count))
         var joins: [RedisKey: [RedisArgument]] = [:]
@@ -196,8 +197,8 @@ extension Channels {
         let replies = try await redis.replies(
             pending.map { work in
                 RedisCommand(
-                    Lua.channelConfirm, keys: [keys.channel(app, work.channel)],
-                    arguments: [.int(work.version), .int(clock())] + work.fields.map { .string($0) })
+                    Lua.channelConfirm, keys: ["c": keys.channel(app, work.channel)],
+                    ["version": .int(work.version), "now": .int(clock())], rest: work.fields.map { .string($0) })
             })
         var again: [Work] = []
         for (work, reply) in zip(pending, replies)

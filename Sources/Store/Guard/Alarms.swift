@@ -48,9 +48,10 @@ public struct Alarms: Sendable {
     public func raise(_ alarm: Alarm) async throws(StoreError) {
         let life = alarm.kind == .pruneGuard ? .milliseconds(RegistryRecord.Span.activity.retention) : Self.life
         try await redis.run(
-            Lua.alarmRaise, keys: [keys.alarm(alarm.app)],
-            arguments: [
-                .string(alarm.kind.rawValue), .string(alarm.reason), .int(alarm.since), .int(life.milliseconds),
+            Lua.alarmRaise, keys: ["alarm": keys.alarm(alarm.app)],
+            [
+                "kind": .string(alarm.kind.rawValue), "reason": .string(alarm.reason), "now": .int(alarm.since),
+                "life": .int(life.milliseconds),
             ])
     }
 

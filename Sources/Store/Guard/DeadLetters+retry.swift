@@ -68,14 +68,14 @@ extension DeadLetters {
         let answer = try await redis.run(
             Lua.deadRetry,
             keys: [
-                keys.name(tag), keys.unswept(tag), keys.push(tag, push), keys.tasks(tag, push),
-                keys.waitingChannels(tag),
-                keys.retryQueues(tag), keys.deadLetter(tag, push), keys.deadChannels(tag, push),
-                keys.broadcastQueue(tag),
+                "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, push), "w": keys.tasks(tag, push),
+                "r": keys.waitingChannels(tag), "h": keys.retryQueues(tag), "dl": keys.deadLetter(tag, push),
+                "dlc": keys.deadChannels(tag, push), "bt": keys.broadcastQueue(tag),
             ],
-            arguments: [
-                .string(push.description), .bytes(push.uuid.bytes), .int(record.deadline),
-                .int(Pushes.retention.milliseconds), .string(step), .string(cursor), .int(Self.step),
+            [
+                "id": .string(push.description), "raw": .bytes(push.uuid.bytes), "deadline": .int(record.deadline),
+                "retention": .int(Pushes.retention.milliseconds), "step": .string(step), "cursor": .string(cursor),
+                "pageSize": .int(Self.step),
             ])
         return switch try answer[0].string() {
         case "none": .refused(.none)
@@ -107,10 +107,10 @@ extension DeadLetters {
                 try await redis.run(
                     Lua.deadCollect,
                     keys: [
-                        keys.push(tag, push), keys.waitingChannels(tag), keys.retryQueues(tag),
-                        keys.deadLetter(tag, push),
-                    ],
-                    arguments: [.bytes(id)] + channels[start..<min(start + Self.step, channels.count)])
+                        "p": keys.push(tag, push), "r": keys.waitingChannels(tag), "h": keys.retryQueues(tag),
+                        "dl": keys.deadLetter(tag, push),
+                    ], ["raw": .bytes(id)],
+                    rest: Array(channels[start..<min(start + Self.step, channels.count)]))
             }
             cursor = try reply[0].string()
         } while cursor != "0"

@@ -69,7 +69,7 @@ public struct Quarantine: Sendable {
         if outdated.isEmpty { return }
         let seen = outdated.flatMap { [RedisArgument.bytes($0.channel), .bytes($0.mark.storedValue)] }
         let key = keys.quarantine(keys.tag(app, place))
-        let reply = try await redis.run(Lua.quarantineForget, keys: [key], arguments: seen)
+        let reply = try await redis.run(Lua.quarantineForget, keys: ["x": key], rest: seen)
         if try reply.integer() == 0 { try await strike(app, place) }
     }
 
@@ -131,7 +131,7 @@ public struct Quarantine: Sendable {
                 let seen =
                     marks.flatMap { [RedisArgument.bytes($0.channel), .bytes($0.mark.storedValue)] } + unreadable
                 if !seen.isEmpty {
-                    try await redis.run(Lua.quarantineForget, keys: [key], arguments: seen)
+                    try await redis.run(Lua.quarantineForget, keys: ["x": key], rest: seen)
                 }
             } while cursor != "0"
         }

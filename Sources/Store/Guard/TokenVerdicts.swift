@@ -72,8 +72,9 @@ public struct TokenVerdicts: Sendable {
             [.int(age), .int(counts.answers), .int(counts.dead), .int(counts.gone)]
         }
         let count = RedisCommand(
-            Lua.guardCount, keys: [keys.verdicts(app)],
-            arguments: [.int(max(1, span.window)), .int(span.memory), .int(span.least)] + arguments)
+            Lua.guardCount, keys: ["g": keys.verdicts(app)],
+            ["window": .int(max(1, span.window)), "kept": .int(span.memory), "least": .int(span.least)],
+            rest: arguments)
         let ledgers = name.map { name in
             pushes.map { RedisCommand("HMGET", keys.push(keys.tag(app, name), $0), Self.fields) }
         }

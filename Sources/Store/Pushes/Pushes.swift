@@ -133,17 +133,24 @@ public struct Pushes: Sendable {
         let tag = keys.tag(app, publish.name)
         func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
         return RedisCommand(
-            Lua.pushAccept, keys: [keys.name(tag), keys.unswept(tag), keys.push(tag, id), keys.root(tag)],
-            arguments: [
-                .string(id.description), optional(now), .string(publish.event.rawValue),
-                .int(publish.priority.rawValue), .bytes(publish.audience.encoded), optional(publish.timestamp),
-                .bytes(payload), .int(timestampOffset), publish.isSupersedable ? "1" : "0",
-                optional(publish.options.expiry), .int((publish.life ?? publish.event.life).milliseconds),
-                .int(Self.retention.milliseconds), .string(keys.pushPrefix(tag)), .int(Self.mostUnswept),
-                isFull ? "1" : "0", publish.isDemotable ? "1" : "0", .string(publish.attributesType ?? ""),
-                publish.options.restart ? "1" : "0", optional(cutoff),
-                publish.event == .end && publish.contentState == nil ? "1" : "0",
-                payload.count > Publish.maximumTokenPayload ? "1" : "0", .string(keys.tasksPrefix(tag)),
+            Lua.pushAccept,
+            keys: [
+                "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "b": keys.root(tag),
+            ],
+            [
+                "id": .string(id.description), "event": .string(publish.event.rawValue),
+                "priority": .int(publish.priority.rawValue), "audience": .bytes(publish.audience.encoded),
+                "at": optional(now), "timestamp": optional(publish.timestamp), "payload": .bytes(payload),
+                "offset": .int(timestampOffset), "supersedable": publish.isSupersedable ? "1" : "0",
+                "stateless": publish.event == .end && publish.contentState == nil ? "1" : "0",
+                "broadcastOnly": payload.count > Publish.maximumTokenPayload ? "1" : "0",
+                "soft": publish.isDemotable ? "1" : "0", "expiry": optional(publish.options.expiry),
+                "life": .int((publish.life ?? publish.event.life).milliseconds),
+                "attributesType": .string(publish.attributesType ?? ""),
+                "restart": publish.options.restart ? "1" : "0", "cutoff": optional(cutoff),
+                "mostUnswept": .int(Self.mostUnswept), "queuesFull": isFull ? "1" : "0",
+                "retention": .int(Self.retention.milliseconds), "ps": .string(keys.pushPrefix(tag)),
+                "ws": .string(keys.tasksPrefix(tag)),
             ])
     }
 
@@ -213,8 +220,8 @@ public struct Pushes: Sendable {
         guard let name = try await name(of: id, app) else { return nil }
         let tag = keys.tag(app, name)
         try await redis.run(
-            Lua.pushCancel, keys: [keys.unswept(tag), keys.push(tag, id), keys.tasks(tag, id)],
-            arguments: [.string(id.description), now.map { .int($0) } ?? ""])
+            Lua.pushCancel, keys: ["q": keys.unswept(tag), "p": keys.push(tag, id), "w": keys.tasks(tag, id)],
+            ["id": .string(id.description), "at": now.map { .int($0) } ?? ""])
         return try await ledger(app, name, id)
     }
 

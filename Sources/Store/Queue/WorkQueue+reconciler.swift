@@ -35,7 +35,8 @@ extension WorkQueue {
                 // removed.
                 let score = RedisArgument.string("\(now).5")
                 let reply = try await redis.run(
-                    Lua.queueLook, keys: [keys.open(app)], arguments: [.int(before), score, .int(limit)])
+                    Lua.queueLook, keys: ["open": keys.open(app)],
+                    ["before": .int(before), "score": score, "most": .int(limit)])
                 let (names, unreadable) = try reply.names()
                 if !unreadable.isEmpty {
                     try await redis.run("ZREM", keys.open(app), unreadable)
@@ -62,7 +63,9 @@ extension WorkQueue {
                 woken += 1
             } else if work.isOver {
                 actions.append(
-                    RedisCommand(Lua.queueForget, keys: [keys.open(app)], arguments: [.string(name.rawValue), score]))
+                    RedisCommand(
+                        Lua.queueForget, keys: ["timer": keys.open(app)],
+                        ["name": .string(name.rawValue), "score": score]))
             }
             // Channels or broadcasts wait, and the process that queued them may have died before it set the timer.
             for (item, due) in work.timers(app, name) {

@@ -63,8 +63,8 @@ extension WorkQueue {
                     continue
                 }
                 let move = RedisCommand(
-                    Lua.queueDue, keys: [keys.due(app), keys.stream(app, item.stream)],
-                    arguments: [.bytes(task.member), .int(now)] + item.entry)
+                    Lua.queueDue, keys: ["due": keys.due(app), "stream": keys.stream(app, item.stream)],
+                    ["task": .bytes(task.member), "now": .int(now)], rest: item.entry)
                 moves.append((move, nil))
             }
         }

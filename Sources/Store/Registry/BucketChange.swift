@@ -11,7 +11,8 @@ struct BucketChange: Sendable {
     static let batch = 500
 
     let channel: [UInt8]
-    let arguments: [RedisArgument]
+    /// What a call for a whole bucket says of the channel.
+    var arguments: [RedisArgument] = []
 }
 
 /// What a script answers that changes a bucket. Empty: the change is stale, so nothing was stored.

@@ -12,19 +12,13 @@ extension Registry {
 
     /// Runs a script for each change and returns its answers, in order. The script refuses changes with an outdated
     /// count, and they run again, still in order. Buckets that became too full are divided before the next batch.
+    /// - Parameter command: makes the call for the change of this index, with the bucket of its channel, the stored count
+    ///   and the script's further arguments.
     func apply(
-        _ script: RedisScript, _ changes: [BucketChange], in place: PlaceKeys, isRegistration: Bool = false
+        _ changes: [BucketChange], in place: PlaceKeys,
+        _ command: (_ index: Int, _ bucket: RedisKey, _ count: RedisArgument, _ rest: [RedisArgument]) -> RedisCommand
     ) async throws(StoreError) -> [BucketAnswer] {
         var answers = [BucketAnswer](repeating: [], count: changes.count)
-        let root = keys.root(place.tag)
-        // Keys for the catch-up of the active push, for late joiners and for retry queues.
-        let more: [RedisKey] =
-            isRegistration
-            ? [
-                keys.name(place.tag), keys.retryQueues(place.tag), keys.catchUp(place.tag),
-                keys.newFollowers(place.tag), keys.contentStates(place.tag), keys.lateJoiners(place.tag),
-                keys.startedChannels(place.tag), keys.waitingChannels(place.tag),
-            ] : [keys.newFollowers(place.tag)]
         // Arguments for the `end` that the script asked for, by change.
         var endings: [Int: [RedisArgument]] = [:]
         try await requireRoom(place, changes)
@@ -38,10 +32,8 @@ extension Registry {
                 let counting = counting(place, open.map { changes[$0.index].channel })
                 let replies = try await redis.replies(
                     open.map { index, bucket in
-                        RedisCommand(
-                            script, keys: [root, keys.bucket(place.tag, bucket)] + more,
-                            arguments: [.string(count.stored), .bytes(changes[index].channel)]
-                                + changes[index].arguments + endings[index, default: []])
+                        command(
+                            index, keys.bucket(place.tag, bucket), .string(count.stored), endings[index, default: []])
                     } + counting.count.commands)
                 quotas.note(counting.quota, place.key.app, counting.count, replies.dropFirst(open.count))
                 var refused: [Int] = []
@@ -91,15 +83,12 @@ extension Registry {
         try await redis.run([WorkQueue.putOff(keys, item, due: clock() + 2_000)])
     }
 
-    /// Like `apply`, but with one call of the script for all changes of a bucket. The answer has one digit for each
-    /// change. This is quick for an `end`, which removes whole pages, because a page is whole buckets. It is only for
-    /// scripts that add no fields.
-    func applyByBucket(
-        _ script: RedisScript, _ changes: [BucketChange], in place: PlaceKeys
-    ) async throws(StoreError) -> [Int] {
+    /// Like `apply` for `registry-prune`, but with one call for all changes of a bucket. The answer has one digit for
+    /// each change. This is quick for an `end`, which removes whole pages, because a page is whole buckets.
+    func prune(_ changes: [BucketChange], in place: PlaceKeys) async throws(StoreError) -> [Int] {
         var answers = [Int](repeating: 0, count: changes.count)
         let root = keys.root(place.tag)
-        let more = keys.newFollowers(place.tag)
+        let newFollowers = keys.newFollowers(place.tag)
         for start in stride(from: 0, to: changes.count, by: 2 * BucketChange.batch) {
             let end = min(start + 2 * BucketChange.batch, changes.count)
             try await withCurrentCount(start..<end, of: changes, in: place) { open, count throws(StoreError) in
@@ -108,9 +97,10 @@ extension Registry {
                 let replies = try await redis.replies(
                     buckets.map { bucket, indices in
                         RedisCommand(
-                            script, keys: [root, keys.bucket(place.tag, bucket), more],
-                            arguments: [.string(count.stored)]
-                                + indices.flatMap { [.bytes(changes[$0].channel)] + changes[$0].arguments })
+                            Lua.registryPrune,
+                            keys: ["b": root, "bucket": keys.bucket(place.tag, bucket), "y": newFollowers],
+                            ["knownCount": .string(count.stored)],
+                            rest: indices.flatMap { [.bytes(changes[$0].channel)] + changes[$0].arguments })
                     })
                 var refused: [Int] = []
                 for ((_, indices), reply) in zip(buckets, replies) {
@@ -121,7 +111,7 @@ extension Registry {
                     }
                     let digits = try reply.bytes()
                     guard digits.count == indices.count else {
-                        throw .unexpectedReply("\(script.name) of another length")
+                        throw .unexpectedReply("registry-prune of another length")
                     }
                     for (index, digit) in zip(indices, digits) { answers[index] = Int(digit) - 0x30 }
                 }
@@ -177,13 +167,14 @@ extension Registry {
             let reply = try await redis.run(
                 Lua.registrySplit,
                 keys: [
-                    keys.root(place.tag), keys.bucket(place.tag, full), keys.bucket(place.tag, source),
-                    keys.bucket(place.tag, count.buckets),
+                    "b": keys.root(place.tag), "full": keys.bucket(place.tag, full),
+                    "src": keys.bucket(place.tag, source), "dst": keys.bucket(place.tag, count.buckets),
                 ],
-                arguments: [
-                    .string(count.stored), .string(grown.stored), .int(count.buckets), .int(2 << count.level),
-                    .bytes(key.bytes), .int(BucketChange.threshold), .int(RegistryRecord.stamp(clock())),
-                    .int(place.span.life), .int(place.span.retention),
+                [
+                    "knownCount": .string(count.stored), "newCount": .string(grown.stored),
+                    "dstIndex": .int(count.buckets), "modulus": .int(2 << count.level), "hashKey": .bytes(key.bytes),
+                    "threshold": .int(BucketChange.threshold), "now": .int(RegistryRecord.stamp(clock())),
+                    "life": .int(place.span.life), "kept": .int(place.span.retention),
                 ])
             if reply.count == 1 {
                 // Another writer has added the bucket meanwhile.

@@ -134,7 +134,7 @@ extension Registry {
         let replies = try await redis.replies(
             names.map { name in
                 let tag = keys.tag(app, name)
-                return RedisCommand(Lua.registryAlive, keys: [keys.root(tag), keys.name(tag)])
+                return RedisCommand(Lua.registryAlive, keys: ["b": keys.root(tag), "n": keys.name(tag)])
             })
         return try replies.map { (reply) throws(StoreError) in try reply.integer() }
     }

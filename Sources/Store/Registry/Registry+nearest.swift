@@ -20,10 +20,9 @@ extension Registry {
                 return RedisCommand(
                     Lua.registryFollowed,
                     keys: [
-                        keys.root(tag), keys.startedChannels(tag), keys.broadcast(tag), keys.name(tag),
-                        keys.unswept(tag),
-                    ],
-                    arguments: [.string(keys.pushPrefix(tag))])
+                        "b": keys.root(tag), "a": keys.startedChannels(tag), "bc": keys.broadcast(tag),
+                        "n": keys.name(tag), "q": keys.unswept(tag),
+                    ], ["ps": .string(keys.pushPrefix(tag))])
             })
         var unfollowed: [ActivityName] = []
         for (name, reply) in zip(asked, replies) {

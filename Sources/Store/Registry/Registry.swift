@@ -43,28 +43,37 @@ public struct Registry: Sendable {
         let place = placeKeys(app, tokens)
         let now = clock()
         var changes: [BucketChange] = []
+        var records: [(value: RegistryRecord.Encoded, flags: Int)] = []
         var sources: [Int] = []
-        var startTimes: [Int64] = []
         changes.reserveCapacity(registrations.count)
         sources.reserveCapacity(registrations.count)
         for (index, registration) in registrations.enumerated() {
             let atArrival = RegistryRecord.withTimeOfArrival(registration, now: now, place.span)
             guard let record = RegistryRecord.encode(atArrival ?? registration, now: now, place.span) else { continue }
-            changes.append(
-                BucketChange(
-                    channel: registration.channel.stored,
-                    arguments: [
-                        .bytes(record.value), .int(record.registeredAt), .int(record.retention),
-                        .int(BucketChange.threshold),
-                        .int((registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2)),
-                    ]))
+            changes.append(BucketChange(channel: registration.channel.stored))
+            records.append((record, (registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2)))
             sources.append(index)
-            startTimes.append(record.startedAt)
         }
         var results = [RegistrationResult](repeating: .stale, count: registrations.count)
-        let answers = try await apply(Lua.registrySet, changes, in: place, isRegistration: true)
+        let tag = place.tag
+        let root = keys.root(tag)
+        let answers = try await apply(changes, in: place) { index, bucket, count, rest in
+            let (record, flags) = records[index]
+            return RedisCommand(
+                Lua.registrySet,
+                keys: [
+                    "b": root, "bucket": bucket, "n": keys.name(tag), "h": keys.retryQueues(tag),
+                    "k": keys.catchUp(tag), "y": keys.newFollowers(tag), "v": keys.contentStates(tag),
+                    "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag), "r": keys.waitingChannels(tag),
+                ],
+                [
+                    "knownCount": count, "channel": .bytes(changes[index].channel), "record": .bytes(record.value),
+                    "registeredAt": .int(record.registeredAt), "life": .int(record.retention),
+                    "threshold": .int(BucketChange.threshold), "flags": .int(flags),
+                ], rest: rest)
+        }
         for (source, answer) in zip(sources, answers) where !answer.isEmpty { results[source] = .stored }
-        let firstStart = zip(startTimes, answers).lazy.filter { !$0.1.isEmpty }.map(\.0).min()
+        let firstStart = zip(records, answers).lazy.filter { !$0.1.isEmpty }.map(\.0.value.startedAt).min()
         if let firstStart {
             try await enlist(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds })
         }
@@ -82,15 +91,17 @@ public struct Registry: Sendable {
     ) async throws(StoreError) {
         let now = clock()
         let place = placeKeys(app, tokens)
-        let changes = untracks.map { untrack in
-            BucketChange(
-                channel: untrack.channel.stored,
-                arguments: [
-                    .bytes(RegistryRecord.encode(untrack, now: now)), .int(place.span.retention),
-                    .int(BucketChange.threshold),
+        let changes = untracks.map { BucketChange(channel: $0.channel.stored) }
+        let (root, newFollowers) = (keys.root(place.tag), keys.newFollowers(place.tag))
+        _ = try await apply(changes, in: place) { index, bucket, count, _ in
+            RedisCommand(
+                Lua.registryRemove, keys: ["b": root, "bucket": bucket, "y": newFollowers],
+                [
+                    "knownCount": count, "channel": .bytes(changes[index].channel),
+                    "stone": .bytes(RegistryRecord.encode(untracks[index], now: now)),
+                    "life": .int(place.span.retention), "threshold": .int(BucketChange.threshold),
                 ])
         }
-        _ = try await apply(Lua.registryRemove, changes, in: place)
     }
 
     /// Removes dead tokens, each only if its channel still has that token. Repeatable: a prune that was applied gets
@@ -104,7 +115,7 @@ public struct Registry: Sendable {
             return BucketChange(
                 channel: removal.channel, arguments: [.bytes(removal.token), since, removal.hasEnded ? "1" : "0"])
         }
-        return try await applyByBucket(Lua.registryPrune, changes, in: placeKeys(app, tokens)).map { answer in
+        return try await prune(changes, in: placeKeys(app, tokens)).map { answer in
             switch answer {
             case 1: .pruned
             case 2: .newer

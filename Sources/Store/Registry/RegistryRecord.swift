@@ -70,11 +70,12 @@ enum RegistryRecord {
         return registration
     }
 
-    /// - Returns: nil if the activity's life is over. `startedAt` is the value that a reader of the record gets.
-    ///   `retention` is how long the bucket must live from now, in milliseconds.
-    static func encode(
-        _ registration: Registration, now: Int64, _ span: Span = .activity
-    ) -> (value: [UInt8], registeredAt: Int64, startedAt: Int64, retention: Int64)? {
+    /// `startedAt` is the value that a reader of the record gets. `retention` is how long the bucket must live from now,
+    /// in milliseconds.
+    typealias Encoded = (value: [UInt8], registeredAt: Int64, startedAt: Int64, retention: Int64)
+
+    /// - Returns: nil if the activity's life is over.
+    static func encode(_ registration: Registration, now: Int64, _ span: Span = .activity) -> Encoded? {
         let registeredAt = min(registration.registeredAt, now)
         let (age, overflow) = registeredAt.subtractingReportingOverflow(
             min(registration.startedAt ?? registeredAt, now + Registration.mostAhead))

@@ -18,9 +18,10 @@ extension RedisClient {
 
     @discardableResult
     func run(
-        _ script: RedisScript, keys: [RedisKey], arguments: [RedisArgument] = []
+        _ script: RedisScript, keys: KeyValuePairs<String, RedisKey>,
+        _ arguments: KeyValuePairs<String, RedisArgument> = [:], rest: [RedisArgument] = []
     ) async throws(StoreError) -> Reply {
-        try await run(RedisCommand(script, keys: keys, arguments: arguments))
+        try await run(RedisCommand(script, keys: keys, arguments, rest: rest))
     }
 
     /// Sends a pipeline and throws its first error reply.

@@ -53,7 +53,7 @@ extension Schedules {
 
     /// The first due schedules, and Redis's time.
     private func due(_ app: AppKey, limit: Int) async throws(StoreError) -> (now: Int64, members: [String]) {
-        let reply = try await redis.run(Lua.scheduleDue, keys: [keys.at(app)], arguments: [.int(limit)])
+        let reply = try await redis.run(Lua.scheduleDue, keys: ["at": keys.at(app)], ["most": .int(limit)])
         let items = try reply.array()
         return (
             Int64(try reply[0].integer()),
@@ -115,7 +115,8 @@ extension Schedules {
         _ app: AppKey, _ id: PushID, after before: inout Int64, now: Int64
     ) async throws(StoreError) -> Turn {
         let taken = try await redis.run(
-            Lua.scheduleClaim, keys: [keys.schedule(app, id)], arguments: [.int(now), .int(Self.hold.milliseconds)])
+            Lua.scheduleClaim, keys: ["at": keys.schedule(app, id)],
+            ["now": .int(now), "hold": .int(Self.hold.milliseconds)])
         switch try taken[0].string() {
         case "held": return .waits
         case "early":

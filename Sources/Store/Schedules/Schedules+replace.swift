@@ -28,9 +28,9 @@ extension Schedules {
         try await lower(app, schedule.id, to: schedule.due)
         let absent = Self.optionalFields.map { RedisArgument.string($0) }
         let reply = try await redis.run(
-            Lua.scheduleReplace, keys: [keys.schedule(app, schedule.id)],
-            arguments: [.int(schedule.due + Self.retention.milliseconds), .int(absent.count)] + absent + schedule.fields
-        )
+            Lua.scheduleReplace, keys: ["at": keys.schedule(app, schedule.id)],
+            ["expiresAt": .int(schedule.due + Self.retention.milliseconds), "absent": .int(absent.count)],
+            rest: absent + schedule.fields)
         if reply.isNil { return nil }
         let state = try reply.string()
         guard state == Schedule.State.scheduled.rawValue else {

@@ -100,8 +100,8 @@ public struct Schedules: Sendable {
         let states = try await redis.run(
             schedules.map { schedule in
                 RedisCommand(
-                    Lua.scheduleCreate, keys: [keys.schedule(app, schedule.id)],
-                    arguments: [.int(schedule.due + Self.retention.milliseconds)] + schedule.fields)
+                    Lua.scheduleCreate, keys: ["at": keys.schedule(app, schedule.id)],
+                    ["expiresAt": .int(schedule.due + Self.retention.milliseconds)], rest: schedule.fields)
             })
         var waiting: [Schedule] = []
         for (schedule, state) in zip(schedules, states) {
@@ -110,8 +110,8 @@ public struct Schedules: Sendable {
         }
         if waiting.isEmpty { return true }
         let queued = try await redis.run(
-            Lua.scheduleQueue, keys: [keys.at(app)],
-            arguments: [.int(most)] + waiting.flatMap { [.int($0.due), .string($0.id.description)] })
+            Lua.scheduleQueue, keys: ["at": keys.at(app)], ["most": .int(most)],
+            rest: waiting.flatMap { [.int($0.due), .string($0.id.description)] })
         if try queued.isOne() {
             if let last = waiting.last { try await confirm(app, last, and: waiting.dropLast()) }
             return true
@@ -191,10 +191,10 @@ public struct Schedules: Sendable {
         now: Int64
     ) async throws(StoreError) -> Schedule.State? {
         let reply = try await redis.run(
-            Lua.scheduleSettle, keys: [keys.schedule(app, id)],
-            arguments: [
-                .string(from.rawValue), .string(to.rawValue), .string(reason ?? ""), .int(now),
-                .int(Self.retention.milliseconds), .int(until),
+            Lua.scheduleSettle, keys: ["at": keys.schedule(app, id)],
+            [
+                "from": .string(from.rawValue), "to": .string(to.rawValue), "reason": .string(reason ?? ""),
+                "now": .int(now), "kept": .int(Self.retention.milliseconds), "heldUntil": .int(until),
             ])
         if reply.isNil { return nil }
         return Schedule.State(rawValue: try reply.string())

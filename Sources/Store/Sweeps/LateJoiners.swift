@@ -52,10 +52,13 @@ public struct LateJoiners: Sendable {
         _ app: AppKey, _ name: ActivityName, _ states: CurrentStates, _ decisions: [(LateJoiner, LateDecision)]
     ) async throws(StoreError) -> (left: Int, put: Int)? {
         let tag = keys.tag(app, name)
-        let locations = [keys.name(tag), keys.lateJoiners(tag), keys.retryQueues(tag), keys.waitingChannels(tag)]
-        let first: [RedisArgument] = [
-            .string(states.begun), .int(Pushes.retention.milliseconds), .string(keys.pushPrefix(tag)),
-            .string(keys.tasksPrefix(tag)), .string(keys.deadLetterPrefix(tag)),
+        let locations: KeyValuePairs = [
+            "n": keys.name(tag), "f": keys.lateJoiners(tag), "h": keys.retryQueues(tag), "r": keys.waitingChannels(tag),
+        ]
+        let arguments: KeyValuePairs<String, RedisArgument> = [
+            "begun": .string(states.begun), "retention": .int(Pushes.retention.milliseconds),
+            "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
+            "dls": .string(keys.deadLetterPrefix(tag)),
         ]
         let replies = try await redis.run(
             scriptParts(decisions).map { part in
@@ -68,7 +71,7 @@ public struct LateJoiners: Sendable {
                         }
                     return [.bytes(follower.channel), .bytes(follower.value), push, .int(sequence)]
                 }
-                return RedisCommand(Lua.latePut, keys: locations, arguments: first + fours)
+                return RedisCommand(Lua.latePut, keys: locations, arguments, rest: fours)
             })
         var settled = (left: 0, put: 0)
         for reply in replies {

@@ -75,13 +75,13 @@ extension SweepStore {
         marks: [QuarantineMark?] = []
     ) async throws(StoreError) -> (counted: [SettledField: Int], firstRetry: Int64?) {
         let tag = keys.tag(app, name)
-        let locations = [
-            keys.pendingRemovals(tag), keys.retryQueues(tag), keys.waitingChannels(tag), keys.name(tag),
-            keys.quarantine(tag),
+        let locations: KeyValuePairs = [
+            "o": keys.pendingRemovals(tag), "h": keys.retryQueues(tag), "r": keys.waitingChannels(tag),
+            "n": keys.name(tag), "x": keys.quarantine(tag),
         ]
-        let first: [RedisArgument] = [
-            .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
-            .int(Quarantine.life(.activity(name)).milliseconds),
+        let arguments: KeyValuePairs<String, RedisArgument> = [
+            "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
+            "markLife": .int(Quarantine.life(.activity(name)).milliseconds),
         ]
         let parts = scriptParts(Array(removals.indices))
         let replies = try await redis.run(
@@ -94,7 +94,7 @@ extension SweepStore {
                         mark.map { one.pending.removal.attributesType == nil ? .bytes($0.storedValue) : "-" } ?? "",
                     ]
                 }
-                return RedisCommand(Lua.removalConfirm, keys: locations, arguments: first + threes)
+                return RedisCommand(Lua.removalConfirm, keys: locations, arguments, rest: threes)
             })
         var counted: [SettledField: Int] = [:]
         for (part, reply) in zip(parts, replies) {

@@ -22,9 +22,11 @@ extension SweepStore {
     ) async throws(StoreError) -> RetryClaim {
         let tag = keys.tag(app, name)
         let reply = try await redis.run(
-            Lua.retryClaim, keys: [keys.nameLeases(tag), keys.waitingChannels(tag), keys.pendingRemovals(tag)],
-            arguments: [
-                .string(owner), .int(lease.milliseconds), .int(Pushes.retention.milliseconds), .int(mostLapses),
+            Lua.retryClaim,
+            keys: ["l": keys.nameLeases(tag), "r": keys.waitingChannels(tag), "o": keys.pendingRemovals(tag)],
+            [
+                "owner": .string(owner), "length": .int(lease.milliseconds),
+                "retention": .int(Pushes.retention.milliseconds), "mostLapses": .int(mostLapses),
             ])
         switch try reply[0].string() {
         case "idle": return .idle
@@ -89,15 +91,17 @@ extension SweepStore {
         _ lease: Lease, for duration: Duration, _ settlement: RetrySettlement
     ) async throws(StoreError) -> RetrySettled {
         let tag = keys.tag(lease.app, lease.name)
-        let first: [RedisArgument] = [
-            .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds), .string(keys.pushPrefix(tag)),
-            .string(keys.tasksPrefix(tag)), .int(Pushes.retention.milliseconds), .string(keys.deadLetterPrefix(tag)),
+        let arguments: KeyValuePairs<String, RedisArgument> = [
+            "owner": .string(lease.owner), "epoch": .int(lease.epoch), "length": .int(duration.milliseconds),
+            "retention": .int(Pushes.retention.milliseconds), "ps": .string(keys.pushPrefix(tag)),
+            "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
         ]
-        let locations = [
-            keys.nameLeases(tag), keys.waitingChannels(tag), keys.retryQueues(tag), keys.pendingRemovals(tag),
+        let locations: KeyValuePairs = [
+            "l": keys.nameLeases(tag), "r": keys.waitingChannels(tag), "h": keys.retryQueues(tag),
+            "o": keys.pendingRemovals(tag),
         ]
         let replies = try await redis.run(
-            settlement.parts.map { RedisCommand(Lua.retrySettle, keys: locations, arguments: first + $0) })
+            settlement.parts.map { RedisCommand(Lua.retrySettle, keys: locations, arguments, rest: $0) })
         for reply in replies {
             switch try reply[0].string() {
             case "stale": return .stale

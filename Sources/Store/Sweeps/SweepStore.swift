@@ -32,15 +32,18 @@ public struct SweepStore: Sendable {
             let reply = try await redis.run(
                 Lua.pushBegin,
                 keys: [
-                    keys.name(tag), keys.unswept(tag), keys.push(tag, push), keys.tasks(tag, push), keys.root(tag),
-                    keys.catchUp(tag), keys.pendingRemovals(tag), keys.broadcast(tag), keys.broadcastQueue(tag),
-                    keys.contentStates(tag),
+                    "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, push),
+                    "w": keys.tasks(tag, push), "b": keys.root(tag), "k": keys.catchUp(tag),
+                    "o": keys.pendingRemovals(tag), "bc": keys.broadcast(tag), "bt": keys.broadcastQueue(tag),
+                    "v": keys.contentStates(tag),
                 ],
-                arguments: [
-                    .string(push.description), .string(owner), .int(lease.milliseconds), .int(Self.bucketsPerShard),
-                    .int(Self.mostShards), .int(Pushes.retention.milliseconds), .int(minInterval.milliseconds),
-                    .string(keys.pushPrefix(tag)), .bytes(push.uuid.bytes), .int(mostLapses), .int(budget.perHour),
-                    .int(budget.perHourInfrequent), starts,
+                [
+                    "id": .string(push.description), "raw": .bytes(push.uuid.bytes), "owner": .string(owner),
+                    "length": .int(lease.milliseconds), "mostLapses": .int(mostLapses),
+                    "leastBuckets": .int(Self.bucketsPerShard), "mostShards": .int(Self.mostShards),
+                    "startBuckets": starts, "interval": .int(minInterval.milliseconds),
+                    "mostHigh": .int(budget.perHour), "mostHighSlow": .int(budget.perHourInfrequent),
+                    "retention": .int(Pushes.retention.milliseconds), "ps": .string(keys.pushPrefix(tag)),
                 ])
             let word = try reply[0].string()
             switch word {
@@ -81,7 +84,7 @@ public struct SweepStore: Sendable {
     /// Notes that all shards of a push are in the stream.
     public func markPlanned(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) {
         let tasks = keys.tasks(keys.tag(app, name), push)
-        try await redis.run(Lua.taskPlanned, keys: [tasks])
+        try await redis.run(Lua.taskPlanned, keys: ["w": tasks])
     }
 
     /// Claims a shard, or the catch-up behind the shards.
@@ -92,10 +95,13 @@ public struct SweepStore: Sendable {
         let reply = try await redis.run(
             Lua.taskClaim,
             keys: [
-                keys.push(tag, item.push), keys.tasks(tag, item.push), keys.waitingChannels(tag),
-                keys.pendingRemovals(tag),
-                keys.unswept(tag),
-            ], arguments: [.string(item.part.text), .string(owner), .int(lease.milliseconds), .int(mostLapses)])
+                "p": keys.push(tag, item.push), "w": keys.tasks(tag, item.push), "r": keys.waitingChannels(tag),
+                "o": keys.pendingRemovals(tag), "q": keys.unswept(tag),
+            ],
+            [
+                "shard": .string(item.part.text), "owner": .string(owner), "length": .int(lease.milliseconds),
+                "mostLapses": .int(mostLapses),
+            ])
         let word = try reply[0].string()
         switch word {
         case "gone": return .gone
@@ -119,8 +125,11 @@ public struct SweepStore: Sendable {
         let isOfName = lease.part == .retries || lease.part == .broadcast
         let key = isOfName ? keys.nameLeases(tag) : keys.tasks(tag, lease.push)
         let reply = try await redis.run(
-            Lua.taskRenew, keys: [key],
-            arguments: [.string(lease.part.text), .string(lease.owner), .int(lease.epoch), .int(duration.milliseconds)])
+            Lua.taskRenew, keys: ["leases": key],
+            [
+                "shard": .string(lease.part.text), "owner": .string(lease.owner), "epoch": .int(lease.epoch),
+                "length": .int(duration.milliseconds),
+            ])
         return try reply.isOne()
     }
 
@@ -136,21 +145,22 @@ public struct SweepStore: Sendable {
     ) async throws(StoreError) -> Settled {
         let tag = keys.tag(lease.app, lease.name)
         let (push, bounds, range) = (lease.push, lease.bounds, settlement.range)
-        let header: [RedisArgument] = [
-            .string(push.description), .bytes(push.uuid.bytes), .string(lease.part.text), .string(lease.owner),
-            .int(lease.epoch), .int(duration.milliseconds), .int(range.lowerBound.rawValue),
-            .int(range.upperBound.rawValue), .int(bounds.lowerBound.rawValue), .int(bounds.upperBound.rawValue),
-            .string(settlement.stop ?? ""), .string(keys.pushPrefix(tag)), .string(keys.tasksPrefix(tag)),
-            .int(Pushes.retention.milliseconds), .string(keys.deadLetterPrefix(tag)),
-            settlement.abandonsRest ? "1" : "0",
-        ]
         let reply = try await redis.run(
             Lua.taskSettle,
             keys: [
-                keys.name(tag), keys.unswept(tag), keys.push(tag, push), keys.tasks(tag, push),
-                keys.waitingChannels(tag),
-                keys.retryQueues(tag), keys.catchUp(tag), keys.pendingRemovals(tag),
-            ], arguments: header + settlement.arguments)
+                "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, push), "w": keys.tasks(tag, push),
+                "r": keys.waitingChannels(tag), "h": keys.retryQueues(tag), "k": keys.catchUp(tag),
+                "o": keys.pendingRemovals(tag),
+            ],
+            [
+                "id": .string(push.description), "raw": .bytes(push.uuid.bytes), "shard": .string(lease.part.text),
+                "owner": .string(lease.owner), "epoch": .int(lease.epoch), "length": .int(duration.milliseconds),
+                "from": .int(range.lowerBound.rawValue), "to": .int(range.upperBound.rawValue),
+                "first": .int(bounds.lowerBound.rawValue), "last": .int(bounds.upperBound.rawValue),
+                "stop": .string(settlement.stop ?? ""), "abandons": settlement.abandonsRest ? "1" : "0",
+                "retention": .int(Pushes.retention.milliseconds), "ps": .string(keys.pushPrefix(tag)),
+                "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
+            ], rest: settlement.arguments)
         switch try reply[0].string() {
         case "stale": return .stale
         case "gone": return .gone

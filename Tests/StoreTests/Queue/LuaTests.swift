@@ -5,16 +5,30 @@ import Testing
 
 /// Tests the sources of the scripts, without Redis.
 @Suite struct LuaTests {
-    @Test func `a script uses and describes exactly its keys`() {
+    /// The head of a script names keys and arguments. Only a list of further arguments is read by position.
+    @Test func `a script uses each key and argument by its name`() {
+        let fragments = Set(LuaFragment.allCases.flatMap { Self.names(in: $0.source) })
         for script in Lua.all {
-            let lines = script.source.split(separator: "\n")
-            let used = lines.filter { !$0.hasPrefix("--") }.joined(separator: "\n")
-                .matches(of: /KEYS\[(\d+)\]/).compactMap { Int($0.output.1) }
-            #expect(Set(used) == Set(1...script.keyCount), "\(script.name)")
-            let described = lines.compactMap { $0.prefixMatch(of: /-- KEYS\[(\d+)\]/).flatMap { Int($0.output.1) } }
-            #expect(described == Array(1...script.keyCount), "\(script.name)")
-            #expect(!script.source.contains("#KEYS"), "\(script.name): its number of keys may not vary")
+            let body = Self.body(of: script)
+            let names = script.keys + script.arguments
+            #expect(!script.keys.isEmpty && Set(names).count == names.count, "\(script.name)")
+            let used = Set(body.matches(of: /'[^']*'|\.?[A-Za-z]\w*/).map { String($0.output) })
+            #expect(Set(names).subtracting(used).isEmpty, "\(script.name)")
+            #expect(used.contains("rest") == script.takesRest, "\(script.name)")
+            #expect(!body.contains("KEYS") && !body.contains(/ARGV\[\d/), "\(script.name)")
+            // A name must hide no function of a fragment, and no local of the body may hide a name.
+            let hidden = fragments.intersection(names)
+            let locals = body.matches(of: /local (?:function )?([\w, ]+)/)
+                .flatMap { $0.output.1.split(separator: ", ").map { $0.trimmingPrefix(" ") } }
+            #expect(hidden.isEmpty && locals.allSatisfy { !names.contains(String($0)) }, "\(script.name): \(hidden)")
         }
+    }
+
+    /// A script's own code, behind the locals that its head makes.
+    private static func body(of script: RedisScript) -> String {
+        let lines = script.source.split(separator: "\n").drop { !$0.hasSuffix(" = unpack(KEYS)") }.dropFirst()
+        let body = lines.drop { $0.contains("unpack(ARGV, 1,") || $0.hasPrefix("local rest =") }
+        return withoutComments(body.joined(separator: "\n"))
     }
 
     @Test func `each script has a name of its own`() {

@@ -54,10 +54,11 @@ import Testing
         let (store, keys) = (fixture.store, fixture.store.keys)
         let open = keys.open(fixture.app)
         try await store.redis.send(RedisCommand("ZADD", open, "1000", "match-1"))
-        let look = RedisCommand(Lua.queueLook, keys: [open], arguments: ["2000", "40000.5", "10"])
+        let look = RedisCommand(
+            Lua.queueLook, keys: ["open": open], ["before": "2000", "score": "40000.5", "most": "10"])
         #expect(try await store.redis.send(look).array().map { try $0.string() } == ["match-1"])
         _ = try await fixture.publish("match-1", now: 40_000)
-        let forget = RedisCommand(Lua.queueForget, keys: [open], arguments: ["match-1", "40000.5"])
+        let forget = RedisCommand(Lua.queueForget, keys: ["timer": open], ["name": "match-1", "score": "40000.5"])
         #expect(try await store.redis.send(forget).integer() == 0)
     }
 

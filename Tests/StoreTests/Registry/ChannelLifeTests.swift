@@ -38,8 +38,9 @@ import Testing
             if !joins { try await channels.tag(fixture.app, [channel], join) }
             _ = try await fixture.redis.send(
                 RedisCommand(
-                    Lua.channelMark, keys: [record],
-                    arguments: [.int(fixture.time.now), 0, 60_000, joins ? "add" : "remove", "t:device:a"]))
+                    Lua.channelMark, keys: ["c": record],
+                    ["now": .int(fixture.time.now), "life": 0, "crossing": 60_000],
+                    rest: [joins ? "add" : "remove", "t:device:a"]))
             try await channels.tag(fixture.app, [channel], joins ? leave : join)
             _ = try await fixture.command(
                 joins ? "SADD" : "SREM", set(fixture, "a"), .bytes(channel.stored))

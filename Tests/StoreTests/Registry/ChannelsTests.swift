@@ -83,9 +83,7 @@ import Testing
             try await channels.tag(app, [channel], change)
             // The process died after it wrote the record and before it wrote the sets.
             _ = try await fixture.redis.send(
-                RedisCommand(
-                    Lua.channelMark, keys: [fixture.keys.channel(app, channel)],
-                    arguments: [1, 0, 0, "set", "t:device:", 1, "t:device:new"]))
+                mark(fixture.keys.channel(app, channel), "set", "t:device:", 1, "t:device:new"))
             #expect(try await members(fixture, .tag("old", group: "device")) == [channel])
             try await channels.register(app, channel, tags: TagChange(), namedUser: nil)
             #expect(try await members(fixture, .tag("old", group: "device")) == [])
@@ -93,13 +91,16 @@ import Testing
         }
     }
 
+    private func mark(_ record: RedisKey, _ operations: RedisArgument...) -> RedisCommand {
+        RedisCommand(Lua.channelMark, keys: ["c": record], ["now": 1, "life": 0, "crossing": 0], rest: operations)
+    }
+
     /// A writer whose change was replaced by another one must not confirm its own.
     @Test func `an overtaken writer looks again`() async throws {
         try await RegistryFixture.run { fixture in
             let channel = ChannelID.random()
             let record = fixture.keys.channel(fixture.app, channel)
-            let slow = try await fixture.redis.send(
-                RedisCommand(Lua.channelMark, keys: [record], arguments: [1, 0, 0, "add", "t:device:a"]))
+            let slow = try await fixture.redis.send(mark(record, "add", "t:device:a"))
             let version = try slow[0].integer()
             var change = TagChange()
             change.remove = ["device": ["a"]]
@@ -108,10 +109,9 @@ import Testing
             let set = fixture.keys.members(fixture.app, .tag("a", group: "device"))
             _ = try await fixture.command("SADD", set, .bytes(channel.stored))
             let confirm = RedisCommand(
-                Lua.channelConfirm, keys: [record], arguments: [.int(version), 1, "t:device:a"])
+                Lua.channelConfirm, keys: ["c": record], ["version": .int(version), "now": 1], rest: ["t:device:a"])
             #expect(try await fixture.redis.send(confirm).integer() == 0)
-            let again = try await fixture.redis.send(
-                RedisCommand(Lua.channelMark, keys: [record], arguments: [1, 0, 0, "again", "t:device:a"]))
+            let again = try await fixture.redis.send(mark(record, "again", "t:device:a"))
             #expect(again.count == 3)
             #expect(try again[1].string() == "t:device:a")
             #expect(try again[2].string() == "-")
@@ -120,10 +120,8 @@ import Testing
             #expect(try await members(fixture, .tag("a", group: "device")) == [])
 
             // Another writer has confirmed already, so nothing is confirmed twice.
-            _ = try await fixture.redis.send(
-                RedisCommand(Lua.channelMark, keys: [record], arguments: [1, 0, 0, "add", "t:device:b"]))
-            _ = try await fixture.redis.send(
-                RedisCommand(Lua.channelMark, keys: [record], arguments: [1, 0, 0, "remove", "t:device:b"]))
+            _ = try await fixture.redis.send(mark(record, "add", "t:device:b"))
+            _ = try await fixture.redis.send(mark(record, "remove", "t:device:b"))
             #expect(try await fixture.redis.send(confirm).integer() == 0)
             #expect(try await fields(fixture, channel)["t:device:b"] == "-1")
         }

@@ -13,43 +13,45 @@ import Testing
         [flags, 0, 0, 0, 0, time, 0, 0] + [0, 0, 0, id] + rest
     }
 
-    private func run(
-        _ fixture: RegistryFixture, _ script: RedisScript, _ keys: [RedisKey], _ arguments: [RedisArgument]
-    ) async throws -> RedisReply {
-        try await fixture.redis.send(RedisCommand(script, keys: keys, arguments: arguments))
-    }
-
     @Test func `an outdated count changes nothing and is answered with the right one`() async throws {
         try await RegistryFixture.run { fixture in
             let channel = RedisArgument.bytes(ChannelID.random().stored)
             let (keys, tag, root) = (fixture.keys, fixture.tag, fixture.root)
             let bucket = keys.bucket(tag, 1)
             let value = RedisArgument.bytes(record(0, 1, rest: [9]))
-            let calls: [(RedisScript, [RedisKey], [RedisArgument])] = [
-                (
+            let calls = [
+                RedisCommand(
                     Lua.registrySet,
-                    [
-                        root, bucket, keys.name(tag), keys.retryQueues(tag), keys.catchUp(tag), keys.newFollowers(tag),
-                        keys.contentStates(tag), keys.lateJoiners(tag), keys.startedChannels(tag),
-                        keys.waitingChannels(tag),
+                    keys: [
+                        "b": root, "bucket": bucket, "n": keys.name(tag), "h": keys.retryQueues(tag),
+                        "k": keys.catchUp(tag), "y": keys.newFollowers(tag), "v": keys.contentStates(tag),
+                        "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag), "r": keys.waitingChannels(tag),
                     ],
-                    [channel, value, 1, 1_000, 128]
-                ),
-                (
-                    Lua.registryRemove, [root, bucket, keys.newFollowers(tag)],
-                    [channel, .bytes(record(1, 1, rest: [0, 0, 0, 0, 0])), 1_000, 128]
-                ),
-                (Lua.registryPrune, [root, bucket, keys.newFollowers(tag)], [channel, "t", "", "0"]),
-                (
-                    Lua.registrySplit, [root, bucket, root, keys.bucket(tag, 2)],
-                    ["3:x", 2, 4, "key", 128, 0, 0, 0]
-                ),
+                    [
+                        "knownCount": "2:abc", "channel": channel, "record": value, "registeredAt": 1, "life": 1_000,
+                        "threshold": 128, "flags": 0,
+                    ]),
+                RedisCommand(
+                    Lua.registryRemove, keys: ["b": root, "bucket": bucket, "y": keys.newFollowers(tag)],
+                    [
+                        "knownCount": "2:abc", "channel": channel,
+                        "stone": .bytes(record(1, 1, rest: [0, 0, 0, 0, 0])), "life": 1_000, "threshold": 128,
+                    ]),
+                RedisCommand(
+                    Lua.registryPrune, keys: ["b": root, "bucket": bucket, "y": keys.newFollowers(tag)],
+                    ["knownCount": "2:abc"], rest: [channel, "t", "", "0"]),
+                RedisCommand(
+                    Lua.registrySplit, keys: ["b": root, "full": bucket, "src": root, "dst": keys.bucket(tag, 2)],
+                    [
+                        "knownCount": "2:abc", "newCount": "3:x", "dstIndex": 2, "modulus": 4, "hashKey": "key",
+                        "threshold": 128, "now": 0, "life": 0, "kept": 0,
+                    ]),
             ]
             for stored in [nil, "5:abc"] as [String?] {
                 if let stored { _ = try await fixture.command("HSET", root, "n", .string(stored)) }
-                for (script, keys, arguments) in calls {
-                    let reply = try await run(fixture, script, keys, ["2:abc"] + arguments)
-                    #expect(reply.count == 1, "\(script.name)")
+                for (index, call) in calls.enumerated() {
+                    let reply = try await fixture.redis.send(call)
+                    #expect(reply.count == 1, "call \(index)")
                     #expect(try reply[0].string() == stored ?? "1")
                 }
                 #expect(try await fixture.redis.keyCount() == (stored == nil ? 0 : 1))
@@ -124,13 +126,14 @@ import Testing
             let (root, second) = (fixture.root, fixture.keys.bucket(fixture.tag, 1))
             let now = RegistryRecord.stamp(fixture.time.now)
             func split() async throws -> Int {
-                try await run(
-                    fixture, Lua.registrySplit, [root, root, root, second],
+                let call = RedisCommand(
+                    Lua.registrySplit, keys: ["b": root, "full": root, "src": root, "dst": second],
                     [
-                        "1", "2:f", 1, 2, .bytes(key.bytes), 128, .int(now), .int(RegistryRecord.Span.activity.life),
-                        .int(RegistryRecord.Span.activity.retention),
-                    ]
-                ).integer()
+                        "knownCount": "1", "newCount": "2:f", "dstIndex": 1, "modulus": 2, "hashKey": .bytes(key.bytes),
+                        "threshold": 128, "now": .int(now), "life": .int(RegistryRecord.Span.activity.life),
+                        "kept": .int(RegistryRecord.Span.activity.retention),
+                    ])
+                return try await fixture.redis.send(call).integer()
             }
             #expect(try await split() == 0)
             for _ in 0..<128 {

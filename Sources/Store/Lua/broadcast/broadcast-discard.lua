@@ -1,27 +1,27 @@
 -- Gives up a name's broadcast channel: at once, or because the name has ended.
--- KEYS[1] bc: the name's broadcast channel, hash
--- KEYS[2] n: name meta, hash
--- ARGV[1] 'now' or 'ended'
--- ARGV[2] now, ms
+-- key bc: the name's broadcast channel, hash
+-- key n: name meta, hash
+-- argument because: 'now' or 'ended'
+-- argument now: the caller's time, ms
 -- Returns '': the name has none any more. 'deleting': a worker is to delete it at APNs.
 --   'live': it stays, because the name was opened again or the time has not come.
 -- Atomic.
-local state = redis.call('HGET', KEYS[1], 'state')
+local state = redis.call('HGET', bc, 'state')
 if not state then return '' end
 if state == 'deleting' then return 'deleting' end
-if ARGV[1] == 'ended' then
-    local at = redis.call('HGET', KEYS[1], 'delete_at')
-    if not at or not redis.call('HGET', KEYS[2], 'ended') then
-        redis.call('HDEL', KEYS[1], 'delete_at')
+if because == 'ended' then
+    local at = redis.call('HGET', bc, 'delete_at')
+    if not at or not redis.call('HGET', n, 'ended') then
+        redis.call('HDEL', bc, 'delete_at')
         return 'live'
     end
-    if tonumber(at) > tonumber(ARGV[2]) then return 'live' end
+    if tonumber(at) > tonumber(now) then return 'live' end
 end
 if state == 'wanted' then
     -- A worker may be making the channel. broadcast-live tells it then that the name does not want one.
-    redis.call('DEL', KEYS[1])
+    redis.call('DEL', bc)
     return ''
 end
-redis.call('HSET', KEYS[1], 'state', 'deleting', 'since', ARGV[2])
-redis.call('HDEL', KEYS[1], 'error', 'attempts', 'delete_at')
+redis.call('HSET', bc, 'state', 'deleting', 'since', now)
+redis.call('HDEL', bc, 'error', 'attempts', 'delete_at')
 return 'deleting'

@@ -1,39 +1,30 @@
 -- Retries what a push gave up, in steps of a few hundred channels. Each step is complete, so that a crash between them
 -- leaves the rest in the dead letter for another call. Refused if a newer push of the name has begun or the deadline is
 -- past, because no card may go back to an older state.
--- KEYS[1] n: name meta, hash
--- KEYS[2] q: the name's unswept pushes, zset by sequence number
--- KEYS[3] p: this push, hash
--- KEYS[4] w: its tasks, hash
--- KEYS[5] r: waiting channels, zset by due time (ms)
--- KEYS[6] h: retry queues, hash
--- KEYS[7] dl: the push's dead letter, hash
--- KEYS[8] dl:c: its channels, hash
--- KEYS[9] bt: broadcast queue, zset by sequence number
--- ARGV[1] push id
--- ARGV[2] push id, 16 bytes
--- ARGV[3] deadline, ms
--- ARGV[4] retention, ms
--- ARGV[5] step: 'look', 'resume' (a push that was stopped) or 'take'
--- ARGV[6] for 'take': cursor in dl:c, at first 0
--- ARGV[7] for 'take': about how many channels
+-- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
+-- keys p, w: this push and its tasks, hashes
+-- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash
+-- keys dl, dlc: the push's dead letter and its channels, hashes
+-- key bt: broadcast queue, zset by sequence number
+-- arguments id, raw: push id as text and as 16 bytes
+-- arguments deadline, retention: of the push, ms
+-- argument step: 'look', 'resume' (a push that was stopped) or 'take'
+-- arguments cursor, pageSize: for 'take': cursor in dl:c, at first 0; about how many channels
 -- Returns {'none'}: there is no dead letter.
 --   {'expired'}: the deadline is past, or everything in the dead letter has expired.
 --   {'open'}: the push was cancelled, is not finished, or was stopped again.
 --   {'newer', push id or ''}: that push began later.
 --   after 'look': {'takes'}, or {'resumes'} if the push was stopped. Call dead-collect then, and 'resume' after it.
---   after 'resume': {'resumed'}: the sweep goes on where it stopped, and an undelivered broadcast waits again. Add entries
---   for the push and for its broadcast to the stream.
+--   after 'resume': {'resumed'}: the sweep goes on where it stopped, and an undelivered broadcast waits again. Add
+--     entries for the push and for its broadcast to the stream.
 --   after 'take': {'taken', how many, next cursor, how many are left}. With none left the dead letter is removed.
 -- Keys found in data: docs/keyspace.md.
 -- Atomic. No push is behind this one in a retry queue, because no newer push has begun.
-local id, raw, step = ARGV[1], ARGV[2], ARGV[5]
-local n, q, p, w, r, h, dl, dlc = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local push = redis.call('HMGET', p, 'state', 'seq', 'stopped', 'expanded', 'bc')
 local state = push[1]
 if not state or redis.call('EXISTS', dl) == 0 then return {'none'} end
 local now = redis_now()
-if now >= tonumber(ARGV[3]) then return {'expired'} end
+if now >= tonumber(deadline) then return {'expired'} end
 local resumes = state == 'failed' and push[3]
 -- The sweep of the stopped push has not finished. Other shards still write down where they stopped.
 if resumes and (push[4] ~= '1' or step == 'take') then return {'open'} end
@@ -67,18 +58,18 @@ if step == 'resume' then
     elseif push[5] == 'cancelled' or push[5] == 'failed' then
         -- push-begin will not see this push again, so its broadcast joins the queue here.
         redis.call('HSET', p, 'bc', 'waiting')
-        join_broadcast(KEYS[9], w, id, push[2], ARGV[4])
+        join_broadcast(bt, w, id, push[2], retention)
     end
     redis.call('HDEL', p, 'stopped', 'finished')
     close_again()
     redis.call('HDEL', dl, 'stop')
     -- A dead letter with positions alone is kept until 'take' finds it empty.
     redis.call('HSET', dl, 'at', string.format('%.0f', now))
-    for _, key in ipairs({n, q, w}) do redis.call('PEXPIRE', key, ARGV[4]) end
+    for _, key in ipairs({n, q, w}) do redis.call('PEXPIRE', key, retention) end
     return {'resumed'}
 end
 
-local found = redis.call('HSCAN', dlc, ARGV[6], 'COUNT', ARGV[7])
+local found = redis.call('HSCAN', dlc, cursor, 'COUNT', pageSize)
 local taken = 0
 for i = 1, #found[2], 2 do
     local channel = found[2][i]
@@ -102,7 +93,7 @@ if taken > 0 then
     close_again()
     if state ~= 'queued' then redis.call('HSET', p, 'state', 'sending') end
     redis.call('HDEL', p, 'finished')
-    for _, key in ipairs({n, r, h, w}) do redis.call('PEXPIRE', key, ARGV[4]) end
+    for _, key in ipairs({n, r, h, w}) do redis.call('PEXPIRE', key, retention) end
 end
 local left = redis.call('HLEN', dlc)
 if left == 0 then

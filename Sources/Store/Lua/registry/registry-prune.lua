@@ -1,10 +1,10 @@
 -- Removes dead tokens from one bucket, each only if its channel still has that token. Repeatable, because the tombstone
 -- shows what was pruned. Records and tombstones: shared-record.
--- KEYS[1] b: root of the name, hash
--- KEYS[2] the channels' bucket, hash
--- KEYS[3] y: channels whose card began after an `end` was accepted, as KEYS[6] of registry-set
--- ARGV[1] the count that the bucket was computed from
--- ARGV[2 ...] fours:
+-- key b: root of the name, hash
+-- key bucket: the channels' bucket, hash
+-- key y: channels whose card began after an `end` was accepted, as in registry-set
+-- argument knownCount: the count that the bucket was computed from
+-- rest: fours:
 --   channel, stored form
 --   the dead token
 --   the time when APNs knew it to be dead, ms since 2020: only an older registration is pruned; '' = any
@@ -14,11 +14,11 @@
 --   registered since)
 --   {right count}: the caller's count is outdated. Nothing was done.
 -- Atomic.
-local count = redis.call('HGET', KEYS[1], 'n') or '1'
-if count ~= ARGV[1] then return {count} end
+local count = redis.call('HGET', b, 'n') or '1'
+if count ~= knownCount then return {count} end
 
 local function prune(channel, token, since, ended)
-    local old = redis.call('HGET', KEYS[2], channel)
+    local old = redis.call('HGET', bucket, channel)
     if not old then return '0' end
     if not has_flag(old, TOMBSTONE) then
         if not is_registration(old) then return '0' end
@@ -29,16 +29,16 @@ local function prune(channel, token, since, ended)
         elseif since and registered >= since then
             return '2'
         end
-        redis.call('HSET', KEYS[2], channel,
+        redis.call('HSET', bucket, channel,
             tombstone_of_prune(time_bytes(since or registered), token_hash(token), action_bytes(old), id_hash(old)))
-        redis.call('ZREM', KEYS[3], channel)
+        redis.call('ZREM', y, channel)
         return '1'
     end
     if has_flag(old, PRUNED) and is_tombstone(old) then
         -- The token's hash is in the id's place.
         if id_hash(old) ~= token_hash(token) then return '2' end
         if since and since > action_time(old) then
-            redis.call('HSET', KEYS[2], channel, with_action(old, time_bytes(since)))
+            redis.call('HSET', bucket, channel, with_action(old, time_bytes(since)))
         end
         return '1'
     end
@@ -47,7 +47,7 @@ local function prune(channel, token, since, ended)
 end
 
 local answers = {}
-for i = 2, #ARGV, 4 do
+for i = rest, #ARGV, 4 do
     answers[#answers + 1] = prune(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3] == '1')
 end
 return table.concat(answers)

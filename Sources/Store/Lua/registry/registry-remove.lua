@@ -1,23 +1,23 @@
 -- Untracks a channel: its record becomes a tombstone, which refuses older registrations that arrive late. Records and
 -- tombstones: shared-record.
--- KEYS[1] b: root of the name, hash
--- KEYS[2] the channel's bucket, hash
--- KEYS[3] y: channels whose card began after an `end` was accepted, as KEYS[6] of registry-set
--- ARGV[1] the count that the bucket was computed from
--- ARGV[2] channel, stored form
--- ARGV[3] tombstone with the time of the removal and the hash of the activity's id (zeros = any), floor 0
--- ARGV[4] ms that the bucket lives from now
--- ARGV[5] fields beyond which a bucket should be split
+-- key b: root of the name, hash
+-- key bucket: the channel's bucket, hash
+-- key y: channels whose card began after an `end` was accepted, as in registry-set
+-- argument knownCount: the count that the bucket was computed from
+-- argument channel: channel, stored form
+-- argument stone: tombstone with the time of the removal and the hash of the activity's id (zeros = any), floor 0
+-- argument life: ms that the bucket lives from now
+-- argument threshold: fields beyond which a bucket should be split
 -- Returns 0: the removal is older, or of another activity, and the registration stays. 1: removed. 2: removed, and the
 --   bucket is too full.
 --   {right count}: the caller's count is outdated. Nothing was done.
 -- Atomic.
-local count = redis.call('HGET', KEYS[1], 'n') or '1'
-if count ~= ARGV[1] then return {count} end
+local count = redis.call('HGET', b, 'n') or '1'
+if count ~= knownCount then return {count} end
 
-local value = ARGV[3]
+local value = stone
 local answer = 1
-local old = redis.call('HGET', KEYS[2], ARGV[2])
+local old = redis.call('HGET', bucket, channel)
 local noted = old and has_flag(old, NOTED)
 if is_registration(old) then
     local removed, id, held = action_time(value), id_hash(value), id_hash(old)
@@ -50,8 +50,8 @@ elseif is_tombstone(old) then
     end
 end
 
-local added = redis.call('HSET', KEYS[2], ARGV[2], value)
-if answer == 1 then redis.call('ZREM', KEYS[3], ARGV[2]) end
-renew(KEYS[1], KEYS[2], ARGV[4])
-if added == 1 and redis.call('HLEN', KEYS[2]) > tonumber(ARGV[5]) then return 2 end
+local added = redis.call('HSET', bucket, channel, value)
+if answer == 1 then redis.call('ZREM', y, channel) end
+renew(b, bucket, life)
+if added == 1 and redis.call('HLEN', bucket) > tonumber(threshold) then return 2 end
 return answer

@@ -1,14 +1,12 @@
 -- Queues a push for late joiners, with the content state that they missed, or drops them.
--- KEYS[1] n: name meta, hash
--- KEYS[2] f: late joiners, hash
--- KEYS[3] h: retry queues, hash
--- KEYS[4] r: waiting channels, zset by due time (ms)
--- ARGV[1] sequence number of the last begun push when the worker read the states; '' = none
--- ARGV[2] retention, ms
--- ARGV[3] common prefix of the p keys
--- ARGV[4] common prefix of the w keys
--- ARGV[5] common prefix of the dl keys
--- ARGV[6 ...] fours: channel, its value in f, push (16 bytes) or '' to drop the channel, and that push's sequence
+-- key n: name meta, hash
+-- key f: late joiners, hash
+-- key h: retry queues, hash
+-- key r: waiting channels, zset by due time (ms)
+-- argument begun: sequence number of the last begun push when the worker read the states; '' = none
+-- argument retention: how long the data is kept, ms
+-- arguments ps, ws, dls: common prefixes of the p, w and dl keys
+-- rest: fours: channel, its value in f, push (16 bytes) or '' to drop the channel, and that push's sequence
 --   number
 -- Returns {'again'}: another push has begun since. Nothing was done. Read the states again.
 --   {'ok', late joiners left, late joiners queued}
@@ -16,8 +14,7 @@
 -- Atomic. A late joiner is handled only while f holds the value that was read, so a repetition does nothing.
 -- No sweep delivers the push to these channels: it began before they came, and no push that began since is for them. So
 -- their queues hold nothing newer, and later pushes join the queues behind it.
-local n, f, h, r = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-if (redis.call('HGET', n, 'begun') or '') ~= ARGV[1] then return {'again'} end
+if (redis.call('HGET', n, 'begun') or '') ~= begun then return {'again'} end
 local now = string.format('%.0f', redis_now())
 local put = 0
 
@@ -26,23 +23,23 @@ local put = 0
 local function joined(channel, raw, seq)
     local queue = redis.call('HGET', h, channel)
     if not has_pushes(queue) then return header(0, 0, 1) .. raw, true end
-    local before = redis.call('HGET', ARGV[3] .. id_text(last_of(queue)), 'seq')
+    local before = redis.call('HGET', ps .. id_text(last_of(queue)), 'seq')
     if (tonumber(before) or 0) >= seq then return nil end
-    local rest, superseded = supersede_last(queue, supersede_fields_of(ARGV[3] .. id_text(raw)), ARGV[3], ARGV[4])
-    if not superseded and is_full(rest) then rest = make_room(rest, channel, ARGV[3], ARGV[4], ARGV[5]) end
+    local rest, superseded = supersede_last(queue, supersede_fields_of(ps .. id_text(raw)), ps, ws)
+    if not superseded and is_full(rest) then rest = make_room(rest, channel, ps, ws, dls) end
     return without_alerts(rest .. raw), false
 end
 
-for i = 6, #ARGV, 4 do
+for i = rest, #ARGV, 4 do
     local channel, value, raw, seq = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
     if redis.call('HGET', f, channel) == value then
         redis.call('HDEL', f, channel)
         local id = raw ~= '' and id_text(raw)
-        local state = id and redis.call('HGET', ARGV[3] .. id, 'state')
+        local state = id and redis.call('HGET', ps .. id, 'state')
         local queue, isNew
         if state == 'sending' or state == 'done' then queue, isNew = joined(channel, raw, seq) end
         if queue then
-            queue_late_joiner(ARGV[3] .. id, ARGV[4] .. id, h, r, channel, queue, isNew, now, ARGV[2])
+            queue_late_joiner(ps .. id, ws .. id, h, r, channel, queue, isNew, now, retention)
             put = put + 1
         end
     end

@@ -1,33 +1,31 @@
 -- Confirms pending removals: they were applied to the registry, or are not to be applied because their tokens are
 -- quarantined. The call that confirms a removal counts it, once.
--- KEYS[1] o: pending removals, hash
--- KEYS[2] h: retry queues, hash
--- KEYS[3] r: waiting channels, zset by due time (ms)
--- KEYS[4] n: name meta, hash
--- KEYS[5] x: quarantine, hash
--- ARGV[1] common prefix of the p keys
--- ARGV[2] common prefix of the w keys
--- ARGV[3] life of the quarantine's marks, ms
--- ARGV[4 ...] threes: field of o, outcome to count for its push, and the mark that quarantines the token; '' = not
+-- key o: pending removals, hash
+-- key h: retry queues, hash
+-- key r: waiting channels, zset by due time (ms)
+-- key n: name meta, hash
+-- key x: quarantine, hash
+-- arguments ps, ws: common prefixes of the p and w keys
+-- argument markLife: life of the quarantine's marks, ms
+-- rest: threes: field of o, outcome to count for its push, and the mark that quarantines the token; '' = not
 --   quarantined, '-' = quarantined where the token is registered
 -- Returns {due ms of the name's first waiting channel or '', then for each three 1 confirmed or 0 not pending}
 -- Keys found in data: docs/keyspace.md.
 -- Atomic. n's `cut` counts retry queues that were released after an `end`. A sweep may read a page before a removal and
 -- the waiting channels after it. The changed count tells it to read the page again.
-local o, h, r, n, x = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local now = string.format('%.0f', redis_now())
 -- The channel is behind the push id (16 bytes) and the channel's length (2 bytes).
 local function channel_of(field)
     return string.sub(field, 19, 18 + string.byte(field, 17) * 256 + string.byte(field, 18))
 end
 local answer = {''}
-for i = 4, #ARGV, 3 do
+for i = rest, #ARGV, 3 do
     local field, outcome, mark = ARGV[i], ARGV[i + 1], ARGV[i + 2]
     local value = redis.call('HGET', o, field)
     if value then
         redis.call('HDEL', o, field)
         local id = string.sub(field, 1, 16)
-        local p, w = ARGV[1] .. id_text(id), ARGV[2] .. id_text(id)
+        local p, w = ps .. id_text(id), ws .. id_text(id)
         if redis.call('EXISTS', p) == 1 then
             redis.call('HINCRBY', p, outcome, 1)
             if mark ~= '' then redis.call('HINCRBY', p, 'e:Quarantined', 1) end
@@ -36,7 +34,7 @@ for i = 4, #ARGV, 3 do
         end
         if mark ~= '' and mark ~= '-' then
             redis.call('HSET', x, channel_of(field), mark)
-            redis.call('PEXPIRE', x, ARGV[3])
+            redis.call('PEXPIRE', x, markLife)
         end
         if string.sub(value, 1, 1) == 'e' and #field > 18 then
             local channel = channel_of(field)

@@ -1,17 +1,11 @@
 -- Settles attempts at waiting channels. An operation acts only while its push is first in the channel's retry queue,
 -- with the attempts that the sender saw. So repeating it counts nothing twice.
--- KEYS[1] l: the name's leases, hash
--- KEYS[2] r: waiting channels, zset by due time (ms)
--- KEYS[3] h: their retry queues, hash
--- KEYS[4] o: pending removals, hash
--- ARGV[1] owner
--- ARGV[2] epoch
--- ARGV[3] lease, ms
--- ARGV[4] common prefix of the p keys
--- ARGV[5] common prefix of the w keys
--- ARGV[6] retention, ms
--- ARGV[7] common prefix of the dl keys
--- ARGV[8 ...] operations, each with its arguments:
+-- keys l, r, h, o: the name's leases, hash; waiting channels, zset by due time (ms); their retry queues, hash; pending
+--   removals, hash
+-- arguments owner, epoch, length: of the caller's lease; length in ms from now
+-- argument retention: how long the data is kept, ms
+-- arguments ps, ws, dls: common prefixes of the p, w and dl keys
+-- rest: operations, each with its arguments:
 --   'pop' channel push seen field reason kept: the push is finished for the channel. It is counted as `field`, and
 --     under `reason` unless that is ''. kept 1: given up, so that an operator can decide. kept 2: its start token is
 --     stale, which is counted too.
@@ -30,16 +24,15 @@
 --   {'ok', due ms of the name's first waiting channel or '', pending removals}
 -- Keys found in data: docs/keyspace.md.
 -- Atomic.
-local l, r, h = KEYS[1], KEYS[2], KEYS[3]
-if not has_lease(lease_of(l, 'r:'), ARGV[2], ARGV[1]) then return {'stale'} end
+if not has_lease(lease_of(l, 'r:'), epoch, owner) then return {'stale'} end
 local time = redis_now()
 local now = string.format('%.0f', time)
-renew_lease(l, 'r:', time, ARGV[3])
-if #ARGV > 7 then redis.call('HDEL', l, 'r:c') end
-local name = {r = r, h = h, o = KEYS[4], ps = ARGV[4], ws = ARGV[5], dls = ARGV[7], now = now, retention = ARGV[6]}
+renew_lease(l, 'r:', time, length)
+if #ARGV >= rest then redis.call('HDEL', l, 'r:c') end
+local name = {r = r, h = h, o = o, ps = ps, ws = ws, dls = dls, now = now, retention = retention}
 
 local size = {pop = 7, again = 8, remove = 7, ['end'] = 6, keep = 2, stop = 3, void = 2}
-local i = 8
+local i = rest
 while i <= #ARGV do
     local op, channel, push, seen, a, b, c = unpack(ARGV, i, i + 6)
     local d = ARGV[i + 7]
@@ -47,12 +40,12 @@ while i <= #ARGV do
     i = i + size[op]
     if op == 'keep' or op == 'stop' then
         local text = id_text(channel)
-        local p, w = ARGV[4] .. text, ARGV[5] .. text
+        local p, w = ps .. text, ws .. text
         if is_open(p) then
             redis.call('HINCRBY', w, 'wait', op == 'keep' and 1 or -1)
             if op == 'stop' then
                 write_entries(now)
-                stop_early(p, w, ARGV[7] .. text, push, now)
+                stop_early(p, w, dls .. text, push, now)
                 finish(p, w, now)
             end
         end
@@ -68,7 +61,7 @@ while i <= #ARGV do
             -- A newer push superseded it meanwhile. The new due time holds for that push too.
             if op == 'again' and queue then redis.call('ZADD', r, 'XX', 'GT', a, channel) end
         elseif registrations_of(queue) ~= registrations_of(seen) and not (op == 'pop' and a == 'expired')
-            and redis.call('HGET', ARGV[4] .. id_text(push), 'event') ~= 'start' then
+            and redis.call('HGET', ps .. id_text(push), 'event') ~= 'start' then
             redis.call('HSET', h, channel, with_header(queue, 0, registrations_of(queue)))
             redis.call('ZADD', r, now, channel)
         elseif op == 'again' then
@@ -88,4 +81,4 @@ while i <= #ARGV do
     end
 end
 write_entries(now)
-return {'ok', first_due(r), redis.call('HLEN', KEYS[4])}
+return {'ok', first_due(r), redis.call('HLEN', o)}

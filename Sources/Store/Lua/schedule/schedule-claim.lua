@@ -1,18 +1,18 @@
 -- Claims a due schedule for a while. From now on it cannot be deleted. If a worker keeps it longer, another one claims
 -- it again. The push has the schedule's id, so committing it twice changes nothing.
--- KEYS[1] at: the schedule, hash
--- ARGV[1] now, ms, from schedule-due
--- ARGV[2] ms for which it is claimed
+-- key at: the schedule, hash
+-- argument now: the caller's time, ms, from schedule-due
+-- argument hold: ms for which it is claimed
 -- Returns {'gone'}: no such schedule.
 --   {'final'}: it was sent, failed or was deleted.
 --   {'held'}: another worker has claimed it, or it is to be tried later.
 --   {'early', due ms}: it was moved to a later time.
 --   {'taken', fields and values}
 -- Atomic.
-local state = redis.call('HMGET', KEYS[1], 'state', 'until', 'due')
+local state = redis.call('HMGET', at, 'state', 'until', 'due')
 if not state[1] then return {'gone'} end
 if state[1] ~= 'scheduled' and state[1] ~= 'taken' then return {'final'} end
-if state[1] == 'scheduled' and tonumber(state[3] or 0) > tonumber(ARGV[1]) then return {'early', state[3]} end
-if tonumber(state[2] or 0) > tonumber(ARGV[1]) then return {'held'} end
-redis.call('HSET', KEYS[1], 'state', 'taken', 'until', string.format('%.0f', ARGV[1] + ARGV[2]))
-return {'taken', redis.call('HGETALL', KEYS[1])}
+if state[1] == 'scheduled' and tonumber(state[3] or 0) > tonumber(now) then return {'early', state[3]} end
+if tonumber(state[2] or 0) > tonumber(now) then return {'held'} end
+redis.call('HSET', at, 'state', 'taken', 'until', string.format('%.0f', now + hold))
+return {'taken', redis.call('HGETALL', at)}

@@ -1,11 +1,11 @@
 -- Writes the record of a schedule. An existing record stays as it is, so that a request can be repeated.
--- KEYS[1] at: the schedule, hash
--- ARGV[1] epoch ms at which the record expires
--- ARGV[2 ...] its fields and values
+-- key at: the schedule, hash
+-- argument expiresAt: epoch ms at which the record expires
+-- rest: its fields and values
 -- Returns its state: 'scheduled' for a new one.
 -- Atomic.
-local state = redis.call('HGET', KEYS[1], 'state')
+local state = redis.call('HGET', at, 'state')
 if state then return state end
-redis.call('HSET', KEYS[1], 'state', 'scheduled', unpack(ARGV, 2))
-redis.call('PEXPIREAT', KEYS[1], ARGV[1])
+redis.call('HSET', at, 'state', 'scheduled', unpack(ARGV, rest))
+redis.call('PEXPIREAT', at, expiresAt)
 return 'scheduled'

@@ -1,13 +1,13 @@
 -- Puts another publish, or another time, into a schedule that waits. A claimed or final schedule stays as it is.
--- KEYS[1] at: the schedule, hash
--- ARGV[1] epoch ms at which the record expires
--- ARGV[2] how many fields to remove first
--- ARGV[3 ...] those fields, then the new fields and values
+-- key at: the schedule, hash
+-- argument expiresAt: epoch ms at which the record expires
+-- argument absent: how many fields to remove first
+-- rest: those fields, then the new fields and values
 -- Returns the state that it has: 'scheduled' if it was replaced; false if there is no such schedule.
 -- Atomic.
-local state = redis.call('HGET', KEYS[1], 'state')
+local state = redis.call('HGET', at, 'state')
 if state ~= 'scheduled' then return state end
-redis.call('HDEL', KEYS[1], unpack(ARGV, 3, ARGV[2] + 2))
-redis.call('HSET', KEYS[1], unpack(ARGV, ARGV[2] + 3))
-redis.call('PEXPIREAT', KEYS[1], ARGV[1])
+redis.call('HDEL', at, unpack(ARGV, rest, rest + absent - 1))
+redis.call('HSET', at, unpack(ARGV, rest + absent))
+redis.call('PEXPIREAT', at, expiresAt)
 return state

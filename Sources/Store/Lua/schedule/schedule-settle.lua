@@ -1,18 +1,18 @@
 -- Writes down what became of a claimed schedule, or cancels one that waits.
--- KEYS[1] at: the schedule, hash
--- ARGV[1] the state that it must be in: 'taken' or 'scheduled'
--- ARGV[2] the new state: 'sent', 'failed', 'cancelled', or 'scheduled' again
--- ARGV[3] reason, or ''
--- ARGV[4] now, ms
--- ARGV[5] ms for which a final schedule is kept
--- ARGV[6] for 'scheduled' again: no worker claims it before this time, ms
+-- key at: the schedule, hash
+-- argument from: the state that it must be in: 'taken' or 'scheduled'
+-- argument to: the new state: 'sent', 'failed', 'cancelled', or 'scheduled' again
+-- argument reason: reason, or ''
+-- argument now: the caller's time, ms
+-- argument kept: ms for which a final schedule is kept
+-- argument heldUntil: for 'scheduled' again: no worker claims it before this time, ms
 -- Returns the state that it has afterwards, or false if there is no such schedule.
 -- Atomic.
-local state = redis.call('HGET', KEYS[1], 'state')
-if state ~= ARGV[1] then return state end
-redis.call('HSET', KEYS[1], 'state', ARGV[2], 'reason', ARGV[3], 'until', ARGV[6])
-if ARGV[2] ~= 'scheduled' then
-    redis.call('HSET', KEYS[1], 'finished', ARGV[4])
-    redis.call('PEXPIRE', KEYS[1], ARGV[5])
+local state = redis.call('HGET', at, 'state')
+if state ~= from then return state end
+redis.call('HSET', at, 'state', to, 'reason', reason, 'until', heldUntil)
+if to ~= 'scheduled' then
+    redis.call('HSET', at, 'finished', now)
+    redis.call('PEXPIRE', at, kept)
 end
-return ARGV[2]
+return to

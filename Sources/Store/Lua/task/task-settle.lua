@@ -1,30 +1,20 @@
 -- Settles one page in one step: counters, checkpoint, lease, retry queues, pending removals, early stop, the finish of
 -- the sweep and of the push.
--- KEYS[1] n: name meta, hash
--- KEYS[2] q: the name's unswept pushes, zset by sequence number
--- KEYS[3] p: this push, hash
--- KEYS[4] w: its tasks, hash
--- KEYS[5] r: waiting channels, zset by due time (ms)
--- KEYS[6] h: their retry queues, hash
--- KEYS[7] k: catch-up, zset
--- KEYS[8] o: pending removals, hash
--- ARGV[1] push id
--- ARGV[2] push id, 16 bytes
--- ARGV[3] shard, or 'c' for the catch-up
--- ARGV[4] owner
--- ARGV[5] epoch
--- ARGV[6] lease, ms
--- ARGV[7] first position of the page; in the catch-up the page's number
--- ARGV[8] position after the page
--- ARGV[9] first position of the shard
--- ARGV[10] position after the shard
--- ARGV[11] reason to stop the push early, or ''
--- ARGV[12] common prefix of the p keys
--- ARGV[13] common prefix of the w keys
--- ARGV[14] retention, ms
--- ARGV[15] common prefix of the dl keys
--- ARGV[16] 1: the push was stopped, so the rest of the shard is given up. Its position is kept for an operator.
--- ARGV[17 ...] operations, each with its arguments:
+-- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
+-- keys p, w: this push and its tasks, hashes
+-- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash
+-- keys k, o: catch-up, zset; pending removals, hash
+-- arguments id, raw: push id as text and as 16 bytes
+-- argument shard: 'c' for the catch-up
+-- arguments owner, epoch, length: of the caller's lease; length in ms from now
+-- arguments from, to: first position of the page and the position after it; in the catch-up `from` is the page's number
+-- arguments first, last: first position of the shard and the position after it
+-- argument stop: reason to stop the push early, or ''
+-- argument abandons: 1 = the push was stopped, so the rest of the shard is given up. Its position is kept for an
+--   operator.
+-- argument retention: how long the data is kept, ms
+-- arguments ps, ws, dls: common prefixes of the p, w and dl keys
+-- rest: operations, each with its arguments:
 --   'dead' channel reason: a token of the page is given up. 'add' counts it.
 --   'add' field n: adds n to a counter of the push, for tokens that this page read.
 --   'remove' channel-and-token value: a pending removal, counted when it is confirmed.
@@ -39,27 +29,26 @@
 -- Keys found in data: docs/keyspace.md.
 -- Atomic. If the worker dies before this call, the next owner of the shard reads and sends the page again. After this
 -- call it does not. Repeating the call counts nothing twice.
-local id, raw, part = ARGV[1], ARGV[2], ARGV[3] .. ':'
-local n, q, p, w, r, h, k, o = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local part = shard .. ':'
 local state = redis.call('HGET', p, 'state')
 if not state then return {'gone'} end
 local time = redis_now()
 local now = string.format('%.0f', time)
 local lease = lease_of(w, part, part .. 'p', part .. 'a', part .. 'f')
-if not has_lease(lease, ARGV[5], ARGV[4]) then return {'stale'} end
-renew_lease(w, part, time, ARGV[6])
+if not has_lease(lease, epoch, owner) then return {'stale'} end
+renew_lease(w, part, time, length)
 
-local from, to = tonumber(ARGV[7]), tonumber(ARGV[8])
-local position, ahead, wasFinished = math.max(tonumber(lease[5] or '0'), tonumber(ARGV[9])), lease[6] or '', lease[7]
+from, to = tonumber(from), tonumber(to)
+local position, ahead, wasFinished = math.max(tonumber(lease[5] or '0'), tonumber(first)), lease[6] or '', lease[7]
 local repeated = is_settled(position, ahead, from, to)
-local dl = ARGV[15] .. id
-local push = {p = p, w = w, h = h, r = r, k = k, dl = dl, ps = ARGV[12], ws = ARGV[13], dls = ARGV[15], raw = raw, state = state,
+local dl = dls .. id
+local push = {p = p, w = w, h = h, r = r, k = k, dl = dl, ps = ps, ws = ws, dls = dls, raw = raw, state = state,
     stopReason = redis.call('HGET', p, 'stopped'), isStopped = state == 'failed' or state == 'cancelled',
-    supersedeFields = supersede_fields_of(p), now = now, retention = ARGV[14]}
+    supersedeFields = supersede_fields_of(p), now = now, retention = retention}
 
 -- Nothing of a repeated page is counted again.
 local waiting, removals = {}, {}
-local i = repeated and #ARGV + 1 or 17
+local i = repeated and #ARGV + 1 or rest
 while i <= #ARGV do
     local op, a, b, c = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
     if op == 'dead' then
@@ -86,20 +75,20 @@ join_queues(push, waiting)
 note_removals(push, o, removals)
 write_entries(now)
 
-if ARGV[11] ~= '' and not push.isStopped then
+if stop ~= '' and not push.isStopped then
     state, push.isStopped = 'failed', true
-    stop_early(p, w, dl, ARGV[11], now)
+    stop_early(p, w, dl, stop, now)
 end
-if ARGV[16] == '1' and state == 'failed' and not wasFinished and redis.call('EXISTS', dl) == 1 then
-    redis.call('HSET', dl, 'p:' .. ARGV[3], string.format('%.0f %s %s', position, lease[1], ahead))
+if abandons == '1' and state == 'failed' and not wasFinished and redis.call('EXISTS', dl) == 1 then
+    redis.call('HSET', dl, 'p:' .. shard, string.format('%.0f %s %s', position, lease[1], ahead))
 end
 
 position, ahead = settle_page(position, ahead, from, to)
 redis.call('HSET', w, part .. 'p', string.format('%.0f', position), part .. 'a', ahead)
 if from < to and not repeated then redis.call('HDEL', w, part .. 'c') end
 local isCatchUp = part == 'c:'
-local isFinished = not isCatchUp and position >= tonumber(ARGV[10])
-if isFinished and not wasFinished then finish_shard(w, ARGV[3]) end
+local isFinished = not isCatchUp and position >= tonumber(last)
+if isFinished and not wasFinished then finish_shard(w, shard) end
 local sweep = end_sweep(n, q, k, p, w, id, push.isStopped)
 -- Constant registrations must not delay the name's next push for ever. The sweep of that push finds the later ones.
 if sweep == 'catchUp' and isCatchUp and position >= 16 and redis.call('ZCARD', q) > 1 then

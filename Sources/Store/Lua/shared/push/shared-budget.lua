@@ -1,13 +1,16 @@
 -- Fragment for push-begin: the budget of updates at priority 10.
 
--- Counts an update. Returns whom it goes to at priority 5: 'all', 'slow' (devices without frequent updates), or nil.
+-- Counts a push that begins, if it is an update at priority 10. Returns whom it goes to at priority 5: 'all', 'slow'
+-- (devices without frequent updates), or nil.
 -- n: name meta. Its `budget` says when the hour began with its first update at priority 10 (ms), and how many of them
--- went out since. isSoft: the update may go out at priority 5. most, mostSlow: 0 = any number
-local function spend(n, isSoft, most, mostSlow, now)
+-- went out since. push: the fields of its record; `soft` 1: it may go out at priority 5. most, mostSlow: 0 = any number
+local function spend(n, push, most, mostSlow, now)
+    -- A resumed push was counted when it began for the first time.
+    if most + mostSlow == 0 or push.prio ~= '10' or push.event ~= 'update' or push.resumed then return nil end
     local at, count = string.match(redis.call('HGET', n, 'budget') or '', '^(%d+) (%d+)$')
     if not at or now - at >= BUDGET_WINDOW then at, count = string.format('%.0f', now), '0' end
     count = tonumber(count)
-    local demote
+    local demote, isSoft = nil, push.soft == '1'
     if isSoft and most > 0 and count >= most then
         demote = 'all'
     elseif isSoft and mostSlow > 0 and count >= mostSlow then

@@ -45,3 +45,16 @@ local function shown_state(v, n, prefix)
     if push.err or not push[1] or (push[2] ~= 'sending' and push[2] ~= 'done') then return nil end
     return id, push[1]
 end
+
+-- Notes the state of a push that begins. Fixes the content state of an automatic end, for all shards and retries.
+-- set: sets fields of the push's record
+local function begin_state(v, n, prefix, push, id, set)
+    if push.cutoff then
+        local shows, payload = shown_state(v, n, prefix)
+        if shows then set('shows', shows, 'shown', payload) end
+    elseif push.event == 'start' then
+        redis.call('HSET', n, 'started', push.seq)
+    else
+        keep_state(v, push, id)
+    end
+end
