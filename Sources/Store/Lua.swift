@@ -32,7 +32,7 @@ enum Lua {
         "removal-confirm", [.time, .queue, .endings], Source.removal_confirm_lua)
     static let queueDue = script("queue-due", Source.queue_due_lua)
     static let deadRetry = script(
-        "dead-retry", [.time, .queue, .broadcast, .resuming], Source.dead_retry_lua)
+        "dead-retry", [.time, .broadcast, .resuming], Source.dead_retry_lua)
     static let deadCollect = script("dead-collect", [.time, .queue], Source.dead_collect_lua)
     static let guardCount = script("guard-count", [.time], Source.guard_count_lua)
     static let quarantineForget = script("quarantine-forget", Source.quarantine_forget_lua)

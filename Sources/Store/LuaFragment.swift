@@ -43,10 +43,10 @@ enum LuaFragment: CaseIterable {
     /// The fragments that this one uses itself.
     private var needs: [LuaFragment] {
         switch self {
-        case .constants, .time, .tally, .buckets, .lease, .queueLate, .ended, .checkpoint, .sweep, .pacing, .resuming,
-            .tags:
+        case .constants, .time, .tally, .buckets, .lease, .queueLate, .ended, .checkpoint, .sweep, .pacing, .tags:
             []
         case .record, .queue, .supersede, .waking, .states, .budget: [.constants]
+        case .resuming: [.queue]
         case .endings: [.ended, .tally]
         case .dead: [.constants, .endings]
         case .broadcast: [.dead]

@@ -70,23 +70,7 @@ if step == 'resume' then
 end
 
 local found = redis.call('HSCAN', dlc, cursor, 'COUNT', pageSize)
-local taken = 0
-for i = 1, #found[2], 2 do
-    local channel = found[2][i]
-    local queue = redis.call('HGET', h, channel)
-    if not (has_pushes(queue) and last_of(queue) == raw) then
-        if not has_pushes(queue) then
-            queue = header(0, 0, 0)
-            redis.call('ZADD', r, string.format('%.0f', now), channel)
-        end
-        redis.call('HSET', h, channel, queue .. raw)
-        taken = taken + 1
-    end
-    local reason = 'r:' .. found[2][i + 1]
-    if redis.call('HDEL', dlc, channel) == 1 and redis.call('HINCRBY', dl, reason, -1) <= 0 then
-        redis.call('HDEL', dl, reason)
-    end
-end
+local taken = queue_again(found[2], dl, dlc, r, h, raw, string.format('%.0f', now))
 if taken > 0 then
     redis.call('HINCRBY', p, 'failed', -taken)
     redis.call('HINCRBY', w, 'wait', taken)

@@ -1,4 +1,4 @@
--- Fragment for dead-retry: the shards of a stopped push go on.
+-- Fragment for dead-retry: the shards of a stopped push go on, and channels of a dead letter wait again.
 
 -- Puts the shards back to where they stopped. Returns how many go on.
 -- dl: the push's dead letter, with positions in `p:<shard>`. w: its tasks
@@ -25,4 +25,26 @@ local function resume_shards(dl, w)
     end
     redis.call('HSET', w, 'shards', shards, 'left', left)
     return left
+end
+
+-- Moves channels from a dead letter to the ends of their retry queues. Returns how many were moved; the others already waited.
+-- found: channel and reason in turns. dl, dlc: the dead letter and its channels. r, h: waiting channels and their queues
+local function queue_again(found, dl, dlc, r, h, raw, now)
+    local taken = 0
+    for i = 1, #found, 2 do
+        local channel, reason = found[i], 'r:' .. found[i + 1]
+        local queue = redis.call('HGET', h, channel)
+        if not (has_pushes(queue) and last_of(queue) == raw) then
+            if not has_pushes(queue) then
+                queue = header(0, 0, 0)
+                redis.call('ZADD', r, now, channel)
+            end
+            redis.call('HSET', h, channel, queue .. raw)
+            taken = taken + 1
+        end
+        if redis.call('HDEL', dlc, channel) == 1 and redis.call('HINCRBY', dl, reason, -1) <= 0 then
+            redis.call('HDEL', dl, reason)
+        end
+    end
+    return taken
 end
