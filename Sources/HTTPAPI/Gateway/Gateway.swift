@@ -19,7 +19,7 @@ public final class Gateway: ListeningService {
     private let clock: @Sendable () -> Int64
     private let binding = BoundPort()
 
-    /// Makes a gateway on Redis's clock.
+    /// Makes a gateway.
     ///
     /// - Parameters:
     ///   - configuration: apps, address and limits.
@@ -27,23 +27,16 @@ public final class Gateway: ListeningService {
     ///   - registry: the metrics that `/metrics` renders. Bootstrap
     ///     `MetricsSystem` with the same one to show other metrics too.
     ///   - logger: receives the access log.
-    public convenience init(
+    ///   - clock: returns epoch milliseconds. Nil means Redis's clock.
+    public init(
         _ configuration: GatewayConfiguration, store: Store, registry: PrometheusRegistry = PrometheusRegistry(),
-        logger: Logger
-    ) {
-        self.init(configuration, store: store, registry: registry, logger: logger, clock: store.time.now)
-    }
-
-    /// Makes a gateway on another clock. `clock` returns epoch milliseconds and takes the place of Redis's time.
-    init(
-        _ configuration: GatewayConfiguration, store: Store, registry: PrometheusRegistry, logger: Logger,
-        clock: @escaping @Sendable () -> Int64
+        logger: Logger, clock: (@Sendable () -> Int64)? = nil
     ) {
         self.configuration = configuration
         self.store = store
         self.registry = registry
         self.logger = logger
-        self.clock = clock
+        self.clock = clock ?? store.time.now
     }
 
     public func boundPort() async -> Int? { await binding.port() }

@@ -19,7 +19,7 @@ struct GatewayMetrics: Sendable {
         let dimensions = [("method", method), ("route", route)]
         counter("lamplighter_http_requests_total", dimensions + [("status", "\(status)")]).increment()
         Timer(label: "lamplighter_http_request_duration_seconds", dimensions: dimensions, factory: registry)
-            .recordNanoseconds(duration.nanoseconds)
+            .record(duration: duration)
     }
 
     func inFlight(_ change: Int) {
@@ -88,8 +88,4 @@ struct GatewayMetrics: Sendable {
     private func counter(_ label: String, _ dimensions: [(String, String)]) -> Counter {
         Counter(label: label, dimensions: dimensions, factory: registry)
     }
-}
-
-extension Duration {
-    var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
 }

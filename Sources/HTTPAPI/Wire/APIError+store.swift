@@ -22,9 +22,7 @@ extension APIError {
                 "The app has about \(limit) \(quota.words), as many as \(quota.setting) allows: nothing was added. "
                     + "Those that are there can be changed. Try again later, or raise the setting.", retryAfter: 60)
             cause = "\(quota.setting) reached"
-        case .corrupt(let what):
-            self.init(500, "An internal error occurred; the operation id finds it in the log.")
-            cause = "corrupt \(what)"
+        case .corrupt(let what): self = .internalError("corrupt \(what)")
         }
     }
 
@@ -39,7 +37,7 @@ extension APIError {
                     + " (a publish: with an Idempotency-Key).", retryAfter: 2)
         case .closed: self.init(503, "The gateway is shutting down. Try again.", retryAfter: 1)
         case .refused(let code): self = Self.refused(code: code)
-        case .unexpected: self.init(500, "An internal error occurred; the operation id finds it in the log.")
+        case .unexpected: self = .internalError("")
         }
         cause = "redis: \(failure)"
     }
@@ -55,7 +53,7 @@ extension APIError {
         case "NOREPLICAS": APIError(503, "Redis has too few replicas to be safe: nothing was changed.", retryAfter: 10)
         case "NOAUTH", "WRONGPASS", "NOPERM":
             APIError(503, "Redis does not accept the gateway's credentials: nothing was changed.", retryAfter: 30)
-        default: APIError(500, "An internal error occurred; the operation id finds it in the log.")
+        default: .internalError("")
         }
     }
 }
