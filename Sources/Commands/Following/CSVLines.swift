@@ -1,3 +1,4 @@
+import LiveActivity
 import StrictJSON
 
 /// Turns CSV into NDJSON, line by line.
@@ -92,34 +93,17 @@ struct CSVLines {
 
     /// The fields of a line. Nil if a quote is not closed.
     static func fields(_ line: String) -> [String]? {
-        var fields: [String] = []
-        var field = ""
-        var isQuoted = false
-        var previousWasQuote = false
-        for character in line.unicodeScalars {
-            if isQuoted {
-                if character == "\"" {
-                    isQuoted = false
-                    previousWasQuote = true
-                } else {
-                    field.unicodeScalars.append(character)
-                }
-                continue
-            }
-            switch character {
-            case "\"":
-                if previousWasQuote { field.append("\"") }
-                isQuoted = true
-                previousWasQuote = false
-            case ",":
-                fields.append(field)
-                field = ""
-                previousWasQuote = false
-            default:
-                field.unicodeScalars.append(character)
-                previousWasQuote = false
-            }
+        let parts = line.parts(between: UInt8(ascii: "\""))
+        var fields = [""]
+        for (position, part) in parts.enumerated() {
+            // Every second part stands between quotes, and a comma there separates nothing.
+            let isQuoted = position % 2 == 1
+            // Nothing between two quoted parts: the field holds a quote, written as two.
+            let isQuote = !isQuoted && part.isEmpty && position > 0 && position < parts.count - 1
+            let cells = isQuoted ? [part] : isQuote ? ["\""] : part.parts(between: UInt8(ascii: ","))
+            fields[fields.count - 1] += cells[0]
+            fields += cells.dropFirst()
         }
-        return isQuoted ? nil : fields + [field]
+        return parts.count % 2 == 1 ? fields : nil
     }
 }
