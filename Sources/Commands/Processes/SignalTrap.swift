@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Synchronization
 
 /// Handles SIGTERM and SIGINT. The first signal asks for an orderly end, and the second ends the process at once.
 ///
@@ -12,29 +13,19 @@ final class SignalTrap {
     init() {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         first = stream
-        // One serial queue counts both signals.
         let queue = DispatchQueue(label: "signals")
-        let count = SignalCount()
+        let count = Atomic(0)
         sources = [SIGTERM, SIGINT].map { number in
             // Ignore the signal itself: the default action would end the process before the source sees it.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
-                if count.next() > 1 { _exit(128 + number) }
+                if count.add(1, ordering: .relaxed).newValue > 1 { _exit(128 + number) }
                 continuation.yield(number)
                 continuation.finish()
             }
             source.activate()
             return source
         }
-    }
-}
-
-/// Used only on the signals' queue.
-private final class SignalCount: @unchecked Sendable {  // guard: the serial queue "signals"
-    private var count = 0
-    func next() -> Int {
-        count += 1
-        return count
     }
 }
