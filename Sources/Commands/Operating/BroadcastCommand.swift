@@ -1,4 +1,7 @@
+import APNsClient
+import APNsWire
 import ArgumentParser
+import LiveActivity
 import Settings
 import StrictJSON
 
@@ -63,22 +66,42 @@ struct BroadcastCommand: ParsableCommand {
             let app = try settings.app(named: gateway.app)
             let body = try await GatewayClient(settings, app).send(.get("/api/activities/\(name)/broadcast"))
             let answer: Answer = try GatewayClient.decode(body)
-            var found: BroadcastChannelAtAPNs?
+            var found: (key: String, text: String)?
             if apns, let channel = answer.broadcast.channel {
-                found = try await BroadcastChannelAtAPNs(channel, app, settings)
+                found = try await Self.atAPNs(channel, app, settings)
             }
             if gateway.json {
                 guard let found, let end = body.lastIndex(of: UInt8(ascii: "}")) else {
                     return Terminal.print(json: body)
                 }
-                return Terminal.print(json: body[..<end] + Array(#","apns":\#(found.json.text)}"#.utf8))
+                let shown: JSON = [found.key: .string(found.text)]
+                return Terminal.print(json: body[..<end] + Array(#","apns":\#(shown.text)}"#.utf8))
             }
             let channel = answer.broadcast
             Table(fields: [
                 "name": answer.name, "channel": channel.channel ?? "none yet", "state": channel.state,
                 "storage": channel.storage, "created": channel.created_at, "deleted at": channel.delete_at,
-                "error": channel.error, "at APNs": found?.text,
+                "error": channel.error, "at APNs": found.map { $0.key == "storage" ? "storage \($0.text)" : $0.text },
             ]).print()
+        }
+
+        /// The channel's `storage` as APNs itself reports it, or the `error`. Others who have the key may have deleted it.
+        private static func atAPNs(
+            _ channel: String, _ app: AppSettings, _ settings: Settings
+        ) async throws -> (key: String, text: String) {
+            guard let origin = app.manageOrigin else {
+                throw CommandFailure(.configuration, "apns.url is not Apple's, so apns.manage_url must be set too")
+            }
+            var configuration = try WorkCommand.configuration(app, settings)
+            configuration.origin = origin
+            let id = try BroadcastChannelID(channel)
+            let channels = try BroadcastChannelManager(
+                configuration: configuration, bundleID: try app.required(.bundleID))
+            do throws(BroadcastChannelError) {
+                return ("storage", try await channels.read(id).rawValue)
+            } catch {
+                return ("error", error.description)
+            }
         }
     }
 
