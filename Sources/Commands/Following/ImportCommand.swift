@@ -48,14 +48,12 @@ struct ImportCommand: AsyncParsableCommand {
     func run() async throws {
         let client = try gateway.client()
         let source = try ImportSource(path: file, format: format)
+        // A long file takes a long time. The connection itself notices a gateway that went away.
+        var request = GatewayRequest.post(target.path).within(.seconds(7 * 24 * 3_600))
+        request.body = .stream { try source.next() }
         let answer: [UInt8]
         do {
-            answer = try await client.send(
-                "POST", target.path.text,
-                headers: [("Content-Type", "application/x-ndjson")],
-                body: .stream { try source.next() },
-                // A long file takes a long time. The connection itself notices a gateway that went away.
-                timeout: .seconds(7 * 24 * 3_600))
+            answer = try await client.send(request)
         } catch {
             source.abandon()
             throw source.failure ?? error

@@ -21,22 +21,19 @@ struct GatewayClient: Sendable {
     /// - Returns: the body of a 2xx response; `{"ok":true}` if it has none.
     /// - Throws: `CommandFailure` with a message for every other response.
     func send(_ request: GatewayRequest) async throws -> [UInt8] {
-        let contentType = request.body == nil ? [] : [("Content-Type", "application/json")]
-        let body = try await send(
-            request.method, request.path, headers: contentType + request.headers,
-            body: request.body.map { .bytes($0.bytes) }, timeout: request.timeout)
-        return body.isEmpty ? Array(#"{"ok":true}"#.utf8) : body
-    }
-
-    /// Sends one request whose body may be a stream.
-    func send(
-        _ method: String, _ path: String, headers: [(String, String)], body: HTTPBody?, timeout: Duration
-    ) async throws -> [UInt8] {
-        let request = HTTPRequest(
-            method, url + path, headers: [("Authorization", authorization)] + headers, body: body, timeout: timeout)
+        let contentType: [(String, String)] =
+            switch request.body {
+            case .bytes: [("Content-Type", "application/json")]
+            case .stream: [("Content-Type", "application/x-ndjson")]
+            case nil: []
+            }
         let response: HTTPResponse
         do {
-            response = try await HTTPClient().send(request)
+            response = try await HTTPClient().send(
+                HTTPRequest(
+                    request.method, url + request.path,
+                    headers: [("Authorization", authorization)] + contentType + request.headers, body: request.body,
+                    timeout: request.timeout))
         } catch {
             throw CommandFailure(
                 .unreachable,
@@ -45,8 +42,8 @@ struct GatewayClient: Sendable {
                 Is 'lamplighter serve' running there? --url or \(SettingKey[\.gatewayURL].environmentName) names another.
                 """)
         }
-        if (200..<300).contains(response.status) { return response.body }
-        throw refusal(response)
+        guard (200..<300).contains(response.status) else { throw refusal(response) }
+        return response.body.isEmpty ? Array(#"{"ok":true}"#.utf8) : response.body
     }
 
     private func refusal(_ response: HTTPResponse) -> CommandFailure {

@@ -1,3 +1,4 @@
+import Curl
 import StrictJSON
 
 /// One request to the gateway.
@@ -6,7 +7,8 @@ struct GatewayRequest {
     /// With the query. Both are percent-encoded.
     var path: String
     var headers: [(String, String)] = []
-    var body: JSON?
+    /// JSON, or a stream of NDJSON.
+    var body: HTTPBody?
     /// The longest time for the whole exchange.
     var timeout: Duration = .seconds(30)
 
@@ -16,10 +18,10 @@ struct GatewayRequest {
             method: "GET", path: path.text + (fields.isEmpty ? "" : "?" + fields.joined(separator: "&")))
     }
     static func post(_ path: GatewayPath, _ body: JSON? = nil) -> GatewayRequest {
-        GatewayRequest(method: "POST", path: path.text, body: body)
+        GatewayRequest(method: "POST", path: path.text, body: body.map { .bytes($0.bytes) })
     }
     static func put(_ path: GatewayPath, _ body: JSON) -> GatewayRequest {
-        GatewayRequest(method: "PUT", path: path.text, body: body)
+        GatewayRequest(method: "PUT", path: path.text, body: .bytes(body.bytes))
     }
     static func delete(_ path: GatewayPath) -> GatewayRequest { GatewayRequest(method: "DELETE", path: path.text) }
 
