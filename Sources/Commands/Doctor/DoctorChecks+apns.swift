@@ -33,7 +33,10 @@ extension DoctorChecks {
             if case .key = error { return [] }
             return [.bad(subject, error.description, "set it right in the app's settings", .configuration)]
         }
-        let outcome = await transport.send(Self.page, Self.push(bundleID: app[.bundleID] ?? ""))
+        let push = PreparedPush(
+            headers: PushHeaders(bundleID: app[.bundleID] ?? "", priority: .low, expiration: 0),
+            payload: Array(#"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#.utf8))
+        let outcome = await transport.send(Self.page, push)
         await transport.close()
         switch outcome.exceptions.first?.outcome {
         case .rejected(let rejection):
@@ -49,12 +52,6 @@ extension DoctorChecks {
         var page = TokenPage()
         page.append(channel: CollectionOfOne(0), token: CollectionOfOne(0), registeredAt: 0)
         return page
-    }
-
-    private static func push(bundleID: String) -> PreparedPush {
-        PreparedPush(
-            headers: PushHeaders(bundleID: bundleID, priority: .low, expiration: 0),
-            payload: Array(#"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#.utf8))
     }
 
     private func verdict(_ subject: String, _ origin: String, status: Int, reason: String) -> Finding {

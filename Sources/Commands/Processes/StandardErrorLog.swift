@@ -31,8 +31,6 @@ struct StandardErrorLog: LogHandler {
             time: Int64(Date().timeIntervalSince1970 * 1_000), level: event.level, label: label,
             message: event.message.description,
             metadata: all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-        var bytes = Array(line.rendered(format).utf8)
-        bytes.append(UInt8(ascii: "\n"))
-        bytes.withUnsafeBytes { buffer in _ = write(STDERR_FILENO, buffer.baseAddress, buffer.count) }
+        Terminal.put(line.rendered(format) + "\n", to: STDERR_FILENO)
     }
 }

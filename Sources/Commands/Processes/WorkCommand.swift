@@ -48,7 +48,12 @@ struct WorkCommand: AsyncParsableCommand {
                     other.origin = origin
                     return try LaneTransport(settings.apns.transport, configuration: other, logger: logger)
                 },
-                broadcasts: try Self.broadcasts(app, configuration, settings.apns.transport, logger),
+                broadcasts: try app.manageOrigin.map { origin in
+                    BroadcastService(
+                        try BroadcastClient(
+                            settings.apns.transport, configuration: configuration, manageOrigin: origin,
+                            bundleID: try app.required(.bundleID), logger: logger))
+                },
                 endAfter: settings.endAfter(app))
         }
         try await RedisInspection.await(client, settings, logger: logger)
@@ -76,16 +81,6 @@ struct WorkCommand: AsyncParsableCommand {
         }
         totals.log()
         await client.close()
-    }
-
-    private static func broadcasts(
-        _ app: AppSettings, _ configuration: APNsConfiguration, _ kind: TransportKind, _ logger: Logger
-    ) throws -> BroadcastService? {
-        guard let manageOrigin = app.manageOrigin else { return nil }
-        let client = try BroadcastClient(
-            kind, configuration: configuration, manageOrigin: manageOrigin, bundleID: try app.required(.bundleID),
-            logger: logger)
-        return BroadcastService(client)
     }
 
     /// Reads and checks the key file here, so that a wrong one ends the process at start and not at the first push.
