@@ -6,7 +6,7 @@ public import Logging
 /// channel. Broadcasts have a lane of their own, so they never wait behind a page of tokens. The lane handles
 /// deadlines, new connections and expired provider tokens as it does for pages.
 public final class BroadcastSender: Sendable {
-    private let lane: LanePool
+    private let lane: LaneTransport
 
     /// - Parameter configuration: `origin` is that of the push service; `lanes` is ignored
     public convenience init(
@@ -16,7 +16,7 @@ public final class BroadcastSender: Sendable {
     }
 
     init(_ kind: TransportKind, _ settings: LaneSettings) throws(APNsClientError) {
-        lane = try LanePool(1, kind, settings, name: "apns-broadcast")
+        lane = try LaneTransport(1, kind, settings, name: "apns-broadcast")
     }
 
     /// Sends one broadcast within two request deadlines. It never throws, because a missing answer is an outcome as
@@ -24,7 +24,8 @@ public final class BroadcastSender: Sendable {
     public func send(_ broadcast: PreparedBroadcast) async -> PushOutcome {
         var page = TokenPage()
         page.append(channel: CollectionOfOne(0), token: CollectionOfOne(0), registeredAt: 0)
-        return await lane.send(page, .broadcast(broadcast)).exceptions.first?.outcome ?? .accepted
+        let outcome = await lane.send(page, .broadcast(broadcast), while: StandingPermission())
+        return outcome.exceptions.first?.outcome ?? .accepted
     }
 
     /// Waits for requests in flight, within their deadlines. Later broadcasts come back as cancelled.

@@ -1,26 +1,69 @@
 public import APNsWire
 public import LiveActivity
 public import Logging
+internal import OpenSSL
+internal import Synchronization
+internal import Threads
 
 /// Sends through lanes: `lanes` threads, which have one HTTP/2 connection each and share one provider token. Pages go
-/// where streams are free. Connections are made when work needs them, and kept for hours.
+/// where streams are free (`PageQueue`). Connections are made when work needs them, and kept for hours. When the
+/// transport is released, each lane ends once its requests in flight have ended.
 ///
 /// Certificate and host name are always checked. Redirects are never followed and no proxy is used, so environment
 /// variables cannot send the provider token anywhere else.
 public final class LaneTransport: PushTransport {
-    private let lanes: LanePool
+    private let queue: PageQueue
+    /// Tokens that wait or are in flight.
+    private let tokens = Atomic(0)
 
     /// - Throws: if the configuration cannot send, for example with an unusable key or a CA file without a certificate
-    public init(_ kind: TransportKind, configuration: APNsConfiguration, logger: Logger) throws(APNsClientError) {
-        lanes = try LanePool(configuration.lanes, kind, try LaneSettings(configuration, logger))
+    public convenience init(
+        _ kind: TransportKind, configuration: APNsConfiguration, logger: Logger
+    ) throws(APNsClientError) {
+        try self.init(configuration.lanes, kind, try LaneSettings(configuration, logger))
     }
 
-    public var load: Int { lanes.load }
+    /// - Parameter name: how the threads' names begin
+    init(
+        _ count: Int, _ kind: TransportKind, _ settings: LaneSettings, name: String = "apns-lane"
+    ) throws(APNsClientError) {
+        guard let queue = PageQueue(lanes: count) else { throw .system("no descriptors for \(count) lanes") }
+        do throws(APNsClientError) {
+            for number in 0..<count {
+                let run = try kind.lane.body(settings, LaneHandle(queue: queue, number: number))
+                guard NamedThread.start("\(name)-\(number)", run) else {
+                    throw APNsClientError.system("no thread for lane \(number) of \(count)")
+                }
+            }
+        } catch {
+            queue.beginClosing()
+            throw error
+        }
+        self.queue = queue
+    }
+
+    deinit { queue.beginClosing() }
+
+    public var load: Int { tokens.load(ordering: .relaxed) }
 
     public func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome
     {
-        await lanes.send(page, .devices(push), while: permission)
+        await send(page, .devices(push), while: permission)
     }
 
-    public func close() async { await lanes.close() }
+    func send(_ page: TokenPage, _ push: LanePush, while permission: any SendPermission) async -> PageOutcome {
+        guard !page.isEmpty else { return PageOutcome() }
+        tokens.add(page.count, ordering: .relaxed)
+        let outcome: PageOutcome = await withCheckedContinuation { continuation in
+            let shared = SharedPage(page, push, permission, continuation)
+            if !queue.post(shared) { PagePart(shared: shared, range: page.entries.indices).settleUnsent(.cancelled) }
+        }
+        tokens.subtract(page.count, ordering: .relaxed)
+        return outcome
+    }
+
+    public func close() async {
+        queue.beginClosing()
+        await queue.waitForEnd()
+    }
 }
