@@ -169,7 +169,7 @@ final class CurlLane: Lane {
         _ connection: CurlConnection
     ) {
         let words = result.isHTTP2 ? connection.connection.words(on: transfer) : "the server does not speak HTTP/2"
-        settings.logNoConnection(cause, words)
+        logNoConnection(cause, words)
         retire(connection, "not made")
         inbox.connectionFailed(cause)
         // Report this last: the sender may post a page at once, and `connectionFailed` must not fail that page too.

@@ -79,7 +79,7 @@ extension Lane {
 
     /// Handles a connection that could not be made.
     func unconnected(_ cause: NoAnswer.Cause, _ words: String) {
-        settings.logNoConnection(cause, words)
+        logNoConnection(cause, words)
         delay.failed(now: now, fraction: .random(in: 0.5...1))
         inbox.connectionFailed(cause)
     }
@@ -108,14 +108,24 @@ extension Lane {
             "connection retired",
             metadata: ["why": "\(why)", "answers": "\(answers)", "in_flight": "\(connection.inFlight)"])
         guard answers == 0, delay.failures >= ConnectionUse.hopelessFailures else { return }
-        settings.logRefusal(failures: delay.failures)
+        settings.logger.warning(
+            "APNs accepts no requests on its connections; waiting pushes are tried again later",
+            metadata: ["origin": "\(settings.origin)", "connections": "\(delay.failures)"])
         inbox.connectionFailed(.connectionFailed)
     }
 
-    /// Logs once for each connection that its flow-control window is closed.
+    func logNoConnection(_ cause: NoAnswer.Cause, _ words: String) {
+        settings.logger.warning(
+            "no connection to APNs",
+            metadata: ["origin": "\(settings.origin)", "cause": "\(cause.rawValue)", "error": "\(words)"])
+    }
+
+    /// Logs once for each connection that its flow-control window is closed. The timeouts do not show that.
     func logClosedWindow(_ connection: Connection) {
         guard !connection.use.hasLoggedWindow else { return }
         connection.use.hasLoggedWindow = true
-        settings.logClosedWindow(inFlight: connection.inFlight)
+        settings.logger.warning(
+            "APNs accepts no request bodies: its flow-control window stays closed",
+            metadata: ["origin": "\(settings.origin)", "in_flight": "\(connection.inFlight)"])
     }
 }
