@@ -17,13 +17,10 @@ public struct PageOutcome: Sendable, Hashable {
     public var accepted: Int
     /// Every outcome except 200, by ascending index; never `.accepted`.
     public var exceptions: [Exception]
-    /// How many requests were sent again inside the transport although their first fate is unknown.
-    public var duplicatesPossible: Int
 
-    public init(accepted: Int = 0, exceptions: [Exception] = [], duplicatesPossible: Int = 0) {
+    public init(accepted: Int = 0, exceptions: [Exception] = []) {
         self.accepted = accepted
         self.exceptions = exceptions
-        self.duplicatesPossible = duplicatesPossible
     }
 
     /// The same outcome, other than `.accepted`, for every entry of a page.

@@ -33,7 +33,6 @@ final class SharedPage: Sendable {
         let whole: PageOutcome? = state.withLock { state in
             state.outcome.accepted += part.accepted
             state.outcome.exceptions += part.exceptions
-            state.outcome.duplicatesPossible += part.duplicatesPossible
             state.remaining -= part.accepted + part.exceptions.count
             return state.remaining == 0 ? state.outcome : nil
         }

@@ -60,7 +60,6 @@ struct PagePlan: Sendable {
         var next: [Part] = []
         for (part, partOutcome) in zip(parts, outcomes) {
             outcome.accepted += partOutcome.accepted
-            outcome.duplicatesPossible += partOutcome.duplicatesPossible
             var refused: Set<Int> = []
             var misplaced: [Int] = []
             for exception in partOutcome.exceptions where part.indices.indices.contains(exception.index) {

@@ -65,7 +65,6 @@ struct PageReport {
         elsewhere: Set<Int> = [], attributesType: String? = nil, pause: (Halt) -> Duration, random: () -> Double
     ) {
         delivered = outcome.accepted
-        duplicatesPossible = outcome.duplicatesPossible
         isAnswered = delivered > 0
         for exception in outcome.exceptions where page.entries.indices.contains(exception.index) {
             let index = exception.index
