@@ -5,7 +5,7 @@ extension APNsConfiguration {
     /// Checks the configuration.
     /// - Returns: the signing key
     func check() throws(APNsClientError) -> P256SigningKey {
-        guard Self.isOrigin(origin) else { throw .origin(origin) }
+        guard Origin(origin) != nil else { throw .origin(origin) }
         guard Self.isIdentifier(teamID) else { throw .identifier(field: "team_id") }
         guard Self.isIdentifier(keyID) else { throw .identifier(field: "key_id") }
         guard (1...256).contains(lanes) else { throw .limit(field: "worker.lanes", rule: "1 to 256") }
@@ -25,28 +25,6 @@ extension APNsConfiguration {
     /// - Returns: the source of the provider tokens that the transport's lanes share
     func providerTokens() throws(APNsClientError) -> ProviderTokenSource {
         ProviderTokenSource(keyID: keyID, teamID: teamID, key: try check(), share: share)
-    }
-
-    /// True for `https://host[:port]`. A path belongs to the request, and a user name would go to the server.
-    static func isOrigin(_ origin: String) -> Bool {
-        guard origin.hasPrefix("https://") else { return false }
-        var host = origin.dropFirst("https://".count)
-        if let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") {
-            guard let port = UInt16(host[host.index(after: colon)...]), port > 0 else { return false }
-            host = host[..<colon]
-        }
-        let name = host.hasPrefix("[") && host.hasSuffix("]") ? host.dropFirst().dropLast() : host
-        let isAddress = name.startIndex != host.startIndex
-        return !name.isEmpty
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
-                    true
-                case UInt8(ascii: ":"): isAddress
-                default: false
-                }
-            }
     }
 
     /// True for letters and digits alone, because they go into the token's JSON without escaping.

@@ -1,4 +1,4 @@
-/// The parts of `https://host[:port]`. The text has been checked (`APNsConfiguration.isOrigin`).
+/// The parts of `https://host[:port]`.
 struct Origin: Sendable, Hashable {
     static let defaultPort: UInt16 = 443
 
@@ -8,16 +8,28 @@ struct Origin: Sendable, Hashable {
     /// The value of `:authority`, without the default port.
     var authority: String
 
-    init(_ origin: String) {
+    /// Nil for any other text. A path belongs to the request, and a user name would go to the server.
+    init?(_ origin: String) {
+        guard origin.hasPrefix("https://") else { return nil }
         var text = origin.dropFirst("https://".count)
         port = Self.defaultPort
-        if let colon = text.lastIndex(of: ":"), !text[colon...].contains("]"),
-            let number = UInt16(text[text.index(after: colon)...])
-        {
+        if let colon = text.lastIndex(of: ":"), !text[colon...].contains("]") {
+            guard let number = UInt16(text[colon...].dropFirst()), number > 0 else { return nil }
             port = number
             text = text[..<colon]
         }
         authority = port == Self.defaultPort ? String(text) : "\(text):\(port)"
-        host = String(text.hasPrefix("[") && text.hasSuffix("]") ? text.dropFirst().dropLast() : text)
+        let isAddress = text.hasPrefix("[") && text.hasSuffix("]")
+        host = String(isAddress ? text.dropFirst().dropLast() : text)
+        let isHost = host.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
+                true
+            case UInt8(ascii: ":"): isAddress
+            default: false
+            }
+        }
+        guard isHost, !host.isEmpty else { return nil }
     }
 }

@@ -32,15 +32,15 @@ final class NGHTTP2Lane: Lane {
         guard let poll = EventPoll(), poll.add(handle.descriptor, .read) else {
             throw .system("no descriptor for a lane's epoll")
         }
-        return { NGHTTP2Lane(settings, handle, poll).run() }
+        guard let origin = Origin(settings.origin) else { throw .origin(settings.origin) }
+        return { NGHTTP2Lane(settings, handle, poll, origin).run() }
     }
 
     /// - Parameter poll: already watches the handle's descriptor
-    init(_ settings: LaneSettings, _ handle: LaneHandle, _ poll: EventPoll) {
+    init(_ settings: LaneSettings, _ handle: LaneHandle, _ poll: EventPoll, _ origin: Origin) {
         self.settings = settings
         self.handle = handle
         self.poll = poll
-        let origin = Origin(settings.origin)
         self.origin = origin
         timeout = settings.requestTimeout
         inbox = LaneInbox(settings, handle) { push, token in
