@@ -13,4 +13,9 @@ public struct HTTPFailure: Error, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// The request, libcurl's error text and its code.
     public var description: String
+
+    public init(kind: Kind, description: String) {
+        self.kind = kind
+        self.description = description
+    }
 }

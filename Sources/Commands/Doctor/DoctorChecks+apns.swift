@@ -1,5 +1,6 @@
 import APNsClient
 import APNsWire
+import Curl
 import LiveActivity
 import Logging
 import Settings
@@ -19,9 +20,12 @@ extension DoctorChecks {
         guard var configuration = try? WorkCommand.configuration(app, settings) else { return [] }
         configuration.origin = origin
         configuration.lanes = 1
-        let found = await APNsProbe.check(
-            origin: origin, caFile: configuration.caFile, timeout: configuration.requestTimeout)
-        guard found.isReachable else { return [unreachable(subject, origin, found, app)] }
+        do throws(HTTPFailure) {
+            try await APNsProbe.check(
+                origin: origin, caFile: configuration.caFile, timeout: configuration.requestTimeout)
+        } catch {
+            return [unreachable(subject, origin, error, app)]
+        }
         let transport: any PushTransport
         do {
             // The findings report every problem, so the log stays silent.
@@ -78,19 +82,19 @@ extension DoctorChecks {
     }
 
     private func unreachable(
-        _ subject: String, _ origin: String, _ found: APNsProbe.Finding, _ app: AppSettings
+        _ subject: String, _ origin: String, _ failure: HTTPFailure, _ app: AppSettings
     ) -> Finding {
-        let text = "\(origin): \(found)"
-        switch found {
-        case .untrusted:
+        let text = "\(origin): \(failure)"
+        switch failure.kind {
+        case .tls:
             let roots =
                 app[.caFile].map { "it is not signed by \($0)" } ?? "for a server other than Apple's set apns.ca_file"
             return .bad(subject, text, "the certificate is not trusted: \(roots)", .configuration)
         case .unresolvable:
             return .bad(subject, text, "check apns.url and the name service", .unreachable)
-        case .notHTTP2:
+        case .http2Unavailable:
             return .bad(subject, text, "a proxy in between must let HTTP/2 pass", .unreachable)
-        case .reachable, .refused, .timeout, .other:
+        case .refused, .timeout, .cancelled, .other:
             return .bad(subject, text, "check apns.url, and that the firewall lets this port out", .unreachable)
         }
     }

@@ -54,37 +54,27 @@ import Testing
 @Suite struct ProbeTests {
     @Test func `an endpoint that answers in HTTP/2 is reachable`() async throws {
         try await Simulation.run { it in
-            let finding = await APNsProbe.check(origin: it.simulator.url, caFile: it.simulator.caFile)
-            #expect(finding.isReachable, "\(finding)")
+            try await APNsProbe.check(origin: it.simulator.url, caFile: it.simulator.caFile)
             #expect(it.simulator.snapshot().accepted == 0)
         }
     }
 
     @Test func `what is wrong is told`() async throws {
-        try await Simulation.run { it in
-            let untrusted = await APNsProbe.check(origin: it.simulator.url)
-            guard case .untrusted = untrusted else {
-                Issue.record("\(untrusted)")
-                return
-            }
-        }
-        let refused = await APNsProbe.check(origin: try LoopbackPort(isListening: false).origin)
-        guard case .refused = refused else {
-            Issue.record("\(refused)")
-            return
-        }
+        try await Simulation.run { it in #expect(await fault(it.simulator.url) == .tls) }
+        #expect(await fault(try LoopbackPort(isListening: false).origin) == .refused)
         let silent = try LoopbackPort(isListening: true)
-        let timeout = await APNsProbe.check(origin: silent.origin, timeout: .milliseconds(300))
-        guard case .timeout = timeout else {
-            Issue.record("\(timeout)")
-            return
+        #expect(await fault(silent.origin, timeout: .milliseconds(300)) == .timeout)
+        #expect(await fault("https://apns.invalid") == .unresolvable)
+        #expect(await fault("http://127.0.0.1") == .other)
+    }
+
+    private func fault(_ origin: String, timeout: Duration = .seconds(10)) async -> HTTPFailure.Kind? {
+        do throws(HTTPFailure) {
+            try await APNsProbe.check(origin: origin, timeout: timeout)
+            return nil
+        } catch {
+            return error.kind
         }
-        let unresolvable = await APNsProbe.check(origin: "https://apns.invalid")
-        guard case .unresolvable = unresolvable else {
-            Issue.record("\(unresolvable)")
-            return
-        }
-        #expect(!(await APNsProbe.check(origin: "http://127.0.0.1")).isReachable)
     }
 }
 
