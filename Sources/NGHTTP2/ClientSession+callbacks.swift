@@ -100,7 +100,6 @@ private func receiveFrame(
     let header = cnghttp2_frame_header(frame).pointee
     let isAcknowledgement = header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
     switch UInt32(header.type) {
-    case NGHTTP2_SETTINGS.rawValue where !isAcknowledgement: state.pointee.settingsChanges += 1
     case NGHTTP2_PING.rawValue where isAcknowledgement: state.pointee.pongs += 1
     case NGHTTP2_GOAWAY.rawValue:
         let goaway = cnghttp2_frame_goaway(frame).pointee

@@ -78,8 +78,6 @@ public final class ClientSession {
     public var serverLimit: Int {
         Int(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
-    /// SETTINGS frames received.
-    public var settingsChanges: Int { state.pointee.settingsChanges }
     /// The server's newest GOAWAY.
     public var goaway: Goaway? { state.pointee.goaway }
     /// Answers to our PINGs.

@@ -20,7 +20,6 @@ struct SessionState {
 
     var goaway: Goaway?
     var pongs = 0
-    var settingsChanges = 0
     /// The session ends its streams. A stream that nghttp2 closes from now on is lost, not answered.
     var isEnding = false
 
