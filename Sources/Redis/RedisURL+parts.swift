@@ -13,31 +13,29 @@ extension RedisURL {
         var rest: Substring
         if text.hasPrefix("[") {
             guard let end = text.firstIndex(of: "]") else {
-                throw RedisURLError(description: "the IPv6 address lacks its closing bracket")
+                throw RedisURLError("the IPv6 address lacks its closing bracket")
             }
             host = text[text.index(after: text.startIndex)..<end]
             rest = text[end...].dropFirst()
             guard host.utf8.allSatisfy({ $0.isHostByte || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%") }) else {
-                throw RedisURLError(description: "the host in brackets is not an IPv6 address")
+                throw RedisURLError("the host in brackets is not an IPv6 address")
             }
         } else {
             guard text.count(where: { $0 == ":" }) <= 1 else {
-                throw RedisURLError(
-                    description: "the host has several colons: an IPv6 address stands in brackets, [::1]")
+                throw RedisURLError("the host has several colons: an IPv6 address stands in brackets, [::1]")
             }
             host = text.prefix { $0 != ":" }
             rest = text[host.endIndex...]
             guard host.utf8.allSatisfy(\.isHostByte) else {
-                throw RedisURLError(
-                    description: "the host may hold only letters, digits, - _ and .")
+                throw RedisURLError("the host may hold only letters, digits, - _ and .")
             }
         }
         guard (1...255).contains(host.utf8.count) else {
-            throw RedisURLError(description: "the host is missing or too long")
+            throw RedisURLError("the host is missing or too long")
         }
         guard !rest.isEmpty else { return .tcp(host: String(host), port: port) }
         guard rest.removeFirst() == ":" else {
-            throw RedisURLError(description: "after the bracket only :port may follow")
+            throw RedisURLError("after the bracket only :port may follow")
         }
         return .tcp(host: String(host), port: try number(rest, in: 1...65_535, part: "port"))
     }
@@ -47,16 +45,14 @@ extension RedisURL {
     ) throws(RedisURLError) -> Int {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number)
         else {
-            throw RedisURLError(
-                description: "the \(part) must be a number of \(range.lowerBound) to \(range.upperBound)")
+            throw RedisURLError("the \(part) must be a number of \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
 
     static func decoded(_ text: Substring, part: String) throws(RedisURLError) -> String {
         let broken = RedisURLError(
-            description:
-                "the \(part) has a % that is not followed by two hex digits (write % itself as %25), or is not UTF-8")
+            "the \(part) has a % that is not followed by two hex digits (write % itself as %25), or is not UTF-8")
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {

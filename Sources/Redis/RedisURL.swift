@@ -52,8 +52,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
 
     public init(_ text: String) throws(RedisURLError) {
         guard let end = text.firstRange(of: "://") else {
-            throw RedisURLError(
-                description: "it must begin with redis://, redis+sentinel://, redis+cluster:// or unix://")
+            throw RedisURLError("it must begin with redis://, redis+sentinel://, redis+cluster:// or unix://")
         }
         let name = text[..<end.lowerBound].lowercased()
         // The s is like that of https: `rediss`, `rediss+sentinel`.
@@ -61,7 +60,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         let scheme = try Self.scheme(usesTLS ? "redis" + name.dropFirst(6) : name)
         var rest = text[end.upperBound...]
         guard !rest.contains("#") else {
-            throw RedisURLError(description: "it has a # part; write a # in a password as %23")
+            throw RedisURLError("it has a # part; write a # in a password as %23")
         }
         let query = rest.firstIndex(of: "?").map { rest[$0...].dropFirst() }
         rest = rest.prefix { $0 != "?" }
@@ -69,8 +68,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         let path = rest[authority.endIndex...]
 
         guard scheme == .unix || !path.contains("@") else {
-            throw RedisURLError(
-                description: "there is an @ after a /: in user and password write / as %2F and @ as %40")
+            throw RedisURLError("there is an @ after a /: in user and password write / as %2F and @ as %40")
         }
 
         let host: Substring
@@ -78,12 +76,12 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
             let userInfo = authority[..<at]
             guard let colon = userInfo.firstIndex(of: ":") else {
                 throw RedisURLError(
-                    description: "the part before @ has no colon: write user:password@, or :password@ without a user")
+                    "the part before @ has no colon: write user:password@, or :password@ without a user")
             }
             let name = try Self.decoded(userInfo[..<colon], part: "user")
             user = name.isEmpty ? nil : name
             password = try Self.decoded(userInfo[colon...].dropFirst(), part: "password")
-            guard password != "" else { throw RedisURLError(description: "the password is empty") }
+            guard password != "" else { throw RedisURLError("the password is empty") }
             host = authority[at...].dropFirst()
         } else {
             (user, password, host) = (nil, nil, authority)
@@ -91,17 +89,17 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
         switch scheme {
         case .unix:
             guard host.isEmpty, path.count > 1 else {
-                throw RedisURLError(description: "unix:// needs an absolute path: unix:///run/redis/redis.sock")
+                throw RedisURLError("unix:// needs an absolute path: unix:///run/redis/redis.sock")
             }
             let socket = try Self.decoded(path, part: "path")
             // sockaddr_un holds 108 bytes with the final zero, and hiredis would silently cut a longer path.
             guard socket.utf8.count <= 107, !socket.utf8.contains(0) else {
-                throw RedisURLError(description: "the socket's path may have at most 107 bytes and no zero byte")
+                throw RedisURLError("the socket's path may have at most 107 bytes and no zero byte")
             }
             endpoint = .server(.unix(path: socket))
             database = try Self.database(query: query)
         case .redis:
-            guard query == nil else { throw RedisURLError(description: "redis:// takes no ? part; the database is /N") }
+            guard query == nil else { throw RedisURLError("redis:// takes no ? part; the database is /N") }
             endpoint = .server(try Self.tcp(host))
             database = try Self.database(path.dropFirst())
         case .sentinel:
@@ -109,17 +107,17 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
             endpoint = .sentinels(try Sentinels(hosts: host, primary: parts.first ?? "", query: query))
             database = try Self.database(parts.count > 1 ? parts[1] : "")
         case .cluster:
-            guard query == nil else { throw RedisURLError(description: "redis+cluster:// takes no ? part") }
+            guard query == nil else { throw RedisURLError("redis+cluster:// takes no ? part") }
             endpoint = .cluster(try Self.addresses(host, port: 6_379))
             database = try Self.database(path.dropFirst())
-            guard database == 0 else { throw RedisURLError(description: "a cluster has only the database 0") }
+            guard database == 0 else { throw RedisURLError("a cluster has only the database 0") }
         }
     }
 
     private static func scheme(_ text: String) throws(RedisURLError) -> Scheme {
         if let scheme = Scheme(rawValue: text) { return scheme }
         throw RedisURLError(
-            description: "its scheme is not known: use redis://, redis+sentinel://, redis+cluster://, the same with "
+            "its scheme is not known: use redis://, redis+sentinel://, redis+cluster://, the same with "
                 + "rediss for TLS, or unix://")
     }
 
@@ -152,7 +150,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     private static func database(query: Substring?) throws(RedisURLError) -> Int {
         guard let query else { return 0 }
         guard query.hasPrefix("db=") else {
-            throw RedisURLError(description: "unix:// knows only ?db=N after the path")
+            throw RedisURLError("unix:// knows only ?db=N after the path")
         }
         return try database(query.dropFirst(3))
     }
@@ -166,5 +164,5 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
 /// a password anywhere.
 public struct RedisURLError: Error, Hashable, CustomStringConvertible {
     public let description: String
-    public init(description: String) { self.description = description }
+    init(_ description: String) { self.description = description }
 }

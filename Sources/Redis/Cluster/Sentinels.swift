@@ -16,7 +16,7 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
         // Accept the same bytes as `sentinel monitor` does.
         guard !name.isEmpty, name.utf8.allSatisfy(\.isHostByte) else {
             throw RedisURLError(
-                description: "behind the sentinels stands the name they know the primary by, and perhaps a database: "
+                "behind the sentinels stands the name they know the primary by, and perhaps a database: "
                     + "redis+sentinel://host1,host2/mymaster/0")
         }
         self.addresses = addresses
@@ -27,7 +27,7 @@ struct Sentinels: Sendable, Hashable, CustomStringConvertible {
             return
         }
         guard query.hasPrefix(parameter), !query.contains("&"), query.count > parameter.count else {
-            throw RedisURLError(description: "redis+sentinel:// knows only ?sentinel_password=… after the path")
+            throw RedisURLError("redis+sentinel:// knows only ?sentinel_password=… after the path")
         }
         password = try RedisURL.decoded(query.dropFirst(parameter.count), part: "sentinels' password")
     }
