@@ -109,25 +109,9 @@ final class RedisCluster: Sendable {
     /// Runs a transaction at the node that owns all of its keys.
     func transaction(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisReply] {
         guard let slot = try commands.commonSlot() else { return [] }
-        guard var address = try await topology.map()[slot] else { throw RedisError(reply: Topology.unserved(slot)) }
-        var isAsking = false
-        for _ in 0...Topology.mostRedirections {
-            do throws(RedisError) {
-                return try await node(at: address).transaction(commands, asking: isAsking)
-            } catch {
-                if let redirection = topology.judge(error, at: address) {
-                    switch redirection {
-                    case .moved(_, let owner): (address, isAsking) = (owner, false)
-                    case .ask(let owner): (address, isAsking) = (owner, true)
-                    }
-                } else if let owner = await topology.owner(of: slot, insteadOf: address, error) {
-                    (address, isAsking) = (owner, false)
-                } else {
-                    throw error
-                }
-            }
+        return try await topology.follow(slot) { (address, isAsking) throws(RedisError) in
+            try await node(at: address).transaction(commands, asking: isAsking)
         }
-        throw RedisError(reply: Topology.astray(slot))
     }
 
     /// Sends the same commands to every primary. Returns the replies together with the primary's name.

@@ -196,6 +196,34 @@ extension Topology {
         }
     }
 
+    /// Calls `send` with the node that owns the slot, and again with each node that a redirection names.
+    /// - Parameter send: throws an error reply.
+    func follow<Reply>(
+        _ slot: HashSlot,
+        _ send: (_ address: RedisAddress, _ isAsking: Bool) async throws(RedisError) -> Reply
+    ) async throws(RedisError) -> Reply {
+        guard var address = try await map()[slot] else { throw RedisError(reply: Self.unserved(slot)) }
+        var isAsking = false
+        for _ in 0...Self.mostRedirections {
+            do throws(RedisError) {
+                return try await send(address, isAsking)
+            } catch {
+                switch judge(error, at: address) {
+                case .moved(_, let owner): (address, isAsking) = (owner, false)
+                case .ask(let owner): (address, isAsking) = (owner, true)
+                case nil:
+                    isAsking = false
+                    // The keys moved to another node while the command waited. The old node names the new one
+                    // when it is asked again.
+                    if case .server("UNBLOCKED", _) = error { continue }
+                    guard let owner = await owner(of: slot, insteadOf: address, error) else { throw error }
+                    address = owner
+                }
+            }
+        }
+        throw RedisError(reply: Self.astray(slot))
+    }
+
     /// An error in the form that a node uses when its cluster has lost a part.
     static func unserved(_ slot: HashSlot) -> String { "CLUSTERDOWN no node serves \(slot)" }
 

@@ -67,41 +67,18 @@ public final class RedisBlockingConnection: Sendable {
         }
         guard mayGo else { return .null }
         defer { state.withLock { $0.ended += 1 } }
-        let reply =
-            if let topology {
-                try await send(command, blockingFor, topology)
-            } else {
-                try await node(at: nil).send(command, blockingFor: blockingFor)
-            }
-        if let error = reply.error { throw error }
-        return reply
+        guard let topology else { return try await send(command, blockingFor, at: nil, asking: false) }
+        return try await topology.follow(try command.slot()) { (address, isAsking) throws(RedisError) in
+            try await send(command, blockingFor, at: address, asking: isAsking)
+        }
     }
 
-    /// Sends the command to the node that owns its keys, and follows redirections.
     private func send(
-        _ command: RedisCommand, _ blocking: Duration, _ topology: Topology
+        _ command: RedisCommand, _ blocking: Duration, at address: RedisAddress?, asking isAsking: Bool
     ) async throws(RedisError) -> RedisReply {
-        let slot = try command.slot()
-        guard var address = try await topology.map()[slot] else { throw RedisError(reply: Topology.unserved(slot)) }
-        var isAsking = false
-        for _ in 0...Topology.mostRedirections {
-            do throws(RedisError) {
-                let reply = try await node(at: address).send(command, blockingFor: blocking, asking: isAsking)
-                switch topology.judge(reply.error, at: address) {
-                case .moved(_, let owner): (address, isAsking) = (owner, false)
-                case .ask(let owner): (address, isAsking) = (owner, true)
-                case nil:
-                    // The keys moved to another node while the command waited. The old node names the new one
-                    // when it is asked again.
-                    guard case .server("UNBLOCKED", _) = reply.error else { return reply }
-                    isAsking = false
-                }
-            } catch {
-                guard let owner = await topology.owner(of: slot, insteadOf: address, error) else { throw error }
-                (address, isAsking) = (owner, false)
-            }
-        }
-        throw RedisError(reply: Topology.astray(slot))
+        let reply = try await node(at: address).send(command, blockingFor: blocking, asking: isAsking)
+        if let error = reply.error { throw error }
+        return reply
     }
 
     /// Returns the connection, and makes a new one for another server. The old one closes when its
