@@ -58,9 +58,9 @@ struct ConnectionThread: ~Copyable {
             if taken.isClosing { return finish() }
             if link == nil {
                 if waiting.isEmpty, backoff.failures == 0 {
-                    waitForSignal(nil)
+                    _ = mailbox.wait(timeout: nil)
                 } else if let delay = backoff.remaining(now: monotonicMilliseconds()) {
-                    waitForSignal(delay)
+                    _ = mailbox.wait(timeout: delay)
                 } else {
                     connect()
                 }
@@ -74,28 +74,15 @@ struct ConnectionThread: ~Copyable {
         }
     }
 
-    private func waitForSignal(_ timeout: Duration?) {
-        var descriptors = [pollfd(fd: mailbox.wakeDescriptor, events: Int16(POLLIN), revents: 0)]
-        wait(for: &descriptors, timeout: timeout)
-        if descriptors[0].revents != 0 { mailbox.clearSignal() }
-    }
-
     /// Writes, waits and reads once.
     private mutating func turn() throws(LinkFailure) {
         try write()
         var arrived: Int16 = 0
-        if link?.hasBuffered != true {
-            var descriptors = [
-                pollfd(fd: link?.descriptor ?? -1, events: link?.events ?? 0, revents: 0),
-                pollfd(fd: mailbox.wakeDescriptor, events: Int16(POLLIN), revents: 0),
-            ]
-            var timeout: Duration?
-            if isReplyDue { timeout = clock.now.duration(to: deadline) }
-            wait(for: &descriptors, timeout: timeout)
-            if descriptors[1].revents != 0 { mailbox.clearSignal() }
-            arrived = descriptors[0].revents
+        if link?.wire.hasBuffered != true {
+            let timeout = isReplyDue ? clock.now.duration(to: deadline) : nil
+            arrived = mailbox.wait(for: link?.wire.descriptor ?? -1, link?.events ?? 0, timeout: timeout)
         }
-        if link?.isReadable(after: arrived) == true, try link?.receive() == true {
+        if link?.wire.isReadable(after: arrived) == true, try link?.receive() == true {
             try read()
         } else if isReplyDue, clock.now >= deadline {
             throw .broken("no reply within \(settings.options.commandTimeout + inFlight[head].batch.blocking)")

@@ -16,8 +16,8 @@ extension RedisLink {
                 try flush()
                 guard clock.now < deadline else { throw .broken("connected, but no greeting within \(timeout)") }
                 var arrived: Int16 = 0
-                if !hasBuffered { arrived = try mailbox.wait(for: descriptor, events, until: deadline) }
-                guard isReadable(after: arrived), try receive() else { continue }
+                if !wire.hasBuffered { arrived = try mailbox.wait(for: wire.descriptor, events, until: deadline) }
+                guard wire.isReadable(after: arrived), try receive() else { continue }
             } catch {
                 throw lastWords(error)
             }
@@ -38,7 +38,7 @@ extension RedisLink {
         // A server that is full or in protected mode sends an error and closes, perhaps before any command.
         _ = try? readReplies()
         if let words = errorSoFar { return .broken("\(why), saying: \(words)") }
-        guard hasEndedSilently else { return failure }
+        guard wire.hasEndedSilently else { return failure }
         return .broken("\(why) before it said a word: with TLS on this port, redis.url is rediss://")
     }
 }

@@ -6,7 +6,7 @@ internal import Glibc
 /// It owns the reader and everything to which the reader points. It is made, used and freed on one
 /// thread, and never copied.
 struct RedisLink: ~Copyable {
-    private let wire: RedisWire
+    let wire: RedisWire
     private let reader: UnsafeMutablePointer<redisReader>
     private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
     private let builder: UnsafeMutablePointer<ReplyBuilder>
@@ -59,16 +59,9 @@ struct RedisLink: ~Copyable {
     /// The most bytes that hiredis may hold of a string that has not fully arrived.
     private let largestBuffered: Int
 
-    var descriptor: Int32 { wire.descriptor }
     var hasUnwritten: Bool { written < outgoing.count }
     /// The events to poll for.
     var events: Int16 { wire.events(forWriting: hasUnwritten) }
-    /// OpenSSL holds bytes that poll cannot see, so call `receive` before the next wait.
-    var hasBuffered: Bool { wire.hasBuffered }
-    func isReadable(after events: Int16) -> Bool { wire.isReadable(after: events) }
-    /// The minor version of TLS: 3 for TLS 1.3, 0 without TLS.
-    var tlsMinorVersion: Int { wire.tlsMinorVersion }
-    var hasEndedSilently: Bool { wire.hasEndedSilently }
 
     mutating func append(_ bytes: [UInt8]) {
         if outgoing.isEmpty { outgoing = bytes } else { outgoing.append(contentsOf: bytes) }

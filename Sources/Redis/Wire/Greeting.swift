@@ -49,7 +49,7 @@ struct Greeting {
         do throws(LinkFailure) {
             var link = try RedisLink(address, settings, mailbox)
             try judge(link.exchange(commands, within: timeout, mailbox), mailbox)
-            mailbox.tlsMinorVersion.store(link.tlsMinorVersion, ordering: .relaxed)
+            mailbox.tlsMinorVersion.store(link.wire.tlsMinorVersion, ordering: .relaxed)
             return link
         } catch {
             if case .sentinels = settings.url.endpoint { throw error.at("the primary at \(address)") }

@@ -18,7 +18,8 @@ final class RedisWire {
     /// Under TLS a read may have to wait until the socket is writable, and a write until it is readable.
     private var readWants = Int16(POLLIN)
     private var writeWants = Int16(POLLOUT)
-    /// OpenSSL holds bytes from the socket that may be a whole record.
+    /// OpenSSL holds bytes from the socket that may be a whole record. Poll cannot see them, so
+    /// read before the next wait.
     private(set) var hasBuffered = false
     /// The server has sent something.
     private var hasHeard = false
