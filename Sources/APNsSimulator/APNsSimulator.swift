@@ -149,7 +149,7 @@ public final class APNsSimulator: Service {
             shared.remember(channel)
             return
         }
-        shared.rememberConnection(channel)
+        shared.remember(channel, isConnection: true)
         let socket = Socket()
         try channel.pipeline.syncOperations.addHandlers([
             socket, TLSHandler(try TLSSession(tls)),
@@ -184,7 +184,7 @@ public final class APNsSimulator: Service {
     /// stops. Responses that take longer than `limit` are lost.
     public func leave(within limit: Duration = .seconds(3)) async {
         for listener in listeners.prefix(1) { try? await listener.close() }
-        let connections = shared.connections.withLock { Array($0.values) }
+        let connections = shared.channels.withLock { $0.values.filter(\.isConnection).map(\.channel) }
         for connection in connections { connection.pipeline.fireUserInboundEventTriggered(ServerLeaves()) }
         await withTaskGroup { group in
             group.addTask { for connection in connections { try? await connection.closeFuture.get() } }
@@ -201,7 +201,7 @@ public final class APNsSimulator: Service {
     public func stop() async {
         guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
         for listener in listeners { try? await listener.close() }
-        let channels = shared.channels.withLock { Array($0.values) }
+        let channels = shared.channels.withLock { $0.values.map(\.channel) }
         for channel in channels { channel.close(mode: .all, promise: nil) }
         try? await group.shutdownGracefully()
     }
@@ -216,7 +216,7 @@ public final class APNsSimulator: Service {
     /// Reports of all tokens, in no order. It copies all of them.
     public func tokens() -> [TokenReport] {
         let recorder = shared.judge.withLock { $0.record }
-        return recorder.tokens.map { recorder.report($0.key, $0.value) }
+        return recorder.tokens.tables.joined().map { recorder.report($0.key, $0.value) }
     }
 
     /// Reports of all channels in the order of their creation, including those deleted since the last reset.

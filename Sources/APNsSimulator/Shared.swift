@@ -7,9 +7,7 @@ internal import Synchronization
 final class Shared: Sendable {
     let configuration: SimulatorConfiguration
     let judge: Mutex<Judge>
-    let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
-    /// Those of `channels` that speak APNs.
-    let connections = Mutex<[ObjectIdentifier: any Channel]>([:])
+    let channels = Mutex<[ObjectIdentifier: (channel: any Channel, isConnection: Bool)]>([:])
     let logger: Logger
     /// The bodies of responses without a timestamp, made once.
     let bodies: [Reason: [UInt8]]
@@ -34,18 +32,11 @@ final class Shared: Sendable {
 
 extension Shared {
     /// Keeps a channel until it closes. `stop()` closes the kept ones.
-    func remember(_ channel: any Channel) {
+    /// - Parameter isConnection: the channel speaks APNs, so `leave()` sends GOAWAY on it.
+    func remember(_ channel: any Channel, isConnection: Bool = false) {
         let id = ObjectIdentifier(channel)
-        channels.withLock { $0[id] = channel }
+        channels.withLock { $0[id] = (channel, isConnection) }
         channel.closeFuture.whenComplete { _ in self.channels.withLock { $0[id] = nil } }
-    }
-
-    /// The same for a connection to APNs. `leave()` sends GOAWAY on these.
-    func rememberConnection(_ channel: any Channel) {
-        remember(channel)
-        let id = ObjectIdentifier(channel)
-        connections.withLock { $0[id] = channel }
-        channel.closeFuture.whenComplete { _ in self.connections.withLock { $0[id] = nil } }
     }
 
     func report(_ hex: String) -> TokenReport? {

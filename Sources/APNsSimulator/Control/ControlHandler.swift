@@ -21,7 +21,7 @@ final class ControlHandler: ChannelInboundHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private static let maximumBody = 1 << 20
-    /// How many lines of `/simulator/tokens` are written at a time. The next ones follow when these were sent.
+    /// About how many lines of `/simulator/tokens` are written at a time. The next ones follow when these were sent.
     private static let linesAtATime = 1_000
 
     private let shared: Shared
@@ -125,27 +125,29 @@ final class ControlHandler: ChannelInboundHandler {
         let headers: HTTPHeaders = ["content-type": "application/x-ndjson", "transfer-encoding": "chunked"]
         context.write(
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers))), promise: nil)
-        write(recorder, from: recorder.tokens.startIndex, withHistory, context)
+        write(recorder, from: 0, withHistory, context)
     }
 
     private func write(
-        _ recorder: Recorder, from start: TokenTable.Index, _ withHistory: Bool, _ context: ChannelHandlerContext
+        _ recorder: Recorder, from first: Int, _ withHistory: Bool, _ context: ChannelHandlerContext
     ) {
         var lines = context.channel.allocator.buffer(capacity: Self.linesAtATime * 512)
-        var index = start
+        let tables = recorder.tokens.tables
         var count = 0
-        while index != recorder.tokens.endIndex, count < Self.linesAtATime {
-            let (token, record) = recorder.tokens[index]
-            let report = recorder.report(token, record)
-            lines.writeBytes(withHistory ? report.detailedJSON : report.json + [UInt8(ascii: "\n")])
-            recorder.tokens.formIndex(after: &index)
-            count += 1
+        var index = first
+        while index < tables.count, count < Self.linesAtATime || tables[index].isEmpty {
+            for (token, record) in tables[index] {
+                let report = recorder.report(token, record)
+                lines.writeBytes(withHistory ? report.detailedJSON : report.json + [UInt8(ascii: "\n")])
+            }
+            count += tables[index].count
+            index += 1
         }
         let next = index
         let written = context.eventLoop.makePromise(of: Void.self)
         context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(lines))), promise: written)
         written.futureResult.assumeIsolated().whenSuccess {
-            if next == recorder.tokens.endIndex {
+            if next == tables.endIndex {
                 context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
             } else {
                 self.write(recorder, from: next, withHistory, context)

@@ -245,29 +245,20 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .accepted:
             if orders.dropsOnRejection, isDevice, raised { session.announce(streams: streams) }
             if let channelID = answer.channelID { fields.append(("apns-channel-id", channelID)) }
-            respond(id, status: answer.status, answer.id, fields, body: answer.body)
+            session.answer(id, status: answer.status, messageID: answer.id, fields: fields, body: answer.body)
         case .rejected(let reason, let timestamp):
             if orders.dropsOnRejection, isDevice { session.announce(streams: 1) }
             if let seconds = orders.retryAfter, isDevice, reason.status == 429 || reason.status == 503 {
                 fields = [("apns-id", answer.id.text), ("retry-after", "\(seconds)")]
             }
             let body = timestamp.map { Array(#"{"reason":"\#(reason.rawValue)","timestamp":\#($0)}"#.utf8) }
-            respond(id, status: reason.status, answer.id, fields, body: body ?? shared.bodies[reason, default: []])
+            session.answer(
+                id, status: reason.status, messageID: answer.id, fields: fields,
+                body: body ?? shared.bodies[reason, default: []])
         case .reset(let code): session.reset(id, code.wire)
         case .stalled: return
         }
         closeIfDrained(context)
-    }
-
-    /// Without fields, the response has only the `apns-id`. Nearly all responses are of this kind, which is cheaper.
-    private func respond(
-        _ id: UInt32, status: Int, _ messageID: MessageID, _ fields: [(name: String, value: String)], body: [UInt8]
-    ) {
-        if fields.isEmpty {
-            session.answer(id, status: status, messageID: messageID, body: body)
-        } else {
-            session.answer(id, status: status, fields: fields, body: body)
-        }
     }
 
     // MARK: Ends

@@ -84,20 +84,17 @@ struct HTTP2Session {
     }
 
     /// Sends a response and ends the stream. The body may have to wait for room in the client's windows.
-    mutating func answer(_ id: UInt32, status: Int, messageID: MessageID, body: [UInt8]) {
+    /// - Parameter fields: sent in place of the `apns-id`. Each name and value must be shorter than 127 bytes. Nearly
+    ///   all responses have none, which is cheaper.
+    mutating func answer(
+        _ id: UInt32, status: Int, messageID: MessageID, fields: [(name: String, value: String)] = [], body: [UInt8]
+    ) {
         guard streams[id]?.isAnswered == false else { return }
-        output.writeAnswerHeaders(status: status, id: messageID, endStream: body.isEmpty, stream: id)
-        send(body, id)
-    }
-
-    /// The same with any header fields. Each name and value must be shorter than 127 bytes.
-    mutating func answer(_ id: UInt32, status: Int, fields: [(name: String, value: String)], body: [UInt8]) {
-        guard streams[id]?.isAnswered == false else { return }
-        output.writeAnswerHeaders(status: status, fields: fields, endStream: body.isEmpty, stream: id)
-        send(body, id)
-    }
-
-    private mutating func send(_ body: [UInt8], _ id: UInt32) {
+        if fields.isEmpty {
+            output.writeAnswerHeaders(status: status, id: messageID, endStream: body.isEmpty, stream: id)
+        } else {
+            output.writeAnswerHeaders(status: status, fields: fields, endStream: body.isEmpty, stream: id)
+        }
         guard !body.isEmpty else {
             streams[id] = nil
             return
