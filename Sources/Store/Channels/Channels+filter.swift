@@ -102,8 +102,7 @@ extension Channels {
         if sets.isEmpty { return [:] }
         var found: [AudienceSet: PageBits] = [:]
         let channels = page.packedChannels
-        for start in stride(from: 0, to: sets.count, by: Self.setsPerRoundTrip) {
-            let asked = sets[start..<min(start + Self.setsPerRoundTrip, sets.count)]
+        for asked in sets.parts(of: Self.setsPerRoundTrip) {
             let replies = try await redis.run(
                 asked.map { RedisCommand("SMISMEMBER", keys.members(app, $0), channels) })
             for (set, reply) in zip(asked, replies) {

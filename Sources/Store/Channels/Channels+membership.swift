@@ -94,9 +94,8 @@ extension Channels {
         let arguments = operations.flatMap(\.arguments)
         let parts = ChannelOperation.parts(operations, most: Self.tagsOfScript)
         var full: [ChannelID] = []
-        let batch = Self.batchSize(of: arguments.count)
-        for start in stride(from: 0, to: channels.count, by: batch) {
-            var channels = Array(channels[start..<min(start + batch, channels.count)])
+        for batch in channels.parts(of: Self.batchSize(of: arguments.count)) {
+            var channels = Array(batch)
             if parts.count > 1 {
                 // A channel that would have too many tags after all parts gets none of them.
                 let before = full.count

@@ -103,14 +103,14 @@ extension DeadLetters {
                     channels.append(.bytes(Array(try channel.bytes())))
                 }
             }
-            for start in stride(from: 0, to: channels.count, by: Self.step) {
+            for part in channels.parts(of: Self.step) {
                 try await redis.run(
                     Lua.deadCollect,
                     keys: [
                         "p": keys.push(tag, push), "r": keys.waitingChannels(tag), "h": keys.retryQueues(tag),
                         "dl": keys.deadLetter(tag, push),
                     ], ["raw": .bytes(id)],
-                    rest: Array(channels[start..<min(start + Self.step, channels.count)]))
+                    rest: Array(part))
             }
             cursor = try reply[0].string()
         } while cursor != "0"

@@ -1,7 +1,6 @@
 import Redis
 
-/// One channel's change. A script runs it with KEYS root, bucket (and the keys of a registration) and ARGV count,
-/// channel, `arguments`.
+/// One channel's change of its bucket.
 struct BucketChange: Sendable {
     /// Fields beyond which a bucket is divided. Large buckets make reads cheaper and writes dearer, because the compact
     /// encoding is searched from its start.
@@ -11,11 +10,11 @@ struct BucketChange: Sendable {
     static let batch = 500
 
     let channel: [UInt8]
-    /// What a call for a whole bucket says of the channel.
+    /// The channel's arguments in a call for a whole bucket.
     var arguments: [RedisArgument] = []
 }
 
-/// What a script answers that changes a bucket. Empty: the change is stale, so nothing was stored.
+/// The answer of a script that changes a bucket. Empty: the change is stale, so nothing was stored.
 struct BucketAnswer: OptionSet, Sendable {
     let rawValue: Int
     /// The change is stored, and the bucket is too full.

@@ -76,9 +76,8 @@ public enum ScheduleCancellation: Sendable, Hashable {
 public struct Schedules: Sendable {
     /// Most waiting schedules of an app. More are refused.
     var most = 100_000
-    /// A schedule goes out with its own time as timestamp. Up to this lateness, in milliseconds, it goes out behind what
-    /// was published since. A later update is refused then, because no worker was there, and it does not show an old
-    /// state as the newest.
+    /// A schedule goes out with its own time as timestamp. If something newer was published since, an update that is
+    /// later than this (ms) is refused, so that an old state does not show as the newest. Others go out behind it.
     var punctual: Int64 = 2_000
     /// How long a finished schedule can still be read.
     static let retention: Duration = .seconds(7 * 86_400)

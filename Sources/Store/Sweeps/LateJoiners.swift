@@ -61,7 +61,7 @@ public struct LateJoiners: Sendable {
             "dls": .string(keys.deadLetterPrefix(tag)),
         ]
         let replies = try await redis.run(
-            scriptParts(decisions).map { part in
+            decisions.scriptParts.map { part in
                 let fours = part.flatMap { follower, decision -> [RedisArgument] in
                     let (push, sequence): (RedisArgument, Int) =
                         if case .put(let id, let sequence) = decision {

@@ -83,7 +83,7 @@ extension SweepStore {
             "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
             "markLife": .int(Quarantine.life(.activity(name)).milliseconds),
         ]
-        let parts = scriptParts(Array(removals.indices))
+        let parts = Array(removals.indices).scriptParts
         let replies = try await redis.run(
             parts.map { part in
                 let threes = part.flatMap { index -> [RedisArgument] in

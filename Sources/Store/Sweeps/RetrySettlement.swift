@@ -23,11 +23,11 @@ public struct RetrySettlement: Sendable {
         operations.append((waiting.push, first + rest))
     }
 
-    /// The operations of each script. A stop is in one script with the last of its push's operations, which would finish
-    /// the push as done otherwise.
+    /// The operations of each script. A stop is in one script with the last operation of its push. Without it, that
+    /// operation would finish the push as done.
     var parts: [[RedisArgument]] {
         func inParts(_ operations: [(push: PushID, arguments: [RedisArgument])]) -> [[RedisArgument]] {
-            scriptParts(operations).map { $0.flatMap(\.arguments) }
+            operations.scriptParts.map { $0.flatMap(\.arguments) }
         }
         let stopped = Set(stops.map(\.push))
         let others = operations.filter { !stopped.contains($0.push) }

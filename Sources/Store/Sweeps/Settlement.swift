@@ -94,10 +94,3 @@ public struct Settlement: Sendable {
         return arguments + operations
     }
 }
-
-/// Divides the work for many tokens between calls of a script, because Redis serves nobody else while a script runs.
-/// There is at least one part, because a script also renews a lease or tells what is left.
-func scriptParts<Element>(_ all: [Element]) -> [ArraySlice<Element>] {
-    if all.isEmpty { return [[]] }
-    return stride(from: 0, to: all.count, by: 125).map { all[$0..<min($0 + 125, all.count)] }
-}

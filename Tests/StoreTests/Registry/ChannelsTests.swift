@@ -200,7 +200,7 @@ import Testing
             // Once for the limit, and once for each half of the 700 tags.
             #expect(try await fixture.redis.calls(of: "hgetall") == 3)
             #expect(try await fixture.redis.calls(of: "hkeys") == 0)
-            // Of 1,700 changes, the 500 additions are confirmed by one each.
+            // The call makes 1,700 changes. One command confirms each of the 500 additions.
             #expect(try await fixture.redis.calls(of: "hset") < 520)
             let fields = try await fields(fixture, channel)
             #expect(fields.count { $0.key.hasPrefix("t:") && $0.value == "1" } == 300)
