@@ -40,8 +40,8 @@ public struct RedisCommand: Sendable {
     /// Makes an EVALSHA. New connections load the scripts of their client, and a server that lost a
     /// script gets it again.
     ///
-    /// Another number of keys or arguments than the script has ends the process: the script would take a missing key for
-    /// nil, or an argument of its caller for a key. A debug build also compares the labels with the script's names.
+    /// A wrong number of keys or arguments ends the process, because the script would read a missing key as nil, or an
+    /// argument as a key. A debug build also compares the labels with the script's names.
     public init(
         _ script: RedisScript, keys: KeyValuePairs<String, RedisKey>,
         _ arguments: KeyValuePairs<String, RedisArgument> = [:], rest: [RedisArgument] = []

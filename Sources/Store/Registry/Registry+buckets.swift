@@ -12,8 +12,8 @@ extension Registry {
 
     /// Runs a script for each change and returns its answers, in order. The script refuses changes with an outdated
     /// count, and they run again, still in order. Buckets that became too full are divided before the next batch.
-    /// - Parameter command: makes the call for the change of this index, with the bucket of its channel, the stored count
-    ///   and the script's further arguments.
+    /// - Parameter command: makes the call for the change of this index, with the bucket of its channel, the stored
+    ///   count and the script's further arguments.
     func apply(
         _ changes: [BucketChange], in place: PlaceKeys,
         _ command: (_ index: Int, _ bucket: RedisKey, _ count: RedisArgument, _ rest: [RedisArgument]) -> RedisCommand

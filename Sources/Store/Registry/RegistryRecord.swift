@@ -70,8 +70,7 @@ enum RegistryRecord {
         return registration
     }
 
-    /// `startedAt` is the value that a reader of the record gets. `retention` is how long the bucket must live from now,
-    /// in milliseconds.
+    /// A reader of the record gets `startedAt`. The bucket must live `retention` milliseconds from now.
     typealias Encoded = (value: [UInt8], registeredAt: Int64, startedAt: Int64, retention: Int64)
 
     /// - Returns: nil if the activity's life is over.

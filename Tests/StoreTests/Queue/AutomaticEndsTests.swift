@@ -227,8 +227,8 @@ private struct EndFixture {
     let app = try! AppKey("shop")
     let name = try! ActivityName("match-1")
     let rule = EndRule(after: .seconds(3_600))
-    /// Redis's time as it was measured, epoch milliseconds. It may be ahead by half of a round trip, so nothing is due at
-    /// this very time. A record holds the age of a card in units of two minutes, so all ages are even.
+    /// Redis's time as it was measured, epoch milliseconds. It may be ahead by half of a round trip, so nothing is due
+    /// at this very time. A record holds the age of a card in units of two minutes, so all ages are even.
     let start: Int64
     var tag: String { store.keys.tag(app, name) }
     var timerKey: RedisKey { store.keys.ends(app) }
