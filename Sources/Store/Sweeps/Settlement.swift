@@ -27,7 +27,8 @@ public struct Settlement: Sendable {
     public private(set) var removals: [TokenRemoval] = []
     /// Whether channels of the page wait now. The caller makes sure that a worker comes back for them.
     public private(set) var leavesWaiting = false
-    private(set) var operations: [RedisArgument] = []
+    private var operations: [RedisArgument] = []
+    private var joins: [[RedisArgument]] = []
 
     public init(range: Range<ScanPosition>) { self.range = range }
 
@@ -55,7 +56,7 @@ public struct Settlement: Sendable {
     /// A channel in the audience that waits for an older push. This push joins its retry queue. If it supersedes the
     /// older one, it inherits that push's attempts, but at most `mostAttempts`.
     public mutating func joinQueue(_ channel: some Collection<UInt8>, mostAttempts: Int) {
-        operations += ["join", .bytes(Array(channel)), .int(mostAttempts)]
+        joins.append(["join", .bytes(Array(channel)), .int(mostAttempts)])
         leavesWaiting = true
     }
 
@@ -79,7 +80,15 @@ public struct Settlement: Sendable {
         operations += ["caughtUp", .bytes(arrival.channel), .int(arrival.order)]
     }
 
-    var arguments: [RedisArgument] {
+    /// The operations of each script; the last one settles the page. Each queue that the push joins may have 1 KB, so a
+    /// script changes only some of them.
+    var parts: [[RedisArgument]] {
+        var parts = joins.scriptParts.map { $0.flatMap(\.self) }
+        parts[parts.count - 1] = arguments + parts[parts.count - 1]
+        return parts
+    }
+
+    private var arguments: [RedisArgument] {
         var arguments: [RedisArgument] = []
         func add(_ field: String, _ number: Int) {
             if number != 0 { arguments += ["add", .string(field), .int(number)] }

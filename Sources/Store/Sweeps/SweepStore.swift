@@ -139,9 +139,21 @@ public struct SweepStore: Sendable {
     @discardableResult
     public func giveBack(_ lease: Lease) async throws(StoreError) -> Bool { try await renew(lease, for: .zero) }
 
-    /// Settles a page of a shard, or of the catch-up.
+    /// Settles a page of a shard, or of the catch-up. If the worker dies between two calls, the next owner of the shard
+    /// reads the page again, and what has joined a queue stays there once.
     public func settle(
         _ lease: Lease, for duration: Duration, _ settlement: Settlement
+    ) async throws(StoreError) -> Settled {
+        let parts = settlement.parts
+        for part in parts.dropLast() {
+            let settled = try await settle(lease, for: duration, settlement, part, isLast: false)
+            guard case .ok = settled else { return settled }
+        }
+        return try await settle(lease, for: duration, settlement, parts[parts.count - 1], isLast: true)
+    }
+
+    func settle(
+        _ lease: Lease, for duration: Duration, _ settlement: Settlement, _ operations: [RedisArgument], isLast: Bool
     ) async throws(StoreError) -> Settled {
         let tag = keys.tag(lease.app, lease.name)
         let (push, bounds, range) = (lease.push, lease.bounds, settlement.range)
@@ -157,10 +169,11 @@ public struct SweepStore: Sendable {
                 "owner": .string(lease.owner), "epoch": .int(lease.epoch), "length": .int(duration.milliseconds),
                 "from": .int(range.lowerBound.rawValue), "to": .int(range.upperBound.rawValue),
                 "first": .int(bounds.lowerBound.rawValue), "last": .int(bounds.upperBound.rawValue),
-                "stop": .string(settlement.stop ?? ""), "abandons": settlement.abandonsRest ? "1" : "0",
+                "stop": .string(isLast ? settlement.stop ?? "" : ""),
+                "abandons": isLast && settlement.abandonsRest ? "1" : "0", "settles": isLast ? "1" : "0",
                 "retention": .int(Pushes.retention.milliseconds), "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
-            ], rest: settlement.arguments)
+            ], rest: operations)
         switch try reply[0].string() {
         case "stale": return .stale
         case "gone": return .gone

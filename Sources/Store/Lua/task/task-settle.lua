@@ -1,5 +1,5 @@
--- Settles one page in one step: counters, checkpoint, lease, retry queues, pending removals, early stop, the finish of
--- the sweep and of the push.
+-- Settles one page: counters, checkpoint, lease, retry queues, pending removals, early stop, the finish of the sweep and
+-- of the push.
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, w: this push and its tasks, hashes
 -- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash
@@ -12,6 +12,7 @@
 -- argument stop: reason to stop the push early, or ''
 -- argument abandons: 1 = the push was stopped, so the rest of the shard is given up. Its position is kept for an
 --   operator.
+-- argument settles: 0 = only the operations. A later call with the same page settles it.
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- rest: operations, each with its arguments:
@@ -83,9 +84,11 @@ if abandons == '1' and state == 'failed' and not wasFinished and redis.call('EXI
     redis.call('HSET', dl, 'p:' .. shard, string.format('%.0f %s %s', position, lease[1], ahead))
 end
 
-position, ahead = settle_page(position, ahead, from, to)
-redis.call('HSET', w, part .. 'p', string.format('%.0f', position), part .. 'a', ahead)
-if from < to and not repeated then redis.call('HDEL', w, part .. 'c') end
+if settles == '1' then
+    position, ahead = settle_page(position, ahead, from, to)
+    redis.call('HSET', w, part .. 'p', string.format('%.0f', position), part .. 'a', ahead)
+    if from < to and not repeated then redis.call('HDEL', w, part .. 'c') end
+end
 local isCatchUp = part == 'c:'
 local isFinished = not isCatchUp and position >= tonumber(last)
 if isFinished and not wasFinished then finish_shard(w, shard) end
