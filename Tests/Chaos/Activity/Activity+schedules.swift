@@ -39,7 +39,7 @@ extension Activity {
             try await delete(entry)
         }
         for entry in made where pushes.find(entry.id)?.fate == .kept {
-            try await sent(entry)
+            try await sent(entry, mayBeRefused: !isOrdered)
             if !isOrdered { pushes.mark(entry.id, .unordered) }
         }
         if !isOrdered { _ = try await publishPlain(Publish(audience: .all)) }
@@ -131,11 +131,12 @@ extension Activity {
         }
     }
 
-    private func sent(_ entry: Made) async throws {
+    /// - Parameter mayBeRefused: a schedule that was made late may have gone out before it, and counts as newer.
+    private func sent(_ entry: Made, mayBeRefused: Bool) async throws {
         for _ in 0..<600 {
             let answer = try await gateways.call("GET", "/api/schedules/\(entry.id)")
             let state = answer.json["state"] as? String
-            if state == "sent" { return }
+            if state == "sent" || mayBeRefused && state == "failed" { return }
             if state != "scheduled" {
                 found.note(.schedules, "\(plan.name): \(entry.number) is \(state ?? "gone"): \(answer.text)")
                 pushes.mark(entry.id, .deleted)

@@ -27,8 +27,9 @@ extension Judge {
         }
         if let wrong = wrongBroadcast(push, ledger) { return wrong }
         switch ledger.state {
-        // Its name had ended by its time, so it is no push.
-        case "failed" where push.fate == .raced: return ledger["targets"] == 0 ? nil : "refused, with targets"
+        // Its name had ended by its time, or a schedule that was made late counts as newer, so it is no push.
+        case "failed" where push.fate == .raced || push.fate == .unordered:
+            return ledger["targets"] == 0 ? nil : "refused, with targets"
         case "failed" where push.fate != .dropped: return "failed"
         case "cancelled" where push.fate != .cancelled: return "nobody cancelled it"
         case "expired" where !push.expires: return "it has no expiry"
