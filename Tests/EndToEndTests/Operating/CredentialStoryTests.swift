@@ -65,10 +65,14 @@ struct CredentialStoryTests {
         // At most one request for each open page was sent, because the first response stopped the rest.
         #expect((1...8).contains(halted["requests"] as? Int ?? 0), "\(halted)")
 
-        let ready = try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil)
-        let alarm = (ready.json["alarms"] as? [[String: Any]])?.first
-        #expect(ready.status == 200 && alarm?["kind"] as? String == "credentials")
-        #expect(alarm?["reason"] as? String == "InvalidProviderToken")
+        // The worker logs the refusal before it raises the alarm in Redis.
+        var alarm: [String: Any]?
+        try await eventually("an alarm in readyz") {
+            let ready = try await deployment.call("GET", "\(deployment.gatewayURL)/readyz", user: nil)
+            alarm = (ready.json["alarms"] as? [[String: Any]])?.first
+            return ready.status == 200 && alarm != nil
+        }
+        #expect(alarm?["kind"] as? String == "credentials" && alarm?["reason"] as? String == "InvalidProviderToken")
         let metrics = try await deployment.call("GET", "\(deployment.gatewayURL)/metrics", user: nil).text
         #expect(metrics.contains(#"lamplighter_fleet_alarms{app="shop",kind="credentials"} 1"#))
         let status = try await deployment.run("status")
@@ -78,8 +82,12 @@ struct CredentialStoryTests {
         let sent = try await number(deployment, "requests")
         #expect((1...8).contains(sent))
         // The worker tries again by itself with one request, and nothing is lost.
-        try await eventually("a probe") { try await number(deployment, "requests") > sent }
-        #expect(try await number(deployment, "requests") == sent + 1)
+        var probed = sent
+        try await eventually("a probe") {
+            probed = try await number(deployment, "requests")
+            return probed > sent
+        }
+        #expect(probed == sent + 1)
         try await faults("{}", deployment)
         // The worker is killed. Another worker begins with a probe at once, because the alarm is still raised.
         worker.kill()
