@@ -27,7 +27,8 @@ struct Record: Sendable {
     }
 
     private static func get(_ url: String) async throws -> [UInt8] {
-        let request = HTTPRequest("GET", url, timeout: .seconds(120))
+        // The histories of all tokens may have hundreds of megabytes. The limit only ends a hang.
+        let request = HTTPRequest("GET", url, timeout: .seconds(900))
         let response = try await HTTPClient().send(request, maximumBody: 1 << 30)
         guard response.status == 200 else { throw ChaosFailure("\(url) answered \(response.status)") }
         return response.body
