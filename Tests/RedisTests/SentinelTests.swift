@@ -39,8 +39,9 @@ import Testing
         }
         try await pair.sentinel.failOver()
         try await eventually("the other server takes writes") {
+            // The old primary may take the write, and cut the connection when it becomes a replica.
             guard (try? await redis.send(RedisCommand("SET", ["after", "1"]))) != nil else { return false }
-            return try await pair.port(redis) == pair.second.port
+            return (try? await pair.port(redis)) == pair.second.port
         }
         #expect(try await redis.send(RedisCommand("GET", ["before"])).string() == "1")
         await redis.close()

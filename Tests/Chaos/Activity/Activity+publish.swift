@@ -113,10 +113,10 @@ extension Activity {
     /// Waits until the push is over and its ledger is final.
     @discardableResult
     func over(_ push: String) async throws -> Ledger {
-        for _ in 0..<600 {
+        for _ in 0..<Self.looks {
             if let ledger = try await pushes.look(push), ledger.isOver { return ledger }
             try await Task.sleep(for: .milliseconds(200))
         }
-        throw ChaosFailure("the push \(push) was not over after two minutes")
+        throw ChaosFailure("the push \(push) was not over after a quarter of an hour")
     }
 }

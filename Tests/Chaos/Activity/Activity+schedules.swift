@@ -60,7 +60,7 @@ extension Activity {
     /// Waits until a schedule is sent or refused. It must be decided before anything opens the name, because an open
     /// name would take it behind newer pushes.
     func settled(_ entry: Made) async throws {
-        for _ in 0..<600 {
+        for _ in 0..<Self.looks {
             let answer = try await gateways.call("GET", "/api/schedules/\(entry.id)")
             let state = answer.json["state"] as? String
             if state == "sent" || state == "failed" { return }
@@ -68,9 +68,9 @@ extension Activity {
                 found.note(.schedules, "\(plan.name): \(entry.number) is \(state ?? "gone"): \(answer.text)")
                 return
             }
-            try await Task.sleep(for: .milliseconds(100))
+            try await Task.sleep(for: .milliseconds(200))
         }
-        throw ChaosFailure("the schedule \(entry.id) was not decided for a minute")
+        throw ChaosFailure("the schedule \(entry.id) was not decided for a quarter of an hour")
     }
 
     /// Creates schedules. Those that will be replaced or deleted get a time that does not come before that.
@@ -133,7 +133,7 @@ extension Activity {
 
     /// - Parameter mayBeRefused: a schedule that was made late may have gone out before it, and counts as newer.
     private func sent(_ entry: Made, mayBeRefused: Bool) async throws {
-        for _ in 0..<600 {
+        for _ in 0..<Self.looks {
             let answer = try await gateways.call("GET", "/api/schedules/\(entry.id)")
             let state = answer.json["state"] as? String
             if state == "sent" || mayBeRefused && state == "failed" { return }
@@ -144,6 +144,6 @@ extension Activity {
             }
             try await Task.sleep(for: .milliseconds(200))
         }
-        throw ChaosFailure("the schedule \(entry.id) was not sent for two minutes")
+        throw ChaosFailure("the schedule \(entry.id) was not sent for a quarter of an hour")
     }
 }

@@ -55,6 +55,10 @@ actor Activity {
         var number: Int
     }
 
+    /// Looks at something until it is over, 0.2 s apart: at least a quarter of an hour, because a push lasts as long as
+    /// the faults of its tokens and the pauses of its retries. The limit only ends a hang.
+    static let looks = 4_500
+
     let plan: NamePlan
     let run: Plan
     let gateways: Gateways
