@@ -127,7 +127,7 @@ let package = Package(
         // Tests start real servers; TestSupport runs them.
         .target(
             name: "TestSupport",
-            dependencies: ["Redis", "OpenSSL", "CThreadSanitizer", "CSpawn"],
+            dependencies: ["Redis", "OpenSSL", "CThreadSanitizer", "CSpawn", logging],
             path: "Tests/TestSupport"),
         .target(name: "CSpawn", path: "Tests/CSpawn"),
         // Whole deployments under faults, and a judge: bin/chaos.
@@ -148,7 +148,7 @@ let package = Package(
         .testTarget(
             name: "APNsSimulatorTests",
             dependencies: [
-                "APNsSimulator", "Curl", "OpenSSL", logging,
+                "APNsSimulator", "Curl", "OpenSSL", "TestSupport", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -195,7 +195,7 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["lamplighter", "TestSupport", "Curl"]
+            dependencies: ["lamplighter", "Store", "LiveActivity", "TestSupport", "Curl"]
         ),
     ]
 )

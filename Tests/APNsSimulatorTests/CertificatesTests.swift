@@ -2,6 +2,7 @@ import Curl
 import Foundation
 import Logging
 import OpenSSL
+import TestSupport
 import Testing
 
 @testable import APNsSimulator
@@ -15,9 +16,9 @@ struct CertificatesTests {
     }()
 
     private func withDirectory(_ body: (String) async throws -> Void) async throws {
-        let directory = FileManager.default.temporaryDirectory.path + "/simulator-\(UUID().uuidString)/certificates"
+        let directory = try temporaryDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        try await body(directory)
+        try await body(directory + "/certificates")
     }
 
     private func mode(_ path: String) throws -> Int? {

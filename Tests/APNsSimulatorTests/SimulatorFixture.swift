@@ -2,6 +2,7 @@ import Curl
 import Foundation
 import Logging
 import OpenSSL
+import TestSupport
 import Testing
 
 @testable import APNsSimulator
@@ -24,7 +25,7 @@ struct SimulatorFixture {
         _ change: (inout SimulatorConfiguration) -> Void = { _ in },
         _ body: (SimulatorFixture) async throws -> Void
     ) async throws {
-        let directory = FileManager.default.temporaryDirectory.path + "/simulator-\(UUID().uuidString)"
+        let directory = try temporaryDirectory()
         let key = try newKey()
         var configuration = SimulatorConfiguration(certificateDirectory: directory)
         configuration.keys = [
@@ -120,10 +121,8 @@ struct SimulatorFixture {
 
     /// Waits until the record is as wanted. Fails if that takes longer than any machine should need.
     func wait(_ isWanted: (SimulatorRecord) -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(120)
-        while !isWanted(simulator.snapshot()) {
-            try #require(ContinuousClock.now < end, "\(simulator.snapshot())")
-            try await Task.sleep(for: .milliseconds(1))
+        try await eventually("the record is as wanted: \(simulator.snapshot())", every: .milliseconds(1)) {
+            isWanted(simulator.snapshot())
         }
     }
 

@@ -3,6 +3,7 @@ import NIOCore
 import NIOEmbedded
 import NIOTLS
 import OpenSSL
+import TestSupport
 import Testing
 
 @testable import APNsSimulator
@@ -46,7 +47,7 @@ import Testing
         let authority = try CertificateAuthority(commonName: "CA", validity: -3_600...3_600)
         let leaf = try authority.issue(
             CertificateAuthority.Leaf(commonName: "test", hosts: ["localhost"], validity: -3_600...3_600))
-        let directory = try FileDirectory()
+        let directory = try TemporaryDirectory()
         try directory.write("ca.pem", authority.identity().certificate)
         client = try End(
             TLSSession(
@@ -146,23 +147,5 @@ import Testing
         client.channel.pipeline.fireChannelInactive()
         #expect(throws: ChannelError.self) { try early.wait() }
         #expect(client.events.errors.isEmpty)
-    }
-}
-
-/// A directory that is removed with its files when released.
-private final class FileDirectory {
-    private let root: String
-
-    init() throws {
-        root = FileManager.default.temporaryDirectory.path + "/simulator-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: root) }
-
-    func path(_ name: String) -> String { root + "/" + name }
-
-    func write(_ name: String, _ bytes: [UInt8]) throws {
-        try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
     }
 }

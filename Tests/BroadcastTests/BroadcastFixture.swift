@@ -27,7 +27,7 @@ struct BroadcastFixture: Sendable {
     ) async throws {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
-        let directory = FileManager.default.temporaryDirectory.path + "/broadcast-\(UUID().uuidString)"
+        let directory = try temporaryDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let redis = try await RedisServer.start()
         defer { redis.stop() }
@@ -104,6 +104,16 @@ struct BroadcastFixture: Sendable {
 
     func channel(_ name: ActivityName) async throws -> BroadcastChannel? {
         try await store.broadcasts.channel(app, name)
+    }
+
+    /// Waits until `isReady`, and returns the ledger.
+    func ledger(_ id: PushID, until isReady: (Ledger) -> Bool = { $0.state.isFinal }) async throws -> Ledger {
+        var last: Ledger?
+        try await eventually("the ledger is ready: \(String(describing: last))") {
+            last = try await store.pushes.ledger(app, id)
+            return last.map(isReady) ?? false
+        }
+        return try #require(last)
     }
 
     /// The ids of the channels at APNs.

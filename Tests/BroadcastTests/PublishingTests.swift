@@ -29,20 +29,6 @@ struct PublishingTests {
     }
 
     private struct Refused: Error { var acceptance: Acceptance }
-    private struct NeverCame: Error { var last: Ledger? }
-
-    /// Waits until `isReady` and returns the ledger.
-    private func ledger(
-        _ it: BroadcastFixture, _ id: PushID, until isReady: (Ledger) -> Bool = { $0.state.isFinal }
-    ) async throws -> Ledger {
-        var last: Ledger?
-        for _ in 0..<2_400 {
-            last = try await it.store.pushes.ledger(it.app, id)
-            if let last, isReady(last) { return last }
-            try await Task.sleep(for: .milliseconds(50))
-        }
-        throw NeverCame(last: last)
-    }
 
     /// Waits until `isReady` and returns the app's counts. A broadcast is counted when it was settled.
     private func counts(
@@ -74,7 +60,7 @@ struct PublishingTests {
             let channel = try await liveChannel(it)
             try await follow(it, 3)
             try await it.working {
-                let done = try await ledger(it, try await publish(it, goals: 1, expiry: Int(it.now / 1_000) + 600))
+                let done = try await it.ledger(try await publish(it, goals: 1, expiry: Int(it.now / 1_000) + 600))
                 #expect(done.state == .done && done.targets == 3 && done.delivered == 3 && done.pending == 0)
                 #expect(
                     done.broadcast
@@ -94,12 +80,12 @@ struct PublishingTests {
         try await BroadcastFixture.run { it in
             let channel = try await liveChannel(it, .newest)
             try await it.working {
-                let update = try await ledger(it, try await publish(it, goals: 1))
+                let update = try await it.ledger(try await publish(it, goals: 1))
                 #expect(update.state == .done && update.targets == 0 && update.broadcast?.state == .delivered)
                 // The payload is above the limit of tokens, and near the limit of channels.
-                let large = try await ledger(it, try await publish(it, goals: 2, size: 4_900))
+                let large = try await it.ledger(try await publish(it, goals: 2, size: 4_900))
                 #expect(large.broadcast?.state == .delivered)
-                let end = try await ledger(it, try await publish(it, goals: 3, event: .end))
+                let end = try await it.ledger(try await publish(it, goals: 3, event: .end))
                 #expect(end.state == .done && end.broadcast?.state == .delivered)
                 let received = try #require(it.simulator.channel(channel.rawValue)?.received)
                 #expect(received.accepted == 3 && received.event == "end" && received.outOfOrder == 0)
@@ -118,7 +104,7 @@ struct PublishingTests {
             _ = try await liveChannel(it)
             try await follow(it, 2)
             try await it.working {
-                let done = try await ledger(it, try await publish(it, goals: 1, size: 4_500))
+                let done = try await it.ledger(try await publish(it, goals: 1, size: 4_500))
                 #expect(done.state == .done && done.failed == 2 && done.errors == ["PayloadTooLarge": 2])
                 #expect(done.broadcast?.state == .delivered)
                 #expect(it.simulator.snapshot().requests == 0)
@@ -134,22 +120,22 @@ struct PublishingTests {
             try await it.working {
                 try it.set { $0.broadcastRejections = ["TooManyRequests": 1] }
                 let first = try await publish(it, goals: 1)
-                _ = try await ledger(it, first) { $0.broadcast?.attempts ?? 0 > 0 }
+                _ = try await it.ledger(first) { $0.broadcast?.attempts ?? 0 > 0 }
                 let second = try await publish(it, goals: 2)
-                _ = try await ledger(it, second) { $0.broadcast != nil }
+                _ = try await it.ledger(second) { $0.broadcast != nil }
                 let goal = try await publish(it, goals: 3, isFirm: true)
-                _ = try await ledger(it, goal) { $0.broadcast != nil }
+                _ = try await it.ledger(goal) { $0.broadcast != nil }
                 let last = try await publish(it, goals: 4)
-                _ = try await ledger(it, last) { $0.broadcast != nil }
+                _ = try await it.ledger(last) { $0.broadcast != nil }
                 try it.set { _ in }
 
-                let end = try await ledger(it, last)
+                let end = try await it.ledger(last)
                 #expect(end.state == .done && end.broadcast?.state == .delivered)
                 for id in [first, second] {
-                    let before = try await ledger(it, id)
+                    let before = try await it.ledger(id)
                     #expect(before.state == .done && before.broadcast?.state == .superseded)
                 }
-                #expect(try await ledger(it, goal).broadcast?.state == .delivered)
+                #expect(try await it.ledger(goal).broadcast?.state == .delivered)
                 let received = try #require(it.simulator.channel(channel.rawValue)?.received)
                 #expect(received.accepted == 2 && received.outOfOrder == 0 && received.contentState == #"{"goals":4}"#)
                 let counts = try await counts(it) { $0[.delivered] == 2 && $0[.superseded] == 2 }
@@ -165,7 +151,7 @@ struct PublishingTests {
             let lost = try await liveChannel(it)
             #expect(it.simulator.deleteChannel(lost.rawValue))
             try await it.working {
-                let done = try await ledger(it, try await publish(it, goals: 1))
+                let done = try await it.ledger(try await publish(it, goals: 1))
                 let channel = try #require(try await it.channel(try it.name())?.id)
                 #expect(channel != lost && it.atAPNs == [channel.rawValue])
                 #expect(done.broadcast?.state == .delivered && done.broadcast?.channel == channel)
@@ -180,8 +166,8 @@ struct PublishingTests {
             _ = try await liveChannel(it)
             try await follow(it, 1)
             try await it.working {
-                let some = try await ledger(
-                    it, try await publish(it, goals: 1, audience: .channel(try ChannelID("device-0"))))
+                let some = try await it.ledger(
+                    try await publish(it, goals: 1, audience: .channel(try ChannelID("device-0"))))
                 #expect(some.delivered == 1 && some.broadcast == nil)
                 #expect(it.simulator.snapshot().broadcasts.requests == 0)
             }
@@ -193,7 +179,7 @@ struct PublishingTests {
         try await BroadcastFixture.run { it in
             _ = try await liveChannel(it)
             func priority(_ goals: Int, isFirm: Bool = false) async throws -> String? {
-                let done = try await ledger(it, try await publish(it, goals: goals, isFirm: isFirm))
+                let done = try await it.ledger(try await publish(it, goals: goals, isFirm: isFirm))
                 #expect(done.broadcast?.state == .delivered)
                 return it.simulator.newest(.broadcast)?.fields.first { $0.name == "apns-priority" }?.value
             }
@@ -213,7 +199,7 @@ struct PublishingTests {
             try await follow(it, 1)
             try await it.working {
                 try it.set { $0.broadcastRejections = ["BadPriority": 1] }
-                let failed = try await ledger(it, try await publish(it, goals: 1, isFirm: true))
+                let failed = try await it.ledger(try await publish(it, goals: 1, isFirm: true))
                 #expect(failed.state == .done && failed.delivered == 1)
                 #expect(
                     failed.broadcast
@@ -223,13 +209,13 @@ struct PublishingTests {
 
                 // The push is tried once, whatever the response is.
                 try it.set { $0.broadcastRejections = ["ServiceUnavailable": 1] }
-                let once = try await ledger(it, try await publish(it, goals: 2, isFirm: true, expiry: 0))
+                let once = try await it.ledger(try await publish(it, goals: 2, isFirm: true, expiry: 0))
                 #expect(once.broadcast?.state == .failed && once.broadcast?.status == 503)
 
                 let waiting = try await publish(it, goals: 3, isFirm: true)
-                _ = try await ledger(it, waiting) { $0.broadcast?.attempts ?? 0 > 0 }
+                _ = try await it.ledger(waiting) { $0.broadcast?.attempts ?? 0 > 0 }
                 _ = try await it.store.pushes.cancel(it.app, waiting)
-                let cancelled = try await ledger(it, waiting) { $0.broadcast?.state == .cancelled }
+                let cancelled = try await it.ledger(waiting) { $0.broadcast?.state == .cancelled }
                 #expect(cancelled.state == .cancelled)
                 let counts = try await counts(it) { $0[.failed] == 2 && $0[.cancelled] == 1 }
                 #expect(counts[.delivered] == 0)
@@ -250,7 +236,7 @@ struct PublishingTests {
                 }
                 try await it.working {
                     let id = try await publish(it, goals: 1, isFirm: true, expiry: Int(it.now / 1_000) + 2)
-                    let expired = try await ledger(it, id)
+                    let expired = try await it.ledger(id)
                     #expect(expired.state == .done && expired.broadcast?.state == .expired)
                     try await eventually("the alarm") {
                         try await it.store.alarms.list([it.app]).contains { $0.kind == .expired }
@@ -261,7 +247,7 @@ struct PublishingTests {
                     try it.set { _ in }
                     #expect(try await it.store.deadLetters.retry(it.app, id) == .expired)
                     guard isRefused else { return }
-                    let next = try await ledger(it, try await publish(it, goals: 2, isFirm: true))
+                    let next = try await it.ledger(try await publish(it, goals: 2, isFirm: true))
                     #expect(next.broadcast?.state == .delivered)
                     #expect(it.simulator.snapshot().broadcasts.accepted == 1)
                 }

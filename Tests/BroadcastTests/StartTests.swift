@@ -22,17 +22,9 @@ import Testing
 
     private struct Unexpected: Error { var text: String }
 
-    private func finished(_ stage: BroadcastFixture, _ id: PushID) async throws -> Ledger {
-        for _ in 0..<6_000 {
-            if let ledger = try await stage.store.pushes.ledger(stage.app, id), ledger.state.isFinal { return ledger }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        throw Unexpected(text: "not final")
-    }
-
     /// Publishes a start and returns how many devices it reached.
     private func delivered(_ stage: BroadcastFixture, _ name: ActivityName) async throws -> Int {
-        try await finished(stage, try await start(stage, name)).delivered
+        try await stage.ledger(try await start(stage, name)).delivered
     }
 
     private static func token(_ number: Int) -> PushToken? {

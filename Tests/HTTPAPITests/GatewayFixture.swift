@@ -1,11 +1,9 @@
 import Curl
 import LiveActivity
-import Logging
 import PrometheusText
 import Redis
 import ServiceLifecycle
 import StrictJSON
-import Synchronization
 import TestSupport
 import Testing
 
@@ -43,13 +41,11 @@ struct GatewayFixture: Sendable {
         let server = try await RedisServer.start(extra: extra)
         defer { server.stop() }
         let log = LogLines()
-        let logger = Logger(label: "test") { _ in LogLines.Handler(lines: log) }
         var options = RedisOptions()
         options.connectTimeout = patience
         options.commandTimeout = patience
         let client = RedisClient(
-            url: server.url, scripts: Store.scripts, options: options,
-            logger: Logger(label: "redis") { _ in SwiftLogNoOpLogHandler() })
+            url: server.url, scripts: Store.scripts, options: options, logger: .quiet)
         // The gateway dates registrations, and the same clock decides about their life. So the real
         // date does not matter.
         let store = Store(redis: client, replicas: replicas, clock: { testNow }).limiting(to: quotas)
@@ -63,9 +59,8 @@ struct GatewayFixture: Sendable {
             ])
         configure(&configuration)
         let gateway = Gateway(
-            configuration, store: store, registry: PrometheusRegistry(), logger: logger, clock: { testNow })
-        let group = ServiceGroup(
-            configuration: .init(services: [gateway], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() }))
+            configuration, store: store, registry: PrometheusRegistry(), logger: log.logger, clock: { testNow })
+        let group = ServiceGroup(configuration: .init(services: [gateway], logger: .quiet))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             let port = try #require(await gateway.boundPort())
@@ -99,6 +94,18 @@ struct GatewayFixture: Sendable {
     func publish(_ body: String, path: String = "/api/push", headers: [(String, String)] = []) async throws -> Reply {
         try await send("POST", path, body, headers: headers)
     }
+
+    /// Fields of the push that a publish to this name was accepted as.
+    func record(of reply: Reply, name: String, _ fields: [RedisArgument]) async throws -> RedisReply {
+        let id = try #require(PushID(try reply.strings("push_ids")[0]))
+        let tag = store.keys.tag(try app, try ActivityName(name))
+        return try await store.redis.send(RedisCommand("HMGET", store.keys.push(tag, id), fields))
+    }
+}
+
+extension Keyspace {
+    /// A pattern for the pushes of all names.
+    var anyPush: RedisKey { RedisKey(pushPrefix("*") + "*") }
 }
 
 struct Reply: Sendable {
@@ -115,6 +122,7 @@ struct Reply: Sendable {
     }
 
     func string(_ key: String) throws -> String { try object.required(key).string() }
+    func strings(_ key: String) throws -> [String] { try object.required(key).array().map { try $0.string() } }
     func integer(_ key: String) throws -> Int { Int(try object.required(key).integer()) }
 
     /// The body with every UUID and every time replaced, for comparison with a golden text.
@@ -138,30 +146,5 @@ struct Reply: Sendable {
             }
         }
         return out
-    }
-}
-
-/// The lines that a logger wrote.
-final class LogLines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-
-    struct Handler: LogHandler {
-        let lines: LogLines
-        var metadata: Logger.Metadata = [:]
-        var logLevel: Logger.Level = .debug
-        var metadataProvider: Logger.MetadataProvider?
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let all = metadata.merging(event.metadata ?? [:]) { $1 }
-            let text = all.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
-            lines.lines.withLock { $0.append("\(event.level) \(event.message) \(text)") }
-        }
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
     /// The program `openssl` trusts the certificate, but only for its hosts.
     @Test func `a leaf is good for its hosts`() async throws {
-        let directory = try directory()
+        let directory = try temporaryDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let authority = try CertificateAuthority(commonName: "CA", organization: "O", validity: -day...day)
         let leaf = try authority.issue(
@@ -64,12 +64,6 @@ import Testing
         #expect(throws: TLSError.self) {
             try authority.issue(CertificateAuthority.Leaf(commonName: "leaf", hosts: [host], validity: 0...day))
         }
-    }
-
-    private func directory() throws -> String {
-        let path = FileManager.default.temporaryDirectory.path + "/lamp-openssl-" + UUID().uuidString.prefix(8)
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        return path
     }
 
     private func write(_ bytes: [UInt8], _ path: String) throws {

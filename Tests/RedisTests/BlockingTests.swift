@@ -10,21 +10,16 @@ import Testing
         RedisServer, RedisClient, RedisBlockingConnection
     ) {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, logger: quiet)
+        let redis = RedisClient(url: server.url, logger: .quiet)
         try await redis.send(RedisCommand("XGROUP", ["CREATE", "s", "g", "$", "MKSTREAM"]))
-        return (server, redis, RedisBlockingConnection(url: server.url, options: options, logger: quiet))
-    }
-
-    /// Returns when the server has a client that blocks.
-    private func untilBlocked(_ redis: RedisClient) async throws {
-        try await eventually { try await redis.info(section: "clients")["blocked_clients"] == "1" }
+        return (server, redis, RedisBlockingConnection(url: server.url, options: options, logger: .quiet))
     }
 
     @Test func `a blocked read wakes when an entry comes`() async throws {
         // The wait is longer than the command timeout, which is added to it.
         let (server, redis, connection) = try await start(.impatientForReplies)
         async let reply = connection.send(Self.read, blockingFor: .seconds(20))
-        try await untilBlocked(redis)
+        try await redis.untilBlocked()
         try await Task.sleep(for: .milliseconds(500))
         try await redis.send(RedisCommand("XADD", ["s", "1-1", "f", "v"]))
         let streams = try await reply
@@ -49,7 +44,7 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func `interrupt wakes with nil and loses no entry`() async throws {
         let (server, redis, connection) = try await start()
         async let reply = connection.send(Self.read, blockingFor: .seconds(20))
-        try await untilBlocked(redis)
+        try await redis.untilBlocked()
         await connection.interrupt()
         #expect(try await reply.isNil)
 
@@ -86,7 +81,7 @@ import Testing
     @Test func `close resumes the blocked command`() async throws {
         let (server, redis, connection) = try await start()
         async let reply = connection.send(Self.read, blockingFor: .seconds(20))
-        try await untilBlocked(redis)
+        try await redis.untilBlocked()
         connection.close()
         do {
             _ = try await reply
@@ -100,13 +95,15 @@ import Testing
     @Test func `a blocked read on a dying server is lost and the next one works`() async throws {
         let (server, redis, connection) = try await start()
         async let reply = connection.send(Self.read, blockingFor: .seconds(20))
-        try await untilBlocked(redis)
+        try await redis.untilBlocked()
         try await server.restart()
         do {
             _ = try await reply
             Issue.record("a reply from a killed server")
         } catch {}
-        try await eventually { try await connection.send(RedisCommand("PING"), blockingFor: .zero).string() == "PONG" }
+        try await eventually("the connection works again", errorsPass: true) {
+            try await connection.send(RedisCommand("PING"), blockingFor: .zero).string() == "PONG"
+        }
         connection.close()
         await redis.close()
         server.stop()

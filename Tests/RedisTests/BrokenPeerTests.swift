@@ -11,7 +11,7 @@ import Testing
     ) async throws -> RedisError? {
         let server = try FakeServer(greeting: greeting, answer: answer, after: after)
         defer { server.stop() }
-        let redis = RedisClient(url: try server.url, connections: 1, options: options, logger: quiet)
+        let redis = RedisClient(url: try server.url, connections: 1, options: options, logger: .quiet)
         var result: RedisError?
         do {
             _ = try await redis.send(RedisCommand("GET", ["key"]))
@@ -58,7 +58,7 @@ import Testing
     @Test func `more replies than asked for close the connection`() async throws {
         let server = try FakeServer(answer: "+OK\r\n+OK\r\n")
         defer { server.stop() }
-        let redis = RedisClient(url: try server.url, connections: 1, options: .patient, logger: quiet)
+        let redis = RedisClient(url: try server.url, connections: 1, options: .patient, logger: .quiet)
         // The first reply is good. The second belongs to no command, and must not answer the next one.
         #expect(try await redis.send(RedisCommand("PING")).string() == "OK")
         #expect(try await redis.send(RedisCommand("PING")).string() == "OK")

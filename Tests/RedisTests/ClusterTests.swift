@@ -14,7 +14,7 @@ import Testing
         // The first seed is dead, and the second is alive.
         let url = try RedisURL(
             "redis+cluster://127.0.0.1:\(try freePort()),127.0.0.1:\(cluster.primaries[1].port ?? 0)")
-        let redis = RedisClient(url: url, scripts: [Self.add], logger: quiet)
+        let redis = RedisClient(url: url, scripts: [Self.add], logger: .quiet)
         let stored = try await redis.pipeline(Self.keys.map { RedisCommand("SET", [.string($0), .string("v\($0)")]) })
         #expect(try stored.allSatisfy { try $0.string() == "OK" })
         let read = try await redis.pipeline(Self.keys.map { RedisCommand("GET", [.string($0)]) })
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `a slot that moves is followed`() async throws {
         let cluster = try await ClusterServers.start()
-        let redis = RedisClient(url: cluster.url, scripts: [Self.add], logger: quiet)
+        let redis = RedisClient(url: cluster.url, scripts: [Self.add], logger: .quiet)
         let blocking = redis.blockingConnection()
         let tag = "{q}"
         let (source, slot) = (try await cluster.primary(of: tag), try await cluster.slot(of: tag))
@@ -110,7 +110,7 @@ import Testing
 
     @Test func `a primary that is killed is replaced by its replica`() async throws {
         let cluster = try await ClusterServers.start(replicated: true)
-        let redis = RedisClient(url: cluster.url, scripts: [Self.add], logger: quiet)
+        let redis = RedisClient(url: cluster.url, scripts: [Self.add], logger: .quiet)
         let blocking = redis.blockingConnection()
         try await redis.send(RedisCommand("XGROUP", ["CREATE", "{q}s", "g", "$", "MKSTREAM"]))
         // WAIT asks each node about its own writes.
@@ -158,7 +158,7 @@ import Testing
 
     @Test func `a primary that is silent is replaced and comes back as a replica`() async throws {
         let cluster = try await ClusterServers.start(replicated: true)
-        let redis = RedisClient(url: cluster.url, options: .impatient, logger: quiet)
+        let redis = RedisClient(url: cluster.url, options: .impatient, logger: .quiet)
         try await eventually("it takes writes") {
             (try? await redis.send(RedisCommand("SET", ["{q}", "before"]))) != nil
         }
@@ -179,7 +179,7 @@ import Testing
         try await eventually("it is a replica", within: .seconds(60)) {
             try await cluster.client(of: silent).info(section: "replication")["role"] == "slave"
         }
-        let late = RedisClient(url: ClusterServers.url([silent]), logger: quiet)
+        let late = RedisClient(url: ClusterServers.url([silent]), logger: .quiet)
         #expect(try await late.send(RedisCommand("GET", ["{q}"])).string() == "after")
         #expect(try await redis.send(RedisCommand("GET", ["{q}"])).string() == "after")
         await late.close()
@@ -188,7 +188,7 @@ import Testing
 
     @Test func `a node that is gone fails what is its own`() async throws {
         let cluster = try await ClusterServers.start()
-        let redis = RedisClient(url: cluster.url, logger: quiet)
+        let redis = RedisClient(url: cluster.url, logger: .quiet)
         _ = try await redis.pipeline(Self.keys.map { RedisCommand("INCR", [.string($0)]) })
         let gone = try await cluster.primary(of: "{q}")
         let here = try #require(cluster.primaries.first { $0 !== gone })
@@ -230,7 +230,7 @@ import Testing
 
     @Test func `a step that is refused is the last`() async throws {
         let cluster = try await ClusterServers.start()
-        let redis = RedisClient(url: cluster.url, logger: quiet)
+        let redis = RedisClient(url: cluster.url, logger: .quiet)
         let replies = try await redis.pipeline(
             [
                 RedisCommand("SET", ["a", "word"]), RedisCommand("INCR", ["a"]), RedisCommand("INCR", ["b"]),
@@ -251,7 +251,7 @@ import Testing
         let cluster = try await ClusterServers.start(authority)
         var options = RedisOptions()
         options.tls = RedisTLSFiles(roots: authority.caFile, certificate: nil, key: nil)
-        let redis = RedisClient(url: try cluster.tlsURL(), options: options, logger: quiet)
+        let redis = RedisClient(url: try cluster.tlsURL(), options: options, logger: .quiet)
         let replies = try await redis.pipeline(Self.keys.map { RedisCommand("INCR", [.string($0)]) })
         #expect(try replies.allSatisfy { try $0.integer() == 1 })
         #expect(redis.encryption == "TLS 1.3")
@@ -265,7 +265,7 @@ import Testing
 
     @Test func `a single server is told from a cluster`() async throws {
         let server = try await RedisServer.start(tcp: true)
-        let redis = RedisClient(url: ClusterServers.url([server]), logger: quiet)
+        let redis = RedisClient(url: ClusterServers.url([server]), logger: .quiet)
         do throws(RedisError) {
             try await redis.send(RedisCommand("GET", ["a"]))
             Issue.record("a single server is no cluster")

@@ -6,7 +6,7 @@ import Testing
 /// Tests connections that must be refused, and what each error says: the problem and the remedy.
 @Suite struct EncryptionRefusalTests {
     private func refusal(_ url: RedisURL, _ options: RedisOptions) async throws -> RedisError? {
-        let redis = RedisClient(url: url, connections: 1, options: options, logger: quiet)
+        let redis = RedisClient(url: url, connections: 1, options: options, logger: .quiet)
         let error = await #expect(throws: RedisError.self) { try await redis.ping() }
         await redis.close()
         return error
@@ -58,7 +58,7 @@ import Testing
         let server = try await EncryptedRedis.start(asksForCertificate: true, extra: ["--tls-protocols", version])
         let redis = RedisClient(
             url: try server.url(), options: server.options(identity: try server.authority.issue("client")),
-            logger: quiet)
+            logger: .quiet)
         try await redis.ping()
         await redis.close()
         let without = try await refusal(server.url(), server.options())
@@ -139,11 +139,11 @@ import Testing
         try FileManager.default.copyItem(atPath: other.caFile, toPath: roots)
         let identity = try server.authority.issue("client", life: -1)
         let redis = RedisClient(
-            url: try server.url(), options: server.options(roots: roots, identity: identity), logger: quiet)
+            url: try server.url(), options: server.options(roots: roots, identity: identity), logger: .quiet)
         expect(await #expect(throws: RedisError.self) { try await redis.ping() }, "certificate", remedy: "signed")
         try FileManager.default.removeItem(atPath: roots)
         try FileManager.default.copyItem(atPath: server.authority.caFile, toPath: roots)
-        try await eventually {
+        try await eventually("the new roots are used", errorsPass: true) {
             do {
                 try await redis.ping()
                 Issue.record("with a certificate that has expired")
@@ -153,7 +153,7 @@ import Testing
             }
         }
         _ = try server.authority.issue("client")
-        try await eventually { try await redis.answers }
+        try await eventually("Redis answers", errorsPass: true) { try await redis.answers }
         await redis.close()
     }
 
@@ -164,7 +164,7 @@ import Testing
         var options = RedisOptions()
         options.connectTimeout = .seconds(3_600)
         let redis = RedisClient(
-            url: try RedisURL("rediss://127.0.0.1:\(server.port)"), connections: 1, options: options, logger: quiet)
+            url: try RedisURL("rediss://127.0.0.1:\(server.port)"), connections: 1, options: options, logger: .quiet)
         async let refused: RedisError? = {
             do throws(RedisError) {
                 try await redis.ping()
@@ -173,7 +173,7 @@ import Testing
                 return error
             }
         }()
-        try await eventually { server.connections == 1 }
+        try await eventually("a client is connected") { server.connections == 1 }
         await redis.close()
         #expect(await refused == .closed)
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct EncryptionTests {
     private func client(_ redis: EncryptedRedis, host: String = "127.0.0.1", connections: Int = 1) throws -> RedisClient
     {
-        RedisClient(url: try redis.url(host), connections: connections, options: redis.options(), logger: quiet)
+        RedisClient(url: try redis.url(host), connections: connections, options: redis.options(), logger: .quiet)
     }
 
     @Test(arguments: ["127.0.0.1", "localhost"])
@@ -19,7 +19,7 @@ import Testing
         #expect(try await redis.send(RedisCommand("GET", ["a"])).string() == "1")
         #expect(redis.encryption == "TLS 1.3")
         await redis.close()
-        let plain = RedisClient(url: server.server.url, logger: quiet)
+        let plain = RedisClient(url: server.server.url, logger: .quiet)
         #expect(try await plain.send(RedisCommand("GET", ["a"])).string() == "1")
         #expect(plain.encryption == nil)
         await plain.close()
@@ -69,7 +69,7 @@ import Testing
         defer { relay.stop() }
         let redis = RedisClient(
             url: try RedisURL("rediss://127.0.0.1:\(relay.port)"), connections: 1, options: server.options(),
-            logger: quiet)
+            logger: .quiet)
         let text = String(repeating: "lamplighter ", count: 100)
         for count in [1, 2, 50] {
             let replies = try await redis.pipeline((0..<count).map { RedisCommand("ECHO", [.string("\($0)" + text)]) })
@@ -89,7 +89,7 @@ import Testing
         options.connectTimeout = .seconds(60)
         options.commandTimeout = .seconds(60)
         let redis = RedisClient(
-            url: try RedisURL("rediss://localhost:\(peer.port)"), connections: 1, options: options, logger: quiet)
+            url: try RedisURL("rediss://localhost:\(peer.port)"), connections: 1, options: options, logger: .quiet)
         async let first = redis.send(RedisCommand("ECHO", ["first"]))
         try await peer.waitFor("SETNAME")
         peer.type("+OK\n:1")
@@ -116,7 +116,7 @@ import Testing
             try await redis.send(RedisCommand("INCR", ["n"]))
             server.server.signal(SIGKILL)
             try await server.server.restart()
-            try await eventually { try await redis.answers }
+            try await eventually("Redis answers", errorsPass: true) { try await redis.answers }
             #expect(try await redis.send(RedisCommand("GET", ["n"])).integer() == round)
         }
         await redis.close()
@@ -125,12 +125,12 @@ import Testing
     @Test func `a connection that the server closes is told as such`() async throws {
         let server = try await EncryptedRedis.start()
         let redis = try client(server)
-        let operator_ = RedisClient(url: server.server.url, connections: 1, logger: quiet)
+        let operator_ = RedisClient(url: server.server.url, connections: 1, logger: .quiet)
         let id = try await redis.send(RedisCommand("CLIENT", ["ID"])).integer()
         _ = try await redis.send(RedisCommand("XGROUP", ["CREATE", "s", "g", "$", "MKSTREAM"]))
         async let reply = redis.send(
             RedisCommand("XREADGROUP", ["GROUP", "g", "c", "BLOCK", 4_000, "STREAMS", "s", ">"]))
-        try await eventually { try await operator_.info(section: "clients")["blocked_clients"] == "1" }
+        try await operator_.untilBlocked()
         _ = try await operator_.send(RedisCommand("CLIENT", ["KILL", "ID", .int(id)]))
         do {
             _ = try await reply
@@ -149,15 +149,12 @@ import Testing
         _ = try await redis.send(RedisCommand("XGROUP", ["CREATE", "s", "g", "$", "MKSTREAM"]))
         let connection = redis.blockingConnection()
         let read = RedisCommand("XREADGROUP", ["GROUP", "g", "c", "BLOCK", 20_000, "STREAMS", "s", ">"])
-        func untilBlocked() async throws {
-            try await eventually { try await redis.info(section: "clients")["blocked_clients"] == "1" }
-        }
         async let first = connection.send(read, blockingFor: .seconds(20))
-        try await untilBlocked()
+        try await redis.untilBlocked()
         try await redis.send(RedisCommand("XADD", ["s", "1-1", "f", "v"]))
         #expect(try await first[0][1][0][0].string() == "1-1")
         async let second = connection.send(read, blockingFor: .seconds(20))
-        try await untilBlocked()
+        try await redis.untilBlocked()
         await connection.interrupt()
         #expect(try await second.isNil)
         connection.close()
@@ -175,7 +172,7 @@ import Testing
             watching: first.port,
             extra: ["tls-port \(port)"] + EncryptedRedis.options(authority, try authority.issue("sentinel")))
         let url = try RedisURL("rediss+sentinel://localhost:\(port)/\(SentinelServer.primary)/2")
-        let redis = RedisClient(url: url, options: first.options(), logger: quiet)
+        let redis = RedisClient(url: url, options: first.options(), logger: .quiet)
         func tlsPort() async throws -> Int { Int(try await redis.configValue("tls-port") ?? "") ?? 0 }
         try await redis.send(RedisCommand("SET", ["before", "1"]))
         #expect(try await tlsPort() == first.port)
@@ -190,7 +187,7 @@ import Testing
         await redis.close()
         let other = try TestAuthority()
         defer { withExtendedLifetime(other) {} }
-        let stranger = RedisClient(url: url, options: first.options(roots: other.caFile), logger: quiet)
+        let stranger = RedisClient(url: url, options: first.options(roots: other.caFile), logger: .quiet)
         let error = await #expect(throws: RedisError.self) { try await stranger.ping() }
         guard case .insecure(let why, _) = error else {
             Issue.record("\(error as Any)")

@@ -24,7 +24,7 @@ final class FakeServer: Sendable {
 
     /// Starts a server. If `answer` is nil, it closes or keeps the connection right after the greeting.
     init(greeting: String = FakeServer.greeting, answer: String?, after: After = .hold) throws {
-        (listener, port) = try listeningSocket(port: 0)
+        (listener, port) = try listeningSocket()
         let thread = Thread { [self] in
             while true {
                 let socket = accept(listener, nil, nil)

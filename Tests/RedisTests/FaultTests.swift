@@ -8,7 +8,7 @@ import Testing
     @Test func `a server that is down at start is unreachable and found later`() async throws {
         let server = try await RedisServer.start()
         server.signal(SIGKILL)
-        let redis = RedisClient(url: server.url, logger: quiet)
+        let redis = RedisClient(url: server.url, logger: .quiet)
         let error = await #expect(throws: RedisError.self) { try await redis.ping() }
         guard case .unreachable = error else {
             Issue.record("\(error as Any)")
@@ -16,13 +16,13 @@ import Testing
         }
         #expect(error?.isRetriable == true)
         try await server.restart()
-        try await eventually { try await redis.answers }
+        try await eventually("Redis answers", errorsPass: true) { try await redis.answers }
         await redis.close()
     }
 
     @Test func `what was acknowledged survives kill -9 and the client comes back`() async throws {
         let server = try await RedisServer.start(append: true)
-        let redis = RedisClient(url: server.url, connections: 2, logger: quiet)
+        let redis = RedisClient(url: server.url, connections: 2, logger: .quiet)
         let tally = Tally()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 {
@@ -41,12 +41,16 @@ import Testing
             }
             for _ in 0..<3 {
                 let before = tally.acknowledged.load(ordering: .relaxed)
-                try await eventually { tally.acknowledged.load(ordering: .relaxed) > before + 50 }
+                try await eventually("fifty more are acknowledged") {
+                    tally.acknowledged.load(ordering: .relaxed) > before + 50
+                }
                 server.signal(SIGKILL)
                 try await server.restart()
             }
             let before = tally.acknowledged.load(ordering: .relaxed)
-            try await eventually { tally.acknowledged.load(ordering: .relaxed) > before + 50 }
+            try await eventually("fifty more are acknowledged") {
+                tally.acknowledged.load(ordering: .relaxed) > before + 50
+            }
             tally.isOver.store(true, ordering: .relaxed)
             try await group.waitForAll()
         }
@@ -59,8 +63,8 @@ import Testing
 
     @Test func `a server that stops answering times out and is used again`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, connections: 1, options: .impatient, logger: quiet)
-        try await eventually { try await redis.answers }
+        let redis = RedisClient(url: server.url, connections: 1, options: .impatient, logger: .quiet)
+        try await eventually("Redis answers", errorsPass: true) { try await redis.answers }
         server.signal(SIGSTOP)
         let error = await #expect(throws: RedisError.self) { try await redis.send(RedisCommand("SET", ["k", "v"])) }
         guard case .lost(let why) = error else {
@@ -75,14 +79,14 @@ import Testing
             return
         }
         server.signal(SIGCONT)
-        try await eventually { try await redis.answers }
+        try await eventually("Redis answers", errorsPass: true) { try await redis.answers }
         await redis.close()
     }
 
     @Test func `an idle connection that the server closes costs no command`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, connections: 1, logger: quiet)
-        let operator_ = RedisClient(url: server.url, connections: 1, logger: quiet)
+        let redis = RedisClient(url: server.url, connections: 1, logger: .quiet)
+        let operator_ = RedisClient(url: server.url, connections: 1, logger: .quiet)
         for _ in 0..<20 {
             let id = try await redis.send(RedisCommand("CLIENT", ["ID"])).integer()
             _ = try await operator_.send(RedisCommand("CLIENT", ["KILL", "ID", .int(id)]))
@@ -101,7 +105,7 @@ import Testing
 
     @Test func `close resumes everybody once`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, connections: 2, logger: quiet)
+        let redis = RedisClient(url: server.url, connections: 2, logger: .quiet)
         try await redis.ping()
         server.signal(SIGSTOP)
         let tally = Tally()
@@ -134,16 +138,16 @@ import Testing
 
     @Test func `dropping the last reference ends the connections`() async throws {
         let server = try await RedisServer.start()
-        let watcher = RedisClient(url: server.url, connections: 1, logger: quiet)
+        let watcher = RedisClient(url: server.url, connections: 1, logger: .quiet)
         func connected() async throws -> Int {
             try await watcher.info(section: "clients")["connected_clients"].flatMap(Int.init) ?? 0
         }
         do {
-            let redis = RedisClient(url: server.url, connections: 1, logger: quiet)
+            let redis = RedisClient(url: server.url, connections: 1, logger: .quiet)
             try await redis.ping()
             #expect(try await connected() == 2)
         }
-        try await eventually { try await connected() == 1 }
+        try await eventually("only the watcher is connected") { try await connected() == 1 }
         await watcher.close()
     }
 }
@@ -154,22 +158,6 @@ private final class Tally: Sendable {
     let unknown = Atomic<Int>(0)
     let isOver = Atomic<Bool>(false)
 }
-
-/// Repeats `condition` until it is true. An error counts as false, and is thrown after two minutes.
-func eventually(_ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(120)
-    while true {
-        do {
-            if try await condition() { return }
-            if ContinuousClock.now > deadline { throw TookTooLong() }
-        } catch {
-            if ContinuousClock.now > deadline { throw error }
-        }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}
-
-struct TookTooLong: Error {}
 
 extension RedisClient {
     var answers: Bool {

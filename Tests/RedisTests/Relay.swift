@@ -9,7 +9,7 @@ final class Relay: Sendable {
     private let isStopped = Atomic<Bool>(false)
 
     init(to target: Int, pieces: Int) throws {
-        (listener, port) = try listeningSocket(port: 0)
+        (listener, port) = try listeningSocket()
         Thread { [self] in
             while true {
                 let client = accept(listener, nil, nil)

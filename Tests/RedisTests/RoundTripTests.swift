@@ -1,14 +1,11 @@
-import Logging
 import Redis
 import TestSupport
 import Testing
 
-let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
-
 @Suite struct RoundTripTests {
     @Test func `bytes come back as they were`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, logger: quiet)
+        let redis = RedisClient(url: server.url, logger: .quiet)
         let everything = (0..<4_096).map { UInt8(truncatingIfNeeded: $0 &* 7) } + Array("\r\n$5\r\n\0".utf8)
         try await redis.send(RedisCommand("SET", [.bytes(everything), .bytes(everything[3...])]))
         let back = try await redis.send(RedisCommand("GET", [.bytes(everything)])).bytes()
@@ -27,7 +24,7 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
 
     @Test func `ten thousand commands from a hundred tasks`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, connections: 3, logger: quiet)
+        let redis = RedisClient(url: server.url, connections: 3, logger: .quiet)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<100 {
                 group.addTask {
@@ -47,7 +44,7 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
 
     @Test func `a pipeline keeps its order and its errors in place`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, logger: quiet)
+        let redis = RedisClient(url: server.url, logger: .quiet)
         let count = 20_000
         var commands = (0..<count).map { RedisCommand("ECHO", [.int($0)]) }
         commands[7] = RedisCommand("NOSUCHCOMMAND", ["a-secret-argument"])
@@ -69,7 +66,7 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
 
     @Test func `wrong types are typed errors`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, logger: quiet)
+        let redis = RedisClient(url: server.url, logger: .quiet)
         try await redis.send(RedisCommand("SET", ["text", "abc"]))
         let error = await #expect(throws: RedisError.self) {
             try await redis.send(RedisCommand("HGET", ["text", "f"]))
@@ -102,7 +99,7 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
 
     @Test func `nested arrays keep their shape`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, logger: quiet)
+        let redis = RedisClient(url: server.url, logger: .quiet)
         let script = RedisScript(
             name: "nested", keys: [], body: "return {1,{2,{'three',{}},false},'four',{5}}")
         let reply = try await redis.send(RedisCommand(script, keys: [:]))
@@ -119,7 +116,7 @@ let quiet = Logger(label: "redis-tests") { _ in SwiftLogNoOpLogHandler() }
 
     @Test func `large replies`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, connections: 1, logger: quiet)
+        let redis = RedisClient(url: server.url, connections: 1, logger: .quiet)
         let large = [UInt8](repeating: 0xA5, count: 20 << 20)
         try await redis.send(RedisCommand("SET", ["large", .bytes(large)]))
         #expect(try await Array(redis.send(RedisCommand("GET", ["large"])).bytes()) == large)

@@ -8,7 +8,7 @@ import Testing
 
     @Test func `the digest is the one Redis computes`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, logger: quiet)
+        let redis = RedisClient(url: server.url, logger: .quiet)
         // Lengths around SHA-1's block of 64 bytes and its padding.
         for length in [0, 1, 40, 41, 42, 49, 50, 105, 1_000] {
             let source = "return 1 --" + String(repeating: "é", count: length)
@@ -21,7 +21,7 @@ import Testing
 
     @Test func `known scripts are loaded with the connection`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, connections: 1, scripts: [add], logger: quiet)
+        let redis = RedisClient(url: server.url, connections: 1, scripts: [add], logger: .quiet)
         let exists = try await redis.send(RedisCommand("SCRIPT", ["EXISTS", .string(add.digest)]))
         #expect(try exists[0].integer() == 1)
         #expect(try await redis.send(RedisCommand(add, keys: ["key": RedisKey("n")], ["value": 5])).integer() == 5)
@@ -30,7 +30,7 @@ import Testing
 
     @Test func `a flushed script is loaded again and only its command repeated`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, scripts: [add], logger: quiet)
+        let redis = RedisClient(url: server.url, scripts: [add], logger: .quiet)
         try await redis.send(RedisCommand("SCRIPT", ["FLUSH"]))
         let replies = try await redis.pipeline([
             RedisCommand("INCR", ["other"]),
@@ -46,7 +46,7 @@ import Testing
 
     @Test func `a script that was lost stays before the commands of the next step`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, logger: quiet)
+        let redis = RedisClient(url: server.url, logger: .quiet)
         let push = RedisScript(
             name: "push", keys: ["key"], arguments: ["value"], body: "return redis.call('RPUSH', key, value)")
         func log(_ text: RedisArgument) -> RedisCommand { RedisCommand("RPUSH", ["log", text]) }
@@ -72,7 +72,7 @@ import Testing
     @Test func `a script that does not compile says so`() async throws {
         let server = try await RedisServer.start()
         let broken = RedisScript(name: "broken", keys: [], body: "return (")
-        let redis = RedisClient(url: server.url, scripts: [broken], logger: quiet)
+        let redis = RedisClient(url: server.url, scripts: [broken], logger: .quiet)
         let error = await #expect(throws: RedisError.self) { try await redis.send(RedisCommand(broken, keys: [:])) }
         #expect(error?.description.contains("compiling") == true)
         await redis.close()
@@ -89,7 +89,7 @@ import Testing
 
     @Test func `a transaction is atomic`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, connections: 3, logger: quiet)
+        let redis = RedisClient(url: server.url, connections: 3, logger: .quiet)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {
@@ -120,7 +120,7 @@ import Testing
 
     @Test func `a transaction carries its scripts and refuses as a whole`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, connections: 1, logger: quiet)
+        let redis = RedisClient(url: server.url, connections: 1, logger: .quiet)
         let replies = try await redis.transaction([
             RedisCommand(add, keys: ["key": RedisKey("n")], ["value": 4]), RedisCommand("GET", ["n"]),
         ])

@@ -31,7 +31,7 @@ import Testing
 
     @Test func `the client finds the primary and follows a failover`() async throws {
         let pair = try await Pair()
-        let redis = RedisClient(url: try pair.url(), logger: quiet)
+        let redis = RedisClient(url: try pair.url(), logger: .quiet)
         try await redis.send(RedisCommand("SET", ["before", "1"]))
         #expect(try await pair.port(redis) == pair.first.port)
         try await eventually("the replica has it") {
@@ -49,7 +49,7 @@ import Testing
 
     @Test func `a primary that is killed is replaced`() async throws {
         let pair = try await Pair()
-        let redis = RedisClient(url: try pair.url(), logger: quiet)
+        let redis = RedisClient(url: try pair.url(), logger: .quiet)
         try await eventually("the replica is there") {
             try await redis.send(RedisCommand("WAIT", [1, 10])).integer() == 1
         }
@@ -69,7 +69,7 @@ import Testing
     /// connection reaches it.
     @Test func `a connection to a server that became a replica is left`() async throws {
         let server = try await RedisServer.start(tcp: true)
-        let redis = RedisClient(url: server.tcpURL, connections: 1, logger: quiet)
+        let redis = RedisClient(url: server.tcpURL, connections: 1, logger: .quiet)
         let before = try await redis.send(RedisCommand("CLIENT", ["ID"])).integer()
         _ = try server.command("REPLICAOF 127.0.0.1 \(try freePort())")
         await #expect(
@@ -88,10 +88,10 @@ import Testing
         let pair = try await Pair(password: "redis-secret", sentinelPassword: "watch-secret")
         let text =
             "redis+sentinel://:redis-secret@127.0.0.1:\(pair.sentinel.port)/\(SentinelServer.primary)/2"
-        let redis = RedisClient(url: try RedisURL(text + "?sentinel_password=watch-secret"), logger: quiet)
+        let redis = RedisClient(url: try RedisURL(text + "?sentinel_password=watch-secret"), logger: .quiet)
         try await redis.ping()
         await redis.close()
-        let without = RedisClient(url: try RedisURL(text), logger: quiet)
+        let without = RedisClient(url: try RedisURL(text), logger: .quiet)
         let error = await #expect(throws: RedisError.self) { try await without.ping() }
         #expect(error?.description.contains("NOAUTH") == true, "\(error?.description ?? "")")
         #expect(error?.description.contains("secret") == false)
@@ -102,10 +102,10 @@ import Testing
         let pair = try await Pair()
         let dead = try freePort()
         let list = "redis+sentinel://127.0.0.1:\(dead),127.0.0.1:\(pair.sentinel.port)/"
-        let redis = RedisClient(url: try RedisURL(list + SentinelServer.primary), logger: quiet)
+        let redis = RedisClient(url: try RedisURL(list + SentinelServer.primary), logger: .quiet)
         try await redis.ping()
         await redis.close()
-        let wrong = RedisClient(url: try RedisURL(list + "other"), logger: quiet)
+        let wrong = RedisClient(url: try RedisURL(list + "other"), logger: .quiet)
         let error = await #expect(throws: RedisError.self) { try await wrong.ping() }
         let words = error?.description ?? ""
         #expect(words.contains("knows no primary called other") && words.contains("127.0.0.1:\(dead)"), "\(words)")

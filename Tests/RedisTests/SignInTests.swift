@@ -10,7 +10,7 @@ import Testing
             "redis://:p%40ss%2Fword%25@127.0.0.1:\(port)/2", "redis://default:p%40ss%2Fword%25@localhost:\(port)",
             "unix://:p%40ss%2fword%25@\(server.socketPath)?db=3",
         ] {
-            let redis = RedisClient(url: try RedisURL(url), logger: quiet)
+            let redis = RedisClient(url: try RedisURL(url), logger: .quiet)
             try await redis.ping()
             await redis.close()
         }
@@ -19,7 +19,7 @@ import Testing
     @Test func `a wrong password is a clear error that nobody can read it from`() async throws {
         let server = try await RedisServer.start(tcp: true, extra: ["--requirepass", "right"])
         let port = try #require(server.port)
-        let redis = RedisClient(url: try RedisURL("redis://:hunter2@127.0.0.1:\(port)"), logger: quiet)
+        let redis = RedisClient(url: try RedisURL("redis://:hunter2@127.0.0.1:\(port)"), logger: .quiet)
         for _ in 0..<2 {
             let error = await #expect(throws: RedisError.self) { try await redis.ping() }
             guard case .server("WRONGPASS", _) = error else {
@@ -31,7 +31,7 @@ import Testing
         }
         await redis.close()
 
-        let anonymous = RedisClient(url: server.tcpURL, logger: quiet)
+        let anonymous = RedisClient(url: server.tcpURL, logger: .quiet)
         let error = await #expect(throws: RedisError.self) { try await anonymous.ping() }
         guard case .server("NOAUTH", _) = error else {
             Issue.record("\(error as Any)")
@@ -44,7 +44,7 @@ import Testing
         let server = try await RedisServer.start(extra: [
             "--user", "lamp", "on", ">secret", "~lamp:*", "+@all", "-client",
         ])
-        let redis = RedisClient(url: try RedisURL("unix://lamp:secret@\(server.socketPath)"), logger: quiet)
+        let redis = RedisClient(url: try RedisURL("unix://lamp:secret@\(server.socketPath)"), logger: .quiet)
         try await redis.send(RedisCommand("SET", ["lamp:a", "1"]))
         let error = await #expect(throws: RedisError.self) { try await redis.send(RedisCommand("GET", ["other"])) }
         guard case .server("NOPERM", _) = error else {
@@ -52,22 +52,22 @@ import Testing
             return
         }
         await redis.close()
-        let stranger = RedisClient(url: try RedisURL("unix://nobody:secret@\(server.socketPath)"), logger: quiet)
+        let stranger = RedisClient(url: try RedisURL("unix://nobody:secret@\(server.socketPath)"), logger: .quiet)
         await #expect(throws: RedisError.self) { try await stranger.ping() }
         await stranger.close()
     }
 
     @Test func `the database is selected on every connection`() async throws {
         let server = try await RedisServer.start()
-        let third = RedisClient(url: try RedisURL("unix://\(server.socketPath)?db=3"), connections: 3, logger: quiet)
-        let first = RedisClient(url: server.url, logger: quiet)
+        let third = RedisClient(url: try RedisURL("unix://\(server.socketPath)?db=3"), connections: 3, logger: .quiet)
+        let first = RedisClient(url: server.url, logger: .quiet)
         for index in 0..<6 { try await third.send(RedisCommand("SET", ["k\(index)", "v"])) }
         #expect(try await first.send(RedisCommand("DBSIZE")).integer() == 0)
         #expect(try await third.send(RedisCommand("DBSIZE")).integer() == 6)
         await third.close()
         await first.close()
 
-        let beyond = RedisClient(url: try RedisURL("unix://\(server.socketPath)?db=999"), logger: quiet)
+        let beyond = RedisClient(url: try RedisURL("unix://\(server.socketPath)?db=999"), logger: .quiet)
         let error = await #expect(throws: RedisError.self) { try await beyond.ping() }
         #expect(error?.description.contains("DB index is out of range") == true)
         await beyond.close()
@@ -75,7 +75,7 @@ import Testing
 
     @Test func `the server tells its version and settings`() async throws {
         let server = try await RedisServer.start(append: true)
-        let redis = RedisClient(url: server.url, logger: quiet)
+        let redis = RedisClient(url: server.url, logger: .quiet)
         #expect(try await redis.info(section: "server")["redis_version"]?.isEmpty == false)
         #expect(try await redis.info()["tcp_port"] == "0")
         #expect(try await redis.configValue("appendfsync") == "always")
@@ -86,7 +86,7 @@ import Testing
 
     @Test func `a full server refuses writes with OOM`() async throws {
         let server = try await RedisServer.start(extra: ["--maxmemory", "1mb", "--maxmemory-policy", "noeviction"])
-        let redis = RedisClient(url: server.url, logger: quiet)
+        let redis = RedisClient(url: server.url, logger: .quiet)
         let error = await #expect(throws: RedisError.self) {
             for index in 0..<100 {
                 try await redis.send(RedisCommand("SET", ["k\(index)", .bytes([UInt8](repeating: 1, count: 100_000))]))

@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 public import Redis
 
 /// A Redis Cluster for one test: servers on free ports of 127.0.0.1, with the slots divided evenly into ranges.
@@ -73,9 +72,8 @@ public final class ClusterServers: Sendable {
                 (try? firstLine(of: "PING", on: connectedSocket(path: node.socket))) == "+PONG"
             }
         }
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let clients = try nodes.map {
-            RedisClient(url: try RedisURL("unix://" + $0.socket), connections: 1, logger: logger)
+            RedisClient(url: try RedisURL("unix://" + $0.socket), connections: 1, logger: .quiet)
         }
         try await form(clients, ports: nodes.map(\.port), primaries: clients.count)
     }
@@ -84,8 +82,7 @@ public final class ClusterServers: Sendable {
         self.tlsPorts = tlsPorts
         primaries = Array(servers.prefix(count))
         replicas = Array(servers.dropFirst(count))
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        clients = servers.map { RedisClient(url: $0.socketURL, connections: 1, logger: logger) }
+        clients = servers.map { RedisClient(url: $0.socketURL, connections: 1, logger: .quiet) }
     }
 
     func form() async throws {

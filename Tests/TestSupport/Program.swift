@@ -90,21 +90,3 @@ public final class Program: Sendable {
         try await eventually("'\(text)' in the log") { err.contains(text) }
     }
 }
-
-public struct NeverHappened: Error, CustomStringConvertible {
-    public var description: String
-
-    public init(description: String) { self.description = description }
-}
-
-/// Polls a condition, because the state of another process cannot be awaited. The limit only ends a wait that would
-/// never succeed, so it is longer than the busiest machine needs.
-public func eventually(
-    _ what: String, within limit: Duration = .seconds(120), _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now + limit
-    while try await !condition() {
-        guard ContinuousClock.now < deadline else { throw NeverHappened(description: "\(what): not within \(limit)") }
-        try await Task.sleep(for: .milliseconds(20))
-    }
-}

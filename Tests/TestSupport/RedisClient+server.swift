@@ -12,6 +12,11 @@ extension RedisClient {
         try await send(RedisCommand("INFO", section.map { [.string($0)] } ?? [])).infoFields()
     }
 
+    /// Returns when one client blocks on the server.
+    public func untilBlocked() async throws {
+        try await eventually("a client blocks") { try await info(section: "clients")["blocked_clients"] == "1" }
+    }
+
     /// How often all servers ran a command (in lower case), also in scripts, since they started or since CONFIG
     /// RESETSTAT.
     public func calls(of command: String) async throws(RedisError) -> Int { try await calls()[command] ?? 0 }

@@ -26,8 +26,7 @@ public final class SentinelServer: Sendable {
     }
 
     private init(_ primaryPort: Int, _ password: String?, _ primaryPassword: String?, _ extra: [String]) throws {
-        directory = FileManager.default.temporaryDirectory.path + "/lamp-sentinel-" + UUID().uuidString.prefix(8)
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        directory = try temporaryDirectory()
         port = try freePort()
         let name = Self.primary
         let lines =

@@ -2,22 +2,26 @@ import Foundation
 
 /// A port of 127.0.0.1 that was free just now.
 public func freePort() throws -> Int {
-    let listener = try listeningSocket(port: 0)
-    defer { close(listener.socket) }
-    return listener.port
+    let bound = try boundSocket()
+    defer { close(bound.socket) }
+    return bound.port
 }
 
-/// A listening TCP socket on 127.0.0.1. The system chooses the port if it is 0.
-public func listeningSocket(port: Int) throws -> (socket: Int32, port: Int) {
+/// A listening TCP socket on a free port of 127.0.0.1.
+public func listeningSocket() throws -> (socket: Int32, port: Int) { try boundSocket(isListening: true) }
+
+/// A TCP socket on a free port of 127.0.0.1, which refuses connections unless it listens.
+public func boundSocket(isListening: Bool = false) throws -> (socket: Int32, port: Int) {
     let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { throw SocketError(description: "socket: \(lastSystemError())") }
     var on: Int32 = 1
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-    var address = loopback(port)
+    var address = loopback(0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let bound = withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            bind(socket, $0, length) == 0 && listen(socket, 128) == 0 && getsockname(socket, $0, &length) == 0
+            bind(socket, $0, length) == 0 && (!isListening || listen(socket, 128) == 0)
+                && getsockname(socket, $0, &length) == 0
         }
     }
     guard bound else {
@@ -35,12 +39,19 @@ public func connectedSocket(path: String) throws -> Int32 {
     return try connectedSocket(AF_UNIX, to: address)
 }
 
-/// A TCP socket connected to a port of 127.0.0.1.
-public func connectedSocket(port: Int) throws -> Int32 { try connectedSocket(AF_INET, to: loopback(port)) }
+/// A TCP socket connected to a port of 127.0.0.1. `receiveBuffer` is how many unread bytes the kernel keeps, and 0 leaves
+/// that to the kernel.
+public func connectedSocket(port: Int, receiveBuffer: Int32 = 0) throws -> Int32 {
+    try connectedSocket(AF_INET, to: loopback(port), receiveBuffer)
+}
 
-private func connectedSocket<Address>(_ family: Int32, to address: Address) throws -> Int32 {
+private func connectedSocket<Address>(
+    _ family: Int32, to address: Address, _ receiveBuffer: Int32 = 0
+) throws -> Int32 {
     let socket = Foundation.socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { throw SocketError(description: "socket: \(lastSystemError())") }
+    var size = receiveBuffer
+    if size > 0 { setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
     let connected = withUnsafePointer(to: address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
             connect(socket, $0, socklen_t(MemoryLayout<Address>.size)) == 0

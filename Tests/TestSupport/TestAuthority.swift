@@ -25,8 +25,7 @@ public final class TestAuthority: Sendable {
     private static let hour = 3_600
 
     public init() throws {
-        directory = FileManager.default.temporaryDirectory.path + "/lamp-ca-" + UUID().uuidString.prefix(8)
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        directory = try temporaryDirectory()
         // Use a unique name: an authority with the same name would look like this one with wrong signatures.
         authority = try CertificateAuthority(
             commonName: "test CA \(UUID().uuidString)", validity: -48 * Self.hour...48 * Self.hour)
@@ -59,4 +58,13 @@ public final class TestAuthority: Sendable {
         try Data(bytes).write(to: URL(fileURLWithPath: path), options: .atomic)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
+}
+
+/// Makes a private key as PKCS#8 in PEM.
+///
+/// - Parameter curve: such as P-256
+public func newKey(_ curve: String) async throws -> String {
+    try await ChildProcess.run(
+        ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(curve)"]
+    ).out
 }

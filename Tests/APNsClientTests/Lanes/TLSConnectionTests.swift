@@ -1,6 +1,7 @@
 import APNsSimulator
 import Glibc
 import OpenSSL
+import TestSupport
 import Testing
 
 extension TransportTests {
@@ -9,18 +10,8 @@ extension TransportTests {
         private func handshake(
             _ it: Simulation, host: String, caFile: String?, applicationProtocol: String = "h2"
         ) throws -> String? {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let descriptor = try connectedSocket(port: it.simulator.port)
             defer { close(descriptor) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = in_port_t(it.simulator.port).bigEndian
-            address.sin_addr.s_addr = inet_addr("127.0.0.1")
-            let isConnected = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-                }
-            }
-            try #require(isConnected)
             let server = TLSServer(host: host, caFile: caFile, applicationProtocol: applicationProtocol)
             let connection = try TLSConnection(server, descriptor: descriptor)
             try #require(try connection.handshake() == .done(0))

@@ -21,7 +21,7 @@ import Testing
         try "message".write(toFile: directory.path("message"), atomically: false, encoding: .utf8)
         let signature = try P256SigningKey(pem: Array(theirs.utf8)).es256(Array("message".utf8))
         #expect(signature.count == 64)
-        try Data(der(signature)).write(to: URL(fileURLWithPath: directory.path("signature")))
+        try directory.write("signature", der(signature))
         let verdict = try await openssl(
             "dgst", "-sha256", "-prverify", directory.path("key.p8"), "-signature", directory.path("signature"),
             directory.path("message"))
@@ -29,7 +29,7 @@ import Testing
 
         let ours = try P256SigningKey.generatePEM()
         #expect(String(decoding: ours, as: UTF8.self).hasPrefix("-----BEGIN PRIVATE KEY-----"))
-        try Data(ours).write(to: URL(fileURLWithPath: directory.path("own.p8")))
+        try directory.write("own.p8", ours)
         let publicHalf = try await openssl("pkey", "-in", directory.path("own.p8"), "-pubout")
         #expect(Array(publicHalf.utf8) == (try P256SigningKey(pem: ours).publicKey().pem()))
     }
@@ -98,10 +98,6 @@ import Testing
         #expect(TrustAnchors.count(pem: []) == 0)
     }
 
-    private func newKey(_ curve: String) async throws -> String {
-        try await openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(curve)")
-    }
-
     /// SEQUENCE { INTEGER r, INTEGER s }. A number has no leading zeros, but one if it would be negative without it.
     private func der(_ raw: [UInt8]) -> [UInt8] {
         let numbers = [raw.prefix(32), raw.suffix(32)].flatMap { number in
@@ -115,18 +111,4 @@ import Testing
     private func openssl(_ arguments: String...) async throws -> String {
         try await ChildProcess.run(["openssl"] + arguments).out
     }
-}
-
-/// Removes itself with everything in it when it is released.
-final class TemporaryDirectory: Sendable {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "lamplighter-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    func path(_ name: String) -> String { url.appending(path: name).path() }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 /// A TCP proxy in front of a simulator, on its own thread. It simulates network faults on request. It knows nothing
@@ -27,18 +28,9 @@ final class LoopbackProxy: Sendable {
     /// Forwards connections to `target` on this machine while it exists.
     init(to target: UInt16) throws {
         self.target = target
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = Self.address(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = listener
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && listen(descriptor, 64) == 0
-                    && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        try #require(isBound)
-        port = UInt16(bigEndian: address.sin_port)
+        let (listener, port) = try listeningSocket()
+        self.listener = listener
+        self.port = UInt16(port)
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         wake = (ends[0], ends[1])
@@ -104,16 +96,8 @@ final class LoopbackProxy: Sendable {
     private func accept() {
         let client = Glibc.accept(listener, nil, nil)
         guard client >= 0 else { return }
-        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = Self.address(target)
-        let isConnected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-        guard isConnected else {
+        guard let server = try? connectedSocket(port: Int(target)) else {
             close(client)
-            close(server)
             return
         }
         state.withLock { $0.pairs.append(Pair(client: client, server: server)) }
@@ -143,13 +127,5 @@ final class LoopbackProxy: Sendable {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
         close(socket)
-    }
-
-    private static func address(_ port: UInt16) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        return address
     }
 }

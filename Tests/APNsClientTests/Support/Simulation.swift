@@ -4,6 +4,7 @@ import APNsWire
 import Foundation
 import LiveActivity
 import Logging
+import TestSupport
 import Testing
 
 /// All suites that send to a server. Each test has a server of its own, so the tests run side by side.
@@ -84,10 +85,8 @@ struct Simulation {
 
     /// Waits until the simulator's record is as wanted. Fails if that takes longer than any machine should need.
     func wait(_ isWanted: (SimulatorRecord) -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(120)
-        while !isWanted(simulator.snapshot()) {
-            try #require(ContinuousClock.now < end, "\(simulator.snapshot())")
-            try await Task.sleep(for: .milliseconds(1))
+        try await eventually("the record is as wanted: \(simulator.snapshot())", every: .milliseconds(1)) {
+            isWanted(simulator.snapshot())
         }
     }
 
@@ -105,26 +104,11 @@ extension PageOutcome {
 
 /// A TCP port of this machine, with or without a listener.
 final class LoopbackPort: Sendable {
-    let number: UInt16
     private let socket: Int32
+    let number: Int
 
     /// If it listens, the kernel completes connections but nothing ever answers. Otherwise connections are refused.
-    init(isListening: Bool) throws {
-        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = socket
-        let bound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        try #require(bound)
-        number = UInt16(bigEndian: address.sin_port)
-        if isListening { try #require(listen(socket, 64) == 0) }
-    }
+    init(isListening: Bool) throws { (socket, number) = try boundSocket(isListening: isListening) }
 
     deinit { close(socket) }
 

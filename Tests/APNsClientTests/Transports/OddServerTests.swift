@@ -2,6 +2,7 @@ import APNsClient
 import APNsWire
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 extension TransportTests {
@@ -9,11 +10,10 @@ extension TransportTests {
     @Suite struct OddServerTests {
         private func send(
             _ kind: TransportKind, _ script: FrameServer.Script, _ numbers: Range<Int>,
-            timeout: Duration = .seconds(60), log: LogMessages = LogMessages()
+            timeout: Duration = .seconds(60), log: LogLines = LogLines()
         ) async throws -> (outcome: PageOutcome, server: FrameServer) {
             let server = try await FrameServer.start(script)
-            let logger = Logger(label: "test") { _ in log }
-            let transport = try LaneTransport(kind, configuration: server.client(timeout: timeout), logger: logger)
+            let transport = try LaneTransport(kind, configuration: server.client(timeout: timeout), logger: log.logger)
             let outcome = await transport.send(Simulation.page(numbers), Simulation.push())
             await transport.close()
             await server.stop()
@@ -93,10 +93,10 @@ extension TransportTests {
                 isOpen.load(ordering: .relaxed)
                     ? FrameServer.answer($0, status: 200) : FrameServer.frame(3, stream: $0, FrameServer.bytes(7))
             }
-            let log = LogMessages()
+            let log = LogLines()
             let server = try await FrameServer.start(script)
             let transport = try LaneTransport(
-                kind, configuration: server.client(), logger: Logger(label: "test") { _ in log })
+                kind, configuration: server.client(), logger: log.logger)
             let refused = await transport.send(Simulation.page(0..<20), Simulation.push())
             #expect(refused.kinds == [.unanswered(NoAnswer(.connectionFailed, mayHaveBeenDelivered: false)): 20])
             #expect(log.all.contains { $0.contains("APNs accepts no requests") }, "\(log.all)")
@@ -116,32 +116,11 @@ extension TransportTests {
         func `a window that stays closed ends with the deadline`(_ kind: TransportKind) async throws {
             var script = FrameServer.Script()
             script.settings = { [(3, 100), (4, 0)] }
-            let log = LogMessages()
+            let log = LogLines()
             let (outcome, server) = try await send(kind, script, 0..<10, timeout: .seconds(10), log: log)
             #expect(outcome.count == 10 && outcome.accepted <= 1)
             #expect(server.requests == outcome.accepted)
             #expect(log.all.contains { $0.contains("its flow-control window stays closed") }, "\(log.all)")
         }
     }
-}
-
-/// The lines that a logger wrote.
-private struct LogMessages: LogHandler {
-    private final class Lines: Sendable {
-        let all = Mutex<[String]>([])
-    }
-
-    private let lines = Lines()
-    var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level = .warning
-    var metadataProvider: Logger.MetadataProvider?
-
-    var all: [String] { lines.all.withLock { $0 } }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) { lines.all.withLock { $0.append("\(event.message)") } }
 }

@@ -13,7 +13,7 @@ struct AutomaticEndStoryTests {
         defer { worker.kill() }
         let activity = "\(deployment.gatewayURL)/api/activities/order-1"
         func card(_ number: Int, minutes: Int) async throws {
-            let started = Int(Date().timeIntervalSince1970 * 1_000) - minutes * 60_000
+            let started = Int(Deployment.now) - minutes * 60_000
             let answer = try await deployment.call(
                 "PUT", "\(activity)/channels/\(Deployment.channel(number))",
                 body: #"{"token":"\#(Deployment.token(number))","started_at_ms":\#(started)}"#)

@@ -61,7 +61,7 @@ struct LateStoryTests {
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
         func tell(_ channel: Int, _ fields: String, _ token: Int) async throws {
-            let time = Int(Date().timeIntervalSince1970 * 1_000)
+            let time = Deployment.now
             let answer = try await deployment.call(
                 "PUT", "\(deployment.gatewayURL)/api/channels/sdk/batch/\(Deployment.channel(channel))?platform=ios",
                 body: #"{"live_activities":[{"action":"set",\#(fields),"action_ts_ms":\#(time),"#
@@ -123,8 +123,8 @@ struct LateStoryTests {
             "publish", "order-1", "--content-state", #"{"eta":5}"#, "--wait", "--json")
         let push = try Ledger(published.out).fields["push_id"] as? String ?? ""
         let url = "\(deployment.gatewayURL)/api/channels/sdk/batch/\(Deployment.channel(1))?platform=ios"
-        let now = Int(Date().timeIntervalSince1970 * 1_000)
-        func set(_ number: Int, _ time: Int) async throws -> Int {
+        let now = Deployment.now
+        func set(_ number: Int, _ time: Int64) async throws -> Int {
             try await deployment.call(
                 "PUT", url,
                 body: #"{"live_activities":[{"action":"set","id":"A","name":"order-1","action_ts_ms":\#(time),"#

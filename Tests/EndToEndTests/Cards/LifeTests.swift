@@ -114,22 +114,13 @@ struct LifeTests {
     }
 
     private func publish(_ deployment: Deployment, _ name: String, _ options: [String]) async throws -> Program.Output {
-        let program = try Program(
-            [Program.path, "publish", name, "--wait", "--json"] + options, directory: deployment.directory,
-            environment: deployment.environment)
-        guard let output = await program.end(within: .seconds(240)) else {
-            throw NeverHappened(description: "the end of a publish")
-        }
-        return output
+        try await deployment.run(["publish", name, "--wait", "--json"] + options)
     }
 
     private func schedule(
         _ deployment: Deployment, at time: String, _ state: String, _ options: [String] = []
     ) async throws -> String {
-        let program = try Program(
-            [Program.path, "publish", "match-1", "--content-state", state, "--at", time] + options,
-            directory: deployment.directory, environment: deployment.environment)
-        let output = try #require(await program.end(within: .seconds(240)))
+        let output = try await deployment.run(["publish", "match-1", "--content-state", state, "--at", time] + options)
         #expect(output.code == 0, "\(output.err)")
         return output.out.trimmingCharacters(in: .whitespacesAndNewlines)
     }

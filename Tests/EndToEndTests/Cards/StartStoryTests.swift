@@ -33,7 +33,8 @@ struct StartStoryTests {
             received["accepted"] as? Int == 2 && received["cards"] as? Int == 1
                 && received["event"] as? String == "start")
 
-        let told = try await batch(deployment, #""id":"A","name":"order-1","start_ts_ms":\#(Self.now)"#, updateToken)
+        let told = try await batch(
+            deployment, #""id":"A","name":"order-1","start_ts_ms":\#(Deployment.now)"#, updateToken)
         #expect(told == 200)
         let skipped = try await publish(deployment, Self.start)
         #expect(skipped["targets"] == 1 && skipped["skipped"] == 1 && skipped["delivered"] == 0)
@@ -62,7 +63,8 @@ struct StartStoryTests {
         #expect(try await publish(deployment, Self.start)["delivered"] == 1)
         #expect(try await publish(deployment, ["--content-state", #"{"status":"on its way"}"#])["targets"] == 0)
         let first = Deployment.token(2)
-        #expect(try await batch(deployment, #""id":"A","name":"order-1","start_ts_ms":\#(Self.now)"#, first) == 200)
+        #expect(
+            try await batch(deployment, #""id":"A","name":"order-1","start_ts_ms":\#(Deployment.now)"#, first) == 200)
         try await eventually("the update comes with the token") {
             let received = try await deployment.received(first)
             return (received["content_state"] as? [String: Any])?["status"] as? String == "on its way"
@@ -72,7 +74,8 @@ struct StartStoryTests {
         #expect(try await publish(deployment, Self.start)["delivered"] == 1)
         #expect(try await publish(deployment, ["--event", "end"])["targets"] == 0)
         let second = Deployment.token(3)
-        #expect(try await batch(deployment, #""id":"B","name":"order-1","start_ts_ms":\#(Self.now)"#, second) == 200)
+        #expect(
+            try await batch(deployment, #""id":"B","name":"order-1","start_ts_ms":\#(Deployment.now)"#, second) == 200)
         try await eventually("the end comes with the token") {
             try await deployment.received(second)["event"] as? String == "end"
         }
@@ -85,7 +88,7 @@ struct StartStoryTests {
         let deployment = try await Deployment.start(simulator: ["--dead-share", "0.3"])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
-        let old = Self.now - 3 * 86_400_000
+        let old = Deployment.now - 3 * 86_400_000
         let lines = (0..<100).map { number in
             let at = number < 50 ? #","registered_at_ms":\#(old)"# : ""
             return #"{"channel":"\#(Deployment.channel(number))","token":"\#(Deployment.token(number))"\#(at)}"# + "\n"
@@ -119,10 +122,7 @@ struct StartStoryTests {
         let path = deployment.directory + "/starts.ndjson"
         try lines.joined().write(toFile: path, atomically: false, encoding: .utf8)
         #expect(try await deployment.run("import", path, "--start-tokens", "Delivery").code == 0)
-        let program = try Program(
-            [Program.path, "publish", "order-1"] + Self.start, directory: deployment.directory,
-            environment: deployment.environment)
-        let output = try #require(await program.end(within: .seconds(240)))
+        let output = try await deployment.run(["publish", "order-1"] + Self.start)
         let push = output.out.trimmingCharacters(in: .whitespacesAndNewlines)
         try await deployment.waitUntilUnderWay(push, of: count)
         victim.signal(SIGKILL)
@@ -136,11 +136,9 @@ struct StartStoryTests {
         #expect(counted["tokens"] as? Int == living)
     }
 
-    private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
-
     /// Reports a token of channel 1 as the SDK does.
     private func batch(_ deployment: Deployment, _ members: String, _ token: String) async throws -> Int {
-        let update = #"{"action":"set",\#(members),"token":"\#(token)","action_ts_ms":\#(Self.now)}"#
+        let update = #"{"action":"set",\#(members),"token":"\#(token)","action_ts_ms":\#(Deployment.now)}"#
         return try await deployment.call(
             "PUT", "\(deployment.gatewayURL)/api/channels/sdk/batch/\(Deployment.channel(1))?platform=ios",
             user: "shop:shop-secret", body: #"{"live_activities":[\#(update)]}"#
@@ -148,13 +146,6 @@ struct StartStoryTests {
     }
 
     private func publish(_ deployment: Deployment, _ options: [String]) async throws -> Ledger {
-        let program = try Program(
-            [Program.path, "publish", "order-1", "--wait", "--json"] + options, directory: deployment.directory,
-            environment: deployment.environment)
-        guard let output = await program.end(within: .seconds(240)) else {
-            throw NeverHappened(description: "the end of a publish")
-        }
-        #expect(output.code == 0, "\(output.err)")
-        return try Ledger(output.out)
+        try await deployment.published("order-1", options)
     }
 }

@@ -50,7 +50,7 @@ struct TourTests {
     }
 
     @Test func `the simulator announces what the README exports`() async throws {
-        let directory = try Deployment.temporaryDirectory()
+        let directory = try temporaryDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let simulator = try Program(
             [Program.path, "simulate", "--port", "0", "--directory", directory + "/.simulator"], directory: directory,

@@ -22,7 +22,7 @@ struct AppsStoryTests {
 
     /// Runs a deployment with two apps. `body` also gets the control addresses of their APNs.
     private func withApps(_ body: (Deployment, [String: String]) async throws -> Void) async throws {
-        let directory = try Deployment.temporaryDirectory()
+        let directory = try temporaryDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let other = try Program(
             [Program.path, "simulate", "--json", "--port", "0", "--directory", directory + "/apns"],
@@ -42,12 +42,7 @@ struct AppsStoryTests {
     }
 
     private func publish(_ deployment: Deployment, _ app: String, _ options: String...) async throws -> Ledger {
-        let program = try Program(
-            [Program.path, "publish", Self.name, "--content-state", "{}", "--app", app, "--wait", "--json"] + options,
-            directory: deployment.directory, environment: deployment.environment)
-        let output = try #require(await program.end(within: .seconds(240)))
-        #expect(output.code == 0, "\(output.err)")
-        return try Ledger(output.out)
+        try await deployment.published(Self.name, ["--content-state", "{}", "--app", app] + options)
     }
 
     private func requests(_ deployment: Deployment, _ control: String?) async throws -> Int {

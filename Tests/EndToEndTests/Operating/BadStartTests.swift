@@ -74,11 +74,11 @@ struct BadStartTests {
         Case(arguments: ["simulate", "--dead-share", "2"], code: 78, words: "dead"),
     ])
     func `wrong usage, wrong configuration, nothing reachable`(_ given: Case) async throws {
-        let directory = try Deployment.temporaryDirectory()
+        let directory = try temporaryDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let files = [
             "misspelt.yaml": "redis:\n  ulr: x\n", "text.p8": "no key at all\n",
-            "p384.p8": try await Deployment.newKey("P-384"), "good.p8": try await Deployment.newKey("P-256"),
+            "p384.p8": try await newKey("P-384"), "good.p8": try await newKey("P-256"),
         ]
         for (name, text) in files {
             try text.write(toFile: directory + "/" + name, atomically: false, encoding: .utf8)

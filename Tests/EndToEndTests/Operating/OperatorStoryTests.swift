@@ -81,11 +81,11 @@ struct OperatorStoryTests {
     }
 
     @Test func `a wrong topic stops the push at once; corrected, it goes on where it stopped`() async throws {
-        let directory = try Deployment.temporaryDirectory()
+        let directory = try temporaryDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         // This key may send only for this one app.
         let key = directory + "/AuthKey_SHOPKEY001.p8"
-        try await Deployment.newKey("P-256").write(toFile: key, atomically: false, encoding: .utf8)
+        try await newKey("P-256").write(toFile: key, atomically: false, encoding: .utf8)
         let deployment = try await Deployment.start(
             simulator: [
                 "--key-file", key, "--key-id", "SHOPKEY001", "--team-id", "SHOPTEAM01", "--bundle-id",

@@ -16,8 +16,8 @@ struct BroadcastStoryTests {
         _ = try await deployment.importChannels(5, name: "match-42")
 
         let state = #"{"home":1,"odds":1.50}"#
-        let goal = try await publish(
-            deployment, ["--content-state", state, "--alert-title", "Goal", "--alert-body", "1 : 0"])
+        let goal = try await deployment.published(
+            "match-42", ["--content-state", state, "--alert-title", "Goal", "--alert-body", "1 : 0"])
         #expect(goal["targets"] == 5 && goal["delivered"] == 5 && goal.addsUp)
         #expect(goal.broadcast["state"] as? String == "delivered" && goal.broadcast["channel"] as? String == channel)
         let record = try await deployment.record()
@@ -27,8 +27,8 @@ struct BroadcastStoryTests {
         let payload = #","event":"update","content-state":\#(state),"alert":{"title":"Goal","body":"1 : 0"}}}"#
         try await expectNewest(deployment, goal, payload, channel)
 
-        let end = try await publish(
-            deployment, ["--event", "end", "--content-state", state, "--dismissal-date", "0"])
+        let end = try await deployment.published(
+            "match-42", ["--event", "end", "--content-state", state, "--dismissal-date", "0"])
         #expect(end["delivered"] == 5 && end.broadcast["state"] as? String == "delivered")
         try await expectNewest(
             deployment, end, #","event":"end","content-state":\#(state),"dismissal-date":0}}"#, channel)
@@ -76,15 +76,6 @@ struct BroadcastStoryTests {
         #expect(deleted.code == 0 && deleted.out == "match-2 has no channel any more\n", "\(deleted.out)\(deleted.err)")
         #expect(try await deployment.run("broadcast", "show", "match-2").code == 1)
         #expect(try await broadcasts(deployment.record())["deleted"] == 1, "the other one not by us")
-    }
-
-    private func publish(_ deployment: Deployment, _ options: [String]) async throws -> Ledger {
-        let program = try Program(
-            [Program.path, "publish", "match-42", "--wait", "--json"] + options, directory: deployment.directory,
-            environment: deployment.environment)
-        let output = try #require(await program.end(within: .seconds(240)))
-        #expect(output.code == 0, "\(output.err)")
-        return try Ledger(output.out)
     }
 
     private func broadcasts(_ record: [String: Any]) -> [String: Int] {

@@ -46,13 +46,13 @@ struct StoryTests {
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
         let channel = Deployment.channel(7)
-        let now = Int(Date().timeIntervalSince1970 * 1_000)
+        let now = Deployment.now
         func batch(_ updates: String) async throws -> Int {
             let url = "\(deployment.gatewayURL)/api/channels/sdk/batch/\(channel)?platform=ios"
             let body = #"{"live_activities":[\#(updates)]}"#
             return try await deployment.call("PUT", url, user: "shop:shop-secret", body: body).status
         }
-        func set(_ token: Int, at: Int, id: String = "A") -> String {
+        func set(_ token: Int, at: Int64, id: String = "A") -> String {
             #"{"action":"set","type":"update_token","id":"\#(id)","name":"order-7","token":"\#(Deployment.token(token))","#
                 + #""action_ts_ms":\#(at),"start_ts_ms":\#(now - 5_000)}"#
         }

@@ -19,6 +19,13 @@ extension Deployment {
         return output.out.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
+    /// Publishes, waits until the push is over, and returns its ledger.
+    func published(_ name: String, _ options: [String]) async throws -> Ledger {
+        let output = try await run(["publish", name, "--wait", "--json"] + options)
+        #expect(output.code == 0, "\(output.err)")
+        return try Ledger(output.out)
+    }
+
     func ledger(_ push: String) async throws -> Ledger {
         try Ledger(try await call("GET", "\(gatewayURL)/api/push/\(push)").text)
     }

@@ -32,7 +32,7 @@ final class Deployment: Sendable {
     private init(
         simulator flags: [String], append: Bool, environment extra: [String: String], apps: ((Announcement) -> String)?
     ) async throws {
-        directory = try Self.temporaryDirectory()
+        directory = try temporaryDirectory()
         redis = try await RedisServer.start(append: append)
         let base = [Program.path, "simulate", "--json", "--port", "0", "--directory", directory + "/apns"]
         let simulator = try Program(base + flags, directory: directory, environment: [:])
@@ -83,21 +83,6 @@ final class Deployment: Sendable {
         for program in [gateway, simulator] { program.kill() }
         redis.stop()
         try? FileManager.default.removeItem(atPath: directory)
-    }
-
-    /// Makes a private key as PKCS#8 in PEM.
-    ///
-    /// - Parameter curve: such as P-256
-    static func newKey(_ curve: String) async throws -> String {
-        try await ChildProcess.run(
-            ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(curve)"]
-        ).out
-    }
-
-    static func temporaryDirectory() throws -> String {
-        let path = FileManager.default.temporaryDirectory.path + "/lamplighter-" + UUID().uuidString.prefix(8)
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        return path
     }
 
     /// Starts a worker and waits until it is ready.

@@ -3,7 +3,6 @@ import APNsSimulator
 import APNsWire
 import Foundation
 import LiveActivity
-import Logging
 import Redis
 import Store
 import TestSupport
@@ -13,7 +12,6 @@ import Testing
 
 /// Tests the transports of several workers with one Redis, and a simulator that counts provider tokens.
 @Suite(.serialized) struct FleetProviderTokenTests {
-    private static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     private let app = try! AppKey("shop")
 
     private func page(_ count: Int) -> TokenPage {
@@ -32,25 +30,25 @@ import Testing
     private func transport(_ simulator: APNsSimulator, _ server: RedisServer) throws -> LaneTransport {
         let key = try #require(simulator.keys.first)
         guard case .file(let path) = key.material else { throw CocoaError(.fileNoSuchFile) }
-        let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: Self.logger))
+        let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet))
         return try LaneTransport(
             .libcurl,
             configuration: APNsConfiguration(
                 origin: simulator.url, teamID: key.teamID, keyID: key.keyID,
                 keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: path))), caFile: simulator.caFile,
                 requestTimeout: .seconds(60), share: FleetProviderTokens(store, app: app)),
-            logger: Self.logger)
+            logger: .quiet)
     }
 
     private func withSimulator(
         _ body: (APNsSimulator, RedisServer) async throws -> Void
     ) async throws {
         let server = try await RedisServer.start()
-        let directory = FileManager.default.temporaryDirectory.path + "/fleet-\(UUID().uuidString)"
+        let directory = try temporaryDirectory()
         var configuration = SimulatorConfiguration(certificateDirectory: directory)
         // Allow one renewal in twenty minutes for all connections together.
         configuration.providerTokenScope = .key
-        let simulator = try await APNsSimulator.start(configuration, logger: Self.logger)
+        let simulator = try await APNsSimulator.start(configuration, logger: .quiet)
         let result: Result<Void, any Error>
         do { result = .success(try await body(simulator, server)) } catch { result = .failure(error) }
         await simulator.stop()

@@ -2,7 +2,6 @@ import APNsWire
 import LiveActivity
 import Redis
 import Store
-import Synchronization
 import TestSupport
 import Testing
 
@@ -15,14 +14,6 @@ import Testing
             Rejection(
                 status: reason.status, reason: .known(reason), timestamp: reason.status == 410 ? nowMilliseconds() : nil
             ))
-    }
-
-    /// APNs's answer to every token, until the test changes it.
-    private final class Word: Sendable {
-        private let outcome: Mutex<PushOutcome>
-        init(_ outcome: PushOutcome) { self.outcome = Mutex(outcome) }
-        func becomes(_ new: PushOutcome) { outcome.withLock { $0 = new } }
-        func transport() -> ScriptedTransport { ScriptedTransport { [self] _, _ in outcome.withLock { $0 } } }
     }
 
     private func tokens(_ fixture: WorkerFixture) async throws -> Int {
@@ -54,7 +45,7 @@ import Testing
             #expect(listed.map(\.tokens) == [10_000] && listed[0].reasons == [reason.rawValue])
 
             // Nothing is sent to them, even when APNs accepts pushes again.
-            word.becomes(.accepted)
+            word.becomes { _ in .accepted }
             let second = try await fixture.finished(try await fixture.publish())
             #expect(second.failed == 10_000 && second.errors == ["Quarantined": 10_000])
             #expect(transport.total == 10_000)
@@ -139,7 +130,7 @@ import Testing
         _ = try await reader.read(.namesHigh, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
         reader.close()
         try await fixture.ageEntries(.namesHigh)
-        let claim = try await fixture.claimed(id, lease: .seconds(1))
+        let claim = try await fixture.claimed(id, lease: .zero)
         var page = Settlement(range: claim.lease.bounds)
         page.targets = 300
         page.errors = ["BadDeviceToken": 300]
@@ -147,7 +138,7 @@ import Testing
             let token = try #require(WorkerFixture.token(number)).bytes
             page.remove(TokenRemoval(channel: channel.stored, token: token, deadSince: nil, reason: "BadDeviceToken"))
         }
-        _ = try await fixture.store.sweeps.settle(claim.lease, for: .seconds(1), page)
+        _ = try await fixture.store.sweeps.settle(claim.lease, for: .zero, page)
         // Its worker dies here.
         let transport = ScriptedTransport()
         let ledger = try await fixture.withWorker(transport) { try await fixture.finished(id) }

@@ -1,7 +1,6 @@
 import APNsClient
 import Fanout
 import LiveActivity
-import Logging
 import Redis
 import ServiceLifecycle
 import Store
@@ -14,13 +13,12 @@ struct WorkerFixture {
     let store: Store
     let app = try! AppKey("shop")
     let name = try! ActivityName("match-1")
-    static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 
     /// Starts the fixture. `extra` are further options of redis-server.
     static func start(extra: [String] = []) async throws -> WorkerFixture {
         let server = try await RedisServer.start(append: true, extra: extra)
         return WorkerFixture(
-            server: server, store: Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: logger)))
+            server: server, store: Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet)))
     }
 
     func track(_ channel: ChannelID, _ number: Int, secondsAgo: Int = 0) async throws {
@@ -91,8 +89,8 @@ struct WorkerFixture {
                     key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other,
                     endAfter: endAfter)
             ],
-            options: options, logger: Self.logger)
-        return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: Self.logger))
+            options: options, logger: .quiet)
+        return ServiceGroup(configuration: .init(services: [.init(service: worker)], logger: .quiet))
     }
 
     /// The life of leases: long enough for a busy machine, because a worker that loses a lease sends pages twice. Only
@@ -130,23 +128,35 @@ struct WorkerFixture {
 
     /// Waits until the clock is later than `time`.
     func isLater(than time: Int64) async throws {
-        try await eventually("a time after \(time)") { nowMilliseconds() > time }
+        try await eventually("a time after \(time)", every: .milliseconds(1)) { nowMilliseconds() > time }
+    }
+
+    /// Waits until the push's sweep is over. Channels may still wait.
+    func swept(_ id: PushID) async throws {
+        try await eventually("it is swept") { try await store.pushes.ledger(app, id)?.expanded == true }
     }
 
     /// The ledger when the push is final. The wait is limited, so a push that never ends fails its test.
     func finished(_ id: PushID, of app: AppKey? = nil) async throws -> Ledger {
-        let app = app ?? self.app
-        for _ in 0..<6_000 {
+        var ledger: Ledger?
+        try await eventually("final: \(String(describing: ledger))") {
             do throws(StoreError) {
-                if let ledger = try await store.pushes.ledger(app, id), ledger.state.isFinal { return ledger }
+                ledger = try await store.pushes.ledger(app ?? self.app, id)
             } catch {
                 // A cluster with a missing part refuses commands a moment longer.
                 guard error.isPassing else { throw error }
             }
-            try await Task.sleep(for: .milliseconds(20))
+            return ledger?.state.isFinal == true
         }
-        throw WorkerFixtureError(
-            description: "not final: \(String(describing: try await store.pushes.ledger(app, id)))")
+        return try #require(ledger)
+    }
+
+    /// Repeats a call until Redis, which a test kills, answers it.
+    static func untilRedisAnswers(_ body: () async throws -> Void) async throws {
+        try await eventually("Redis answers", errorsPass: true) {
+            try await body()
+            return true
+        }
     }
 }
 

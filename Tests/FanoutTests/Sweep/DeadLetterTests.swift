@@ -1,7 +1,6 @@
 import APNsWire
 import LiveActivity
 import Redis
-import Synchronization
 import TestSupport
 import Testing
 
@@ -12,16 +11,6 @@ import Testing
 @Suite struct DeadLetterTests {
     private static func rejected(_ reason: RejectionReason.Known) -> PushOutcome {
         .rejected(Rejection(status: reason.status, reason: .known(reason)))
-    }
-
-    /// APNs's answer, until the test changes it.
-    private final class Word: Sendable {
-        private let rule: Mutex<@Sendable (Int) -> PushOutcome>
-        init(_ rule: @escaping @Sendable (Int) -> PushOutcome) { self.rule = Mutex(rule) }
-        func becomes(_ new: @escaping @Sendable (Int) -> PushOutcome) { rule.withLock { $0 = new } }
-        func transport() -> ScriptedTransport {
-            ScriptedTransport { [self] token, _ in rule.withLock { $0 }(WorkerFixture.number(token)) }
-        }
     }
 
     private func letters(_ fixture: WorkerFixture) async throws -> [DeadLetter] {
@@ -127,7 +116,7 @@ import Testing
             let stopped = try await fixture.finished(id)
             #expect(stopped.state == .failed && stopped.failed > 0 && stopped.failed <= wrong)
             // The other shards still finish and report how far they came.
-            try await fixture.expanded(id)
+            try await fixture.swept(id)
             let letter = try #require(try await letters(fixture).first)
             #expect(letter.stopped == "TopicDisallowed" && letter.kept > 0)
 
@@ -174,8 +163,7 @@ import Testing
         let id = try await fixture.publish()
         let next = try await fixture.publish()
         for number in 0...8 {
-            _ = try await fixture.claimed(id, owner: "dead-\(number)", lease: .milliseconds(1))
-            try await fixture.untilLeaseIsOver()
+            _ = try await fixture.claimed(id, owner: "dead-\(number)", lease: .zero)
         }
         let transport = ScriptedTransport()
         try await fixture.withWorker(transport) {
@@ -210,14 +198,4 @@ import Testing
             #expect(try await deadLetters.list(try AppKey("other"), after: ids[1], limit: 2).isEmpty)
         }
     }
-}
-
-extension WorkerFixture {
-    /// Waits until all shards of a push have ended. The wait is limited, so a shard that never ends fails its test.
-    func expanded(_ id: PushID) async throws {
-        try await eventually("it is expanded") { try await store.pushes.ledger(app, id)?.expanded == true }
-    }
-
-    /// Waits until a lease of one millisecond has expired on Redis's clock.
-    func untilLeaseIsOver() async throws { try await Task.sleep(for: .milliseconds(3)) }
 }

@@ -189,10 +189,3 @@ extension Dictionary {
         Dictionary<K, Value>(uniqueKeysWithValues: map { (body($0.key), $0.value) })
     }
 }
-
-extension WorkerFixture {
-    /// Waits until the push's sweep is over. Channels may still wait.
-    func swept(_ id: PushID) async throws {
-        try await eventually("it is swept") { try await store.pushes.ledger(app, id)?.expanded == true }
-    }
-}

@@ -1,7 +1,7 @@
 import LiveActivity
-import Logging
 import ServiceLifecycle
 import Store
+import TestSupport
 import Testing
 
 @testable import Fanout
@@ -48,9 +48,9 @@ import Testing
                 WorkerApp(key: fixture.app, bundleID: "com.example.shop", transport: flooded),
                 WorkerApp(key: quiet, bundleID: "com.example.quiet", transport: other),
             ],
-            options: options, logger: WorkerFixture.logger)
+            options: options, logger: .quiet)
         let group = ServiceGroup(
-            configuration: .init(services: [.init(service: worker)], logger: WorkerFixture.logger))
+            configuration: .init(services: [.init(service: worker)], logger: .quiet))
         async let running: Void = group.run()
         var flood: [PushID] = []
         for name in names { flood.append(try await fixture.publish(to: name)) }

@@ -1,5 +1,4 @@
 import LiveActivity
-import Logging
 import PrometheusText
 import Redis
 import ServiceLifecycle
@@ -18,12 +17,11 @@ import Testing
         idleTimeout: Duration = Monitor.idleTimeout, _ body: @Sendable (_ port: Int) async throws -> Void
     ) async throws {
         let server = try await RedisServer.start()
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: logger))
+        let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet))
         let monitor = Monitor(
             host: "127.0.0.1", port: 0, apps: [], store: store, registry: PrometheusRegistry(), version: "0",
-            logger: logger, idleTimeout: idleTimeout)
-        let group = ServiceGroup(configuration: .init(services: [.init(service: monitor)], logger: logger))
+            logger: .quiet, idleTimeout: idleTimeout)
+        let group = ServiceGroup(configuration: .init(services: [.init(service: monitor)], logger: .quiet))
         async let running: Void = group.run()
         do {
             try await body(try #require(await monitor.boundPort()))

@@ -1,32 +1,16 @@
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Foundation
+import Glibc
+import TestSupport
 
 /// A blocking TCP connection to loopback. Each read runs on its own thread and gives up after two minutes.
 final class Socket: Sendable {
-    struct Failure: Error {}
-
     private let descriptor: Int32
 
     /// Connects. `receiveBuffer` is how many unread bytes the kernel keeps, and 0 leaves that to the kernel.
     init(port: Int, receiveBuffer: Int32 = 0) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = try connectedSocket(port: port, receiveBuffer: receiveBuffer)
         var limit = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        if receiveBuffer > 0 {
-            var size = receiveBuffer
-            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let connected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard descriptor >= 0, connected == 0 else { throw Failure() }
     }
 
     deinit { close(descriptor) }
@@ -55,10 +39,10 @@ final class Socket: Sendable {
     func closedByPeer() async -> Bool {
         let descriptor = self.descriptor
         return await withCheckedContinuation { continuation in
-            Reading {
+            Thread.detachNewThread {
                 var state = pollfd(fd: descriptor, events: 0x2000 /* POLLRDHUP */, revents: 0)
                 continuation.resume(returning: poll(&state, 1, 120_000) == 1)
-            }.start()
+            }
         }
     }
 
@@ -85,7 +69,7 @@ final class Socket: Sendable {
     private func read(until isEnough: @escaping @Sendable (String) -> Bool) async -> String {
         let descriptor = self.descriptor
         return await withCheckedContinuation { continuation in
-            let read = Reading {
+            Thread.detachNewThread {
                 var text = ""
                 var buffer = [UInt8](repeating: 0, count: 4_096)
                 while !isEnough(text) {
@@ -95,27 +79,6 @@ final class Socket: Sendable {
                 }
                 continuation.resume(returning: text)
             }
-            read.start()
         }
-    }
-}
-
-/// A thread for one blocking read, so that the cooperative pool stays free.
-private final class Reading: Sendable {
-    private let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-
-    func start() {
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(self).toOpaque()
-        pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                Unmanaged<Reading>.fromOpaque(context).takeRetainedValue().body()
-                return nil
-            }, context)
-        pthread_detach(thread)
     }
 }

@@ -1,5 +1,4 @@
 import LiveActivity
-import Logging
 import Redis
 import TestSupport
 import Testing
@@ -11,8 +10,7 @@ import Testing
 @Suite struct ClusterAcceptanceTests {
     @Test func `what one node refuses is committed on none`() async throws {
         let cluster = try await ClusterServers.start()
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: logger)
+        let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: .quiet)
         let store = Store(redis: redis)
         let app = try AppKey("shop")
         // Choose a name so that each part is on its own node.

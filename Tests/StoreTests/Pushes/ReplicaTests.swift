@@ -1,6 +1,5 @@
 import Foundation
 import LiveActivity
-import Logging
 import Redis
 import TestSupport
 import Testing
@@ -43,7 +42,7 @@ import Testing
     /// A publish writes to the nodes of its name, of its id and of the streams. Each node has its own replica.
     @Test func `in a cluster every node of a publish is asked`() async throws {
         let cluster = try await ClusterServers.start(replicated: true)
-        let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: ReplicaPair.logger)
+        let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: .quiet)
         let store = Store(redis: redis, replicas: ReplicaPolicy(replicas: 1, timeout: .seconds(4)))
         let app = try AppKey("shop")
         func accept(_ name: String, _ id: PushID = .random()) async throws {
@@ -83,7 +82,7 @@ import Testing
 
     @Test func `without a replica nothing is confirmed`() async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, scripts: Store.scripts, logger: ReplicaPair.logger)
+        let redis = RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet)
         let store = Store(redis: redis, replicas: ReplicaPolicy(replicas: 1, timeout: .milliseconds(20)))
         let wait = try #require(store.pushes.replicas)
         try await redis.send(RedisCommand("SET", ["there", "1"]))
@@ -102,7 +101,6 @@ import Testing
 
 /// A primary and its replica over loopback TCP, because replication does not work over unix sockets.
 private struct ReplicaPair {
-    static let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     let primary: RedisServer
     let replica: RedisServer
     let replicaClient: RedisClient
@@ -114,9 +112,9 @@ private struct ReplicaPair {
         let primary = try await RedisServer.start(tcp: true, extra: ["--repl-diskless-sync-delay", "0"])
         let replica = try await RedisServer.start(
             tcp: true, extra: ["--replicaof", "127.0.0.1", "\(try #require(primary.port))"])
-        let redis = RedisClient(url: primary.url, scripts: Store.scripts, logger: logger)
+        let redis = RedisClient(url: primary.url, scripts: Store.scripts, logger: .quiet)
         let pair = ReplicaPair(
-            primary: primary, replica: replica, replicaClient: RedisClient(url: replica.url, logger: logger),
+            primary: primary, replica: replica, replicaClient: RedisClient(url: replica.url, logger: .quiet),
             redis: redis, store: Store(redis: redis, replicas: ReplicaPolicy(replicas: 1, timeout: timeout)))
         // Wait for the first synchronisation.
         var count = 0

@@ -1,5 +1,4 @@
 import LiveActivity
-import Logging
 import Redis
 import TestSupport
 import Testing
@@ -236,8 +235,7 @@ private struct EndFixture {
 
     static func start() async throws -> EndFixture {
         let server = try await RedisServer.start()
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let redis = RedisClient(url: server.url, scripts: Store.scripts, logger: logger)
+        let redis = RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet)
         let store = Store(redis: redis)
         try await store.time.measure()
         return EndFixture(server: server, redis: redis, store: store, start: store.time.now())

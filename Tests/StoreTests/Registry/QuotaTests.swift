@@ -1,5 +1,4 @@
 import LiveActivity
-import Logging
 import Redis
 import TestSupport
 import Testing
@@ -142,8 +141,7 @@ import Testing
 
     @Test func `counts and near names work on a cluster`() async throws {
         let cluster = try await ClusterServers.start()
-        let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: quiet)
+        let redis = RedisClient(url: cluster.url, scripts: Store.scripts, logger: .quiet)
         let store = Store(redis: redis).limiting(to: [.names: 9, .channels: 1, .followers: 9, .startTokens: 9])
         let (app, channel) = (try AppKey("shop"), ChannelID.random())
         for name in ["order-1", "order-2"] {

@@ -1,5 +1,4 @@
 import LiveActivity
-import Logging
 import Redis
 import Synchronization
 import TestSupport
@@ -28,9 +27,7 @@ import Testing
             let time = Time()
             self.time = time
             store = Store(
-                redis: RedisClient(
-                    url: server.url, scripts: Store.scripts,
-                    logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })), clock: { time.now })
+                redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet), clock: { time.now })
         }
 
         /// Channels that follow a name, each in quarantine, as a worker leaves them.
