@@ -1,11 +1,11 @@
 import LiveActivity
 import Redis
-import Store
 import StrictJSON
 import TestSupport
 import Testing
 
 @testable import HTTPAPI
+@testable import Store
 
 #if canImport(Glibc)
     import Glibc
@@ -63,12 +63,11 @@ import Testing
 
     @Test func `a key of the wrong type is an internal error that tells nothing`() async throws {
         try await GatewayFixture.run { gateway in
-            let id = try await gateway.publish(publishText()).object.required("push_ids").array()[0].string()
+            let id = try await gateway.publish(publishText()).strings("push_ids")[0]
             let redis = gateway.store.redis
-            for key in try await redis.keys("*") {
-                let name = RedisArgument.string(key)
-                try await redis.send(RedisCommand("DEL", [name]))
-                try await redis.send(RedisCommand("LPUSH", [name, "x"]))
+            for key in try await redis.keys() {
+                try await redis.send(RedisCommand("DEL", key))
+                try await redis.send(RedisCommand("LPUSH", key, "x"))
             }
             for reply in [try await gateway.publish(publishText()), try await gateway.send("GET", "/api/push/\(id)")] {
                 #expect(reply.status == 500)
@@ -108,7 +107,7 @@ import Testing
                     activity: #"{"name":"n-\#(number)","event":"update","content_state":{"x":"\#(number)"}}"#)
                 let reply = try await gateway.publish(body)
                 if reply.status == 202 {
-                    accepted.append(try reply.object.required("push_ids").array()[0].string())
+                    accepted += try reply.strings("push_ids")
                 } else {
                     #expect(reply.status == 503 && reply.header("retry-after") == "30")
                     refused += 1
@@ -117,7 +116,9 @@ import Testing
             #expect(refused == 20 && accepted.count > 50)
             try await redis.everywhere("CONFIG", "SET", "maxmemory", "0")
             for id in accepted { #expect(try await gateway.send("GET", "/api/push/\(id)").status == 200) }
-            for pattern in ["ll:p:*", "ll:q:*", "ll:n:*", "ll:i:*"] {
+            let (keys, sample) = (gateway.store.keys, PushID.random())
+            let index = RedisKey(keys.index(sample).description.replacing(sample.description, with: "*"))
+            for pattern in [keys.anyPush, keys.unswept("*"), keys.name("*"), index] {
                 #expect(try await redis.keys(pattern).count == accepted.count, "of a refused push nothing is left")
             }
             #expect(try await gateway.publish(publishText()).status == 202)
@@ -133,7 +134,7 @@ import Testing
             for number in 0..<40 {
                 let reply = try await gateway.publish(
                     publishText(activity: #"{"name":"n-\#(number)","event":"update","content_state":{}}"#))
-                ids.append(try reply.object.required("push_ids").array()[0].string())
+                ids += try reply.strings("push_ids")
             }
             let fill = "for i = 1, 20000 do redis.call('SET', KEYS[1] .. i, 1) end"
             for part in 0..<15 {

@@ -87,13 +87,10 @@ import Testing
             let misplaced = try await gateway.publish(publishText(tail: #","options":{"restart":true}"#))
             #expect(misplaced.status == 400 && misplaced.text.contains("is allowed with event start only"))
             #expect(try await gateway.publish(start(""), path: "/api/push/validate").status == 200)
-            #expect(try await gateway.store.redis.keys("ll:p:*").count == 0)
+            #expect(try await gateway.store.redis.keys(gateway.store.keys.anyPush).isEmpty)
             let reply = try await gateway.publish(start("", options: #","options":{"restart":true}"#))
             #expect(reply.status == 202)
-            let keys = try await gateway.store.redis.keys("ll:p:*")
-            let key = RedisKey(try #require(keys.first))
-            let record = try await gateway.store.redis.send(
-                RedisCommand("HMGET", key, "payload", "type", "restart", "sup"))
+            let record = try await gateway.record(of: reply, name: "n", ["payload", "type", "restart", "sup"])
             let payload = String(decoding: try record[0].bytes(), as: UTF8.self)
             #expect(
                 payload.hasSuffix(
@@ -112,7 +109,7 @@ import Testing
                 "notification.ios.live_activity.alert has no title: ActivityKit ignores such an alert, its sound too"
             let reply = try await gateway.publish(body)
             #expect(reply.status == 202)
-            #expect(try reply.object.required("warnings").array().map { try $0.string() } == [warning])
+            #expect(try reply.strings("warnings") == [warning])
             let line = try #require(gateway.log.all.first { $0.contains("route=/api/push ") })
             #expect(line.hasPrefix("warning request") && line.contains("warnings=\(warning)"))
             let fine = publishText(
@@ -132,7 +129,7 @@ import Testing
                 RedisCommand("HSET", meta, "budget", .string("\(testNow - 60_000) 5")))
             let warned = try await gateway.publish(publishText())
             #expect(
-                try warned.object.required("warnings").array().map { try $0.string() } == [
+                try warned.strings("warnings") == [
                     "goes out at priority 5: the name has used its 5 updates at priority 10 for this hour (budget.high_per_hour)"
                 ])
             let exempt = [
@@ -147,17 +144,16 @@ import Testing
 
     @Test func `a push without an expiry is tried for its app's own time, a scheduled one too`() async throws {
         try await GatewayFixture.run(configure: { $0.apps[0].lives = [.update: .seconds(90)] }) { gateway in
-            func fields(_ keys: String, _ names: [RedisArgument]) async throws -> [Int64] {
-                let key = try #require(try await gateway.store.redis.keys(keys).first)
-                let reply = try await gateway.store.redis.send(RedisCommand("HMGET", RedisKey(key), names))
-                return try reply.array().map { try #require(Int64(try $0.string())) }
-            }
-            #expect(try await gateway.publish(publishText()).status == 202)
-            let times = try await fields("ll:p:*", ["created", "until"])
-            #expect(times[1] - times[0] == 90_000)
+            let reply = try await gateway.publish(publishText())
+            #expect(reply.status == 202)
+            let times = try await gateway.record(of: reply, name: "order-1", ["created", "until"])
+            #expect(try times[1].integer() - times[0].integer() == 90_000)
             let schedule = #"{"schedule":{"scheduled_time":"2026-11-21T19:00:00"},"push":\#(publishText())}"#
-            #expect(try await gateway.send("POST", "/api/schedules", schedule).status == 201)
-            #expect(try await fields("ll:at:*", ["life"]) == [90_000])
+            let created = try await gateway.send("POST", "/api/schedules", schedule)
+            #expect(created.status == 201)
+            let id = try #require(PushID(try created.strings("schedule_ids")[0]))
+            let key = gateway.store.keys.schedule(try gateway.app, id)
+            #expect(try await gateway.store.redis.send(RedisCommand("HGET", key, "life")).integer() == 90_000)
         }
     }
 
@@ -165,7 +161,7 @@ import Testing
         try await GatewayFixture.run { gateway in
             try await gateway.follow("order-1")
             let end = try await gateway.publish(publishText(activity: #"{"name":"order-1","event":"end"}"#))
-            let id = try end.object.required("push_ids").array()[0].string()
+            let id = try end.strings("push_ids")[0]
             #expect(try await gateway.publish(publishText()).status == 409)
             #expect(try await gateway.send("DELETE", "/api/push/\(id)").string("state") == "cancelled")
             #expect(try await gateway.publish(publishText()).status == 202)

@@ -29,7 +29,7 @@ import Testing
                 created.golden == #"{"ok":true,"operation_id":"<uuid>","#
                     + #""schedule_urls":["\#(origin)/api/schedules/<uuid>"],"schedule_ids":["<uuid>"],"#
                     + #""schedules":[\#(shown)]}"#)
-            let id = try created.object.required("schedule_ids").array()[0].string()
+            let id = try created.strings("schedule_ids")[0]
 
             #expect(try await gateway.send("GET", "/api/schedules/\(id)").golden == shown)
             let list = try await gateway.send("GET", "/api/schedules/")
@@ -56,7 +56,7 @@ import Testing
             for _ in 0..<3 {
                 let request = Array(repeating: text("2026-11-21T19:00:00"), count: 5).joined(separator: ",")
                 let created = try await gateway.send("POST", "/api/schedules", "[\(request)]")
-                ids += try created.object.required("schedule_ids").array().map { try $0.string() }
+                ids += try created.strings("schedule_ids")
                 // The next request comes in another millisecond.
                 let now = gateway.store.time.now()
                 try await eventually("another millisecond") { gateway.store.time.now() > now }
@@ -70,7 +70,7 @@ import Testing
         try await GatewayFixture.run { gateway in
             let first = try await gateway.send(
                 "POST", "/api/schedules", text("2026-11-21T19:00:00", more: #","name":"kick-off""#))
-            let id = try first.object.required("schedule_ids").array()[0].string()
+            let id = try first.strings("schedule_ids")[0]
             let push = publishText().replacing("update", with: "end")
             let body = text("2026-11-21T20:00:00", push: push)
             let replaced = try await gateway.send("PUT", "/api/schedules/\(id)", body)
@@ -83,7 +83,7 @@ import Testing
                 replaced.golden == #"{"ok":true,"operation_id":"<uuid>","#
                     + #""schedule_urls":["\#(origin)/api/schedules/<uuid>"],"schedule_ids":["<uuid>"],"#
                     + #""schedules":[\#(shown)]}"#)
-            #expect(try replaced.object.required("schedule_ids").array()[0].string() == id)
+            #expect(try replaced.strings("schedule_ids")[0] == id)
             #expect(try await gateway.send("GET", "/api/schedules/\(id)").golden == shown)
             #expect(try await gateway.send("GET", "/api/schedules").integer("total_count") == 1)
 
@@ -106,7 +106,7 @@ import Testing
     @Test func `cancelling the push deletes its schedule`() async throws {
         try await GatewayFixture.run { gateway in
             let created = try await gateway.send("POST", "/api/schedules", text("2026-11-21T19:00:00Z"))
-            let id = try created.object.required("schedule_ids").array()[0].string()
+            let id = try created.strings("schedule_ids")[0]
             let ledger = try await gateway.send("DELETE", "/api/push/\(id)")
             #expect(ledger.status == 200)
             #expect(try ledger.string("state") == "cancelled")

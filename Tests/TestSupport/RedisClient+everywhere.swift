@@ -9,8 +9,9 @@ extension RedisClient {
         return replies
     }
 
-    public func keys(_ pattern: String) async throws -> [String] {
-        try await everywhere("KEYS", .string(pattern)).flatMap { try $0.array().map { try $0.string() } }
+    /// The keys that match a pattern, such as a key that was made with `*` for its name.
+    public func keys(_ pattern: RedisKey = RedisKey("*")) async throws -> [RedisKey] {
+        try await everywhere("KEYS", .key(pattern)).flatMap { try $0.array().map { RedisKey(try $0.string()) } }
     }
 
     public func keyCount() async throws -> Int {

@@ -35,7 +35,7 @@ struct CredentialStoryTests {
             #expect(try await deliver(deployment, "match-\(name)") == 200)
         }
         #expect(try await number(deployment, "provider_tokens") == 2)
-        let key = "ll:jwt:{shop:"
+        let key = try Deployment.keysOfProviderTokens()
         for worker in workers {
             #expect(!worker.err.contains("eyJ") && !worker.err.contains(key), "a token in the log")
         }

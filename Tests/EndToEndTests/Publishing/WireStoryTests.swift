@@ -100,8 +100,9 @@ struct WireStoryTests {
                 + #""stale-date":\#(stale)}}"#)
         #expect(try await deployment.record()["requests"] as? Int == 1, "no request for the one that is over")
         let push = try #require(ledger.fields["push_id"] as? String)
+        let key = try Deployment.key(ofPush: push, to: "match-1")
         let times = "redis.call('hget',KEYS[1],'until')-redis.call('hget',KEYS[1],'created')"
-        #expect(try deployment.redis.command("EVAL \"return(\(times))\" 1 ll:p:{shop:match-1}:\(push)") == ":90000")
+        #expect(try deployment.redis.command("EVAL \"return(\(times))\" 1 \(key)") == ":90000")
     }
 
     @Test func `a device without frequent updates has the lower budget; an alert without a title is warned of`()

@@ -100,7 +100,7 @@ import Testing
             let channels = (0..<128).map { _ in ChannelID.random() }
             _ = try await fixture.registry.track(
                 fixture.app, .activity(fixture.name), registrations(0..<128, channels, at: fixture.time.now))
-            #expect(try await fixture.redis.keys("ll:b:*").count == 1)
+            #expect(try await fixture.redis.keys(fixture.keys.root("*")).count == 1)
             #expect(try await fixture.registry.buckets(fixture.app, .activity(fixture.name)) == 1)
         }
     }
@@ -135,7 +135,7 @@ import Testing
             }
 
             // All registrations expire, and the name starts again while its shards are read.
-            let buckets = try await fixture.redis.keys("ll:b:*").map { RedisArgument.string($0) }
+            let buckets = try await fixture.redis.keys(fixture.keys.root("*")).map { RedisArgument.key($0) }
             _ = try await fixture.redis.send(RedisCommand("DEL", buckets))
             for count in [50, 300] {
                 _ = try await fixture.otherRegistry().track(

@@ -137,7 +137,8 @@ struct RegistryMeasurements {
                 }
                 try await group.waitForAll()
             }
-            let root = try await fixture.command("MEMORY", "USAGE", "ll:b:{app:order-1-1}").integer()
+            let key = fixture.keys.root(fixture.keys.tag(fixture.app, try ActivityName("order-1-1")))
+            let root = try await fixture.command("MEMORY", "USAGE", .key(key)).integer()
             let bytes = (try await memory(fixture) - before) / Double(count)
             print(
                 "bytes a name of one token: \(String(format: "%.0f", bytes)), its place in the index included; key \(root)"

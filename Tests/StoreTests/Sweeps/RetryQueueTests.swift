@@ -388,12 +388,14 @@ extension PushFixture {
     }
 
     /// The keys of the name that hold unfinished work.
-    func leftKeys(_ name: String) async throws -> [String] {
-        let tag = store.keys.tag(app, try ActivityName(name))
-        var left: [String] = []
-        for kind in ["w", "r", "h", "k", "o", "q"] {
-            left += try await store.redis.keys("ll:\(kind):{\(tag.dropFirst().dropLast())}*")
-        }
+    func leftKeys(_ name: String) async throws -> [RedisKey] {
+        let (keys, tag) = (store.keys, store.keys.tag(app, try ActivityName(name)))
+        let kinds = [
+            RedisKey(keys.tasksPrefix(tag) + "*"), keys.waitingChannels(tag), keys.retryQueues(tag), keys.catchUp(tag),
+            keys.pendingRemovals(tag), keys.unswept(tag),
+        ]
+        var left: [RedisKey] = []
+        for kind in kinds { left += try await store.redis.keys(kind) }
         return left
     }
 }

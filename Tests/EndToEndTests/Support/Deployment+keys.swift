@@ -1,0 +1,19 @@
+import LiveActivity
+
+@testable import Store
+
+/// Keys of the app `shop` in Redis, for what no interface shows.
+extension Deployment {
+    private static let keys = Keyspace(prefix: Keyspace.defaultPrefix)
+
+    /// The key of a push to `name`.
+    static func key(ofPush id: String, to name: String) throws -> String {
+        keys.pushPrefix(keys.tag(try AppKey("shop"), try ActivityName(name))) + id
+    }
+
+    /// The beginning of the keys of provider tokens.
+    static func keysOfProviderTokens() throws -> Substring {
+        let key = keys.providerToken(try AppKey("shop"), "")
+        return "\(key)".dropLast()
+    }
+}
