@@ -1,5 +1,6 @@
 import LiveActivity
 import Store
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -69,16 +70,12 @@ import Testing
     @Test func `apnss refusal is told`() async throws {
         try await GatewayFixture.run { gateway in
             let (app, name) = (try gateway.app, try ActivityName("match-42"))
-            // A new wish removes earlier failures, so the worker keeps failing until the caller has seen it.
-            let worker = Task {
-                while !Task.isCancelled {
-                    let words = "APNs does not make a channel: 400 Reason"
-                    _ = try await gateway.store.broadcasts.failed(app, name, words)
-                    try await Task.sleep(for: .milliseconds(20))
-                }
-            }
-            let answer = try await gateway.send("PUT", "\(path)?wait=30")
-            worker.cancel()
+            async let asked = gateway.send("PUT", "\(path)?wait=30")
+            // A new wish removes earlier failures, so the worker fails after it.
+            let broadcasts = gateway.store.broadcasts
+            try await eventually("the wish is stored") { try await broadcasts.channel(app, name) != nil }
+            _ = try await broadcasts.failed(app, name, "APNs does not make a channel: 400 Reason")
+            let answer = try await asked
             #expect(answer.status == 409)
             #expect(try answer.string("error").hasPrefix("APNs does not make a channel: 400 Reason. A worker tries"))
         }

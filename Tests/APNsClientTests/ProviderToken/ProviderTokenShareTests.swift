@@ -53,8 +53,12 @@ import Testing
     }
 
     @Test func `an answer that does not come is not waited for for ever`() async throws {
-        let source = source(SilentShare(), patience: .milliseconds(50))
-        #expect(try await onThread { try source.current() }.issuedAt == 1_000_000)
+        let share = SilentShare()
+        let source = source(share, patience: .milliseconds(50))
+        let own = try await onThread { try source.current() }
+        #expect(own.issuedAt == 1_000_000 && own.jwt != "late")
+        await share.answer()
+        #expect(try await onThread { try source.current() } == own, "an answer that comes late changes nothing")
     }
 
     @Test func `of a refused token the others are told and theirs is taken`() async throws {
@@ -81,19 +85,19 @@ import Testing
     // MARK: One renewal too many
 
     @Test func `a new token that is one too many waits for the old ones end`() throws {
-        let now = Clock(1_000_000)
-        let source = ProviderTokenSource(keyID: "K", teamID: "T", key: key) { now.value }
+        let clock = Clock(1_000_000)
+        let source = ProviderTokenSource(keyID: "K", teamID: "T", key: key) { clock.now }
         let old = try source.current()
         #expect(source.fallBack(from: old) == nil, "there is none before it")
-        now.value += 50 * 60
+        clock.now += 50 * 60
         let new = try source.current()
         #expect(new != old)
         #expect(source.fallBack(from: new) == old)
         #expect(source.fallBack(from: new) == old, "other lanes' answers come later")
         #expect(try source.current() == old)
-        now.value += 8 * 60 - 1
+        clock.now += 8 * 60 - 1
         #expect(try source.current() == old)
-        now.value += 1
+        clock.now += 1
         #expect(try source.current() == new, "before the old one is an hour old")
     }
 }
@@ -102,15 +106,6 @@ import Testing
 private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-    }
-}
-
-private final class Clock: Sendable {
-    private let time: Mutex<Int>
-    init(_ now: Int) { time = Mutex(now) }
-    var value: Int {
-        get { time.withLock { $0 } }
-        set { time.withLock { $0 = newValue } }
     }
 }
 
@@ -140,12 +135,20 @@ private final class ScriptedShare: ProviderTokenShare {
     }
 }
 
-/// A Redis that is stopped and never answers in time.
-private struct SilentShare: ProviderTokenShare {
+/// A Redis that is stopped, and answers when the test says so.
+private actor SilentShare: ProviderTokenShare {
+    private var mayAnswer = false
+    private var questions: [CheckedContinuation<Void, Never>] = []
+
     func agree(
         key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int
     ) async -> ProviderTokenAgreement {
-        try? await Task.sleep(for: .seconds(3))
+        if !mayAnswer { await withCheckedContinuation { questions.append($0) } }
         return .use(ProviderToken(jwt: "late", issuedAt: now))
+    }
+
+    func answer() {
+        mayAnswer = true
+        for question in questions { question.resume() }
     }
 }

@@ -111,7 +111,7 @@ import Testing
 }
 
 /// A clock that shows the time that the test sets.
-private final class Clock: Sendable {
+final class Clock: Sendable {
     private let time: Mutex<Int>
     init(_ now: Int) { time = Mutex(now) }
     var now: Int {

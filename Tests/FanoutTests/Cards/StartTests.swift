@@ -332,7 +332,7 @@ import Testing
         let fixture = try await WorkerFixture.start()
         try await fixture.offer(0..<500)
         let id = try await fixture.begin()
-        let claim = try await fixture.claimed(id, lease: .milliseconds(1))
+        let claim = try await fixture.claimed(id, lease: .zero)
         #expect(claim.record.startTokens == .startTokens(of: Self.type))
         // The dead worker sent and settled one page, but not its next one.
         let (page, next, _) = try await fixture.store.registry.markedPage(
@@ -340,7 +340,7 @@ import Testing
         var settlement = Settlement(range: claim.position..<next)
         settlement.targets = page.count
         settlement.count(.delivered, page.count)
-        _ = try await fixture.store.sweeps.settle(claim.lease, for: .milliseconds(1), settlement)
+        _ = try await fixture.store.sweeps.settle(claim.lease, for: .zero, settlement)
         let transport = ScriptedTransport()
         let ledger = try await fixture.withWorker(transport, claimAfter: .seconds(60), pageSize: 100) {
             try await fixture.finished(id)

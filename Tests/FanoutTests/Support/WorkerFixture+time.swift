@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import TestSupport
 import Testing
 
 @testable import Store
@@ -17,6 +18,36 @@ extension WorkerFixture {
             try await store.redis.send(
                 RedisCommand("XCLAIM", key, group, .string(consumer), "0", .string(id), "IDLE", "3600000", "JUSTID"))
         }
+    }
+
+    /// Ends the lease of the push's only shard, as if its time had passed.
+    func endLease(_ id: PushID) async throws {
+        try await store.redis.send(RedisCommand("HSET", tasks(id), "0/1:d", "0"))
+    }
+
+    /// Waits until the oldest entry of the stream of names was delivered that many times.
+    func takenOver(times: Int) async throws {
+        try await eventually("somebody takes it over") {
+            let pending = try await store.redis.send(
+                RedisCommand("XPENDING", store.keys.stream(app, .namesHigh), "workers", "-", "+", "1"))
+            return pending.count == 1 ? try pending[0][3].integer() >= times : false
+        }
+    }
+
+    /// Moves the deadline of a push into the past.
+    func passDeadline(_ id: PushID) async throws {
+        let key = store.keys.push(store.keys.tag(app, name), id)
+        try await store.redis.send(RedisCommand("HSET", key, "until", "1"))
+    }
+
+    /// Waits until a worker has put an update into the timer because of pacing, and ends the name's interval.
+    func letIntervalPass(for id: PushID) async throws {
+        let item = WorkItem(app: app, name: name, push: id, priority: .high, part: .name)
+        try await eventually("it waits in the timer") {
+            try await !store.redis.send(RedisCommand("ZSCORE", store.keys.due(app), .string(item.member))).isNil
+        }
+        try await store.redis.send(RedisCommand("HSET", key(Keyspace.name), "paced", "0 0"))
+        try await store.queue.schedule(item, due: nowMilliseconds())
     }
 
     /// Makes the attempts of the name's waiting channels due now, whatever time APNs named. A test uses a `Retry-After`

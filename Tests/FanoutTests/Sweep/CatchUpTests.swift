@@ -119,7 +119,7 @@ import Testing
         #expect(leftovers.catchUpWaits)
         let tail = WorkItem(app: fixture.app, name: fixture.name, push: id, priority: .high, part: .catchUp)
         guard
-            case .claimed = try await fixture.store.sweeps.claim(tail, owner: "dead", lease: .milliseconds(1))
+            case .claimed = try await fixture.store.sweeps.claim(tail, owner: "dead", lease: .zero)
         else { throw WorkerFixtureError(description: "not claimed") }
         // The entry of the publish is still in the stream, as if no worker had read it.
         let transport = ScriptedTransport()

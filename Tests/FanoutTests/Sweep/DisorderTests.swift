@@ -27,14 +27,15 @@ import Testing
                     try await group.run(); return []
                 }
             }
-            tasks.addTask { try await fixture.publishing(names, 90) }
+            let published = Signal("pushes are published")
+            tasks.addTask { try await fixture.publishing(names, 90, published) }
             tasks.addTask {
                 await fixture.dying(reader, 40); return []
             }
             tasks.addTask {
-                for round in 0..<3 {
-                    try await Task.sleep(for: .milliseconds(700))
-                    if round == 1 {
+                for round in 1...3 {
+                    await published.passed(25 * round)
+                    if round == 2 {
                         fixture.server.signal(SIGKILL)
                         try await fixture.server.restart()
                     } else {
@@ -93,7 +94,9 @@ extension WorkerFixture {
     }
 
     /// Publishes of all kinds. Some are cancelled at once, and some a moment later.
-    fileprivate func publishing(_ names: [ActivityName], _ count: Int) async throws -> [PushID] {
+    fileprivate func publishing(
+        _ names: [ActivityName], _ count: Int, _ published: Signal
+    ) async throws -> [PushID] {
         var ids: [PushID] = []
         for number in 0..<count {
             let publish = Publish(
@@ -101,16 +104,18 @@ extension WorkerFixture {
                 priority: number % 3 == 0 ? .low : .high,
                 alert: Int.random(in: 0..<2) == 0 ? RawJSON(checked: #"{"title":"t"}"#) : nil)
             let id = PushID.random()
-            try await untilRedisAnswers {
+            try await Self.untilRedisAnswers {
                 _ = try await store.pushes.accept(
                     app, publish, id: id, payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8),
                     timestampOffset: 20,
                     now: nowMilliseconds())
             }
             ids.append(id)
+            published.move(to: ids.count)
             if Int.random(in: 0..<8) == 0, let id = ids.randomElement() {
-                try await untilRedisAnswers { _ = try await store.pushes.cancel(app, id, now: nowMilliseconds()) }
+                try await Self.untilRedisAnswers { _ = try await store.pushes.cancel(app, id, now: nowMilliseconds()) }
             }
+            // Give the workers time, so that pushes are in all states when the faults come.
             try await Task.sleep(for: .milliseconds(Int.random(in: 0..<50)))
         }
         return ids
@@ -150,12 +155,5 @@ extension WorkerFixture {
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }
-    }
-
-    private func untilRedisAnswers(_ body: () async throws -> Void) async throws {
-        for _ in 0..<4_000 {
-            do { return try await body() } catch { try await Task.sleep(for: .milliseconds(25)) }
-        }
-        try await body()
     }
 }

@@ -90,20 +90,11 @@ extension WorkerFixture {
     /// Takes the lease of the push's only shard from a worker that is alive.
     fileprivate func robbed(_ id: PushID) async throws -> Claim {
         for _ in 0..<1_000 {
-            try await store.redis.send(RedisCommand("HSET", tasks(id), "0/1:d", "0"))
+            try await endLease(id)
             let (begun, _) = try await store.sweeps.begin(app, name, hint: id, owner: "other", lease: .seconds(600))
             if case .claimed(let claim) = begun { return claim }
             // The worker renewed its lease in between, so try again.
         }
         throw WorkerFixtureError(description: "the lease could not be taken")
-    }
-
-    /// Waits until the only entry of the stream of names was delivered that many times.
-    fileprivate func takenOver(times: Int) async throws {
-        try await eventually("somebody takes it over") {
-            let pending = try await store.redis.send(
-                RedisCommand("XPENDING", store.keys.stream(app, .namesHigh), "workers", "-", "+", "1"))
-            return pending.count == 1 ? try pending[0][3].integer() >= times : false
-        }
     }
 }

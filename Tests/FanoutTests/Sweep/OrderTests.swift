@@ -27,7 +27,7 @@ import Testing
             let quiet = Drain()
             tasks.addTask { while !quiet.isOn { try await crowd.change() } }
             tasks.addTask {
-                try await Task.sleep(for: .seconds(1))
+                await crowd.progress.passed(30)
                 _ = try? await fixture.store.redis.everywhere("SCRIPT", "FLUSH")
                 fixture.server.signal(SIGKILL)
                 try await fixture.server.restart()
@@ -98,6 +98,7 @@ private final class Crowd: Sendable {
         var number = 0
     }
     private let state = Mutex(State())
+    let progress = Signal("pushes are published")
     private let fixture: WorkerFixture
     private let names: [ActivityName]
 
@@ -131,8 +132,8 @@ private final class Crowd: Sendable {
     /// Makes one change: a new registration, another token, or a removal.
     func change() async throws {
         let kind = Int.random(in: 0..<10)
-        // Wait, because the times of one channel's registrations must differ.
-        try await Task.sleep(for: .milliseconds(2))
+        // The times of one channel's registrations must differ.
+        try await fixture.isLater(than: nowMilliseconds())
         let (index, follower, isRemoval) = state.withLock { state in
             if kind < 4 || state.followers.isEmpty {
                 state.followers.append(Follower(name: Int.random(in: 0..<4), channel: .random(), token: 0))
@@ -149,7 +150,7 @@ private final class Crowd: Sendable {
             return (index, state.followers.remove(at: index), true)
         }
         let name = names[follower.name]
-        try await untilRedisAnswers {
+        try await WorkerFixture.untilRedisAnswers {
             if isRemoval {
                 try await self.fixture.store.registry.untrack(
                     self.fixture.app, .activity(name),
@@ -199,11 +200,12 @@ private final class Crowd: Sendable {
             state.published.append(id)
             return (ending.isEmpty ? "" : "e") + "\(state.number)"
         }
-        try await untilRedisAnswers {
+        try await WorkerFixture.untilRedisAnswers {
             _ = try await self.fixture.publish(
                 ending.isEmpty ? .all : .or(ending.map { .channel($0) }), alert: alert,
                 event: ending.isEmpty ? .update : .end, label: label, id: id, to: self.names[name])
         }
+        progress.move(to: published.count)
         if isLast { state.withLock { $0.last[name] = (label, id) } }
         return id
     }
@@ -228,12 +230,5 @@ private final class Crowd: Sendable {
                 )
             }
         }
-    }
-
-    private func untilRedisAnswers(_ body: () async throws -> Void) async throws {
-        for _ in 0..<4_000 {
-            do { return try await body() } catch is StoreError { try await Task.sleep(for: .milliseconds(25)) }
-        }
-        try await body()
     }
 }

@@ -1,8 +1,8 @@
 import LiveActivity
-import Logging
 import Redis
 import Synchronization
 import TestSupport
+import Testing
 
 @testable import Store
 
@@ -11,15 +11,15 @@ struct PushFixture {
     let server: RedisServer
     let store: Store
     let app = try! AppKey("shop")
-    let lease = Duration.seconds(10)
+    /// Longer than any test takes, so that no lease ends by itself.
+    let lease = Duration.seconds(600)
 
     static func start() async throws -> PushFixture {
         let server = try await RedisServer.start()
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         return PushFixture(
             server: server,
             store: Store(
-                redis: RedisClient(url: server.url, scripts: Store.scripts, logger: logger),
+                redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet),
                 clock: { 1_795_000_002_000 }))
     }
 
@@ -146,6 +146,12 @@ struct PushFixture {
 
     func firstRetry(_ name: String) async throws -> Int64? {
         try await store.sweeps.leftovers(app, try ActivityName(name)).firstRetry
+    }
+
+    /// Redis's time in epoch milliseconds.
+    func redisTime() async throws -> Int64 {
+        let reply = try await store.redis.send(RedisCommand("TIME", near: Keyspace.queue))
+        return try #require(Int64(try reply[0].string())) * 1_000 + (try #require(Int64(try reply[1].string()))) / 1_000
     }
 
     func ledger(_ id: PushID) async throws -> Ledger {

@@ -48,18 +48,19 @@ import Testing
         var last = ""
         for (round, store) in [ahead, behind, ahead, behind].enumerated() {
             last = "ab0\(round)"
-            let registration = Registration(
-                channel: channel, token: try PushToken(hex: last), registeredAt: store.time.now())
+            let now = store.time.now()
+            let registration = Registration(channel: channel, token: try PushToken(hex: last), registeredAt: now)
             _ = try await store.registry.track(fixture.app, .activity(name), [registration])
             let (page, _) = try await fixture.store.registry.page(
                 fixture.app, .activity(name), from: .start, to: .end, limit: 10)
             #expect(Hex.encode(page.token(0)) == last)
-            // Wait, because two measured clocks may differ by a few milliseconds.
-            try await Task.sleep(for: .milliseconds(20))
+            // Two measured clocks may differ by a few milliseconds.
+            try await eventually("both clocks are later") { min(ahead.time.now(), behind.time.now()) > now }
         }
         // A registration after the end opens the name again, whichever gateway receives it.
         _ = try await fixture.accept("order-1", event: .end)
-        try await Task.sleep(for: .milliseconds(20))
+        let ended = try await fixture.redisTime()
+        try await eventually("its clock is later") { behind.time.now() > ended }
         _ = try await behind.registry.track(
             fixture.app, .activity(name),
             [Registration(channel: .random(), token: try PushToken(hex: "ff"), registeredAt: behind.time.now())])
@@ -95,11 +96,5 @@ extension PushFixture {
             alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil, options: PublishOptions(conflate: conflate))
         return try await store.pushes.accept(
             app, publish, id: id, payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20)
-    }
-
-    /// Redis's time in epoch milliseconds.
-    func redisTime() async throws -> Int64 {
-        let reply = try await store.redis.send(RedisCommand("TIME", near: Keyspace.queue))
-        return try #require(Int64(try reply[0].string())) * 1_000 + (try #require(Int64(try reply[1].string()))) / 1_000
     }
 }
