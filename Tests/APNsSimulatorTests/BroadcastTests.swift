@@ -149,8 +149,14 @@ struct BroadcastTests {
             }
             try await set(#"{"broadcast_rejections":{"TooManyRequests":1}}"#)
             let limited = try await fixture.broadcast(headers)
-            #expect(limited.status == 429 && limited.reason == "TooManyRequests")
+            #expect(limited.status == 429 && limited.reason == "TooManyRequests" && limited.retryAfter == nil)
             #expect(try await fixture.push().status == 200)
+            try await set(#"{"broadcast_rejections":{"TooManyRequests":1},"retry_after_s":17}"#)
+            let busy = try await fixture.broadcast(headers)
+            #expect(busy.retryAfter == "17" && busy.requestID != nil)
+            try await set(#"{"manage_rejections":{"TooManyRequests":1},"retry_after_s":17}"#)
+            let managed = try await fixture.manage("GET", headers: [("apns-channel-id", channel)])
+            #expect(managed.status == 429 && managed.retryAfter == "17" && managed.requestID != nil)
 
             // Random faults of devices do not affect the channel, but faults of credentials affect every request.
             try await set(#"{"rejections":{"InternalServerError":1},"dead_share":1}"#)

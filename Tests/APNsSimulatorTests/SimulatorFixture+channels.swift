@@ -13,6 +13,7 @@ extension SimulatorFixture {
         var reason: String?
         var channel: String?
         var requestID: String?
+        var retryAfter: String?
         var body: String
     }
 
@@ -62,6 +63,7 @@ extension SimulatorFixture {
         let json = try? JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any]
         return ChannelReply(
             status: response.status, reason: json?["reason"] as? String, channel: response.header("apns-channel-id"),
-            requestID: response.header("apns-request-id"), body: String(decoding: response.body, as: UTF8.self))
+            requestID: response.header("apns-request-id"), retryAfter: response.header("retry-after"),
+            body: String(decoding: response.body, as: UTF8.self))
     }
 }

@@ -39,15 +39,33 @@ struct StreamLimitTests {
             $0.faults.settingsDropOnRejection = true
         }) { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)
-            var limits: [UInt32] = []
             var wrong = fixture.headers()
             wrong[3].1 = "7"
+            var limits: [UInt32] = []
             for (number, headers) in [fixture.headers(), wrong, wrong, fixture.headers()].enumerated() {
-                try await connection.push(number, headers: headers)
-                _ = try await connection.first { frame -> Bool? in
-                    if let streams = frame.streams { limits.append(streams) }
-                    return frame.stream == UInt32(number * 2 + 1) && frame.endsStream ? true : nil
-                }
+                limits += try await connection.limits(
+                    until: number, RawConnection.request(number, headers: headers))
+            }
+            #expect(limits == [1, 500, 1, 500])
+            await connection.close()
+        }
+    }
+
+    @Test func `the limit falls on a broadcast's rejection too`() async throws {
+        try await SimulatorFixture.run({
+            $0.streams = 500
+            $0.faults.settingsDropOnRejection = true
+        }) { fixture async throws in
+            let channel = try await fixture.createChannel()
+            let connection = try await RawConnection.open(fixture.simulator)
+            var limits: [UInt32] = []
+            for (number, expiration) in ["0", "soon", "soon", "0"].enumerated() {
+                let headers = SimulatorFixture.broadcastHeaders(channel, expiration: expiration)
+                limits += try await connection.limits(
+                    until: number,
+                    RawConnection.request(
+                        number, path: SimulatorFixture.broadcastPath,
+                        headers: [("authorization", "bearer \(fixture.providerToken)")] + headers))
             }
             #expect(limits == [1, 500, 1, 500])
             await connection.close()
@@ -63,11 +81,8 @@ struct StreamLimitTests {
             let connection = try await RawConnection.open(fixture.simulator)
             var limits: [UInt32] = []
             for number in 0..<4 {
-                try await connection.push(number, headers: fixture.headers())
-                _ = try await connection.first { frame -> Bool? in
-                    if let streams = frame.streams { limits.append(streams) }
-                    return frame.stream == UInt32(number * 2 + 1) && frame.endsStream ? true : nil
-                }
+                limits += try await connection.limits(
+                    until: number, RawConnection.request(number, headers: fixture.headers()))
             }
             #expect(limits == [1, 1_000, 50, 900])
             await connection.close()
@@ -134,6 +149,18 @@ struct StreamLimitTests {
             #expect(record.goaways == 0)
             #expect(record.maximumInFlight == 5)
             await connection.close()
+        }
+    }
+}
+
+extension RawConnection {
+    /// Sends a request, and returns the stream limits that the server announces up to the end of its response.
+    fileprivate func limits(until number: Int, _ request: ByteBuffer) async throws -> [UInt32] {
+        try await send(request)
+        var limits: [UInt32] = []
+        return try await first { frame in
+            if let streams = frame.streams { limits.append(streams) }
+            return frame.stream == UInt32(number * 2 + 1) && frame.endsStream ? limits : nil
         }
     }
 }

@@ -118,7 +118,6 @@ struct Judge: Sendable {
             orders.streams = faults.settings.last { $0.afterRequests == number }?.streams
         }
         orders.dropsOnRejection = faults.settingsDropOnRejection
-        orders.retryAfter = faults.retryAfter
         if faults.latency > 0 || faults.latencyJitter > 0 {
             let drawn = Draw.latency(
                 seed: configuration.seed, Draw.hash(head.path.utf8), attempt: record.totals.requests)

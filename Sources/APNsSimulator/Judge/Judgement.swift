@@ -33,8 +33,6 @@ struct Orders: Sendable, Equatable {
     var dropsOnRejection = false
     /// Milliseconds until the request is checked.
     var latency = 0.0
-    /// Seconds in the Retry-After of a 429 or 503.
-    var retryAfter: Int?
 }
 
 /// Instructions for a connection when its TLS handshake is complete.

@@ -227,12 +227,14 @@ final class ConnectionHandler: ChannelInboundHandler {
         facts.lastProcessed = max(facts.lastProcessed, id)
         var facts = facts
         let (service, now) = (service, shared.now)
-        let answer = shared.judge.withLock { judge in
-            service == .push
+        let (answer, retryAfter) = shared.judge.withLock { judge in
+            let answer =
+                service == .push
                 ? judge.judge(
                     stream.head, body: stream.body, stallsHere: orders.stalls, connection: &facts,
                     arrivedAt: arrivedAt, now: now)
                 : judge.judgeManagement(stream.head, body: stream.body, connection: &facts, now: now)
+            return (answer, judge.faults.retryAfter)
         }
         self.facts = facts
         if facts.isAuthenticated, !raised {
@@ -243,13 +245,15 @@ final class ConnectionHandler: ChannelInboundHandler {
         var fields = isDevice ? [] : [(name: "apns-request-id", value: answer.id.text)]
         switch answer.judgement {
         case .accepted:
-            if orders.dropsOnRejection, isDevice, raised { session.announce(streams: streams) }
+            if orders.dropsOnRejection, raised { session.announce(streams: streams) }
             if let channelID = answer.channelID { fields.append(("apns-channel-id", channelID)) }
             session.answer(id, status: answer.status, messageID: answer.id, fields: fields, body: answer.body)
         case .rejected(let reason, let timestamp):
-            if orders.dropsOnRejection, isDevice { session.announce(streams: 1) }
-            if let seconds = orders.retryAfter, isDevice, reason.status == 429 || reason.status == 503 {
-                fields = [("apns-id", answer.id.text), ("retry-after", "\(seconds)")]
+            if orders.dropsOnRejection { session.announce(streams: 1) }
+            if let retryAfter, reason.status == 429 || reason.status == 503 {
+                // Without further fields the session writes `apns-id` itself.
+                if isDevice { fields = [("apns-id", answer.id.text)] }
+                fields.append(("retry-after", "\(retryAfter)"))
             }
             let body = timestamp.map { Array(#"{"reason":"\#(reason.rawValue)","timestamp":\#($0)}"#.utf8) }
             session.answer(
