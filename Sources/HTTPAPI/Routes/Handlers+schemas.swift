@@ -64,8 +64,7 @@ extension Handlers {
         let body = try JSONDocument(call.body.collect()).root.object()
         try body.refuseUnknownKeys(known: ["attributes_type"])
         let value = try body.required("attributes_type")
-        let type = try value.kind == .null ? nil : value.string()
-        guard (1...255).contains(type?.utf8.count ?? 1) else { throw value.error("must be 1 to 255 bytes of text") }
+        let type = try value.kind == .null ? nil : value.attributesType()
         try await store.schemas.describe(call.app.key, name, type: type)
         return Answer(200, ["ok": true])
     }
@@ -93,10 +92,7 @@ extension Handlers {
     }
 
     func setSchema(_ call: Call) async throws -> Answer {
-        let (app, type) = (call.app.key, call.parameter("attributes_type"))
-        guard (1...255).contains(type.utf8.count) else {
-            throw APIError.parameter("attributes_type", "must be 1 to 255 bytes of text")
-        }
+        let (app, type) = (call.app.key, try call.attributesType())
         let bytes = call.body.collect()
         guard bytes.count <= SchemaDocument.maximumBytes else {
             throw APIError.bodyTooLarge(limit: SchemaDocument.maximumBytes)

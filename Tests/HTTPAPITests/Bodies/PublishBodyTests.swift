@@ -63,6 +63,10 @@ private let prefix = "notification.ios.live_activity"
             "attributes_type", "is required for event start", 1
         ),
         (
+            #"{"name":"n","event":"start","content_state":{},"alert":{"title":"t"},"attributes_type":"a\u0007","attributes":{}}"#,
+            "attributes_type", "1 to 255 bytes of text without control characters", 88
+        ),
+        (
             #"{"name":"n","event":"start","content_state":{},"attributes_type":"T","attributes":{}}"#, "alert",
             "is required for event start", 1
         ),
