@@ -4,27 +4,14 @@ public struct TransferResult: Sendable, Hashable {
     public var fault: TransferFault?
     /// The HTTP status; 0 if no answer's head has come.
     public var status: Int
-    public var isHTTP2: Bool
+    public var isHTTP2 = true
     /// The request began on an established connection, so bytes of it may have left this machine.
-    public var wasSent: Bool
+    public var wasSent = true
     /// The request was sent, and then the connection declared it unprocessed (REFUSED_STREAM, or a GOAWAY below its
     /// stream).
-    public var wasDeclaredUnprocessed: Bool
+    public var wasDeclaredUnprocessed = false
     /// The streams in use when the connection accepted no more requests.
     public var streamsAtRefusal: Int?
     /// It had been sent, and a part of its body was not: the server's flow control held it back.
-    public var hasUnsentBody: Bool
-
-    public init(
-        fault: TransferFault?, status: Int, isHTTP2: Bool = true, wasSent: Bool = true,
-        wasDeclaredUnprocessed: Bool = false, streamsAtRefusal: Int? = nil, hasUnsentBody: Bool = false
-    ) {
-        self.fault = fault
-        self.status = status
-        self.isHTTP2 = isHTTP2
-        self.wasSent = wasSent
-        self.wasDeclaredUnprocessed = wasDeclaredUnprocessed
-        self.streamsAtRefusal = streamsAtRefusal
-        self.hasUnsentBody = hasUnsentBody
-    }
+    public var hasUnsentBody = false
 }

@@ -7,13 +7,6 @@ public struct EndedStream: Sendable, Hashable {
     public var end: StreamEnd
     /// As given to `submit`.
     public var startedAt: Int64
-
-    public init(slot: Int, status: Int, end: StreamEnd, startedAt: Int64) {
-        self.slot = slot
-        self.status = status
-        self.end = end
-        self.startedAt = startedAt
-    }
 }
 
 /// How a request's stream ended.

@@ -1,7 +1,7 @@
 import APNsSimulator
 import APNsWire
 import LiveActivity
-import Store
+@testable import Store
 import TestSupport
 import Testing
 

@@ -9,15 +9,5 @@ public struct Scenario: Sendable, Hashable, Encodable {
         /// Seconds since the start or the last reset.
         public var afterSeconds: Double?
         public var faults: Faults
-
-        public init(afterRequests: Int? = nil, afterSeconds: Double? = nil, faults: Faults) {
-            self.afterRequests = afterRequests
-            self.afterSeconds = afterSeconds
-            self.faults = faults
-        }
-    }
-
-    public init(phases: [Phase]) {
-        self.phases = phases
     }
 }

@@ -4,23 +4,14 @@ public import Store
 /// dead, and a sender that believes it destroys its own registry. This is a value, without clock or I/O.
 public struct PruneGuard: Sendable, Hashable {
     /// The share of answers from which on 400-class dead tokens are unusually many. 0 < share ≤ 1.
-    public var share: Double
+    public var share = 0.5
     /// The guard ignores counts of fewer answers than this, because they prove nothing.
-    public var answers: Int
+    public var answers = 200
     /// The time over which an app's answers are counted, in whole minutes.
-    public var window: Duration
+    public var window = Duration.seconds(600)
     /// The time over which the guard counts an app's last `answers` answers if the window has fewer. It finds tokens
     /// that are called wrong slowly, a few a minute.
-    public var memory: Duration
-
-    public init(
-        share: Double = 0.5, answers: Int = 200, window: Duration = .seconds(600), memory: Duration = .seconds(86_400)
-    ) {
-        self.share = share
-        self.answers = answers
-        self.window = window
-        self.memory = memory
-    }
+    public var memory = Duration.seconds(86_400)
 
     var span: TokenVerdictSpan { TokenVerdictSpan(window: windowMinutes, memory: minutes(memory), least: answers) }
     var windowMinutes: Int { minutes(window) }
@@ -47,11 +38,6 @@ public struct PruneGuard: Sendable, Hashable {
         public var quarantine: String?
         /// Why there is an alarm about 410s. Their tokens are pruned all the same.
         public var manyUnregistered: String?
-
-        public init(quarantine: String? = nil, manyUnregistered: String? = nil) {
-            self.quarantine = quarantine
-            self.manyUnregistered = manyUnregistered
-        }
     }
 
     /// Decides about dead tokens.

@@ -11,11 +11,6 @@ public struct BroadcastLease: Sendable, Hashable {
     public struct Creation: Sendable, Hashable {
         public var name: ActivityName
         public var id: BroadcastChannelID?
-
-        public init(name: ActivityName, id: BroadcastChannelID?) {
-            self.name = name
-            self.id = id
-        }
     }
 }
 

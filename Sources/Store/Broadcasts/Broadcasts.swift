@@ -21,18 +21,6 @@ public struct BroadcastChannel: Sendable, Hashable {
     public var deleteAt: Int64?
     /// The error of the last attempt to make or delete it.
     public var error: String?
-
-    public init(
-        state: BroadcastState, storage: BroadcastStorage, id: BroadcastChannelID? = nil, createdAt: Int64? = nil,
-        deleteAt: Int64? = nil, error: String? = nil
-    ) {
-        self.state = state
-        self.storage = storage
-        self.id = id
-        self.createdAt = createdAt
-        self.deleteAt = deleteAt
-        self.error = error
-    }
 }
 
 /// The broadcast channels of names. The name's slot and a timer hold what a name wants. Workers carry it out at APNs

@@ -23,17 +23,7 @@ public struct PushBroadcast: Sendable, Hashable {
     /// APNs's status; nil = no answer.
     public var status: Int?
     public var reason: String?
-    public var attempts: Int
-
-    public init(
-        state: State, channel: BroadcastChannelID? = nil, status: Int? = nil, reason: String? = nil, attempts: Int = 0
-    ) {
-        self.state = state
-        self.channel = channel
-        self.status = status
-        self.reason = reason
-        self.attempts = attempts
-    }
+    public var attempts = 0
 }
 
 /// The ledger of one push: `targets = delivered + pruned + failed + superseded + expired + skipped + pending`.
@@ -74,11 +64,4 @@ public struct Ledger: Sendable, Hashable {
     public var broadcast: PushBroadcast?
 
     public var pending: Int { targets - delivered - pruned - failed - superseded - expired - skipped }
-
-    public init(
-        id: PushID, name: ActivityName, event: ActivityEvent, priority: PushPriority, state: PushState, createdAt: Int64
-    ) {
-        self.id = id; self.name = name; self.event = event; self.priority = priority; self.state = state;
-        self.createdAt = createdAt
-    }
 }

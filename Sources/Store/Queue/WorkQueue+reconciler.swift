@@ -7,11 +7,6 @@ public struct Reconciliation: Sendable, Hashable {
     public var woken = 0
     /// Entries that Lamplighter cannot read. They were removed.
     public var dropped = 0
-
-    public init(woken: Int = 0, dropped: Int = 0) {
-        self.woken = woken
-        self.dropped = dropped
-    }
 }
 
 /// The reconciler: finds committed work whose wake-up was lost. Each app has its own set of names. A worker looks

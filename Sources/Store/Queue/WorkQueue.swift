@@ -9,7 +9,6 @@ public struct QueueDepth: Sendable, Hashable {
     public var shardTasks = 0
     /// Tasks that wait for their time: retries, and the work of an app whose circuit is open.
     public var retriesDue = 0
-    public init(app: AppKey) { self.app = app }
 }
 
 /// When the first timer of each kind is due, epoch milliseconds; nil: none waits.
@@ -18,18 +17,9 @@ public struct NextDue: Sendable, Hashable {
     public var task: Int64?
     public var schedule: Int64?
     /// For each app: the first broadcast channel that is to be made or deleted.
-    public var broadcastChannels: [AppKey: Int64]
+    public var broadcastChannels: [AppKey: Int64] = [:]
     /// The first name with cards that are to be ended automatically.
     public var end: Int64?
-
-    public init(
-        task: Int64? = nil, schedule: Int64? = nil, broadcastChannels: [AppKey: Int64] = [:], end: Int64? = nil
-    ) {
-        self.task = task
-        self.schedule = schedule
-        self.broadcastChannels = broadcastChannels
-        self.end = end
-    }
 }
 
 /// A stream entry that a worker has read, until it is acknowledged.

@@ -11,17 +11,6 @@ public struct ActivityInfo: Sendable, Hashable {
     public var attributesType: String?
     /// When cards of the name are ended automatically, epoch ms; nil: no end is due.
     public var automaticEndAt: Int64?
-
-    public init(
-        name: ActivityName, tokens: Int, buckets: Int, lastPushID: PushID?, ended: Bool, attributesType: String? = nil
-    ) {
-        self.name = name
-        self.tokens = tokens
-        self.buckets = buckets
-        self.lastPushID = lastPushID
-        self.ended = ended
-        self.attributesType = attributesType
-    }
 }
 
 extension Registry {

@@ -1,5 +1,5 @@
 import APNsWire
-import Curl
+@testable import Curl
 import Testing
 
 @testable import APNsClient

@@ -1,5 +1,5 @@
 import LiveActivity
-import Store
+@testable import Store
 import Testing
 
 @testable import Fanout
