@@ -46,17 +46,14 @@ struct PageDelivery: Sendable {
     /// - Parameter next: what sends and settles the next page; nil when there is none
     /// - Returns: false if the run may not go on
     func eachPage(_ next: () async -> (@Sendable () async -> Void)?) async -> Bool {
-        await withDiscardingTaskGroup { group in
-            let open = AsyncSemaphore(dispatcher.options.openPages)
+        await withTaskGroup(of: Void.self) { group in
+            var free = max(1, dispatcher.options.openPages)
             while mayGoOn {
                 guard let send = await next() else { return mayGoOn }
-                await open.take()
+                if free > 0 { free -= 1 } else { _ = await group.next() }
                 // The wait may have been long: begin nothing without a live lease.
                 guard mayGoOn else { return false }
-                group.addTask {
-                    await send()
-                    open.give()
-                }
+                group.addTask { await send() }
             }
             return false
         }
