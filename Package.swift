@@ -71,7 +71,7 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "Store", "APNsWire", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema", "PrometheusText",
+                "Store", "Redis", "APNsWire", "LiveActivity", "OpenSSL", "StrictJSON", "JSONSchema", "PrometheusText",
                 logging, metrics, lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -223,7 +223,7 @@ import Testing
             (.unexpectedReply("x"), 500, nil),
         ] as [(RedisError, Int, Int?)])
     func `every failure has its answer`(error: RedisError, status: Int, retryAfter: Int?) {
-        let answer = APIError(StoreError(error))
+        let answer = APIError(StoreError.redis(error))
         #expect(answer.status == status && answer.retryAfter == retryAfter && answer.code == status * 100)
         #expect(!answer.body(operation: "x").text.contains("secret"))
     }

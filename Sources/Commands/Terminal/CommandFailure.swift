@@ -21,7 +21,7 @@ struct CommandFailure: Error {
         switch error {
         case let failure as CommandFailure: self = failure
         case let error as SettingsError: self.init(.configuration, error.description)
-        case StoreError.redis(let failure): self.init(failure)
+        case StoreError.redis(let error): self.init(error)
         case StoreError.corrupt(let what):
             self.init(.failed, "Redis holds \(what) that no version of Lamplighter wrote")
         case let error as RedisError: self.init(error)
@@ -35,18 +35,16 @@ struct CommandFailure: Error {
         }
     }
 
-    init(_ error: RedisError) { self.init(RedisFailure(error)) }
-
-    private init(_ failure: RedisFailure) {
+    init(_ error: RedisError) {
         let status: ExitStatus =
-            switch failure.kind {
+            switch error {
             case .unreachable, .lost, .closed: .unreachable
             case .insecure: .configuration
-            case .refused(let code) where Self.unreadyCodes.contains(code): .unreachable
-            case .refused(let code) where Self.misconfiguredCodes.contains(code): .configuration
-            case .refused, .unexpected: .failed
+            case .server(let code, _) where Self.unreadyCodes.contains(code): .unreachable
+            case .server(let code, _) where Self.misconfiguredCodes.contains(code): .configuration
+            case .server, .unexpectedReply, .unroutable: .failed
             }
-        self.init(status, failure.description)
+        self.init(status, error.description)
     }
 
     private static let unreadyCodes: Set = ["LOADING", "MASTERDOWN", "CLUSTERDOWN"]

@@ -1,10 +1,11 @@
+import Redis
 import Store
 
 extension APIError {
     /// A failure of the store as the caller sees it. In most cases the caller can try again.
     init(_ error: StoreError) {
         switch error {
-        case .redis(let failure): self.init(failure)
+        case .redis(let error): self.init(error)
         case .unreplicated(let replicas, let wanted):
             self.init(
                 503,
@@ -26,8 +27,8 @@ extension APIError {
         }
     }
 
-    private init(_ failure: RedisFailure) {
-        switch failure.kind {
+    private init(_ error: RedisError) {
+        switch error {
         case .unreachable, .insecure:
             self.init(503, "Redis is not reachable: nothing was changed. Try again.", retryAfter: 2)
         case .lost:
@@ -36,10 +37,10 @@ extension APIError {
                 "The connection to Redis broke: the change may or may not have been made. Repeating is safe"
                     + " (a publish: with an Idempotency-Key).", retryAfter: 2)
         case .closed: self.init(503, "The gateway is shutting down. Try again.", retryAfter: 1)
-        case .refused(let code): self = Self.refused(code: code)
-        case .unexpected: self = .internalError("")
+        case .server(let code, _): self = Self.refused(code: code)
+        case .unexpectedReply, .unroutable: self = .internalError("")
         }
-        cause = "redis: \(failure)"
+        cause = "redis: \(error)"
     }
 
     private static func refused(code: String) -> APIError {

@@ -91,7 +91,7 @@ public struct Pushes: Sendable {
         // ledger of the push could not be found.
         if let error = replies.prefix(preparations.count + 1).lazy.compactMap(\.error).first {
             if !isRepeatable { await forget(id) }
-            throw StoreError(error)
+            throw .redis(error)
         }
         // The reply to the commit comes after those to the two `preparations`.
         let (acceptance, wake) = try Self.acceptance(id, replies[2], full: .name)

@@ -109,9 +109,9 @@ final class ReplicaWait: Sendable {
         guard case .success(let (reply, confirmed)) = answer else {
             return .unreplicated(replicas: 0, of: policy.replicas)
         }
-        if let error = reply.error { return StoreError(error) }
+        if let error = reply.error { return .redis(error) }
         if reply.isNil || (try? reply.integer()) == 0 {
-            return StoreError(.lost("another server answers, without the push"))
+            return .redis(.lost("another server answers, without the push"))
         }
         let count = (try? confirmed.integer()) ?? 0
         return count >= policy.replicas ? nil : .unreplicated(replicas: count, of: policy.replicas)

@@ -107,7 +107,7 @@ extension WorkQueue {
         var found: [OpenWork?] = []
         for start in stride(from: 0, to: replies.count, by: 5) {
             let answers = replies[start..<start + 5]
-            if let error = answers.lazy.compactMap(\.error).first(where: \.isRetriable) { throw StoreError(error) }
+            if let error = answers.lazy.compactMap(\.error).first(where: \.isRetriable) { throw .redis(error) }
             found.append(try? OpenWork(reading: Array(answers)))
         }
         let pushes = found.indices.filter { found[$0]?.first != nil }

@@ -67,7 +67,7 @@ public struct WorkQueue: Sendable {
         for reply in try await redis.replies(commands) {
             guard let error = reply.error else { continue }
             if case .server("BUSYGROUP", _) = error { continue }
-            throw StoreError(error)
+            throw .redis(error)
         }
     }
 

@@ -15,7 +15,7 @@ public struct WorkReader: Sendable {
         do throws(RedisError) {
             reply = try await connection.send(command, blockingFor: block)
         } catch {
-            throw StoreError(error)
+            throw .redis(error)
         }
         return try queue.entries(Reply(reply), stream, apps)
     }

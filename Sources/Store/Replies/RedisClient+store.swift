@@ -35,21 +35,21 @@ extension RedisClient {
 
     /// Sends a pipeline. The caller looks at the error replies.
     func replies(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply] {
-        do throws(RedisError) { return try await pipeline(commands).map(Reply.init) } catch { throw StoreError(error) }
+        do throws(RedisError) { return try await pipeline(commands).map(Reply.init) } catch { throw .redis(error) }
     }
 
     func replies(_ commands: [RedisCommand], inStepsAt boundaries: [Int]) async throws(StoreError) -> [Reply] {
         do throws(RedisError) {
             return try await pipeline(commands, inStepsAt: boundaries).map(Reply.init)
         } catch {
-            throw StoreError(error)
+            throw .redis(error)
         }
     }
 
     /// Reads at one moment: a transaction on one slot. Throws its first error reply.
     func atOnce(_ commands: [RedisCommand]) async throws(StoreError) -> [Reply] {
         let replies: [RedisReply]
-        do throws(RedisError) { replies = try await transaction(commands) } catch { throw StoreError(error) }
+        do throws(RedisError) { replies = try await transaction(commands) } catch { throw .redis(error) }
         guard replies.count == commands.count else { throw .unexpectedReply("a transaction of another length") }
         return try replies.map(Reply.init).checked()
     }
@@ -57,11 +57,11 @@ extension RedisClient {
 
 extension [Reply] {
     fileprivate func checked() throws(StoreError) -> [Reply] {
-        for reply in self { if let error = reply.error { throw StoreError(error) } }
+        for reply in self { if let error = reply.error { throw .redis(error) } }
         return self
     }
 }
 
 func translatingErrors<T>(_ body: () throws(RedisError) -> T) throws(StoreError) -> T {
-    do throws(RedisError) { return try body() } catch { throw StoreError(error) }
+    do throws(RedisError) { return try body() } catch { throw .redis(error) }
 }

@@ -89,7 +89,7 @@ import Testing
         await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) {
             try await wait.confirm(push: RedisKey("there"))
         }
-        let lost = StoreError(.lost("another server answers, without the push"))
+        let lost = StoreError.redis(.lost("another server answers, without the push"))
         await #expect(throws: lost) { try await wait.confirm(push: RedisKey("not there")) }
         server.stop()
         await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) {

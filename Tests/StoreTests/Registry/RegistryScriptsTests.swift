@@ -113,8 +113,7 @@ import Testing
             do {
                 _ = try await fixture.scan()
                 Issue.record("a string was read as a bucket")
-            } catch StoreError.redis(let failure) {
-                guard case .refused(let code) = failure.kind else { throw StoreError.redis(failure) }
+            } catch StoreError.redis(.server(let code, _)) {
                 #expect(code == "WRONGTYPE")
             }
         }
