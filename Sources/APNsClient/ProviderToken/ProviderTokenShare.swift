@@ -1,3 +1,5 @@
+public import LiveActivity
+
 /// Shares one provider token among all processes that send with a key. Apple counts the new tokens of a key, whichever
 /// process makes them. If ten workers renew, each for itself, nine renewals are too many.
 public protocol ProviderTokenShare: Sendable {

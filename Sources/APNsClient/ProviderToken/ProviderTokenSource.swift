@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Glibc
+internal import LiveActivity
 internal import OpenSSL
 internal import Synchronization
 

@@ -16,16 +16,10 @@ public struct FleetProviderTokens: ProviderTokenShare {
         key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int
     ) async -> ProviderTokenAgreement {
         do throws(StoreError) {
-            let agreed = try await tokens.agree(
-                app, key: key, candidate: candidate.map(ProviderTokens.Token.init),
-                refused: refused.map(ProviderTokens.Token.init), now: now)
-            return agreed.map { .use(ProviderToken(jwt: $0.jwt, issuedAt: $0.issuedAt)) } ?? .none
+            let agreed = try await tokens.agree(app, key: key, candidate: candidate, refused: refused, now: now)
+            return agreed.map(ProviderTokenAgreement.use) ?? .none
         } catch {
             return .unavailable
         }
     }
-}
-
-extension ProviderTokens.Token {
-    fileprivate init(_ token: ProviderToken) { self.init(jwt: token.jwt, issuedAt: token.issuedAt) }
 }

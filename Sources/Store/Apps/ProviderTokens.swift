@@ -4,19 +4,6 @@ import Redis
 /// The provider token (JWT) that all workers of an app share. So ten workers are one sender for APNs and do not renew
 /// ten times. The stored value is a bearer token: it can send this app's pushes for less than an hour.
 public struct ProviderTokens: Sendable {
-    public struct Token: Sendable, Hashable, CustomStringConvertible {
-        public var jwt: String
-        /// `iat`: seconds since 1970.
-        public var issuedAt: Int
-
-        public init(jwt: String, issuedAt: Int) {
-            self.jwt = jwt
-            self.issuedAt = issuedAt
-        }
-
-        public var description: String { "provider token issued at \(issuedAt)" }
-    }
-
     /// A younger token is shared. This is below the age at which workers renew, so that a new worker does not begin
     /// with a token that soon ends.
     static let replacedAfter: Duration = .seconds(40 * 60)
@@ -39,8 +26,8 @@ public struct ProviderTokens: Sendable {
     ///   - now: seconds since 1970 by the caller's clock, the candidate's `iat`.
     /// - Returns: nil if there is no token to use and none may be made.
     public func agree(
-        _ app: AppKey, key: String, candidate: Token?, refused: Token?, now: Int
-    ) async throws(StoreError) -> Token? {
+        _ app: AppKey, key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int
+    ) async throws(StoreError) -> ProviderToken? {
         let reply = try await redis.run(
             Lua.providerToken, keys: ["jwt": keys.providerToken(app, key)],
             [
@@ -50,6 +37,6 @@ public struct ProviderTokens: Sendable {
                 "tolerance": .int(Self.tolerance.components.seconds), "life": .int(Self.life.milliseconds),
             ])
         guard !reply.isNil else { return nil }
-        return Token(jwt: try reply[0].string(), issuedAt: try reply[1].integer())
+        return ProviderToken(jwt: try reply[0].string(), issuedAt: try reply[1].integer())
     }
 }

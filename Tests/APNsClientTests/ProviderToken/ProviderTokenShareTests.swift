@@ -1,4 +1,5 @@
 import Foundation
+import LiveActivity
 import OpenSSL
 import Synchronization
 import Testing

@@ -6,8 +6,6 @@ import Testing
 
 /// Tests the one provider token of all workers of an app. Times are seconds since 1970 on the workers' clocks.
 @Suite struct ProviderTokensTests {
-    typealias Token = ProviderTokens.Token
-
     private static let start = 1_795_000_000
 
     /// Acts as a worker that has just signed a token by its own clock.
@@ -15,8 +13,8 @@ import Testing
         _ fixture: PushFixture, _ jwt: String?, at now: Int, refused: String? = nil, key: String = "TEAM.KEY.1f"
     ) async throws -> String? {
         try await fixture.store.providerTokens.agree(
-            fixture.app, key: key, candidate: jwt.map { Token(jwt: $0, issuedAt: now) },
-            refused: refused.map { Token(jwt: $0, issuedAt: 0) }, now: now)?.jwt
+            fixture.app, key: key, candidate: jwt.map { ProviderToken(jwt: $0, issuedAt: now) },
+            refused: refused.map { ProviderToken(jwt: $0, issuedAt: 0) }, now: now)?.jwt
     }
 
     @Test func `ten workers that start within forty minutes send with one token`() async throws {
@@ -28,7 +26,7 @@ import Testing
         #expect(used == ["jwt-0"])
         let later = try await fixture.store.providerTokens.agree(
             fixture.app, key: "TEAM.KEY.1f", candidate: nil, refused: nil, now: Self.start + 2_000)
-        #expect(later == Token(jwt: "jwt-0", issuedAt: Self.start), "with the time it was issued")
+        #expect(later == ProviderToken(jwt: "jwt-0", issuedAt: Self.start), "with the time it was issued")
     }
 
     @Test func `a token of forty minutes is replaced by the first who asks, for all`() async throws {
@@ -73,7 +71,8 @@ import Testing
         #expect(try await agree(fixture, "a", at: Self.start) == "a")
         #expect(try await agree(fixture, "b", at: Self.start, key: "TEAM.OTHER.2e") == "b")
         let other = try await fixture.store.providerTokens.agree(
-            try AppKey("bank"), key: "TEAM.KEY.1f", candidate: Token(jwt: "c", issuedAt: Self.start), refused: nil,
+            try AppKey("bank"), key: "TEAM.KEY.1f", candidate: ProviderToken(jwt: "c", issuedAt: Self.start),
+            refused: nil,
             now: Self.start)
         #expect(other?.jwt == "c")
         let key = fixture.store.keys.providerToken(fixture.app, "TEAM.KEY.1f")
@@ -82,6 +81,6 @@ import Testing
     }
 
     @Test func `a token describes itself without the credential`() {
-        #expect("\(Token(jwt: "secret", issuedAt: 5))" == "provider token issued at 5")
+        #expect("\(ProviderToken(jwt: "secret", issuedAt: 5))" == "provider token issued at 5")
     }
 }

@@ -1,20 +1,6 @@
 internal import LiveActivity
 internal import OpenSSL
 
-/// The JWT that authenticates one team at APNs. Its text is a credential: it goes into one header and nowhere else.
-public struct ProviderToken: Sendable, Hashable, CustomStringConvertible {
-    public let jwt: String
-    /// `iat`: epoch seconds.
-    public let issuedAt: Int
-
-    public init(jwt: String, issuedAt: Int) {
-        self.jwt = jwt
-        self.issuedAt = issuedAt
-    }
-
-    public var description: String { "provider token issued at \(issuedAt)" }
-}
-
 extension ProviderToken {
     /// Signs a token in Apple's form: header `alg` and `kid`, claims `iss` and `iat`, the latter a number. The
     /// configuration check allows only letters and digits in `keyID` and `teamID`, so nothing needs escaping.
