@@ -21,6 +21,11 @@ public indirect enum JSON: Sendable, Hashable {
 
     public static func integer(_ value: Int) -> JSON { .integer(Int64(value)) }
 
+    /// An object of the fields that are not nil. A null is written, and has to be asked for: `.null`.
+    public static func fields(_ fields: KeyValuePairs<String, JSON?>) -> JSON {
+        .object(fields.compactMap { name, value in value.map { Member(name, $0) } })
+    }
+
     /// The JSON text: compact, `/` not escaped, control characters as short escapes or `\u00XX`.
     public var bytes: [UInt8] {
         var out: [UInt8] = []

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Settings
-import StrictJSON
 
 /// The options of every command that calls the gateway. A command is a request and a few lines about its answer:
 ///
@@ -35,12 +34,5 @@ struct GatewayOptions: ParsableArguments {
         let answer = try await client().send(request)
         if json { return Terminal.print(json: answer) }
         if let done { Terminal.print(done) }
-    }
-}
-
-extension JSON {
-    /// An object of the fields that are not nil. A null is written, and has to be asked for: `.null`.
-    static func fields(_ fields: KeyValuePairs<String, JSON?>) -> JSON {
-        .object(fields.compactMap { name, value in value.map { Member(name, $0) } })
     }
 }

@@ -18,15 +18,16 @@ extension Handlers {
         guard info != nil || broadcast != nil else {
             throw APIError(404, "This name has no followers and no pushes. Check its spelling.", code: 40401)
         }
-        var body: JSON = [
-            "name": .string(name.rawValue), "tokens": .integer(info?.tokens ?? 0),
-            "shards": .integer(info?.buckets ?? 0),
-            "last_push_id": info?.lastPushID.map { .string($0.description) } ?? .null,
-            "ended": .bool(info?.ended ?? false), "broadcast": broadcast?.json ?? .null,
-        ]
-        if let due = info?.automaticEndAt { body.append("automatic_end_at", .string(TimeText.text(due))) }
-        if let type = info?.attributesType { body.append("attributes_type", .string(type)) }
-        return Answer(200, body)
+        return Answer(
+            200,
+            .fields([
+                "name": .string(name.rawValue), "tokens": .integer(info?.tokens ?? 0),
+                "shards": .integer(info?.buckets ?? 0),
+                "last_push_id": info?.lastPushID.map { .string($0.description) } ?? JSON.null,
+                "ended": .bool(info?.ended ?? false), "broadcast": broadcast?.json ?? JSON.null,
+                "automatic_end_at": info?.automaticEndAt.map { .string(TimeText.text($0)) },
+                "attributes_type": info?.attributesType.map(JSON.string),
+            ]))
     }
 
     /// Push-to-start tokens belong to an attributes type on a channel, not to an activity.

@@ -101,14 +101,12 @@ extension Call {
 
 extension BroadcastChannel {
     var json: JSON {
-        var body: JSON = [
+        .fields([
             "state": .string(state.rawValue), "storage": .string(storage.rawValue),
-            "channel": id.map { .string($0.rawValue) } ?? .null,
-            "created_at": createdAt.map { .string(TimeText.text($0)) } ?? .null,
-        ]
-        if let deleteAt { body.append("delete_at", .string(TimeText.text(deleteAt))) }
-        if let error { body.append("error", .string(error)) }
-        return body
+            "channel": id.map { .string($0.rawValue) } ?? JSON.null,
+            "created_at": createdAt.map { .string(TimeText.text($0)) } ?? JSON.null,
+            "delete_at": deleteAt.map { .string(TimeText.text($0)) }, "error": error.map(JSON.string),
+        ])
     }
 
     fileprivate func answer(_ name: ActivityName) -> JSON {

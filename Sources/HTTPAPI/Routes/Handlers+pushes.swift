@@ -41,11 +41,10 @@ extension Ledger {
 
 extension PushBroadcast {
     fileprivate var json: JSON {
-        var body: JSON = [
-            "channel": channel.map { .string($0.rawValue) } ?? .null, "state": .string(state.rawValue),
-            "status": status.map { .integer($0) } ?? .null, "attempts": .integer(attempts),
-        ]
-        if let reason { body.append("reason", .string(reason)) }
-        return body
+        .fields([
+            "channel": channel.map { .string($0.rawValue) } ?? JSON.null, "state": .string(state.rawValue),
+            "status": status.map { .integer($0) } ?? JSON.null, "attempts": .integer(attempts),
+            "reason": reason.map(JSON.string),
+        ])
     }
 }

@@ -75,14 +75,13 @@ extension Handlers {
         let limit = min(wanted, Self.maximumSchedules)
         let start = try call.query["start"] == nil ? nil : call.id("start", in: call.query)
         let page = try await store.schedules.list(call.app.key, start: start, limit: limit)
-        var body: JSON = [
-            "ok": true, "count": .integer(page.schedules.count), "total_count": .integer(page.total),
-        ]
-        if let next = page.next {
-            body.append("next_page", .string("\(call.origin)/api/schedules?start=\(next)&limit=\(limit)"))
-        }
-        body.append("schedules", .array(page.schedules.map { Self.json($0, call) }))
-        return Answer(200, body)
+        return Answer(
+            200,
+            .fields([
+                "ok": true, "count": .integer(page.schedules.count), "total_count": .integer(page.total),
+                "next_page": page.next.map { .string("\(call.origin)/api/schedules?start=\($0)&limit=\(limit)") },
+                "schedules": .array(page.schedules.map { Self.json($0, call) }),
+            ]))
     }
 
     func schedule(_ call: Call) async throws -> Answer {
@@ -133,16 +132,14 @@ extension Handlers {
     }
 
     private static func json(_ schedule: Schedule, _ call: Call) -> JSON {
-        var body: JSON = [
+        .fields([
             "url": .string(url(schedule.id, call)),
             "schedule": ["scheduled_time": .string(TimeText.plainText(schedule.due))],
-        ]
-        if let label = schedule.label { body.append("name", .string(label)) }
-        body.append("push", .raw(schedule.posted))
-        body.append("push_ids", [.string(schedule.id.description)])
-        body.append("state", .string(schedule.state == .taken ? "scheduled" : schedule.state.rawValue))
-        if let reason = schedule.reason { body.append("reason", .string(reason)) }
-        return body
+            "name": schedule.label.map(JSON.string), "push": .raw(schedule.posted),
+            "push_ids": [.string(schedule.id.description)],
+            "state": .string(schedule.state == .taken ? "scheduled" : schedule.state.rawValue),
+            "reason": schedule.reason.map(JSON.string),
+        ])
     }
 }
 

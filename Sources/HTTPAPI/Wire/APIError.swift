@@ -70,12 +70,13 @@ struct APIError: Error, Sendable, Hashable {
             "ok": false, "operation_id": .string(operation), "error": .string(message), "error_code": .integer(code),
         ]
         if let details {
-            var object: JSON = ["error": .string(details.error)]
-            if !details.path.isEmpty { object.append("path", .string(details.path)) }
-            if let location = details.location {
-                object.append("location", ["line": .integer(location.line), "column": .integer(location.column)])
-            }
-            body.append("details", object)
+            let place = details.location.map { ["line": .integer($0.line), "column": .integer($0.column)] as JSON }
+            body.append(
+                "details",
+                .fields([
+                    "error": .string(details.error), "path": details.path.isEmpty ? nil : .string(details.path),
+                    "location": place,
+                ]))
         }
         for member in extra { body.append(member.key, member.value) }
         return body
