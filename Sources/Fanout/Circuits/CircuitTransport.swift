@@ -15,7 +15,7 @@ struct CircuitTransport: PushTransport {
 
     func send(_ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission) async -> PageOutcome {
         guard !page.isEmpty else { return PageOutcome() }
-        switch await circuits.admit(app, now: Clocks.sinceBoot()) {
+        switch await circuits.admit(app, now: bootClock()) {
         case .send: return await transport.send(page, push, while: permission)
         case .refused(let outcome): return PageOutcome(all: page, outcome)
         case .probe: return await probe(page, push, while: permission)

@@ -96,7 +96,7 @@ extension Dispatcher {
 
     /// Raises an alarm and logs it, each kind at most twice a minute for an app.
     func raiseAlarm(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async {
-        guard alarmThrottle.mayRaise(app, kind, now: Clocks.sinceBoot()) else { return }
+        guard alarmThrottle.mayRaise(app, kind, now: bootClock()) else { return }
         logger.error(
             "\(kind.alarmText)", metadata: ["app": "\(app)", "alarm": "\(kind.rawValue)", "reason": "\(reason)"])
         try? await store.alarms.raise(Alarm(app: app, kind: kind, reason: reason, since: store.time.now()))

@@ -35,7 +35,7 @@ struct Dispatcher: Sendable {
         log[metadataKey: "name"] = "\(entry.item.name)"
         log[metadataKey: "push"] = "\(entry.item.push)"
         do throws(StoreError) {
-            if let pause = circuits.pause(of: entry.item.app, now: Clocks.sinceBoot()) {
+            if let pause = circuits.pause(of: entry.item.app, now: bootClock()) {
                 try await store.queue.schedule(entry.item, due: store.time.now() + pause.milliseconds)
                 return .acknowledge
             }
@@ -57,7 +57,7 @@ struct Dispatcher: Sendable {
     /// wait.
     private func beginName(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
-        let asked = Clocks.sinceBoot()
+        let asked = bootClock()
         let (begun, push) = try await store.sweeps.begin(
             item.app, item.name, hint: item.push, owner: owner, lease: options.claimAfter,
             minInterval: options.minInterval, mostLapses: options.maxClaims, budget: options.budget)
@@ -121,7 +121,7 @@ struct Dispatcher: Sendable {
 
     /// Claims and sweeps a shard or the catch-up.
     private func sweepPart(_ item: WorkItem, isClaimed: Bool, _ log: Logger) async throws(StoreError) -> Disposition {
-        let asked = Clocks.sinceBoot()
+        let asked = bootClock()
         switch try await store.sweeps.claim(
             item, owner: owner, lease: options.claimAfter, mostLapses: options.maxClaims)
         {

@@ -89,7 +89,7 @@ struct Pool: Sendable {
             dispatcher.logger.error("dropped stream entries in an unknown format: \(found.unreadable.map(\.1))")
             try? await dispatcher.store.queue.acknowledge(stream, found.unreadable)
         }
-        let read = Clocks.sinceBoot()
+        let read = bootClock()
         for entry in found.entries {
             let app = entry.item.app
             let hasPermit = permits.takeIfFree(app)
@@ -109,7 +109,7 @@ struct Pool: Sendable {
         var entry = entry
         // Another worker may have claimed the entry while it waited for a permit here. A claimed entry is not
         // acknowledged while another worker holds its task.
-        if Clocks.sinceBoot() - readAt > dispatcher.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
+        if bootClock() - readAt > dispatcher.options.claimAfter.milliseconds / 2 { entry.isClaimed = true }
         guard dispatcher.leases.take(entry) else { return }
         if await dispatcher.handle(entry) == .acknowledge {
             do throws(StoreError) {

@@ -20,14 +20,14 @@ final class HeldLease: SendPermission {
 
     /// After the lease expires, requests that have not left a lane belong to the next owner.
     var holds: Bool { isLive }
-    var isLive: Bool { Clocks.sinceBoot() < validUntil.withLock { $0 } }
+    var isLive: Bool { bootClock() < validUntil.withLock { $0 } }
     /// A permission to send while the lease is live, and only until a time on the boot clock if there is one.
     func permission(until time: Int64?) -> any SendPermission {
         time.map { BriefPermission(held: self, until: $0) } ?? self
     }
     /// Moves or ends the lease as Redis answers: false if another worker has it, nil if there was no answer.
     func renew(_ ask: () async -> Bool?) async {
-        let asked = Clocks.sinceBoot()
+        let asked = bootClock()
         switch await ask() {
         case true?: extend(askedAt: asked)
         case false?: lose()
@@ -43,7 +43,7 @@ final class HeldLease: SendPermission {
 private struct BriefPermission: SendPermission {
     let held: HeldLease
     let until: Int64
-    var holds: Bool { held.isLive && Clocks.sinceBoot() < until }
+    var holds: Bool { held.isLive && bootClock() < until }
 }
 
 extension HeldLease {
@@ -54,7 +54,7 @@ extension HeldLease {
         let backoff = Backoff(first: .milliseconds(100), cap: .seconds(1))
         var failures = 0
         while isLive {
-            let asked = Clocks.sinceBoot()
+            let asked = bootClock()
             do throws(StoreError) {
                 let value = try await body()
                 if value is Settled || value is RetrySettled { extend(askedAt: asked) }

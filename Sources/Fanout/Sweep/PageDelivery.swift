@@ -119,12 +119,12 @@ struct PageDelivery: Sendable {
     private func updateCircuit(_ report: PageReport) async -> Duration? {
         let (store, circuits) = (dispatcher.store, dispatcher.circuits)
         if let halt = report.halt {
-            if circuits.open(app.key, halt, now: Clocks.sinceBoot()) {
+            if circuits.open(app.key, halt, now: bootClock()) {
                 log.error("\(halt.alarmText)", metadata: ["reason": "\(halt.reason)"])
                 try? await store.alarms.raise(
                     Alarm(app: app.key, kind: halt.cause.alarm, reason: halt.reason, since: store.time.now()))
             }
-            return circuits.pause(of: app.key, now: Clocks.sinceBoot()) ?? .zero
+            return circuits.pause(of: app.key, now: bootClock()) ?? .zero
         }
         if report.delivered > 0, let halt = circuits.close(app.key) {
             log.notice("APNs accepts this app's pushes again", metadata: ["reason": "\(halt.reason)"])

@@ -88,7 +88,7 @@ import Testing
             for await outcome in group { #expect(outcome == PageOutcome(all: page(1_000), refused)) }
         }
         #expect(wire.total == 1)
-        #expect(circuits.open(app, halt, now: Clocks.sinceBoot()), "the refusal says for how long")
+        #expect(circuits.open(app, halt, now: bootClock()), "the refusal says for how long")
     }
 
     @Test func `a probe that was not sent leaves the probe to the next page`() async {
@@ -138,6 +138,6 @@ import Testing
                 accepted: 98, exceptions: [.init(index: 0, outcome: dead), .init(index: 7, outcome: dead)])
             for await outcome in group { #expect(outcome == expected) }
         }
-        #expect(circuits.pause(of: app, now: Clocks.sinceBoot()) == nil)
+        #expect(circuits.pause(of: app, now: bootClock()) == nil)
     }
 }

@@ -20,7 +20,7 @@ import Testing
         let keeper = LeaseKeeper()
         let count = 8
         for lease in try leases(count) {
-            _ = keeper.hold(lease, askedAt: Clocks.sinceBoot(), for: .seconds(600))
+            _ = keeper.hold(lease, askedAt: bootClock(), for: .seconds(600))
         }
         let begun = Signal("renewals begun")
         let arrived = Mutex(0)
@@ -39,11 +39,11 @@ import Testing
         for (answer, isLive) in [(true, true), (false, false), (nil, false)] as [(Bool?, Bool)] {
             let keeper = LeaseKeeper()
             // It has lapsed on the worker's clock, so only a renewal can revive it.
-            let held = keeper.hold(try leases(1)[0], askedAt: Clocks.sinceBoot() - 600_000, for: .seconds(600))
+            let held = keeper.hold(try leases(1)[0], askedAt: bootClock() - 600_000, for: .seconds(600))
             await keeper.renewAll { _ in answer }
             #expect(held.isLive == isLive, "\(String(describing: answer))")
         }
-        let held = HeldLease(try leases(1)[0], askedAt: Clocks.sinceBoot(), duration: .seconds(600))
+        let held = HeldLease(try leases(1)[0], askedAt: bootClock(), duration: .seconds(600))
         await held.renew { nil }
         #expect(held.isLive, "an answer that did not come ends nothing")
         await held.renew { false }
