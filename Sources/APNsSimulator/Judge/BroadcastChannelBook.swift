@@ -50,9 +50,8 @@ struct BroadcastChannelBook: Sendable {
     }
 
     /// Lets `body` change the record of what a channel received.
-    mutating func receive<Value>(_ id: String, _ body: (inout Recorder.TokenRecord) -> Value) -> Value? {
-        guard let index = channels.index(forKey: id) else { return nil }
-        return body(&channels.values[index].received)
+    mutating func receive(_ id: String, _ body: (inout Recorder.TokenRecord) -> Void) {
+        if let index = channels.index(forKey: id) { body(&channels.values[index].received) }
     }
 
     mutating func forgetReceived() {

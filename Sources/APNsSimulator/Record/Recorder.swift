@@ -107,11 +107,11 @@ struct Recorder: Sendable {
     mutating func receive(_ received: Received, token: [UInt8]) {
         let (entry, content) = entry(received)
         // Change it in place, because a copy of the record would copy its history too.
-        let change = Self.deliver(entry, content, payloads, history, &tokens[token, default: TokenRecord()])
+        let (isFirst, isBackwards) = Self.deliver(
+            entry, content, payloads, history, &tokens[token, default: TokenRecord()], &totals)
         totals.tokens = tokens.count
-        totals.acceptedTokens += change.isFirst ? 1 : 0
-        totals.backwards += change.isBackwards ? 1 : 0
-        totals.add(change)
+        totals.acceptedTokens += isFirst ? 1 : 0
+        totals.backwards += isBackwards ? 1 : 0
     }
 
     mutating func receive(_ received: Received, channel: String, _ channels: inout BroadcastChannelBook) {
@@ -119,8 +119,7 @@ struct Recorder: Sendable {
         var content = received
         if content.event == .start { content.fault = "a broadcast cannot start an activity" }
         let (payloads, history) = (payloads, history)
-        let change = channels.receive(channel) { Self.deliver(entry, content, payloads, history, &$0) }
-        if let change { totals.broadcasts.add(change) }
+        channels.receive(channel) { _ = Self.deliver(entry, content, payloads, history, &$0, &totals.broadcasts) }
     }
 
     private mutating func entry(_ received: Received) -> (Entry, DevicePayload) {
@@ -132,20 +131,12 @@ struct Recorder: Sendable {
         return (entry, payloads[number])
     }
 
-    struct Change {
-        var isFirst = false
-        var isDuplicate = false
-        var isOutOfOrder = false
-        var isBackwards = false
-        var isDropped = false
-        var isAfterEnd = false
-        var isUnanswered = false
-        var fault: String?
-    }
-
+    /// Counts a request in the record of its token or channel, and in the sums over all of them.
+    /// - Returns: whether it is the first that is accepted, and whether an accepted one had a greater order
     private static func deliver(
-        _ entry: Entry, _ payload: DevicePayload, _ payloads: [DevicePayload], _ limit: Int, _ token: inout TokenRecord
-    ) -> Change {
+        _ entry: Entry, _ payload: DevicePayload, _ payloads: [DevicePayload], _ limit: Int, _ token: inout TokenRecord,
+        _ counts: inout some DeviceCounts
+    ) -> (isFirst: Bool, isBackwards: Bool) {
         token.requests += 1
         defer {
             if limit > 0 {
@@ -153,25 +144,25 @@ struct Recorder: Sendable {
                 token.history.append(entry)
             }
         }
-        var change = Change()
         if let reason = entry.reason, Reason.dead.contains(reason) { token.deadAnswers += 1 }
-        guard entry.reached else { return change }
-        change.isFirst = token.accepted == 0
-        change.isUnanswered = entry.status != 200
+        guard entry.reached else { return (false, false) }
+        let isFirst = token.accepted == 0
+        var isBackwards = false
+        counts.acceptedUnanswered += entry.status == 200 ? 0 : 1
         token.accepted += 1
         if token.history.contains(where: { $0.reached && $0.payload == entry.payload }) {
-            change.isDuplicate = true
+            counts.duplicates += 1
             token.duplicates += 1
         }
         if let order = payload.order {
-            change.isBackwards = order < token.newest
-            token.backwards += change.isBackwards ? 1 : 0
+            isBackwards = order < token.newest
+            token.backwards += isBackwards ? 1 : 0
             token.newest = max(token.newest, order)
         }
         if let fault = payload.fault ?? token.misuse(payload.event) {
-            change.fault = fault
+            counts.ignoredByDevice[fault, default: 0] += 1
             token.ignoredByDevice += 1
-            return change
+            return (isFirst, isBackwards)
         }
         // A push-to-start token belongs to no activity. Each start begins one, but starts with one
         // collapse id share it.
@@ -184,27 +175,27 @@ struct Recorder: Sendable {
             token.ended = false
             token.shown = entry.payload
             token.state = entry.payload
-            return change
+            return (isFirst, isBackwards)
         }
         token.isUpdateToken = true
         let isOlder =
             token.shown >= 0 && (payload.timestamp ?? 0) < (payloads[Int(token.shown)].timestamp ?? 0)
         if isOlder {
-            change.isOutOfOrder = true
+            counts.outOfOrder += 1
             token.outOfOrder += 1
         }
         if token.ended {
-            change.isAfterEnd = true
+            counts.afterEnd += 1
             token.afterEnd += 1
         } else if isOlder {
-            change.isDropped = true
+            counts.droppedByDevice += 1
             token.droppedByDevice += 1
         } else {
             token.shown = entry.payload
             if payload.contentState != nil { token.state = entry.payload }
             token.ended = payload.event == .end
         }
-        return change
+        return (isFirst, isBackwards)
     }
 
     private mutating func number(of payload: ByteBuffer) -> Int {
@@ -294,17 +285,6 @@ protocol DeviceCounts {
     var afterEnd: Int { get set }
     var ignoredByDevice: [String: Int] { get set }
     var acceptedUnanswered: Int { get set }
-}
-
-extension DeviceCounts {
-    fileprivate mutating func add(_ change: Recorder.Change) {
-        acceptedUnanswered += change.isUnanswered ? 1 : 0
-        duplicates += change.isDuplicate ? 1 : 0
-        outOfOrder += change.isOutOfOrder ? 1 : 0
-        droppedByDevice += change.isDropped ? 1 : 0
-        afterEnd += change.isAfterEnd ? 1 : 0
-        if let fault = change.fault { ignoredByDevice[fault, default: 0] += 1 }
-    }
 }
 
 extension SimulatorRecord: DeviceCounts {}
