@@ -18,23 +18,6 @@ public final class CertificateAuthority: Sendable {
     /// Seconds from now. Negative numbers are in the past.
     public typealias Validity = ClosedRange<Int>
 
-    /// A certificate to sign.
-    public struct Leaf: Sendable {
-        public var commonName: String
-        /// Host names and addresses (IPv4, IPv6) that the certificate is valid for.
-        public var hosts: [String]
-        public var validity: Validity
-        /// True: for a client and for a server. False: for a server only.
-        public var isClient: Bool
-
-        public init(commonName: String, hosts: [String], validity: Validity, isClient: Bool = false) {
-            self.commonName = commonName
-            self.hosts = hosts
-            self.validity = validity
-            self.isClient = isClient
-        }
-    }
-
     /// Freed in `deinit`. Guard: never changed after `init`; signing only reads it (openssl-threads(7)).
     nonisolated(unsafe) private let certificate: OpaquePointer
     /// Guard: the same as for the certificate.
@@ -88,21 +71,25 @@ public final class CertificateAuthority: Sendable {
     public func identity() throws(TLSError) -> Identity { try pem(certificate, key) }
 
     /// Makes a key, and a certificate for it.
-    public func issue(_ leaf: Leaf) throws(TLSError) -> Identity {
+    /// - Parameters:
+    ///   - hosts: names and addresses (IPv4, IPv6) that the certificate is valid for
+    ///   - isClient: it is for a client and for a server, instead of a server only
+    public func issue(
+        commonName: String, hosts: [String], validity: Validity, isClient: Bool = false
+    ) throws(TLSError) -> Identity {
         guard let own = copenssl_generate_p256() else { throw .setup(openSSLWords()) }
         defer { EVP_PKEY_free(own) }
         var extensions = [
             (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
-            (NID_ext_key_usage, leaf.isClient ? "serverAuth,clientAuth" : "serverAuth"),
+            (NID_ext_key_usage, isClient ? "serverAuth,clientAuth" : "serverAuth"),
             (NID_authority_key_identifier, "keyid:always"),
         ]
-        if !leaf.hosts.isEmpty {
+        if !hosts.isEmpty {
             var names: [String] = []
-            for host in leaf.hosts { names.append(try alternativeName(host)) }
+            for host in hosts { names.append(try alternativeName(host)) }
             extensions.append((NID_subject_alt_name, names.joined(separator: ",")))
         }
-        let leaf = try signed(
-            [("CN", leaf.commonName)], own, leaf.validity, extensions, issuer: certificate, by: key)
+        let leaf = try signed([("CN", commonName)], own, validity, extensions, issuer: certificate, by: key)
         defer { X509_free(leaf) }
         return try pem(leaf, own)
     }

@@ -45,8 +45,7 @@ import Testing
 
     init() throws {
         let authority = try CertificateAuthority(commonName: "CA", validity: -3_600...3_600)
-        let leaf = try authority.issue(
-            CertificateAuthority.Leaf(commonName: "test", hosts: ["localhost"], validity: -3_600...3_600))
+        let leaf = try authority.issue(commonName: "test", hosts: ["localhost"], validity: -3_600...3_600)
         let directory = try TemporaryDirectory()
         try directory.write("ca.pem", authority.identity().certificate)
         client = try End(

@@ -12,8 +12,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let authority = try CertificateAuthority(commonName: "CA", organization: "O", validity: -day...day)
         let leaf = try authority.issue(
-            CertificateAuthority.Leaf(
-                commonName: "leaf", hosts: ["localhost", "127.0.0.1", "::1", "*.push.example"], validity: -day...day))
+            commonName: "leaf", hosts: ["localhost", "127.0.0.1", "::1", "*.push.example"], validity: -day...day)
         try write(authority.identity().certificate, directory + "/ca.pem")
         try write(leaf.certificate, directory + "/leaf.pem")
         func verdict(_ arguments: String...) async throws -> Int32 {
@@ -38,7 +37,7 @@ import Testing
         let kept = try CertificateAuthority(commonName: "CA", validity: -day...day).identity()
         let read = try #require(CertificateAuthority(kept))
         #expect(try read.identity().certificate == kept.certificate)
-        _ = try read.issue(CertificateAuthority.Leaf(commonName: "leaf", hosts: [], validity: 0...day))
+        _ = try read.issue(commonName: "leaf", hosts: [], validity: 0...day)
     }
 
     @Test func `another key, or none, is no authority`() throws {
@@ -62,7 +61,7 @@ import Testing
     @Test(arguments: ["a,DNS:b", "a:b", "", "a b", "@section"]) func `odd hosts are refused`(_ host: String) throws {
         let authority = try CertificateAuthority(commonName: "CA", validity: -day...day)
         #expect(throws: TLSError.self) {
-            try authority.issue(CertificateAuthority.Leaf(commonName: "leaf", hosts: [host], validity: 0...day))
+            try authority.issue(commonName: "leaf", hosts: [host], validity: 0...day)
         }
     }
 

@@ -45,10 +45,10 @@ public final class TestAuthority: Sendable {
         _ name: String, host: [String] = ["localhost", "127.0.0.1"], commonName: String = "lamplighter test",
         life: Double = 24
     ) throws -> Identity {
-        let leaf = CertificateAuthority.Leaf(
+        let leaf = try authority.issue(
             commonName: commonName, hosts: host, validity: -24 * Self.hour...Int(life * Double(Self.hour)),
             isClient: true)
-        let identity = Identity(self, name, try authority.issue(leaf))
+        let identity = Identity(self, name, leaf)
         try write(identity.pem.key, identity.keyFile)
         try write(identity.pem.certificate, identity.certificateFile)
         return identity

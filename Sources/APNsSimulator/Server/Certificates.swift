@@ -38,8 +38,7 @@ struct Certificates {
             }
             guard let authority else { throw SimulatorError.files(path: caFile, "no certificate") }
             let server = try authority.issue(
-                CertificateAuthority.Leaf(
-                    commonName: "Lamplighter APNs simulator", hosts: hosts(host), validity: min(0, life) - day...life))
+                commonName: "Lamplighter APNs simulator", hosts: hosts(host), validity: min(0, life) - day...life)
             let providerKeyFile = "\(directory)/AuthKey_\(simulatorKeyID).p8"
             if Files.read(providerKeyFile) == nil {
                 try Files.write(providerKeyFile, P256SigningKey.generatePEM(), mode: 0o600)
