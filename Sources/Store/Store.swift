@@ -29,23 +29,14 @@ public struct Store: Sendable {
     /// - Parameters:
     ///   - replicas: how many replicas must have a push before it is accepted; nil = the primary alone.
     ///   - channelLife: how long a channel is kept after it was last seen; zero: for ever.
+    ///   - machine: epoch milliseconds in place of the machine's own clock.
+    ///   - clock: epoch milliseconds in place of Redis's time. The life of registrations is judged by it.
     public init(
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
-        channelLife: Duration = .zero
-    ) {
-        self.init(redis: redis, prefix: prefix, replicas: replicas, channelLife: channelLife, clock: nil)
-    }
-
-    /// - Parameters:
-    ///   - machine: the machine's own clock, epoch milliseconds.
-    ///   - clock: epoch milliseconds in place of Redis's time. The life of registrations is judged by it.
-    init(
-        redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
-        channelLife: Duration = .zero, machine: @escaping @Sendable () -> Int64 = wallClock,
-        clock: (@Sendable () -> Int64)?
+        channelLife: Duration = .zero, machine: (@Sendable () -> Int64)? = nil, clock: (@Sendable () -> Int64)? = nil
     ) {
         self.redis = redis
-        let time = ServerTime(redis: redis, machine: machine)
+        let time = ServerTime(redis: redis, machine: machine ?? wallClock)
         self.time = time
         let clock = clock ?? time.now
         keys = Keyspace(prefix: prefix)
