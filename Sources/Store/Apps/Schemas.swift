@@ -24,14 +24,13 @@ public struct Schemas: Sendable {
 
     public func all(_ app: AppKey) async throws(StoreError) -> SchemaSet {
         let reply = try await redis.run("HGETALL", keys.schemas(app))
-        let items = try reply.array()
         var set = SchemaSet(version: 0, documents: [:])
-        for index in stride(from: 0, to: items.count - 1, by: 2) {
-            let field = try items[index].string()
+        for (field, value) in try reply.pairs() {
+            let field = try field.string()
             if let type = field.rest(behind: Self.typePrefix) {
-                set.documents[ExactText(type)] = Array(try items[index + 1].bytes())
+                set.documents[ExactText(type)] = Array(try value.bytes())
             } else if field == "version" {
-                set.version = try items[index + 1].integer()
+                set.version = try value.integer()
             }
         }
         return set

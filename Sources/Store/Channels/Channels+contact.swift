@@ -14,12 +14,11 @@ extension Channels {
             let reply = try await redis.run(
                 "HSCAN", key, .string(cursor), "MATCH", "u:*", "COUNT", .int(Self.fieldsAtOnce))
             cursor = try reply[0].string()
-            let items = try reply[1].array()
-            for index in stride(from: 0, to: items.count - 1, by: 2) {
-                let state = try items[index + 1].string()
+            for (field, value) in try reply[1].pairs() {
+                let state = try value.string()
                 // A user that the channel leaves does not count. A user that it joins comes before one that it has.
                 guard state != "-", user == nil || state == "+" else { continue }
-                user = Self.unescaped(try items[index].bytes().dropFirst(2))
+                user = Self.unescaped(try field.bytes().dropFirst(2))
             }
         } while cursor != "0"
         return user

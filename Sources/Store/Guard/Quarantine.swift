@@ -203,12 +203,10 @@ public struct Quarantine: Sendable {
         _ key: RedisKey, from cursor: String
     ) async throws(StoreError) -> (next: String, marks: [(channel: [UInt8], mark: QuarantineMark)], [RedisArgument]) {
         let reply = try await redis.run("HSCAN", key, .string(cursor), "COUNT", .int(Self.batch))
-        let items = try reply[1].array()
         var marks: [(channel: [UInt8], mark: QuarantineMark)] = []
         var unreadable: [RedisArgument] = []
-        for index in stride(from: 0, to: items.count - 1, by: 2) {
-            let channel = Array(try items[index].bytes())
-            let value = try items[index + 1].bytes()
+        for (field, value) in try reply[1].pairs() {
+            let (channel, value) = (Array(try field.bytes()), try value.bytes())
             if let mark = QuarantineMark(storedValue: value) {
                 marks.append((channel, mark))
             } else {

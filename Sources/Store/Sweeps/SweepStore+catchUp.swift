@@ -17,10 +17,8 @@ extension SweepStore {
         let key = keys.catchUp(keys.tag(app, name))
         let reply = try await redis.run(
             "ZRANGEBYSCORE", key, .string("(\(order)"), "+inf", "WITHSCORES", "LIMIT", "0", .int(limit))
-        let items = try reply.array()
-        return try stride(from: 0, to: items.count - 1, by: 2).map { index throws(StoreError) in
-            CatchUpArrival(
-                channel: Array(try items[index].bytes()), order: try items[index + 1].optionalTime() ?? .max)
+        return try reply.pairs().map { channel, order throws(StoreError) in
+            CatchUpArrival(channel: Array(try channel.bytes()), order: try order.optionalTime() ?? .max)
         }
     }
 }
