@@ -58,14 +58,7 @@ extension SweepStore {
             found[index].isInfrequent = false
             found[index].isQuarantined = false
             found[index].livesElsewhere = false
-            guard let token = entry?.token else { continue }
-            if !marks[0][index].isNil {
-                let mark = QuarantineMark(storedValue: try marks[0][index].bytes())
-                found[index].isQuarantined = mark?.token == token
-            }
-            if !marks[1][index].isNil {
-                found[index].livesElsewhere = try marks[1][index].bytes() == OtherEnvironment.hash(token)[...]
-            }
+            try found[index].readTokenMarks(quarantine: marks[0][index], elsewhere: marks[1][index])
         }
         return (found, (over.isNil ? 0 : Int(try over.string()) ?? 0) > start.sequence)
     }
