@@ -1,3 +1,5 @@
+import Foundation
+
 extension RedisURL {
     /// Reads `host[:port],host[:port]…`.
     static func addresses(_ hosts: Substring, port: Int) throws(RedisURLError) -> [RedisAddress] {
@@ -51,31 +53,11 @@ extension RedisURL {
     }
 
     static func decoded(_ text: Substring, part: String) throws(RedisURLError) -> String {
-        let broken = RedisURLError(
-            "the \(part) has a % that is not followed by two hex digits (write % itself as %25), or is not UTF-8")
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue) else {
-                throw broken
-            }
-            bytes.append(high << 4 | low)
+        guard let decoded = String(text).removingPercentEncoding else {
+            throw RedisURLError(
+                "the \(part) has a % that is not followed by two hex digits (write % itself as %25), or is not UTF-8")
         }
-        guard let result = String(validating: bytes, as: UTF8.self) else { throw broken }
-        return result
-    }
-
-    private static func hexValue(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case 0x30...0x39: digit - 0x30
-        case 0x41...0x46: digit - 0x37
-        case 0x61...0x66: digit - 0x57
-        default: nil
-        }
+        return decoded
     }
 }
 

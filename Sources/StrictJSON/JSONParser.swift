@@ -249,7 +249,7 @@ extension JSONParser {
         }
         var unit: UInt32 = 0
         for digit in bytes[start + 2..<start + 6] {
-            guard let value = JSONText.hexValue(digit) else { return nil }
+            guard let value = Character(Unicode.Scalar(digit)).hexDigitValue else { return nil }
             unit = unit << 4 | UInt32(value)
         }
         return unit

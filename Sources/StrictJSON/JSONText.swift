@@ -36,15 +36,6 @@ enum JSONText {
     }
 
     private static func hex4(_ bytes: ArraySlice<UInt8>, _ start: Int) -> UInt32 {
-        bytes[start..<start + 4].reduce(0) { $0 << 4 | UInt32(hexValue($1) ?? 0) }
-    }
-
-    static func hexValue(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case 0x30...0x39: digit - 0x30
-        case 0x41...0x46: digit - 0x37
-        case 0x61...0x66: digit - 0x57
-        default: nil
-        }
+        bytes[start..<start + 4].reduce(0) { $0 << 4 | UInt32(Character(Unicode.Scalar($1)).hexDigitValue ?? 0) }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 public import LiveActivity
 import Redis
 
@@ -18,25 +19,9 @@ extension Channels {
                 let state = try value.string()
                 // A user that the channel leaves does not count. A user that it joins comes before one that it has.
                 guard state != "-", user == nil || state == "+" else { continue }
-                user = Self.unescaped(try field.bytes().dropFirst(2))
+                user = try field.string().rest(behind: "u:")?.removingPercentEncoding
             }
         } while cursor != "0"
         return user
-    }
-
-    /// Undoes `Keyspace.escapedPart`.
-    private static func unescaped(_ bytes: ArraySlice<UInt8>) -> String? {
-        var plain: [UInt8] = []
-        var rest = bytes
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%"), let high = rest.popFirst().flatMap(Hex.value),
-                let low = rest.popFirst().flatMap(Hex.value)
-            else {
-                plain.append(byte)
-                continue
-            }
-            plain.append(high << 4 | low)
-        }
-        return String(validating: plain, as: UTF8.self)
     }
 }
