@@ -17,13 +17,9 @@ struct ContactID: Sendable, Hashable, CustomStringConvertible {
         self.uuid = uuid
     }
 
-    /// Makes a UUID of version 8 (RFC 9562) from the first 16 bytes of a digest, with the version and variant bits set.
     private init(_ app: AppKey, _ kind: String, _ value: String) {
         let text = ["lamplighter contact 1", app.rawValue, kind, value].joined(separator: "\u{0}")
-        guard let digest = UUIDBytes(bytes: Array(SHA256Digest(of: text.utf8).prefix(16))) else {
-            preconditionFailure("a digest is longer than 16 bytes")
-        }
-        uuid = UUIDBytes(high: digest.high & ~0xF000 | 0x8000, low: digest.low & ~(0b11 << 62) | 0b10 << 62)
+        uuid = .named(by: SHA256Digest(of: text.utf8))
     }
 
     var description: String { uuid.description }

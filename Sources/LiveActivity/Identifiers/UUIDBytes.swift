@@ -10,10 +10,18 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
 
     /// A random (version 4) UUID from the system's generator.
     public static func random() -> UUIDBytes {
-        var generator = SystemRandomNumberGenerator()
-        let high = (generator.next() & ~0xF000) | 0x4000
-        let low = (generator.next() & ~(0b11 << 62)) | (0b10 << 62)
-        return UUIDBytes(high: high, low: low)
+        UUIDBytes(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)).ofVersion(4)
+    }
+
+    /// A UUID of version 8, made by the application: the first 16 bytes of a digest.
+    public static func named(by digest: some Collection<UInt8>) -> UUIDBytes {
+        guard let start = UUIDBytes(bytes: digest.prefix(16)) else { preconditionFailure("a digest is longer") }
+        return start.ofVersion(8)
+    }
+
+    /// The same with the bits of a version and of the variant.
+    private func ofVersion(_ version: UInt64) -> UUIDBytes {
+        UUIDBytes(high: high & ~0xF000 | version << 12, low: low & ~(0b11 << 62) | 0b10 << 62)
     }
 
     /// A UUID of version 7, which sorts by its time (epoch ms) and then by its index.
@@ -24,34 +32,13 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads the 36-character text form in either case; nil for anything else.
     public init?(_ text: some StringProtocol) {
-        var values: (UInt64, UInt64) = (0, 0)
-        var digits = 0
-        var position = 0
-        for byte in text.utf8 {
-            defer { position += 1 }
-            if position == 8 || position == 13 || position == 18 || position == 23 {
-                guard byte == UInt8(ascii: "-") else { return nil }
-                continue
-            }
-            guard let nibble = Hex.value(byte), digits < 32 else { return nil }
-            if digits < 16 {
-                values.0 = values.0 << 4 | UInt64(nibble)
-            } else {
-                values.1 = values.1 << 4 | UInt64(nibble)
-            }
-            digits += 1
-        }
-        guard position == 36, digits == 32 else { return nil }
-        self.init(high: values.0, low: values.1)
+        let parts = text.parts(between: UInt8(ascii: "-"))
+        guard parts.map(\.utf8.count) == [8, 4, 4, 4, 12], let bytes = Hex.decode(parts.joined()) else { return nil }
+        self.init(bytes: bytes)
     }
 
     /// The 16 bytes, most significant first.
-    public var bytes: [UInt8] {
-        (0..<16).map { index in
-            let word = index < 8 ? high : low
-            return UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index & 7)))
-        }
-    }
+    public var bytes: [UInt8] { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) } }
 
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
@@ -64,12 +51,7 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String {
         let hex = Hex.encode(bytes)
-        var text = ""
-        text.reserveCapacity(36)
-        for (index, character) in hex.enumerated() {
-            if index == 8 || index == 12 || index == 16 || index == 20 { text.append("-") }
-            text.append(character)
-        }
-        return text
+        let middle = [8, 12, 16].map { hex.dropFirst($0).prefix(4) }
+        return ([hex.prefix(8)] + middle + [hex.suffix(12)]).joined(separator: "-")
     }
 }

@@ -87,11 +87,7 @@ public struct AutomaticEnds: Sendable {
 
     /// The id is the same for a name and a cutoff, so the push is committed once, however often that is tried.
     static func push(_ task: EndTask) -> PushID {
-        var bytes = Array(SHA256Digest(of: "automatic end\n\(task.app)\n\(task.member)".utf8).prefix(16))
-        // A UUID of version 8: made by the application.
-        bytes[6] = bytes[6] & 0x0F | 0x80
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        return UUIDBytes(bytes: bytes).map(PushID.init) ?? .none
+        PushID(.named(by: SHA256Digest(of: "automatic end\n\(task.app)\n\(task.member)".utf8)))
     }
 
     /// Reads the whole name, and prolongs the claim meanwhile.
