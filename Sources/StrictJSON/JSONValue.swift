@@ -34,7 +34,8 @@ public struct JSONValue: Sendable {
 
 // Typed reading. Each method returns the value, or throws an error with path, place and the type found.
 extension JSONValue {
-    public func object() throws(JSONError) -> JSONObject {
+    /// - Parameter known: the keys that the object may have. Nil: any.
+    public func object(known: [String]? = nil) throws(JSONError) -> JSONObject {
         guard kind == .object else { throw mismatch("an object") }
         let members = children()
         // Compare keys by bytes. `String` treats two encodings of one character as equal, but JSON does not.
@@ -48,7 +49,9 @@ extension JSONValue {
             }
             keyed.append((key, member))
         }
-        return JSONObject(value: self, members: keyed)
+        let object = JSONObject(value: self, members: keyed)
+        if let known { try object.refuseUnknownKeys(known: known) }
+        return object
     }
 
     public func array() throws(JSONError) -> [JSONValue] {

@@ -67,7 +67,8 @@ struct BroadcastChannelKeeper: Sendable {
                 return
             }
         }
-        var known: KnownChannels?
+        // How many broadcast channels the app has at APNs: those listed in this turn, and those made since.
+        var known: Int?
         for name in names {
             guard try await store.broadcasts.renew(lease, for: Self.lease) else { return }
             let until = clock() + Self.lease.milliseconds
@@ -112,11 +113,6 @@ struct BroadcastChannelKeeper: Sendable {
     }
 }
 
-/// How many broadcast channels the app has at APNs: those listed in this turn, and those made since.
-struct KnownChannels: Sendable {
-    var count: Int
-}
-
 /// The work of the worker that holds an app's lease.
 struct Turn: Sendable {
     enum Outcome: Sendable {
@@ -139,7 +135,7 @@ struct Turn: Sendable {
     var metadata: Logger.Metadata { ["app": "\(app)"] }
 
     func attend(
-        _ name: ActivityName, _ lease: BroadcastLease, _ known: inout KnownChannels?
+        _ name: ActivityName, _ lease: BroadcastLease, _ known: inout Int?
     ) async throws(StoreError) -> Outcome {
         guard let channel = try await store.channel(app, name) else { return .done }
         switch channel.state {
@@ -156,15 +152,15 @@ struct Turn: Sendable {
     }
 
     private func create(
-        _ name: ActivityName, _ storage: BroadcastStorage, _ lease: BroadcastLease, _ known: inout KnownChannels?
+        _ name: ActivityName, _ storage: BroadcastStorage, _ lease: BroadcastLease, _ known: inout Int?
     ) async throws(StoreError) -> Outcome {
         if known == nil {
             let all: [BroadcastChannelID]
             do throws(BroadcastChannelError) { all = try await channels.list() } catch { return .failed(error) }
             guard try await noteForeign(all, lease) else { return .lost }
-            known = KnownChannels(count: all.count)
+            known = all.count
         }
-        guard known?.count ?? 0 < BroadcastChannelRequest.maximumChannels else { return .failed(.full(storage)) }
+        guard known ?? 0 < BroadcastChannelRequest.maximumChannels else { return .failed(.full(storage)) }
         guard try await store.intend(lease, name, for: BroadcastChannelKeeper.lease) else { return .lost }
         let id: BroadcastChannelID
         do throws(BroadcastChannelError) {
@@ -174,7 +170,7 @@ struct Turn: Sendable {
             guard try await store.forget(lease, for: BroadcastChannelKeeper.lease) else { return .lost }
             return .failed(error)
         }
-        known?.count += 1
+        known? += 1
         guard try await store.made(lease, name, id, for: BroadcastChannelKeeper.lease) else {
             // Delete the channel, because the worker that has the lease now does not know its id.
             try? await channels.delete(id)

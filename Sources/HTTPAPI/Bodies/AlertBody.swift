@@ -5,8 +5,7 @@ import StrictJSON
 enum AlertBody {
     /// Returns the object as written, after checking that it is well-formed.
     static func parse(_ value: JSONValue, warnings: inout [String]) throws(JSONError) -> RawJSON {
-        let alert = try value.object()
-        try alert.refuseUnknownKeys(known: ["title", "body", "sound"])
+        let alert = try value.object(known: ["title", "body", "sound"])
         for key in ["title", "body"] {
             if let text = alert[key] { try check(text) }
         }
@@ -22,8 +21,7 @@ enum AlertBody {
         switch value.kind {
         case .string: break
         case .object:
-            let localized = try value.object()
-            try localized.refuseUnknownKeys(known: ["loc-key", "loc-args"])
+            let localized = try value.object(known: ["loc-key", "loc-args"])
             _ = try localized.required("loc-key").string()
             guard let arguments = localized["loc-args"] else { return }
             for argument in try arguments.array() { _ = try argument.string() }

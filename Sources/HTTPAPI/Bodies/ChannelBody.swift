@@ -76,10 +76,8 @@ enum ChannelBody {
     static func tagRequest(
         _ bytes: [UInt8]
     ) throws(JSONError) -> (channels: [ChannelID], change: TagChange, warnings: [String]) {
-        let body = try JSONDocument(bytes).root.object()
-        try body.refuseUnknownKeys(known: ["audience", "add", "remove", "set"])
-        let audience = try body.required("audience").object()
-        try audience.refuseUnknownKeys(known: iosAudience + foreignAudience)
+        let body = try JSONDocument(bytes).root.object(known: ["audience", "add", "remove", "set"])
+        let audience = try body.required("audience").object(known: iosAudience + foreignAudience)
         let lists = iosAudience.compactMap { audience[$0] }
         guard let first = lists.first else { throw audience.missing("ios_channel") }
         var values: [JSONValue] = []
@@ -101,8 +99,7 @@ enum ChannelBody {
     static func namedUser(
         _ bytes: [UInt8], isRequired: Bool
     ) throws(JSONError) -> (channel: ChannelID, namedUser: String?) {
-        let body = try JSONDocument(bytes).root.object()
-        try body.refuseUnknownKeys(known: ["channel_id", "device_type", "named_user_id"])
+        let body = try JSONDocument(bytes).root.object(known: ["channel_id", "device_type", "named_user_id"])
         let channel = try body.required("channel_id").channelID()
         if let type = body["device_type"] { try iosOnly(type) }
         if isRequired { _ = try body.required("named_user_id") }

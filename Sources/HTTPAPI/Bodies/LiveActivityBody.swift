@@ -22,8 +22,7 @@ enum LiveActivityBody {
         _ value: JSONValue, audience: Audience, options: PublishOptions, now: Int64, staleAfter: Int?,
         warnings: inout [String]
     ) throws(JSONError) -> PublishBody.Push {
-        let body = try value.object()
-        try body.refuseUnknownKeys(known: keys)
+        let body = try value.object(known: keys)
         let name = try body.required("name")
         let event = try self.event(body.required("event"))
         var publish = Publish(name: try name.activityName(), event: event, audience: audience, options: options)

@@ -42,8 +42,7 @@ enum ScheduleBody {
 
     private static func scheduled(_ value: JSONValue, now: Int64, staleAfter: Int?) throws(JSONError) -> Scheduled {
         guard value.kind == .object else { throw value.mismatch("a schedule object") }
-        let body = try value.object()
-        try body.refuseUnknownKeys(known: ["schedule", "push", "name"])
+        let body = try value.object(known: ["schedule", "push", "name"])
         let (due, past) = try time(try body.required("schedule"), now: now)
         let label = try body["name"]?.text("name")
         let push = try body.required("push")

@@ -15,8 +15,7 @@ struct SchemaDocument: Sendable {
     var names: [ExactText] = []
 
     init(_ value: JSONValue) throws(JSONError) {
-        let body = try value.object()
-        try body.refuseUnknownKeys(known: ["content_state", "attributes", "names"])
+        let body = try value.object(known: ["content_state", "attributes", "names"])
         if let value = body["content_state"] { contentState = try JSONSchema(value) }
         if let value = body["attributes"] { attributes = try JSONSchema(value) }
         guard contentState != nil || attributes != nil else {

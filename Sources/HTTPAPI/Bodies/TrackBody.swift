@@ -21,16 +21,15 @@ enum TrackBody {
     static func read(
         _ bytes: [UInt8], channel: ChannelID?, isStart: Bool = false, now: Int64, catchesUp: Bool = false
     ) throws(JSONError) -> Registration {
-        let body = try JSONDocument(bytes).root.object()
-        try body.refuseUnknownKeys(known: (channel == nil ? ["channel"] : []) + (isStart ? startKeys : keys))
+        let known = (channel == nil ? ["channel"] : []) + (isStart ? startKeys : keys)
+        let body = try JSONDocument(bytes).root.object(known: known)
         let channel = if let channel { channel } else { try body.required("channel").channelID() }
         let token = try body.required("token").pushToken()
         let registered = try body["registered_at_ms"]?.epochMilliseconds() ?? now
         let started = try body["started_at_ms"]?.startMilliseconds(after: now, "now")
         let id = try body["activity_id"]?.text("activity_id")
         let frequent = try body["frequent_pushes_enabled"]?.bool()
-        let options = try body["options"]?.object()
-        try options?.refuseUnknownKeys(known: ["catch_up"])
+        let options = try body["options"]?.object(known: ["catch_up"])
         return Registration(
             channel: channel, token: token, registeredAt: registered, startedAt: started, activityID: id,
             frequentPushesEnabled: frequent, wantsState: try options?["catch_up"]?.bool() ?? (catchesUp && !isStart))

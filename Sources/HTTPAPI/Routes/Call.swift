@@ -43,10 +43,7 @@ struct Call: Sendable {
     /// The object of the body, with no other keys than `keys`. Nil if there is no body.
     func object(known keys: [String]) throws(JSONError) -> JSONObject? {
         let bytes = body.collect()
-        if bytes.isEmpty { return nil }
-        let object = try JSONDocument(bytes).root.object()
-        try object.refuseUnknownKeys(known: keys)
-        return object
+        return bytes.isEmpty ? nil : try JSONDocument(bytes).root.object(known: keys)
     }
 
     /// The query parameter `limit` of a list's page.
