@@ -1,3 +1,5 @@
+internal import LiveActivity
+
 /// The parts of `https://host[:port]`.
 struct Origin: Sendable, Hashable {
     static let defaultPort: UInt16 = 443
@@ -21,15 +23,7 @@ struct Origin: Sendable, Hashable {
         authority = port == Self.defaultPort ? String(text) : "\(text):\(port)"
         let isAddress = text.hasPrefix("[") && text.hasSuffix("]")
         host = String(isAddress ? text.dropFirst().dropLast() : text)
-        let isHost = host.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
-                true
-            case UInt8(ascii: ":"): isAddress
-            default: false
-            }
-        }
-        guard isHost, !host.isEmpty else { return nil }
+        let marks = isAddress ? ".-:" : ".-"
+        guard !host.isEmpty, host.utf8.allSatisfy({ $0.isLetterOrDigit || marks.utf8.contains($0) }) else { return nil }
     }
 }

@@ -49,13 +49,15 @@ public func haveSameBytes(_ one: some StringProtocol, _ other: some StringProtoc
 }
 
 extension UInt8 {
-    /// A letter, a digit, `_`, `.` or `-`.
-    public var isURLUnreserved: Bool {
+    public var isLetterOrDigit: Bool {
         switch self {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"):
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
             true
         default: false
         }
     }
+
+    /// A letter, a digit, `_`, `.` or `-`.
+    public var isURLUnreserved: Bool { isLetterOrDigit || "_.-".utf8.contains(self) }
 }

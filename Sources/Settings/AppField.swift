@@ -58,7 +58,6 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
     /// The rule that the value breaks. Nil if it breaks none.
     func violation(_ value: String) -> String? {
         let bytes = value.utf8
-        let isWord = bytes.allSatisfy { ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7A || $0 >= 0x30 && $0 <= 0x39 }
         switch self {
         case .key:
             return (1...64).contains(bytes.count) && bytes.allSatisfy(\.isURLUnreserved)
@@ -72,7 +71,8 @@ public enum AppField: String, Sendable, Hashable, CaseIterable {
         case .environment:
             return ["production", "sandbox", "both"].contains(value) ? nil : "production, sandbox or both"
         case .teamID, .keyID:
-            return (1...32).contains(bytes.count) && isWord ? nil : "letters and digits (Apple's have ten)"
+            return (1...32).contains(bytes.count) && bytes.allSatisfy(\.isLetterOrDigit)
+                ? nil : "letters and digits (Apple's have ten)"
         case .url, .sandboxURL, .manageURL:
             let rest = value.hasPrefix("https://") ? value.dropFirst(8) : ""
             return rest.isEmpty || rest.contains("/") || rest.contains(" ")

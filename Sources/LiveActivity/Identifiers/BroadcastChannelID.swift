@@ -10,14 +10,7 @@ public struct BroadcastChannelID: Hashable, Sendable, CustomStringConvertible {
         let padding = text.utf8.reversed().prefix { $0 == UInt8(ascii: "=") }.count
         let isEncoded =
             (1...Self.maximumBytes).contains(text.utf8.count) && text.utf8.count.isMultiple(of: 4) && padding <= 2
-            && text.utf8.dropLast(padding).allSatisfy {
-                switch $0 {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
-                    true
-                default: false
-                }
-            }
+            && text.utf8.dropLast(padding).allSatisfy { $0.isLetterOrDigit || "+/".utf8.contains($0) }
         guard isEncoded else { throw IdentifierError(what: "broadcast channel id", rule: "base64 as APNs gave it") }
         rawValue = text
     }
