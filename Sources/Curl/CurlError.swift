@@ -5,14 +5,6 @@ public enum CurlError: Error, Sendable, Hashable, CustomStringConvertible {
     /// libcurl refused an option, with this code and error text.
     case refused(operation: String, code: Int32, words: String)
 
-    /// The same call would fail again, except if memory was short.
-    public var isRetriable: Bool {
-        switch self {
-        case .unavailable: true
-        case .refused: false
-        }
-    }
-
     public var description: String {
         switch self {
         case .unavailable(let operation): "libcurl: \(operation) failed: out of memory"

@@ -13,9 +13,6 @@ public enum NGHTTP2Error: Error, Sendable, Hashable, CustomStringConvertible {
             : .failed(operation: operation, code: code, words: String(cString: nghttp2_strerror(code)))
     }
 
-    /// The connection is of no more use, but another one may be.
-    public var isRetriable: Bool { true }
-
     public var description: String {
         switch self {
         case .unavailable(let operation): "nghttp2: \(operation) failed: out of memory"

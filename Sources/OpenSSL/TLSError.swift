@@ -15,14 +15,6 @@ public enum TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The connection ended, with or without close_notify.
     case lost(String)
 
-    /// Another connection may succeed.
-    public var isRetriable: Bool {
-        switch self {
-        case .setup, .certificate, .clientCertificate, .notTLS: false
-        case .handshake, .lost: true
-        }
-    }
-
     public var description: String {
         switch self {
         case .setup(let words): "TLS could not be set up: \(words)"

@@ -55,6 +55,5 @@ struct SocketFailure: Error, Hashable, CustomStringConvertible {
 
     init(_ code: Int32) { self.code = code }
 
-    var isRetriable: Bool { true }
     var description: String { String(cString: strerror(code)) }
 }
