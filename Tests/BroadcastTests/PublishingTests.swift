@@ -1,11 +1,11 @@
 import APNsSimulator
 import APNsWire
 import LiveActivity
-@testable import Store
 import TestSupport
 import Testing
 
 @testable import Fanout
+@testable import Store
 
 /// Tests the way from an accepted publish to the simulator's record: once to the broadcast channel, once to each token.
 @Suite(.timeLimit(.minutes(5)), .serialized)

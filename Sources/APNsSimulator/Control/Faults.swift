@@ -85,12 +85,6 @@ public struct DeadToken: Sendable, Hashable, Encodable {
     public var reason: String?
     /// The same as `Faults.deadSince`, for this token.
     public var since: Int?
-
-    public init(prefix: String, reason: String? = nil, since: Int? = nil) {
-        self.prefix = prefix
-        self.reason = reason
-        self.since = since
-    }
 }
 
 public struct RefusedToken: Sendable, Hashable, Codable {
@@ -98,22 +92,12 @@ public struct RefusedToken: Sendable, Hashable, Codable {
     public var prefix: String
     /// Any reason, such as `TopicDisallowed` or `ServiceUnavailable`.
     public var reason: String
-
-    public init(prefix: String, reason: String) {
-        self.prefix = prefix
-        self.reason = reason
-    }
 }
 
 public struct SettingsChange: Sendable, Hashable, Encodable {
     /// The request of the connection at which it is sent.
     public var afterRequests: Int
     public var streams: Int
-
-    public init(afterRequests: Int, streams: Int) {
-        self.afterRequests = afterRequests
-        self.streams = streams
-    }
 }
 
 public enum GoawayMode: String, Sendable, Hashable, Codable {

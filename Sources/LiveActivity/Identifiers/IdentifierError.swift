@@ -2,10 +2,6 @@
 public struct IdentifierError: Error, Hashable, CustomStringConvertible {
     public let what: String
     public let rule: String
-    public init(what: String, rule: String) {
-        self.what = what
-        self.rule = rule
-    }
     public var description: String { "\(what) must be \(rule)" }
 }
 

@@ -44,13 +44,9 @@ public struct EndTask: Sendable, Hashable {
     /// Cards that started at this time (epoch ms) or before are to be ended. Another worker that claims the name keeps
     /// this value.
     public let cutoff: Int64
+}
 
-    init(app: AppKey, name: ActivityName, cutoff: Int64) {
-        self.app = app
-        self.name = name
-        self.cutoff = cutoff
-    }
-
+extension EndTask {
     /// Reads `<cutoff> <name>`. The name comes last because it may contain spaces.
     init?(app: AppKey, member: String) {
         guard let parts = member.cut(at: UInt8(ascii: " ")), let cutoff = Int64(parts.head),

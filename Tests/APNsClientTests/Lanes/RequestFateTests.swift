@@ -1,8 +1,8 @@
 import APNsWire
-@testable import Curl
 import Testing
 
 @testable import APNsClient
+@testable import Curl
 
 @Suite struct RequestFateTests {
     @Test func `an answer that was read counts though the transfer failed afterwards`() {

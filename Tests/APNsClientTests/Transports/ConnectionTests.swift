@@ -1,8 +1,9 @@
 import APNsClient
-import APNsSimulator
 import APNsWire
 import LiveActivity
 import Testing
+
+@testable import APNsSimulator
 
 extension TransportTests {
     @Suite struct ConnectionTests {

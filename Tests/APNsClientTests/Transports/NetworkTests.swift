@@ -1,10 +1,11 @@
 import APNsClient
-import APNsSimulator
 import APNsWire
 import Glibc
 import LiveActivity
 import Synchronization
 import Testing
+
+@testable import APNsSimulator
 
 extension TransportTests {
     /// Tests the network in between: half-open connections, cuts, and names whose address changes.

@@ -1,8 +1,8 @@
 import LiveActivity
-@testable import Store
 import Testing
 
 @testable import Fanout
+@testable import Store
 
 /// Tests which work a worker begins by the timers in Redis, and when it looks again.
 @Suite struct TimerPlanTests {
