@@ -29,11 +29,14 @@ public struct Store: Sendable {
     /// - Parameters:
     ///   - replicas: how many replicas must have a push before it is accepted; nil = the primary alone.
     ///   - channelLife: how long a channel is kept after it was last seen; zero: for ever.
+    ///   - tagsPerChannel: most tags of one channel.
+    ///   - quotas: of each app. 0 or absent means no limit.
     ///   - machine: epoch milliseconds in place of the machine's own clock.
     ///   - clock: epoch milliseconds in place of Redis's time. The life of registrations is judged by it.
     public init(
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
-        channelLife: Duration = .zero, machine: (@Sendable () -> Int64)? = nil, clock: (@Sendable () -> Int64)? = nil
+        channelLife: Duration = .zero, tagsPerChannel: Int = Channels.defaultMaximumTags, quotas: [Quota: Int] = [:],
+        machine: (@Sendable () -> Int64)? = nil, clock: (@Sendable () -> Int64)? = nil
     ) {
         self.redis = redis
         let time = ServerTime(redis: redis, machine: machine ?? wallClock)
@@ -41,7 +44,10 @@ public struct Store: Sendable {
         let clock = clock ?? time.now
         keys = Keyspace(prefix: prefix)
         registry = Registry(redis: redis, keys: keys, clock: clock)
+        registry.quotas.limits = quotas
         channels = Channels(redis: redis, keys: keys, life: channelLife, clock: clock)
+        channels.quotas.limits = quotas
+        channels.maximumTags = tagsPerChannel
         let replicaWait = replicas.map { ReplicaWait(beside: redis, $0) }
         pushes = Pushes(redis: redis, keys: keys, time: time, replicas: replicaWait)
         schemas = Schemas(redis: redis, keys: keys)
@@ -57,21 +63,6 @@ public struct Store: Sendable {
         broadcasts = Broadcasts(redis: redis, keys: keys)
         automaticEnds = AutomaticEnds(redis: redis, keys: keys, registry: registry, pushes: pushes)
         providerTokens = ProviderTokens(redis: redis, keys: keys)
-    }
-
-    /// The same store with another limit of tags for one channel.
-    public func limitingTags(to count: Int) -> Store {
-        var store = self
-        store.channels.maximumTags = count
-        return store
-    }
-
-    /// The same store with other quotas for each app. 0 or absent means no limit.
-    public func limiting(to quotas: [Quota: Int]) -> Store {
-        var store = self
-        store.registry.quotas.limits = quotas
-        store.channels.quotas.limits = quotas
-        return store
     }
 
     /// Asks whether Redis answers. In a cluster it asks the node that every publish needs.

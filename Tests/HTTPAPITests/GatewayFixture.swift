@@ -48,7 +48,7 @@ struct GatewayFixture: Sendable {
             url: server.url, scripts: Store.scripts, options: options, logger: .quiet)
         // The gateway dates registrations, and the same clock decides about their life. So the real
         // date does not matter.
-        let store = Store(redis: client, replicas: replicas, clock: { testNow }).limiting(to: quotas)
+        let store = Store(redis: client, replicas: replicas, quotas: quotas, clock: { testNow })
         var configuration = GatewayConfiguration(
             apps: [
                 GatewayApp(

@@ -47,8 +47,6 @@ struct Quotas: Sendable {
     let keys: Keyspace
     private let meters = Meters()
 
-    init(keys: Keyspace) { self.keys = keys }
-
     func limit(_ quota: Quota) -> Int { limits[quota] ?? 0 }
 
     func isFull(_ quota: Quota, _ app: AppKey) -> Bool {
