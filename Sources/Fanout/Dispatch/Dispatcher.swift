@@ -72,29 +72,21 @@ struct Dispatcher: Sendable {
         case .paced(let left):
             // If the worker dies before this, another one claims the entry. If the timer's entry is lost later, the
             // reconciler finds the name.
-            try await store.queue.schedule(
-                WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: .name),
-                due: store.time.now() + left.milliseconds)
+            try await store.queue.schedule(item.about(push, .name), due: store.time.now() + left.milliseconds)
             return .acknowledge
         case .planned:
             if item.part == .reconcile { try await putBackShards(item, push) }
             return .acknowledge
         case .catchUp:
             // Sweep the catch-up under an entry that names its push, for the same reason as in `.claimed` below.
-            try await store.queue.add([
-                WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: .catchUp)
-            ])
+            try await store.queue.add([item.about(push, .catchUp)])
             return .acknowledge
         case .plan(let record, let shards):
             // If the worker dies after `add`, the shards are added again. The claim of a shard that is done or held
             // then fails.
             try await store.queue.add(
                 broadcastEntry(item, record)
-                    + (0..<shards).map { index in
-                        WorkItem(
-                            app: item.app, name: item.name, push: push, priority: record.priority,
-                            part: .shard(index: index, count: shards))
-                    })
+                    + (0..<shards).map { item.about(push, .shard(index: $0, count: shards), record.priority) })
             try await store.sweeps.markPlanned(item.app, item.name, push)
             return .acknowledge
         case .claimed(let claim) where push != item.push:
@@ -102,9 +94,7 @@ struct Dispatcher: Sendable {
             // entry looks for that push's leftovers. So give the lease back and add an entry for this push.
             // If the worker dies before `add`, another one claims this entry.
             try await store.sweeps.giveBack(claim.lease)
-            try await store.queue.add([
-                WorkItem(app: item.app, name: item.name, push: push, priority: claim.record.priority, part: .name)
-            ])
+            try await store.queue.add([item.about(push, .name, claim.record.priority)])
             return .acknowledge
         case .claimed(let claim):
             let broadcast = broadcastEntry(item, claim.record)
@@ -165,17 +155,13 @@ struct Dispatcher: Sendable {
         if leftovers.hasPendingRemovals { try await applyPendingRemovals(item.app, item.name) }
         if let first = leftovers.firstRetry { try await scheduleRetries(item.app, item.name, item.priority, first) }
         if leftovers.catchUpWaits, item.part != .catchUp {
-            var catchUp = item
-            catchUp.part = .catchUp
-            return try await sweepPart(catchUp, isClaimed: isClaimed, log)
+            return try await sweepPart(item.about(item.push, .catchUp), isClaimed: isClaimed, log)
         }
         if leftovers.nameWaits {
             // Do not add the item's own push: other shards of it are still swept, under entries of their own.
             guard let (push, priority) = try await store.queue.firstUnswept(item.app, item.name), push != item.push
             else { return .acknowledge }
-            try await store.queue.add([
-                WorkItem(app: item.app, name: item.name, push: push, priority: priority, part: .name)
-            ])
+            try await store.queue.add([item.about(push, .name, priority)])
         }
         return .acknowledge
     }
@@ -188,8 +174,7 @@ struct Dispatcher: Sendable {
 
     /// Adds shards of the active push again whose entries were lost: no stream, timer or worker has them.
     private func putBackShards(_ item: WorkItem, _ push: PushID) async throws(StoreError) {
-        let shards = try await store.sweeps.unfinishedShards(item.app, item.name, push)
-            .map { WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: $0) }
+        let shards = try await store.sweeps.unfinishedShards(item.app, item.name, push).map { item.about(push, $0) }
         try await store.queue.add(try await store.queue.withoutEntry(shards))
     }
 }

@@ -36,12 +36,9 @@ public struct WorkItem: Sendable, Hashable {
     public var priority: PushPriority
     public var part: Part
 
-    public init(app: AppKey, name: ActivityName, push: PushID, priority: PushPriority, part: Part) {
-        self.app = app
-        self.name = name
-        self.push = push
-        self.priority = priority
-        self.part = part
+    /// Other work on the same name.
+    public func about(_ push: PushID, _ part: Part, _ priority: PushPriority? = nil) -> WorkItem {
+        WorkItem(app: app, name: name, push: push, priority: priority ?? self.priority, part: part)
     }
 
     /// One entry for all waiting channels of a name. It names no push.

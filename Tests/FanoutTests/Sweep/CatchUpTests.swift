@@ -1,10 +1,10 @@
 import APNsWire
 import LiveActivity
-import Store
 import Synchronization
 import Testing
 
 @testable import Fanout
+@testable import Store
 
 /// Tests registrations during a sweep. A channel that begins to follow or gets another token has the state
 /// when the push is over.
