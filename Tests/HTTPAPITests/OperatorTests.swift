@@ -14,8 +14,7 @@ import Testing
             let app = try gateway.app
             let calm = try await gateway.send("GET", "/readyz", user: nil).text
             #expect(calm == #"{"ok":true,"alarms":[]}"#)
-            try await gateway.store.alarms.raise(
-                Alarm(app: app, kind: .credentials, reason: "InvalidProviderToken", since: wallClock()))
+            try await gateway.store.alarms.raise(app, .credentials, "InvalidProviderToken")
             let ready = try await gateway.send("GET", "/readyz", user: nil)
             #expect(ready.status == 200)
             #expect(ready.text.contains(#""kind":"credentials","reason":"InvalidProviderToken","since":"20"#))

@@ -106,8 +106,7 @@ struct BroadcastChannelKeeper: Sendable {
         if error.isRetriable {
             delay = Self.backoff.pause(after: attempts) * Double.random(in: 0.5..<1)
         } else {
-            let now = clock()
-            try await store.alarms.raise(Alarm(app: turn.app, kind: .broadcast, reason: "\(error)", since: now))
+            try await store.alarms.raise(turn.app, .broadcast, "\(error)")
         }
         try await store.broadcasts.take(turn.app, name, until: clock() + delay.milliseconds)
     }

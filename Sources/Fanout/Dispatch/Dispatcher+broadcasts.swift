@@ -91,8 +91,7 @@ extension Dispatcher {
             triesOnce: record.expiry == 0, backoff: options.retries, fraction: .random(in: 0..<1))
         if let alarm = report.alarm {
             log.error("a broadcast is refused", metadata: ["reason": "\(alarm)"])
-            try? await store.alarms.raise(
-                Alarm(app: task.lease.app, kind: .broadcast, reason: alarm, since: store.time.now()))
+            try? await store.alarms.raise(task.lease.app, .broadcast, alarm)
         }
         return (report.settlement, report.isChannelGone)
     }

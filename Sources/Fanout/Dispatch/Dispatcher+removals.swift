@@ -99,7 +99,7 @@ extension Dispatcher {
         guard alarmThrottle.mayRaise(app, kind, now: bootClock()) else { return }
         logger.error(
             "\(kind.alarmText)", metadata: ["app": "\(app)", "alarm": "\(kind.rawValue)", "reason": "\(reason)"])
-        try? await store.alarms.raise(Alarm(app: app, kind: kind, reason: reason, since: store.time.now()))
+        try? await store.alarms.raise(app, kind, reason)
     }
 
     /// Tells the operator that tokens or the broadcast of a push expired unsent: a log line for each push, and an

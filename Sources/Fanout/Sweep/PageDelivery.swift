@@ -121,8 +121,7 @@ struct PageDelivery: Sendable {
         if let halt = report.halt {
             if circuits.open(app.key, halt, now: bootClock()) {
                 log.error("\(halt.alarmText)", metadata: ["reason": "\(halt.reason)"])
-                try? await store.alarms.raise(
-                    Alarm(app: app.key, kind: halt.cause.alarm, reason: halt.reason, since: store.time.now()))
+                try? await store.alarms.raise(app.key, halt.cause.alarm, halt.reason)
             }
             return circuits.pause(of: app.key, now: bootClock()) ?? .zero
         }

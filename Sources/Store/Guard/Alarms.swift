@@ -26,13 +26,6 @@ public struct Alarm: Sendable, Hashable {
     public var reason: String
     /// Epoch milliseconds of its first raising.
     public var since: Int64
-
-    public init(app: AppKey, kind: Kind, reason: String, since: Int64) {
-        self.app = app
-        self.kind = kind
-        self.reason = reason
-        self.since = since
-    }
 }
 
 public struct Alarms: Sendable {
@@ -45,12 +38,12 @@ public struct Alarms: Sendable {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
 
-    public func raise(_ alarm: Alarm) async throws(StoreError) {
-        let life = alarm.kind == .pruneGuard ? .milliseconds(RegistryRecord.Span.activity.retention) : Self.life
+    public func raise(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async throws(StoreError) {
+        let life = kind == .pruneGuard ? .milliseconds(RegistryRecord.Span.activity.retention) : Self.life
         try await redis.run(
-            Lua.alarmRaise, keys: ["alarm": keys.alarm(alarm.app)],
+            Lua.alarmRaise, keys: ["alarm": keys.alarm(app)],
             [
-                "kind": .string(alarm.kind.rawValue), "reason": .string(alarm.reason), "now": .int(alarm.since),
+                "kind": .string(kind.rawValue), "reason": .string(reason), "now": .int(clock()),
                 "life": .int(life.milliseconds),
             ])
     }

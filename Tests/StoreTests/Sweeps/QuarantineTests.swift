@@ -106,8 +106,7 @@ import Testing
         let fixture = try await Fixture()
         let name = try ActivityName("match-1")
         try await fixture.quarantined(2, under: name)
-        let alarm = Alarm(app: fixture.app, kind: .pruneGuard, reason: "2 of 2 answers", since: Fixture.start)
-        try await fixture.store.alarms.raise(alarm)
+        try await fixture.store.alarms.raise(fixture.app, .pruneGuard, "2 of 2 answers")
         // The alarm is not raised again, because no worker runs.
         fixture.time.pass(.seconds(7_200))
         let standing = try await fixture.store.alarms.list([fixture.app])
@@ -115,7 +114,7 @@ import Testing
         #expect(standing[0].reason == "2 of 2 answers; tokens are quarantined under 1 name")
         _ = try await fixture.store.quarantine.release(fixture.app, nil)
         #expect(try await fixture.store.alarms.list([fixture.app]).isEmpty)
-        try await fixture.store.alarms.raise(alarm)
+        try await fixture.store.alarms.raise(fixture.app, .pruneGuard, "2 of 2 answers")
         #expect(try await fixture.store.alarms.list([fixture.app]).isEmpty, "nothing is held back")
     }
 
@@ -134,7 +133,7 @@ import Testing
         let fixture = try await Fixture()
         let alarms = fixture.store.alarms
         func raise(_ kind: Alarm.Kind, _ reason: String) async throws {
-            try await alarms.raise(Alarm(app: fixture.app, kind: kind, reason: reason, since: fixture.time.now))
+            try await alarms.raise(fixture.app, kind, reason)
         }
         try await raise(.manyUnregistered, "many")
         try await raise(.credentials, "InvalidProviderToken")
