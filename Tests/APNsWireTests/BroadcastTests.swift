@@ -11,19 +11,25 @@ import Testing
         fields.map { "\($0.name): \($0.value)" }
     }
 
+    private func broadcast(
+        _ storage: BroadcastStorage, _ priority: PushPriority, expiration: Int, _ payload: [UInt8] = []
+    ) -> PreparedBroadcast {
+        PreparedBroadcast(
+            bundleID: "com.example.scores", channel: channel, storage: storage, priority: priority,
+            expiration: expiration, payload: payload)
+    }
+
     @Test func `a broadcast is golden`() throws {
-        let headers = BroadcastHeaders(
-            channel: channel, storage: .newest, priority: .high, expiration: 1_732_208_400)
-        let broadcast = PreparedBroadcast(
-            bundleID: "com.example.scores", headers: headers,
-            payload: Payload(
+        let broadcast = broadcast(
+            .newest, .high, expiration: 1_732_208_400,
+            Payload(
                 Publish(
                     name: try ActivityName("match-42"), event: .update, audience: .all,
                     contentState: RawJSON(checked: #"{"home":1}"#)), timestamp: 1_732_204_800
             ).bytes)
         #expect(broadcast.path == "/4/broadcasts/apps/com.example.scores")
         #expect(
-            lines(headers.fields) == [
+            lines(broadcast.fields) == [
                 "apns-channel-id: dHN0LXNyY2gtY2hubA==", "apns-push-type: liveactivity", "apns-expiration: 1732208400",
                 "apns-priority: 10",
             ])
@@ -41,15 +47,16 @@ import Testing
                 "apns-push-type: liveactivity", "apns-topic: com.example.scores.push-type.liveactivity",
                 "apns-priority: 5",
             ])
-        let broadcast = BroadcastHeaders(channel: channel, storage: .newest, priority: .low, expiration: 0)
         #expect(
-            broadcast.fields.map(\.name) == ["apns-channel-id", "apns-push-type", "apns-expiration", "apns-priority"])
+            broadcast(.newest, .low, expiration: 0).fields.map(\.name) == [
+                "apns-channel-id", "apns-push-type", "apns-expiration", "apns-priority",
+            ])
     }
 
     @Test func `without storage the expiration is zero`() {
-        let headers = BroadcastHeaders(channel: channel, storage: .none, priority: .high, expiration: 1_732_208_400)
-        #expect(headers.expiration == 0)
-        #expect(lines(headers.fields).contains("apns-expiration: 0"))
+        let broadcast = broadcast(.none, .high, expiration: 1_732_208_400)
+        #expect(broadcast.expiration == 0)
+        #expect(lines(broadcast.fields).contains("apns-expiration: 0"))
     }
 
     @Test func `the limits`() {

@@ -24,8 +24,7 @@ struct ProviderTokenTests {
 
     private func broadcast(_ channel: BroadcastChannelID, goals: Int) -> PreparedBroadcast {
         PreparedBroadcast(
-            bundleID: BroadcastFixture.bundleID,
-            headers: BroadcastHeaders(channel: channel, storage: .none, priority: .high, expiration: 0),
+            bundleID: BroadcastFixture.bundleID, channel: channel, storage: .none, priority: .high, expiration: 0,
             payload: Array(
                 #"{"aps":{"timestamp":\#(1_790_000_000 + goals),"event":"update","content-state":{}}}"#.utf8))
     }

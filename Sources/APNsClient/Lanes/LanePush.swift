@@ -10,7 +10,7 @@ enum LanePush: Sendable, Hashable {
     var fields: [(name: String, value: String)] {
         switch self {
         case .devices(let push): push.headers.fields
-        case .broadcast(let broadcast): broadcast.headers.fields
+        case .broadcast(let broadcast): broadcast.fields
         }
     }
 

@@ -78,14 +78,10 @@ extension Dispatcher {
         }
         let outcome = await service.send(
             PreparedBroadcast(
-                bundleID: app.bundleID,
-                headers: BroadcastHeaders(
-                    channel: task.channel, storage: task.storage,
-                    priority: record.demotion == .all ? .low : record.priority,
-                    expiration: record.expiry
-                        ?? Int((record.createdAt + Self.longestStorage.milliseconds) / 1_000),
-                    requestID: record.id),
-                payload: record.payload))
+                bundleID: app.bundleID, channel: task.channel, storage: task.storage,
+                priority: record.demotion == .all ? .low : record.priority,
+                expiration: record.expiry ?? Int((record.createdAt + Self.longestStorage.milliseconds) / 1_000),
+                requestID: record.id, payload: record.payload))
         let report = BroadcastReport(
             outcome, attempts: task.attempts + 1, now: store.time.now(), deadline: record.deadline,
             triesOnce: record.expiry == 0, backoff: options.retries, fraction: .random(in: 0..<1))

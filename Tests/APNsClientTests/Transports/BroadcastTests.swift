@@ -20,8 +20,7 @@ extension TransportTests {
                     #"{"aps":{"timestamp":\#(1_790_000_000 + goals),"event":"update","content-state":{"goals":\#(goals)}}}"#
                 if let bytes { payload += String(repeating: " ", count: bytes - payload.utf8.count) }
                 return PreparedBroadcast(
-                    bundleID: bundleID,
-                    headers: BroadcastHeaders(channel: channel, storage: storage, priority: .high, expiration: 0),
+                    bundleID: bundleID, channel: channel, storage: storage, priority: .high, expiration: 0,
                     payload: Array(payload.utf8))
             }
 
@@ -95,7 +94,7 @@ extension TransportTests {
                 #expect(large == rejected(413, .payloadTooLarge))
                 // The request is sent as if the channel kept messages.
                 var late = it.broadcast(channel)
-                late.headers.expiration = 1_795_276_800
+                late.expiration = 1_795_276_800
                 #expect(await it.sender.send(late) == rejected(400, .badExpirationDate))
 
                 try it.set { $0.broadcastRejections = ["TooManyRequests": 1] }

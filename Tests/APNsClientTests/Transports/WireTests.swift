@@ -75,11 +75,8 @@ extension TransportTests {
                 for storage in BroadcastStorage.allCases {
                     let channel = try await client.channels.create(storage)
                     let broadcast = PreparedBroadcast(
-                        bundleID: Self.bundleID,
-                        headers: BroadcastHeaders(
-                            channel: channel, storage: storage, priority: .low, expiration: 1_795_284_900,
-                            requestID: id),
-                        payload: Array(payload.utf8))
+                        bundleID: Self.bundleID, channel: channel, storage: storage, priority: .low,
+                        expiration: 1_795_284_900, requestID: id, payload: Array(payload.utf8))
                     #expect(await client.sender.send(broadcast) == .accepted)
                     let request = try #require(it.simulator.newest(.broadcast))
                     let found = try fields(request)
