@@ -92,7 +92,7 @@ struct Run: AsyncParsableCommand {
         let logger = Logger(label: "bench")
         let sender = try LaneTransport(transport, configuration: configuration, logger: logger)
         let push = PreparedPush(
-            headers: PushHeaders(bundleID: "com.example.scores", priority: .high, expiration: 0),
+            bundleID: "com.example.scores", priority: .high, expiration: 0,
             payload: Array(try Data(contentsOf: URL(fileURLWithPath: bodyFile))))
         // Handshake, stream limit, first allocations.
         _ = await send(Self.pages(1 << 40, warmUp), push, sender)

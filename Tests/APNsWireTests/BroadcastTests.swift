@@ -41,7 +41,7 @@ import Testing
     /// A device push has a topic and may leave out its expiration. A broadcast has no topic and
     /// must have an expiration.
     @Test func `a device's headers are others`() {
-        let device = PushHeaders(bundleID: "com.example.scores", priority: .low)
+        let device = PreparedPush(bundleID: "com.example.scores", priority: .low, payload: [])
         #expect(
             lines(device.fields) == [
                 "apns-push-type: liveactivity", "apns-topic: com.example.scores.push-type.liveactivity",

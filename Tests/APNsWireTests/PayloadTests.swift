@@ -75,12 +75,12 @@ import Testing
     }
 }
 
-@Suite struct PushHeadersTests {
+@Suite struct PreparedPushTests {
     @Test func `all fields in their order`() {
-        let headers = PushHeaders(
-            bundleID: "com.example.app", priority: .high, expiration: 1_732_208_400, collapseID: "order")
+        let push = PreparedPush(
+            bundleID: "com.example.app", priority: .high, expiration: 1_732_208_400, collapseID: "order", payload: [])
         #expect(
-            headers.fields.map { "\($0.name): \($0.value)" } == [
+            push.fields.map { "\($0.name): \($0.value)" } == [
                 "apns-push-type: liveactivity", "apns-topic: com.example.app.push-type.liveactivity",
                 "apns-priority: 10",
                 "apns-expiration: 1732208400", "apns-collapse-id: order",
@@ -88,11 +88,11 @@ import Testing
     }
 
     @Test func `what is not set is not sent`() {
-        let headers = PushHeaders(bundleID: "com.example.app", priority: .low)
-        #expect(headers.fields.map(\.name) == ["apns-push-type", "apns-topic", "apns-priority"])
-        #expect(headers.fields.map(\.value) == ["liveactivity", "com.example.app.push-type.liveactivity", "5"])
+        let push = PreparedPush(bundleID: "com.example.app", priority: .low, payload: [])
+        #expect(push.fields.map(\.name) == ["apns-push-type", "apns-topic", "apns-priority"])
+        #expect(push.fields.map(\.value) == ["liveactivity", "com.example.app.push-type.liveactivity", "5"])
         // Zero is Apple's "try once" and differs from no expiration.
-        let once = PushHeaders(bundleID: "com.example.app", priority: .low, expiration: 0)
+        let once = PreparedPush(bundleID: "com.example.app", priority: .low, expiration: 0, payload: [])
         #expect(once.fields.last?.value == "0")
     }
 }

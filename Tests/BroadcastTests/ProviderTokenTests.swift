@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct ProviderTokenTests {
     private let push = PreparedPush(
-        headers: PushHeaders(bundleID: BroadcastFixture.bundleID, priority: .high),
+        bundleID: BroadcastFixture.bundleID, priority: .high,
         payload: Array(#"{"aps":{"timestamp":1790000000,"event":"update","content-state":{}}}"#.utf8))
 
     private var page: TokenPage {

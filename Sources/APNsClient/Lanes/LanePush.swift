@@ -9,7 +9,7 @@ enum LanePush: Sendable, Hashable {
     /// Header fields without `authorization`.
     var fields: [(name: String, value: String)] {
         switch self {
-        case .devices(let push): push.headers.fields
+        case .devices(let push): push.fields
         case .broadcast(let broadcast): broadcast.fields
         }
     }

@@ -38,7 +38,7 @@ extension DoctorChecks {
             return [.bad(subject, error.description, "set it right in the app's settings", .configuration)]
         }
         let push = PreparedPush(
-            headers: PushHeaders(bundleID: app[.bundleID] ?? "", priority: .low, expiration: 0),
+            bundleID: app[.bundleID] ?? "", priority: .low, expiration: 0,
             payload: Array(#"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#.utf8))
         let outcome = await transport.send(Self.page, push)
         await transport.close()

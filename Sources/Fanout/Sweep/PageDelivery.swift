@@ -184,7 +184,7 @@ extension PageDelivery.Outgoing {
         if let broadcastChannelPush { return (broadcastChannelPush, onBroadcastChannel) }
         guard record.demotion == .infrequent else { return nil }
         var low = push
-        low.headers.priority = .low
+        low.priority = .low
         return (low, Set(page.entries.indices.filter { page.entries[$0].isInfrequent }))
     }
 }

@@ -17,9 +17,8 @@ extension PushRecord {
     ///   past
     func prepared(bundleID: String, _ name: ActivityName, isLate: Bool = false) -> PreparedPush {
         PreparedPush(
-            headers: PushHeaders(
-                bundleID: bundleID, priority: demotion == .all ? .low : priority, expiration: expiry,
-                collapseID: event == .start ? CollapseID.start(name) : nil),
+            bundleID: bundleID, priority: demotion == .all ? .low : priority, expiration: expiry,
+            collapseID: event == .start ? CollapseID.start(name) : nil,
             // APNs refuses a start without an alert.
             payload: isLate && event != .start ? Payload.withoutAlert(rendered) : rendered)
     }
@@ -31,7 +30,9 @@ extension PushRecord {
         else {
             return nil
         }
-        return PreparedPush(headers: push.headers, payload: payload)
+        var variant = push
+        variant.payload = payload
+        return variant
     }
 
     /// How many entries of a page get the push at a lower priority than its publisher asked for.

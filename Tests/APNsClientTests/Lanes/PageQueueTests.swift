@@ -18,7 +18,7 @@ import Testing
             await withCheckedContinuation { continuation in
                 let push = LanePush.devices(
                     PreparedPush(
-                        headers: PushHeaders(bundleID: "com.example", priority: .high, expiration: 0), payload: []))
+                        bundleID: "com.example", priority: .high, expiration: 0, payload: []))
                 var page = TokenPage()
                 for number in 0..<count { page.append(channel: [1], token: [UInt8(number & 0xFF)], registeredAt: 0) }
                 let shared = SharedPage(page, push, StandingPermission(), continuation)

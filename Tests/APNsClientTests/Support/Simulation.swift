@@ -65,7 +65,7 @@ struct Simulation {
     /// A push. `timestamp` tells it apart from other pushes.
     static func push(timestamp: Int = 1_790_000_000, priority: PushPriority = .high) -> PreparedPush {
         PreparedPush(
-            headers: PushHeaders(bundleID: bundleID, priority: priority, expiration: 0),
+            bundleID: bundleID, priority: priority, expiration: 0,
             payload: Array(
                 #"{"aps":{"timestamp":\#(timestamp),"event":"update","content-state":{"home":1,"away":0}}}"#.utf8))
     }

@@ -27,17 +27,21 @@ extension TransportTests {
             [":authority: 127.0.0.1:\(it.simulator.port)", ":method: POST", ":path: \(path)", ":scheme: https"]
         }
 
-        static let pushes: [(PushHeaders, [String])] = [
+        static let payload = #"{"aps":{"timestamp":1795284000,"event":"update","content-state":{"odds":1.50}}}"#
+
+        static let pushes: [(PreparedPush, [String])] = [
             (
-                PushHeaders(bundleID: bundleID, priority: .high),
+                PreparedPush(bundleID: bundleID, priority: .high, payload: Array(payload.utf8)),
                 ["apns-priority: 10"]
             ),
             (
-                PushHeaders(bundleID: bundleID, priority: .low, expiration: 0),
+                PreparedPush(bundleID: bundleID, priority: .low, expiration: 0, payload: Array(payload.utf8)),
                 ["apns-priority: 5", "apns-expiration: 0"]
             ),
             (
-                PushHeaders(bundleID: bundleID, priority: .high, expiration: 1_795_284_900, collapseID: "match-42"),
+                PreparedPush(
+                    bundleID: bundleID, priority: .high, expiration: 1_795_284_900, collapseID: "match-42",
+                    payload: Array(payload.utf8)),
                 ["apns-priority: 10", "apns-expiration: 1795284900", "apns-collapse-id: match-42"]
             ),
         ]
@@ -47,9 +51,7 @@ extension TransportTests {
         @Test(arguments: TransportKind.allCases)
         func `a device's request`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { it in
-                let payload = #"{"aps":{"timestamp":1795284000,"event":"update","content-state":{"odds":1.50}}}"#
-                for (number, (headers, own)) in Self.pushes.enumerated() {
-                    let push = PreparedPush(headers: headers, payload: Array(payload.utf8))
+                for (number, (push, own)) in Self.pushes.enumerated() {
                     let page = Simulation.page(number..<number + 1)
                     #expect(await it.transport.send(page, push) == PageOutcome(accepted: 1))
                     let request = try #require(it.simulator.newest(.device))
@@ -58,7 +60,7 @@ extension TransportTests {
                         found == pseudo(it, "/3/device/\(Hex.encode(Simulation.token(number)))") + [
                             "apns-push-type: liveactivity", "apns-topic: com.example.scores.push-type.liveactivity",
                         ] + own)
-                    #expect(String(decoding: request.body, as: UTF8.self) == payload)
+                    #expect(String(decoding: request.body, as: UTF8.self) == Self.payload)
                 }
                 #expect(it.simulator.newest(.broadcast) == nil && it.simulator.newest(.management) == nil)
             }

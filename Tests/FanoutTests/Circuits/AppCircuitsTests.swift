@@ -73,7 +73,7 @@ import Testing
     }
 
     private let push = PreparedPush(
-        headers: PushHeaders(bundleID: "com.example.shop", priority: .high, expiration: 0), payload: [])
+        bundleID: "com.example.shop", priority: .high, expiration: 0, payload: [])
 
     @Test func `wrong credentials cost one request however many pages wait`() async {
         let circuits = AppCircuits()

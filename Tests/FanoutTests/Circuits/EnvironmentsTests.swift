@@ -9,7 +9,7 @@ import Testing
 @Suite struct EnvironmentsTests {
     private static let bad = PushOutcome.rejected(Rejection(status: 400, reason: .known(.badDeviceToken)))
     private static let push = PreparedPush(
-        headers: PushHeaders(bundleID: "com.example.shop", priority: .high, expiration: nil), payload: [])
+        bundleID: "com.example.shop", priority: .high, expiration: nil, payload: [])
 
     private static func page(_ count: Int) -> TokenPage {
         var page = TokenPage()

@@ -23,7 +23,7 @@ import Testing
     }
 
     private let push = PreparedPush(
-        headers: PushHeaders(bundleID: "com.example.shop", priority: .high, expiration: 0),
+        bundleID: "com.example.shop", priority: .high, expiration: 0,
         payload: Array(#"{"aps":{"timestamp":1790000000,"event":"update","content-state":{}}}"#.utf8))
 
     /// The transport of one worker. A process of its own would hold the same.

@@ -34,7 +34,7 @@ import Testing
         #expect(ledgers.map(\.demoted) == [0, 3, 6])
         #expect(ledgers.map(\.delivered) == [6, 6, 5] && ledgers[2].pruned == 1 && ledgers[1].retries == 1)
         func priorities(_ number: Int) throws -> [Int] {
-            transport.pushes(to: try #require(WorkerFixture.token(number)).bytes).map(\.headers.priority.rawValue)
+            transport.pushes(to: try #require(WorkerFixture.token(number)).bytes).map(\.priority.rawValue)
         }
         #expect(try priorities(1) == [10, 10, 5])
         #expect(try priorities(0) == [10, 5, 5])
