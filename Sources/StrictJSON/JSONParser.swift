@@ -21,6 +21,11 @@ struct JSONParser {
     mutating func parse() throws(JSONError) -> JSONIndex {
         // Offsets have 32 bits.
         guard bytes.count < Int(Int32.max) else { throw failure("is larger than 2 GiB", at: 0) }
+        do throws(UTF8.ValidationError) {
+            _ = try UTF8Span(validating: bytes.span)
+        } catch {
+            throw failure("is not valid UTF-8 at this byte", at: error.byteOffsets.lowerBound)
+        }
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { throw failure("must not begin with a byte order mark", at: 0) }
         skipSpace()
         guard position < bytes.count else { throw failure("is empty: a JSON value is expected", at: 0) }
@@ -106,7 +111,6 @@ struct JSONParser {
         case UInt8(ascii: "'"): throw failure("uses single quotes: JSON strings stand in double quotes", at: position)
         case UInt8(ascii: "]"), UInt8(ascii: "}"), UInt8(ascii: ","):
             throw failure("expects a value here, not `\(Character(Unicode.Scalar(byte)))`", at: position)
-        case 0x80...: throw failure(invalidUTF8(at: position) ?? "expects a JSON value here", at: position)
         default: throw failure("expects a JSON value here", at: position)
         }
     }
@@ -209,9 +213,6 @@ extension JSONParser {
             case UInt8(ascii: "\\"): try escape()
             case 0..<0x20:
                 throw failure("has a control character in a string: write it as an escape", at: position)
-            case 0x80...:
-                if let problem = invalidUTF8(at: position) { throw failure(problem, at: position) }
-                position += Self.sequenceLength(byte)
             default: position += 1
             }
         }
@@ -253,29 +254,5 @@ extension JSONParser {
             unit = unit << 4 | UInt32(value)
         }
         return unit
-    }
-
-    /// The length of a sequence with this lead byte, which must be valid.
-    private static func sequenceLength(_ lead: UInt8) -> Int {
-        lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
-    }
-
-    /// The problem of the sequence at `start`. Nil if it is a whole scalar value in its shortest form
-    /// (RFC 3629, section 4).
-    private func invalidUTF8(at start: Int) -> String? {
-        let second: ClosedRange<UInt8>
-        switch bytes[start] {
-        case 0xC2...0xDF, 0xE1...0xEC, 0xEE...0xEF, 0xF1...0xF3: second = 0x80...0xBF
-        case 0xE0: second = 0xA0...0xBF
-        case 0xED: second = 0x80...0x9F
-        case 0xF0: second = 0x90...0xBF
-        case 0xF4: second = 0x80...0x8F
-        default: return "is not valid UTF-8 at this byte"
-        }
-        let end = start + Self.sequenceLength(bytes[start])
-        let isWhole =
-            end <= bytes.count && second.contains(bytes[start + 1])
-            && bytes[start + 1..<end].allSatisfy { $0 & 0xC0 == 0x80 }
-        return isWhole ? nil : "is not valid UTF-8 at this byte"
     }
 }
