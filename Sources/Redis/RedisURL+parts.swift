@@ -3,11 +3,8 @@ import Foundation
 extension RedisURL {
     /// Reads `host[:port],host[:port]…`.
     static func addresses(_ hosts: Substring, port: Int) throws(RedisURLError) -> [RedisAddress] {
-        var addresses: [RedisAddress] = []
-        for host in hosts.split(separator: ",", omittingEmptySubsequences: false) {
-            addresses.append(try tcp(host, port: port))
-        }
-        return addresses
+        try hosts.split(separator: ",", omittingEmptySubsequences: false)
+            .map { host throws(RedisURLError) in try tcp(host, port: port) }
     }
 
     static func tcp(_ text: Substring, port: Int = 6_379) throws(RedisURLError) -> RedisAddress {

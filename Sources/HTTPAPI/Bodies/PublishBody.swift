@@ -26,12 +26,8 @@ enum PublishBody {
     ///   - now: epoch milliseconds.
     ///   - staleAfter: seconds to the `stale_date` of starts and updates that have none.
     static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(JSONError) -> [Push] {
-        let root = try JSONDocument(bytes).root
-        var pushes: [Push] = []
-        for value in try root.oneOrMore(atMost: maximumPushes, ("push", "pushes")) {
-            pushes.append(try push(value, now: now / 1_000, staleAfter: staleAfter))
-        }
-        return pushes
+        try JSONDocument(bytes).root.oneOrMore(atMost: maximumPushes, ("push", "pushes"))
+            .map { value throws(JSONError) in try push(value, now: now / 1_000, staleAfter: staleAfter) }
     }
 
     /// Reads one push object. `now` is the time of its sending, in epoch seconds.

@@ -27,12 +27,8 @@ enum ScheduleBody {
 
     /// Reads the body. `now` is in epoch milliseconds.
     static func parse(_ bytes: [UInt8], now: Int64, staleAfter: Int? = nil) throws(JSONError) -> [Scheduled] {
-        let root = try JSONDocument(bytes).root
-        var schedules: [Scheduled] = []
-        for value in try root.oneOrMore(atMost: PublishBody.maximumPushes, ("schedule", "schedules")) {
-            schedules.append(try scheduled(value, now: now, staleAfter: staleAfter))
-        }
-        return schedules
+        try JSONDocument(bytes).root.oneOrMore(atMost: PublishBody.maximumPushes, ("schedule", "schedules"))
+            .map { value throws(JSONError) in try scheduled(value, now: now, staleAfter: staleAfter) }
     }
 
     /// The body of `PUT /api/schedules/{schedule_id}`: one schedule object.
