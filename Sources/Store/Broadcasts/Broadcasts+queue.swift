@@ -124,20 +124,13 @@ extension Broadcasts {
     ) async throws(StoreError) -> Bool {
         let lease = task.lease
         let tag = keys.tag(lease.app, lease.name)
-        var due: Int64 = 0
-        let outcome: String
-        switch settlement.outcome {
-        case .delivered: outcome = "delivered"
-        case .failed: outcome = "failed"
-        case .expired: outcome = "expired"
-        case .again(let time): (outcome, due) = ("again", time)
-        }
+        let due: Int64 = if case .again(let time) = settlement.outcome { time } else { 0 }
         let reply = try await redis.run(
             Lua.broadcastSettle,
             keys: ["bc": keys.broadcast(tag), "bt": keys.broadcastQueue(tag), "l": keys.nameLeases(tag)],
             [
                 "epoch": .int(lease.epoch), "owner": .string(lease.owner), "id": .string(lease.push.description),
-                "outcome": .string(outcome), "channel": .string(task.channel.rawValue),
+                "outcome": .string(settlement.event.rawValue), "channel": .string(task.channel.rawValue),
                 "status": settlement.status.map { .int($0) } ?? "", "reason": .string(settlement.reason ?? ""),
                 "due": .int(due), "mayRepeat": settlement.mayRepeat ? "1" : "0", "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),

@@ -4,7 +4,7 @@
 -- key l: the name's leases, hash
 -- arguments epoch, owner: of the caller's lease
 -- argument id: push id
--- argument outcome: 'delivered', 'failed', 'expired', or 'again' for another attempt
+-- argument outcome: 'delivered', 'failed', 'expired', or 'retried' for another attempt
 -- argument channel: broadcast channel id
 -- argument status: HTTP status, or ''
 -- argument reason: reason, or ''
@@ -25,7 +25,7 @@ if redis.call('EXISTS', p) == 1 then
     redis.call('HINCRBY', p, 'bc:tries', 1)
     if mayRepeat == '1' then redis.call('HINCRBY', p, 'duplicates', 1) end
 end
-if outcome == 'again' then
+if outcome == 'retried' then
     if isThere then
         local before = redis.call('HMGET', bc, 'tried', 'tries')
         local tries = before[1] == id and tonumber(before[2]) or 0
