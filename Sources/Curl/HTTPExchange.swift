@@ -77,15 +77,7 @@ final class HTTPExchange: Sendable {
         if let uploadFailure = state.uploadFailure { return failure(.other, "the upload failed: \(uploadFailure)") }
         if state.isTooLarge { return failure(.other, "the answer is longer than \(maximumBody) bytes") }
         if isCancelled.load(ordering: .relaxed) { return failure(.cancelled, "cancelled") }
-        let kind: HTTPFailure.Kind =
-            switch fault {
-            case .unresolvable: .unresolvable
-            case .unconnectable: .refused
-            case .timeout: .timeout
-            case .tls: .tls
-            case .lost, .streamReset, .aborted, .other: .other
-            }
-        return failure(kind, "\(easy.words(on: code)) (libcurl \(code.rawValue))")
+        return failure(.transfer(fault), "\(easy.words(on: code)) (libcurl \(code.rawValue))")
     }
 
     private func failure(_ kind: HTTPFailure.Kind, _ words: String) -> Result<HTTPResponse, HTTPFailure> {

@@ -1,9 +1,7 @@
 /// There is no complete answer.
 public struct HTTPFailure: Error, Sendable, CustomStringConvertible {
-    public enum Kind: Sendable {
-        case unresolvable, refused, timeout
-        /// The handshake failed, or the certificate is not trusted or belongs to another host.
-        case tls
+    public enum Kind: Sendable, Hashable {
+        case transfer(TransferFault)
         /// The server answered, but not in HTTP/2.
         case http2Unavailable
         /// The task was cancelled.

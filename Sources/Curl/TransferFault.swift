@@ -6,7 +6,7 @@ public enum TransferFault: Sendable, Hashable {
     case unresolvable
     /// No TCP connection: refused, unreachable.
     case unconnectable
-    /// Handshake or certificate.
+    /// The handshake failed, or the certificate is not trusted or belongs to another host.
     case tls
     case timeout
     /// The connection ended during the request.

@@ -73,7 +73,7 @@ struct ConnectionFaultTests {
                 _ = try await fixture.push()
                 Issue.record("an expired certificate was taken")
             } catch let error as HTTPFailure {
-                #expect(error.kind == .tls)
+                #expect(error.kind == .transfer(.tls))
             }
         }
     }

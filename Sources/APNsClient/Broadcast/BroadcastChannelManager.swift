@@ -95,8 +95,8 @@ public struct BroadcastChannelManager: Sendable {
         } catch {
             let isUnsent =
                 switch error.kind {
-                case .unresolvable, .refused, .tls: true
-                case .timeout, .http2Unavailable, .cancelled, .other: false
+                case .transfer(.unresolvable), .transfer(.unconnectable), .transfer(.tls): true
+                case .transfer, .http2Unavailable, .cancelled, .other: false
                 }
             throw .unanswered(request, error.description, mayHaveHappened: !isUnsent)
         }

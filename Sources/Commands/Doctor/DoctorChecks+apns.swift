@@ -86,15 +86,15 @@ extension DoctorChecks {
     ) -> Finding {
         let text = "\(origin): \(failure)"
         switch failure.kind {
-        case .tls:
+        case .transfer(.tls):
             let roots =
                 app[.caFile].map { "it is not signed by \($0)" } ?? "for a server other than Apple's set apns.ca_file"
             return .bad(subject, text, "the certificate is not trusted: \(roots)", .configuration)
-        case .unresolvable:
+        case .transfer(.unresolvable):
             return .bad(subject, text, "check apns.url and the name service", .unreachable)
         case .http2Unavailable:
             return .bad(subject, text, "a proxy in between must let HTTP/2 pass", .unreachable)
-        case .refused, .timeout, .cancelled, .other:
+        case .transfer, .cancelled, .other:
             return .bad(subject, text, "check apns.url, and that the firewall lets this port out", .unreachable)
         }
     }

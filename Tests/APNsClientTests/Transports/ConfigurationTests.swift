@@ -60,11 +60,11 @@ import Testing
     }
 
     @Test func `what is wrong is told`() async throws {
-        try await Simulation.run { it in #expect(await fault(it.simulator.url) == .tls) }
-        #expect(await fault(try LoopbackPort(isListening: false).origin) == .refused)
+        try await Simulation.run { it in #expect(await fault(it.simulator.url) == .transfer(.tls)) }
+        #expect(await fault(try LoopbackPort(isListening: false).origin) == .transfer(.unconnectable))
         let silent = try LoopbackPort(isListening: true)
-        #expect(await fault(silent.origin, timeout: .milliseconds(300)) == .timeout)
-        #expect(await fault("https://apns.invalid") == .unresolvable)
+        #expect(await fault(silent.origin, timeout: .milliseconds(300)) == .transfer(.timeout))
+        #expect(await fault("https://apns.invalid") == .transfer(.unresolvable))
         #expect(await fault("http://127.0.0.1") == .other)
     }
 
