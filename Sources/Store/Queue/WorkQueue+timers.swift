@@ -35,47 +35,35 @@ extension WorkQueue {
     /// Moves due tasks into the streams, at most `limit` of each app. Exactly one worker moves a task. If a worker dies
     /// between reading and moving, the task stays in the timer.
     ///
-    /// - Returns: how many tasks were moved, and when the next of the others is due (epoch ms; nil: none waits). Also
-    ///   how many members that no version writes were dropped by this call.
+    /// - Returns: how many tasks were moved, and how many members that no version writes were dropped by this call.
     public func moveDue(
         _ apps: [AppKey], now: Int64, limit: Int
-    ) async throws(StoreError) -> (moved: Int, next: Int64?, unreadable: [AppKey: Int]) {
+    ) async throws(StoreError) -> (moved: Int, unreadable: [AppKey: Int]) {
         let replies = try await redis.run(
-            apps.map { app in
-                // Read one task more than is moved, because the first one left says when to come back.
-                RedisCommand("ZRANGE", keys.due(app), "0", .int(limit), "WITHSCORES")
-            })
-        var next: Int64?
+            apps.map { RedisCommand("ZRANGEBYSCORE", keys.due($0), "-inf", .int(now), "LIMIT", "0", .int(limit)) })
         var moves: [(command: RedisCommand, dropsOf: AppKey?)] = []
         for (app, reply) in zip(apps, replies) {
-            let tasks = try reply.pairs().map { member, due throws(StoreError) in
-                (member: Array(try member.bytes()), due: Int64(Double(try due.string()) ?? 0))
-            }
-            for (position, task) in tasks.enumerated() {
-                guard task.due <= now, position < limit else {
-                    next = min(next ?? .max, task.due)
-                    break
-                }
-                guard let text = String(validating: task.member, as: UTF8.self), let item = WorkItem(member: text),
+            for task in try reply.byteStrings() {
+                guard let text = String(validating: task, as: UTF8.self), let item = WorkItem(member: text),
                     item.app == app
                 else {
-                    moves.append((RedisCommand("ZREM", keys.due(app), .bytes(task.member)), app))
+                    moves.append((RedisCommand("ZREM", keys.due(app), .bytes(task)), app))
                     continue
                 }
                 let move = RedisCommand(
                     Lua.queueDue, keys: ["due": keys.due(app), "stream": keys.stream(app, item.stream)],
-                    ["task": .bytes(task.member), "now": .int(now)], rest: item.entry)
+                    ["task": .bytes(task), "now": .int(now)], rest: item.entry)
                 moves.append((move, nil))
             }
         }
-        if moves.isEmpty { return (0, next, [:]) }
+        if moves.isEmpty { return (0, [:]) }
         var (moved, unreadable) = (0, [AppKey: Int]())
         for (move, reply) in zip(moves, try await redis.run(moves.map(\.command))) {
             let count = try reply.integer()
             guard count > 0 else { continue }
             if let app = move.dropsOf { unreadable[app, default: 0] += count } else { moved += count }
         }
-        return (moved, next, unreadable)
+        return (moved, unreadable)
     }
 
     public func depth(_ apps: [AppKey]) async throws(StoreError) -> [QueueDepth] {
@@ -84,12 +72,9 @@ extension WorkQueue {
             let lengths = try replies[index * Keyspace.depthCommands..<(index + 1) * Keyspace.depthCommands].map {
                 reply throws(StoreError) in try reply.integer()
             }
-            var depth = QueueDepth(app: app)
-            depth.pushesHigh = lengths[0]
-            depth.pushesLow = lengths[1]
-            depth.shardTasks = lengths[2] + lengths[3]
-            depth.retriesDue = lengths[4]
-            return depth
+            return QueueDepth(
+                app: app, pushesHigh: lengths[0], pushesLow: lengths[1], shardTasks: lengths[2] + lengths[3],
+                retriesDue: lengths[4])
         }
     }
 }
