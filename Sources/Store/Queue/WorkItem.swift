@@ -1,15 +1,6 @@
 public import LiveActivity
 import Redis
 
-/// The streams of one app: work of a name and work of a shard, by priority. A worker has separate readers for each. So
-/// a small push and its retries never wait behind the shards of a large one, and priority 5 keeps its share.
-public enum WorkStream: String, Sendable, Hashable, CaseIterable {
-    case namesHigh = "10"
-    case namesLow = "5"
-    case shardsHigh = "10:s"
-    case shardsLow = "5:s"
-}
-
 /// One entry of a stream: a hint that there is work. The name's slot says what the work is, and whether it is still to
 /// be done.
 public struct WorkItem: Sendable, Hashable {

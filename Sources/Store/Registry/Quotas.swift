@@ -2,14 +2,6 @@ import LiveActivity
 import Redis
 import Synchronization
 
-/// A kind of thing of which an app may have a limited number.
-public enum Quota: String, Sendable, Hashable, CaseIterable {
-    case names, channels, followers
-    case startTokens = "start_tokens"
-
-    public var setting: String { "limits.\(rawValue)" }
-}
-
 /// How many names, channels, followers and start tokens an app has, as this process last measured it, and the limits.
 ///
 /// Names are counted by their index. The others are estimated by HyperLogLogs of the ids that calls named in a period.

@@ -1,0 +1,5 @@
+/// One address to connect to.
+struct SocketAddress: Sendable {
+    let family: Int32
+    let bytes: [UInt8]
+}
