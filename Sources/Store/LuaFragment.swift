@@ -3,71 +3,55 @@ import LiveActivity
 /// Lua that is put before each script that uses it, because Redis has no function libraries before version 7. A
 /// fragment may use those before it.
 enum LuaFragment: CaseIterable {
+    private typealias Source = PackageResources
+
     case constants, time, tally, record, buckets, queue, lease, queueLate, ended, endings, dead, supersede, broadcast,
         supersedeQueued, waiting, checkpoint, sweep, attempts, supersedeUnswept, waking, pacing, states, budget,
-        registration, newcomers, resuming, supersedeBroadcasts, tags
+        registration, newcomers, resuming, supersedeBroadcasts, broadcastWalk, tags
 
-    var source: String {
+    /// The text of this fragment, and the fragments that it uses itself.
+    private var content: (text: [UInt8], needs: [LuaFragment]) {
         switch self {
-        case .constants: Self.numbers
-        case .time: Self.text(PackageResources.shared_time_lua)
-        case .tally: Self.text(PackageResources.shared_tally_lua)
-        case .record: Self.text(PackageResources.shared_record_lua)
-        case .buckets: Self.text(PackageResources.shared_buckets_lua)
-        case .queue: Self.text(PackageResources.shared_queue_lua)
-        case .lease: Self.text(PackageResources.shared_lease_lua)
-        case .queueLate: Self.text(PackageResources.shared_queue_late_lua)
-        case .ended: Self.text(PackageResources.shared_ended_lua)
-        case .endings: Self.text(PackageResources.shared_endings_lua)
-        case .dead: Self.text(PackageResources.shared_dead_lua)
-        case .supersede: Self.text(PackageResources.shared_supersede_lua)
-        case .broadcast: Self.text(PackageResources.shared_broadcast_lua)
-        case .supersedeQueued: Self.text(PackageResources.shared_supersede_queued_lua)
-        case .waiting: Self.text(PackageResources.shared_waiting_lua)
-        case .checkpoint: Self.text(PackageResources.shared_checkpoint_lua)
-        case .sweep: Self.text(PackageResources.shared_sweep_lua)
-        case .attempts: Self.text(PackageResources.shared_attempts_lua)
-        case .supersedeUnswept: Self.text(PackageResources.shared_supersede_unswept_lua)
-        case .waking: Self.text(PackageResources.shared_waking_lua)
-        case .pacing: Self.text(PackageResources.shared_pacing_lua)
-        case .states: Self.text(PackageResources.shared_states_lua)
-        case .budget: Self.text(PackageResources.shared_budget_lua)
-        case .registration: Self.text(PackageResources.shared_registration_lua)
-        case .newcomers: Self.text(PackageResources.shared_newcomers_lua)
-        case .resuming: Self.text(PackageResources.shared_resuming_lua)
-        case .supersedeBroadcasts: Self.text(PackageResources.shared_supersede_broadcasts_lua)
-        case .tags: Self.text(PackageResources.shared_tags_lua)
+        case .constants: (Array(Self.numbers.utf8), [])
+        case .time: (Source.shared_time_lua, [])
+        case .tally: (Source.shared_tally_lua, [])
+        case .record: (Source.shared_record_lua, [.constants])
+        case .buckets: (Source.shared_buckets_lua, [])
+        case .queue: (Source.shared_queue_lua, [.constants])
+        case .lease: (Source.shared_lease_lua, [])
+        case .queueLate: (Source.shared_queue_late_lua, [])
+        case .ended: (Source.shared_ended_lua, [])
+        case .endings: (Source.shared_endings_lua, [.ended, .tally])
+        case .dead: (Source.shared_dead_lua, [.constants, .endings])
+        case .supersede: (Source.shared_supersede_lua, [.constants])
+        case .broadcast: (Source.shared_broadcast_lua, [.dead])
+        case .supersedeQueued: (Source.shared_supersede_queued_lua, [.queue, .dead, .supersede])
+        case .waiting: (Source.shared_waiting_lua, [.supersedeQueued])
+        case .checkpoint: (Source.shared_checkpoint_lua, [])
+        case .sweep: (Source.shared_sweep_lua, [])
+        case .attempts: (Source.shared_attempts_lua, [.queue, .dead])
+        case .supersedeUnswept: (Source.shared_supersede_unswept_lua, [.endings, .supersede])
+        case .waking: (Source.shared_waking_lua, [.constants])
+        case .pacing: (Source.shared_pacing_lua, [])
+        case .states: (Source.shared_states_lua, [.constants])
+        case .budget: (Source.shared_budget_lua, [.constants])
+        case .registration: (Source.shared_registration_lua, [.record])
+        case .newcomers: (Source.shared_newcomers_lua, [.constants, .time, .queue])
+        case .resuming: (Source.shared_resuming_lua, [.queue])
+        case .supersedeBroadcasts: (Source.shared_supersede_broadcasts_lua, [.supersede])
+        case .broadcastWalk: (Source.shared_broadcast_walk_lua, [.supersede])
+        case .tags: (Source.shared_tags_lua, [])
         }
     }
 
-    /// The fragments that this one uses itself.
-    private var needs: [LuaFragment] {
-        switch self {
-        case .constants, .time, .tally, .buckets, .lease, .queueLate, .ended, .checkpoint, .sweep, .pacing, .tags:
-            []
-        case .record, .queue, .supersede, .waking, .states, .budget: [.constants]
-        case .resuming: [.queue]
-        case .endings: [.ended, .tally]
-        case .dead: [.constants, .endings]
-        case .broadcast: [.dead]
-        case .supersedeQueued: [.queue, .dead, .supersede]
-        case .waiting: [.supersedeQueued]
-        case .attempts: [.queue, .dead]
-        case .supersedeUnswept: [.endings, .supersede]
-        case .registration: [.record]
-        case .newcomers: [.constants, .time, .queue]
-        case .supersedeBroadcasts: [.supersede]
-        }
-    }
+    var source: String { String(decoding: content.text, as: UTF8.self) }
 
     /// The fragments and all that they need, in the order in which they stand before a script.
     static func all(_ fragments: [LuaFragment]) -> [LuaFragment] {
         var found = Set(fragments)
-        for fragment in allCases.reversed() where found.contains(fragment) { found.formUnion(fragment.needs) }
+        for fragment in allCases.reversed() where found.contains(fragment) { found.formUnion(fragment.content.needs) }
         return allCases.filter(found.contains)
     }
-
-    private static func text(_ source: [UInt8]) -> String { String(decoding: source, as: UTF8.self) }
 
     /// The numbers that Swift and scripts share. A number that only one script needs is a local there. Times are in
     /// milliseconds.

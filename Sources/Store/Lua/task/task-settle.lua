@@ -35,12 +35,12 @@ local state = redis.call('HGET', p, 'state')
 if not state then return {'gone'} end
 local time = redis_now()
 local now = string.format('%.0f', time)
-local lease = lease_of(w, part, part .. 'p', part .. 'a', part .. 'f')
+local lease, position, ahead, wasFinished = lease_of(w, part, part .. 'p', part .. 'a', part .. 'f')
 if not has_lease(lease, epoch, owner) then return {'stale'} end
 renew_lease(w, part, time, length)
 
 from, to = tonumber(from), tonumber(to)
-local position, ahead, wasFinished = math.max(tonumber(lease[5] or '0'), tonumber(first)), lease[6] or '', lease[7]
+position, ahead = math.max(tonumber(position or '0'), tonumber(first)), ahead or ''
 local repeated = is_settled(position, ahead, from, to)
 local dl = dls .. id
 local push = {p = p, w = w, h = h, r = r, k = k, dl = dl, ps = ps, ws = ws, dls = dls, raw = raw, state = state,
@@ -81,7 +81,7 @@ if stop ~= '' and not push.isStopped then
     stop_early(p, w, dl, stop, now)
 end
 if abandons == '1' and state == 'failed' and not wasFinished and redis.call('EXISTS', dl) == 1 then
-    redis.call('HSET', dl, 'p:' .. shard, string.format('%.0f %s %s', position, lease[1], ahead))
+    redis.call('HSET', dl, 'p:' .. shard, string.format('%.0f %s %s', position, epoch, ahead))
 end
 
 if settles == '1' then
