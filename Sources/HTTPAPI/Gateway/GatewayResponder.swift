@@ -5,9 +5,8 @@ import Logging
 import NIOCore
 import StrictJSON
 
-/// Handles every request: route, authenticate, read the body, reserve capacity, run the handler, count, log.
-///
-/// It never throws. Each outcome is a response in the API's own form.
+/// Answers every request: finds the route, checks the secret, reads the body, reserves capacity, runs the handler,
+/// counts and logs. It never throws, because each error is a response in the API's own form.
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 
@@ -43,7 +42,7 @@ struct GatewayResponder: HTTPResponder {
         let duration = started.duration(to: .now)
         metrics.requested(method: record.method, route: record.route, status: answer.status, duration: duration)
         if answer.status == 401 { record.address = context.channel.remoteAddress?.ipAddress }
-        // Log every request, but of the 401s only as many as `refusals` allows. `leftOut` counts those without a line.
+        // Log each request, but only as many 401s as `refusals` allows. `leftOut` counts the 401s without a line.
         if let leftOut = answer.status == 401 ? refusals.take() : 0 {
             record.write(answer, bytesIn: body.bytesRead, duration, leftOut: leftOut, to: logger)
         }
@@ -54,15 +53,7 @@ struct GatewayResponder: HTTPResponder {
         _ match: RouteMatch, _ request: Request, _ body: IncomingBody, _ operation: String, _ record: inout AccessRecord
     ) async throws -> Answer {
         try checkForm(request)
-        let endpoint: Endpoint
-        let parameters: [String: String]
-        switch match {
-        case .found(let found, let values): (endpoint, parameters) = (found, values)
-        case .methodNotAllowed(let methods): throw APIError.methodNotAllowed(methods)
-        case .unserved(let row): throw APIError.unserved(row)
-        case .notFound: throw APIError.notFound
-        case .malformed: throw APIError.parameter("path", "must be percent-encoded UTF-8")
-        }
+        let (endpoint, parameters) = try match.get()
         let handle: (Call) async throws -> Answer
         switch endpoint.handler {
         case .open(let method):
