@@ -105,7 +105,7 @@ extension BroadcastSettlement {
 /// Decides what the answer to a broadcast means, without clock or I/O.
 struct BroadcastReport: Hashable {
     /// The pause after an answer about our credentials, because APNs does not want to be asked often.
-    static let restAfterRefusal: Duration = .seconds(15)
+    static let pauseAfterRefusal: Duration = .seconds(15)
 
     var settlement: BroadcastSettlement
     /// APNs does not know the channel. The worker makes another one, and the broadcast goes to that.
@@ -148,7 +148,7 @@ struct BroadcastReport: Hashable {
             case .haltApp:
                 alarm = reason
                 settlement = BroadcastSettlement(
-                    .again(due: now + Self.restAfterRefusal.milliseconds), status: status, reason: reason)
+                    .again(due: now + Self.pauseAfterRefusal.milliseconds), status: status, reason: reason)
             case .stopPush, .pruneToken, .pruneIfOlder:
                 alarm = reason
                 settlement = BroadcastSettlement(.failed, status: status, reason: reason)

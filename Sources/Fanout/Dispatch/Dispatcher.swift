@@ -20,11 +20,11 @@ struct Dispatcher: Sendable {
     let alarmThrottle: AlarmThrottle
     let logger: Logger
 
-    /// The pool does this with the stream entry afterwards.
+    /// What the pool does with the stream entry afterwards.
     enum Disposition {
-        /// Acknowledged: nothing is left to do, or the remaining work is stored where a worker finds it.
+        /// Nothing is left to do, or the remaining work is stored where a worker finds it.
         case acknowledge
-        /// Pending: a worker claims the entry after `claimAfter`.
+        /// The entry stays pending. A worker claims it after `claimAfter`.
         case leave
     }
 
@@ -53,8 +53,8 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Begins the name's oldest unswept push (`push-begin`) and does what that answers: sweep it, queue its shards, or
-    /// wait.
+    /// Begins the name's oldest unswept push. Then it sweeps the push, queues its shards or waits, as `push-begin`
+    /// answers.
     private func beginName(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
         let item = entry.item
         let asked = Clocks.sinceBoot()
@@ -66,45 +66,33 @@ struct Dispatcher: Sendable {
         case .idle:
             return .acknowledge
         case .held:
-            // Acknowledge a fresh entry, because the holder has an entry for the name. Leave a claimed one: it may be
-            // the holder's.
+            // The holder has an entry for the name. A claimed entry may be that one, so leave it pending.
             return entry.isClaimed ? .leave : .acknowledge
         case .paced(let left):
             // If the worker dies before this, another one claims the entry. If the timer's entry is lost later, the
             // reconciler finds the name.
-            try await store.queue.schedule(
-                WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: .name),
-                due: store.time.now() + left.milliseconds)
+            let due = store.time.now() + left.milliseconds
+            try await store.queue.schedule(item.with(.name, of: push, item.priority), due: due)
             return .acknowledge
         case .planned:
             if item.part == .reconcile { try await putBackShards(item, push) }
             return .acknowledge
         case .catchUp:
-            // Sweep the catch-up under an entry that names its push, for the same reason as in `.claimed` below.
-            try await store.queue.add([
-                WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: .catchUp)
-            ])
+            try await store.queue.add([item.with(.catchUp, of: push, item.priority)])
             return .acknowledge
         case .plan(let record, let shards):
             // If the worker dies after `add`, the shards are added again. The claim of a shard that is done or held
             // then fails.
-            try await store.queue.add(
-                broadcastEntry(item, record)
-                    + (0..<shards).map { index in
-                        WorkItem(
-                            app: item.app, name: item.name, push: push, priority: record.priority,
-                            part: .shard(index: index, count: shards))
-                    })
+            let entries = (0..<shards).map { item.with(.shard(index: $0, count: shards), of: push, record.priority) }
+            try await store.queue.add(broadcastEntry(item, record) + entries)
             try await store.sweeps.markPlanned(item.app, item.name, push)
             return .acknowledge
         case .claimed(let claim) where push != item.push:
-            // The entry must name the push that is swept under it, because after a death the worker that claims the
+            // An entry must name the push that is swept under it, because after a death the worker that claims the
             // entry looks for that push's leftovers. So give the lease back and add an entry for this push.
             // If the worker dies before `add`, another one claims this entry.
             try await store.sweeps.giveBack(claim.lease)
-            try await store.queue.add([
-                WorkItem(app: item.app, name: item.name, push: push, priority: claim.record.priority, part: .name)
-            ])
+            try await store.queue.add([item.with(.name, of: push, claim.record.priority)])
             return .acknowledge
         case .claimed(let claim):
             let broadcast = broadcastEntry(item, claim.record)
@@ -114,7 +102,8 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Does the work that is left of a claimed entry: its last owner settled the last page, and died before `followUp`.
+    /// Does the work that is left of a claimed entry. Its last owner may have settled the last page and died before
+    /// `followUp`.
     private func followUpLeftovers(_ item: WorkItem, _ log: Logger) async throws(StoreError) {
         _ = try await followUp(item, try await store.sweeps.leftovers(item.app, item.name), isClaimed: true, log)
     }
@@ -165,17 +154,13 @@ struct Dispatcher: Sendable {
         if leftovers.hasPendingRemovals { try await applyPendingRemovals(item.app, item.name) }
         if let first = leftovers.firstRetry { try await scheduleRetries(item.app, item.name, item.priority, first) }
         if leftovers.catchUpWaits, item.part != .catchUp {
-            var catchUp = item
-            catchUp.part = .catchUp
-            return try await sweepPart(catchUp, isClaimed: isClaimed, log)
+            return try await sweepPart(item.with(.catchUp, of: item.push, item.priority), isClaimed: isClaimed, log)
         }
         if leftovers.nameWaits {
             // Do not add the item's own push: other shards of it are still swept, under entries of their own.
             guard let (push, priority) = try await store.queue.firstUnswept(item.app, item.name), push != item.push
             else { return .acknowledge }
-            try await store.queue.add([
-                WorkItem(app: item.app, name: item.name, push: push, priority: priority, part: .name)
-            ])
+            try await store.queue.add([item.with(.name, of: push, priority)])
         }
         return .acknowledge
     }
@@ -186,10 +171,10 @@ struct Dispatcher: Sendable {
         try await store.queue.schedule(.retries(app, name, priority), due: due)
     }
 
-    /// Adds shards of the active push again whose entries were lost: no stream, timer or worker has them.
+    /// Adds the shards of the active push whose entries were lost: no stream, timer or worker has them.
     private func putBackShards(_ item: WorkItem, _ push: PushID) async throws(StoreError) {
         let shards = try await store.sweeps.unfinishedShards(item.app, item.name, push)
-            .map { WorkItem(app: item.app, name: item.name, push: push, priority: item.priority, part: $0) }
+            .map { item.with($0, of: push, item.priority) }
         try await store.queue.add(try await store.queue.withoutEntry(shards))
     }
 }

@@ -171,7 +171,6 @@ struct Sweep: Sendable {
         return page
     }
 
-    /// Sends a page and settles it.
     func send(_ page: Page, _ range: Range<ScanPosition>) async {
         guard var settlement = await deliver(page, range) else { return }
         settlement.quarantined(page.quarantined)

@@ -71,7 +71,7 @@ extension Broadcasts {
             )
             guard let push = PushID(push), let channel = try? BroadcastChannelID(channel),
                 let storage = BroadcastStorage(rawValue: storage)
-            else { throw .corrupt("broadcast in line") }
+            else { throw .corrupt("broadcast queue") }
             return .send(
                 BroadcastTask(
                     lease: Lease(app: app, name: name, push: push, part: .broadcast, owner: owner, epoch: epoch),

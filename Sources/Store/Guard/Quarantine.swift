@@ -70,7 +70,7 @@ public struct Quarantine: Sendable {
         let seen = outdated.flatMap { [RedisArgument.bytes($0.channel), .bytes($0.mark.storedValue)] }
         let key = keys.quarantine(keys.tag(app, place))
         let reply = try await redis.run(Lua.quarantineForget, keys: ["x": key], rest: seen)
-        if try reply.integer() == 0 { try await strike(app, place) }
+        if try reply.integer() == 0 { try await delist(app, place) }
     }
 
     /// How many names hold quarantined tokens.
@@ -90,7 +90,7 @@ public struct Quarantine: Sendable {
                 if let listed = try await look(app, place) {
                     found.append(listed)
                 } else {
-                    try await strike(app, place)
+                    try await delist(app, place)
                 }
             }
             position = found.count
@@ -145,7 +145,7 @@ public struct Quarantine: Sendable {
         func take(_ place: TokenPlace) async throws(StoreError) {
             let before = result
             try await body(place, &result)
-            try await strike(app, place)
+            try await delist(app, place)
             if result != before { result.names += 1 }
         }
         if let place {
@@ -177,7 +177,7 @@ public struct Quarantine: Sendable {
     }
 
     /// Removes a name from the list, unless a worker has quarantined more of its tokens meanwhile.
-    private func strike(_ app: AppKey, _ place: TokenPlace) async throws(StoreError) {
+    private func delist(_ app: AppKey, _ place: TokenPlace) async throws(StoreError) {
         let marks = keys.quarantine(keys.tag(app, place))
         let replies = try await redis.run(
             [RedisCommand("ZREM", keys.quarantinedNames(app), .string(place.stored)), RedisCommand("EXISTS", marks)],

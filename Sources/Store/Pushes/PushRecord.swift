@@ -1,6 +1,6 @@
 public import LiveActivity
 
-/// The facts about a push that a worker needs. Read once, when the worker claims a shard.
+/// The facts about a push that a worker needs.
 public struct PushRecord: Sendable {
     public var id: PushID
     public var event: ActivityEvent
@@ -27,8 +27,7 @@ public struct PushRecord: Sendable {
     public var inputChannel: BroadcastChannelID?
     /// For an automatic end: cards that started later (epoch ms) are not its targets.
     public var cutoff: Int64?
-    /// For an automatic end: the payload, as it went out, of the update whose content state it shows; nil: it shows
-    /// none.
+    /// For an automatic end: the payload of the update whose content state it shows; nil: it shows none.
     public var shown: [UInt8]?
     public var isAutomatic: Bool { cutoff != nil }
 

@@ -35,17 +35,21 @@ public struct WorkItem: Sendable, Hashable {
         self.part = part
     }
 
-    /// One entry for all waiting channels of a name. It names no push.
+    /// Another entry for the same name.
+    public func with(_ part: Part, of push: PushID, _ priority: PushPriority) -> WorkItem {
+        WorkItem(app: app, name: name, push: push, priority: priority, part: part)
+    }
+
+    // The entries below are for all pushes of a name, so they name none.
+
     public static func retries(_ app: AppKey, _ name: ActivityName, _ priority: PushPriority) -> WorkItem {
         WorkItem(app: app, name: name, push: .none, priority: priority, part: .retries)
     }
 
-    /// One entry for all broadcasts of a name. It names no push.
     public static func broadcast(_ app: AppKey, _ name: ActivityName, _ priority: PushPriority) -> WorkItem {
         WorkItem(app: app, name: name, push: .none, priority: priority, part: .broadcast)
     }
 
-    /// One entry for all late joiners of a name. It names no push.
     public static func late(_ app: AppKey, _ name: ActivityName) -> WorkItem {
         WorkItem(app: app, name: name, push: .none, priority: .high, part: .late)
     }
@@ -66,7 +70,7 @@ extension PushID {
 }
 
 extension WorkItem.Part {
-    /// `name`, `reconcile`, `3/8`, `c`, `r`, `b` or `l`. A shard has the same name in its push's tasks.
+    /// `name`, `reconcile`, `3/8`, `c`, `r`, `b` or `l`. The fields of a push's tasks begin with the same text.
     var text: String {
         switch self {
         case .name: "name"

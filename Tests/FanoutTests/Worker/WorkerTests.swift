@@ -10,7 +10,7 @@ import Testing
 
 @testable import Fanout
 
-func nowMilliseconds() -> Int64 { Clocks.now() }
+func nowMilliseconds() -> Int64 { wallClock() }
 
 @Suite struct WorkerTests {
     @Test func `one follower is lit`() async throws {

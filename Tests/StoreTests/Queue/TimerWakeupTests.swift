@@ -47,7 +47,7 @@ import Testing
         #expect(try await store.queue.nextDue([fixture.app]) == NextDue())
         try await store.queue.schedule(.late(fixture.app, try ActivityName("match-2")), due: 9_000)
         try await store.queue.schedule(.retries(fixture.app, try ActivityName("match-1"), .high), due: 7_000)
-        try await store.broadcasts.take(fixture.app, try ActivityName("match-3"), until: 8_000)
+        try await store.broadcasts.postpone(fixture.app, try ActivityName("match-3"), until: 8_000)
         #expect(
             try await store.queue.nextDue([fixture.app])
                 == NextDue(task: 7_000, broadcastChannels: [fixture.app: 8_000]))
