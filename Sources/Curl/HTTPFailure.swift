@@ -6,7 +6,6 @@ public struct HTTPFailure: Error, Sendable, CustomStringConvertible {
         case tls
         /// The server answered, but not in HTTP/2.
         case http2Unavailable
-        /// The task was cancelled.
         case cancelled
         case other
     }

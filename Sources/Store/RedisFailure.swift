@@ -11,7 +11,6 @@ public struct RedisFailure: Sendable, Hashable, CustomStringConvertible {
         case refused(code: String)
         /// A reply in another form than the command promises, or a command that no node can take.
         case unexpected
-        /// The client was closed.
         case closed
     }
 

@@ -1,4 +1,3 @@
-/// One address to connect to.
 struct SocketAddress: Sendable {
     let family: Int32
     let bytes: [UInt8]

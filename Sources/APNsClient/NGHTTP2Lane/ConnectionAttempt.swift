@@ -69,17 +69,17 @@ final class ConnectionAttempt {
                     if let step = connectNext(now) { return step }
                 }
             case .connecting(let socket):
-                if let step = goOn(socket, now) { return step }
+                if let step = advance(socket, now) { return step }
             case .handshake(let wire):
-                return goOn(wire, now)
+                return advance(wire, now)
             case .over: return .waiting
             }
         }
     }
 
-    /// Goes on with connecting to the present address.
+    /// Looks whether the socket is connected, and begins TLS on it.
     /// - Returns: nil if the phase has changed
-    private func goOn(_ socket: TCPSocket, _ now: Int64) -> Step? {
+    private func advance(_ socket: TCPSocket, _ now: Int64) -> Step? {
         do {
             guard try socket.isConnected() else {
                 guard now >= addressDeadline else { return .waiting }
@@ -99,7 +99,7 @@ final class ConnectionAttempt {
         }
     }
 
-    private func goOn(_ wire: TLSWire, _ now: Int64) -> Step {
+    private func advance(_ wire: TLSWire, _ now: Int64) -> Step {
         do {
             switch try wire.connection.handshake() {
             case .wantsRead:

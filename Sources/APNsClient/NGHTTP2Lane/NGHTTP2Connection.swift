@@ -76,7 +76,6 @@ final class NGHTTP2Connection: LaneConnection {
             pace: use.pace)
     }
 
-    /// Notes an answer in the window.
     func answered(isAuthenticated: Bool, isLate: Bool) {
         let serverLimit = session.serverLimit
         if isLate || !window.isFull(serverLimit: serverLimit) {

@@ -173,6 +173,15 @@ struct Recorder: Sendable {
             token.ignoredByDevice += 1
             return change
         }
+        show(entry, payload, payloads, &token, &change)
+        return change
+    }
+
+    /// Shows a push as the device does.
+    private static func show(
+        _ entry: Entry, _ payload: DevicePayload, _ payloads: [DevicePayload], _ token: inout TokenRecord,
+        _ change: inout Change
+    ) {
         // A push-to-start token belongs to no activity. Each start begins one, but starts with one
         // collapse id share it.
         if payload.event == .start {
@@ -184,7 +193,7 @@ struct Recorder: Sendable {
             token.ended = false
             token.shown = entry.payload
             token.state = entry.payload
-            return change
+            return
         }
         token.isUpdateToken = true
         let isOlder =
@@ -204,7 +213,6 @@ struct Recorder: Sendable {
             if payload.contentState != nil { token.state = entry.payload }
             token.ended = payload.event == .end
         }
-        return change
     }
 
     private mutating func number(of payload: ByteBuffer) -> Int {

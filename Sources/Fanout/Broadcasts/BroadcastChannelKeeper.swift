@@ -75,7 +75,7 @@ struct BroadcastChannelKeeper: Sendable {
             } catch {
                 if error.isPassing { throw error }
                 // Postpone this name, because a record that cannot be read must not delay the names after it.
-                logger.error("a name's broadcast channel: \(error)", metadata: turn.metadata)
+                logger.error("cannot work on a name's broadcast channel: \(error)", metadata: turn.metadata)
                 try await store.broadcasts.postpone(
                     turn.app, name, until: clock() + Self.pauseAfterRefusal.milliseconds)
                 continue

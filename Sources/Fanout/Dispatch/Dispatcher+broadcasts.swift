@@ -7,8 +7,8 @@ extension Dispatcher {
     /// The longest time for which APNs keeps a broadcast.
     private static let longestStorage: Duration = .seconds(8 * 3_600)
 
-    /// The entry that wakes a worker for a push that has joined its name's broadcast queue.
-    func broadcastEntry(_ item: WorkItem, _ record: PushRecord) -> [WorkItem] {
+    /// The entry that wakes a worker for a push that has joined its name's broadcast queue; none for another push.
+    func broadcastEntries(_ item: WorkItem, _ record: PushRecord) -> [WorkItem] {
         record.awaitsBroadcast ? [.broadcast(item.app, item.name, record.priority)] : []
     }
 

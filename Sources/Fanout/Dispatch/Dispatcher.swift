@@ -20,7 +20,7 @@ struct Dispatcher: Sendable {
     let alarmThrottle: AlarmThrottle
     let logger: Logger
 
-    /// What the pool does with the stream entry afterwards.
+    /// Tells the pool what to do with the stream entry afterwards.
     enum Disposition {
         /// Nothing is left to do, or the remaining work is stored where a worker finds it.
         case acknowledge
@@ -84,7 +84,7 @@ struct Dispatcher: Sendable {
             // If the worker dies after `add`, the shards are added again. The claim of a shard that is done or held
             // then fails.
             let entries = (0..<shards).map { item.with(.shard(index: $0, count: shards), of: push, record.priority) }
-            try await store.queue.add(broadcastEntry(item, record) + entries)
+            try await store.queue.add(broadcastEntries(item, record) + entries)
             try await store.sweeps.markPlanned(item.app, item.name, push)
             return .acknowledge
         case .claimed(let claim) where push != item.push:
@@ -95,7 +95,7 @@ struct Dispatcher: Sendable {
             try await store.queue.add([item.with(.name, of: push, claim.record.priority)])
             return .acknowledge
         case .claimed(let claim):
-            let broadcast = broadcastEntry(item, claim.record)
+            let broadcast = broadcastEntries(item, claim.record)
             // If the worker dies before this, its sweep is not settled, so the push begins again.
             if !broadcast.isEmpty { try await store.queue.add(broadcast) }
             return try await sweep(item, claim, asked: asked, isClaimed: entry.isClaimed, log)

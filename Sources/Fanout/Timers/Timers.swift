@@ -108,7 +108,7 @@ struct Timers: Sendable {
                         await run(chore)
                         let now = store.time.now()
                         plan.state.withLock { $0.ended(chore, now: now) }
-                        wakeup.ring(sleeper, now + chore.rest)
+                        wakeup.ring(sleeper, now + chore.pause)
                     }
                 }
                 let time = wake + .random(in: 0..<TimerPlan.stagger)

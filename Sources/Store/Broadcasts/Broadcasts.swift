@@ -9,7 +9,6 @@ public enum BroadcastState: String, Sendable, Hashable, CaseIterable {
     case deleting
 }
 
-/// A name's broadcast channel.
 public struct BroadcastChannel: Sendable, Hashable {
     public var state: BroadcastState
     public var storage: BroadcastStorage

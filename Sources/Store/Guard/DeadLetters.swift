@@ -5,7 +5,7 @@ import Redis
 public struct DeadLetter: Sendable, Hashable {
     public var push: PushID
     public var name: ActivityName
-    /// Time of the latest one, epoch milliseconds.
+    /// When it last gave up a token, epoch milliseconds.
     public var at: Int64
     /// Why the push was stopped early; nil if it was not.
     public var stopped: String?

@@ -74,7 +74,6 @@ public struct Keyspace: Sendable {
     func claimedEnds(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:h") }
     /// The value of `defaults.end_after` (ms) for which all of the app's names were put into `ends`.
     func endsAfter(_ app: AppKey) -> RedisKey { key("{q}:\(app):end:after") }
-    /// One schedule.
     func schedule(_ app: AppKey, _ id: PushID) -> RedisKey { key("at:{\(app):\(id)}") }
     /// An app's names with committed work, by the time of the last commit or look. The reconciler reads them.
     func open(_ app: AppKey) -> RedisKey { key("{q}:\(app):open") }

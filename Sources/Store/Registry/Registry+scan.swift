@@ -107,7 +107,7 @@ extension Registry {
             }
             return step
         }
-        throw .corrupt("bucket count, which does not stand still")
+        throw .corrupt("bucket count, which changes all the time")
     }
 
     /// Adds the live records of one bucket to the page.

@@ -1,7 +1,6 @@
 public import LiveActivity
 import Redis
 
-/// The result of a request to cancel a schedule.
 public enum ScheduleCancellation: Sendable, Hashable {
     case cancelled
     /// Its push is committed or being committed. The push can be cancelled.
