@@ -88,8 +88,8 @@ struct Timers: Sendable {
     private func watch() async {
         let plan = SharedPlan()
         let wakeup = store.queue.wakeup
-        let sleeper = wakeup.take()
-        defer { wakeup.give(sleeper) }
+        let sleeper = wakeup.add()
+        defer { wakeup.remove(sleeper) }
         await withDiscardingTaskGroup { group in
             group.addTask {
                 await adoptEnds()

@@ -5,10 +5,9 @@ import Synchronization
 /// How many names, channels, followers and start tokens an app has, as this process last measured it, and the limits.
 ///
 /// Names are counted by their index. The others are estimated by HyperLogLogs of the ids that calls named in a period.
-/// One takes 12 KB and has an error of about 1 %. It needs no answer to whether an id is new, but it counts a removed
-/// id until its period is over. The counting commands travel with the calls that they count, so they cost no round
-/// trip. Processes may pass a limit by what they add between two measurements. A call asks whether it adds something
-/// only while a quota is full.
+/// One takes 12 KB and has an error of about 1 %. It counts a removed id until its period is over. The counting
+/// commands travel with the calls that they count, so they cost no round trip. Processes may pass a limit by what they
+/// add between two measurements. A call asks whether it adds something only while a quota is full.
 struct Quotas: Sendable {
     /// The least time between two measurements by one process, ms. The second is for a quota that is full.
     static let interval: Int64 = 10_000

@@ -212,7 +212,7 @@ extension Registry {
         guard count == .one || key.fingerprint == count.fingerprint else {
             throw .corrupt(
                 "hash key of the deployment: this name's tokens were stored under another one. Restore field "
-                    + "hash_key of \(keys.deployment). Otherwise such names expire after 13 h")
+                    + "hash_key of \(keys.deployment). Otherwise such names can be used again after 13 h")
         }
         return key
     }
