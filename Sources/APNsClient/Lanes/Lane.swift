@@ -35,17 +35,6 @@ protocol Lane: AnyObject {
     func leave()
 }
 
-/// A connection of a lane with the requests of its streams.
-protocol LaneConnection: AnyObject {
-    /// The part that all requests of a page share, in the form that the connection takes.
-    associatedtype Template
-
-    var inFlight: Int { get }
-    var use: ConnectionUse { get set }
-    /// Takes back the requests that have not begun to be sent.
-    func takeBackUnsent() -> [LaneRequest<Template>]
-}
-
 extension Lane {
     /// Monotonic milliseconds of this wake-up.
     var now: Int64 { inbox.now }
