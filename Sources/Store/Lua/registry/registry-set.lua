@@ -1,6 +1,6 @@
--- Stores a registration unless the bucket has something newer of the channel. The same step notes the channel for the
--- catch-up of a sweep, as a late joiner or as a new follower, and queues an `end` that its card missed. Records and
--- tombstones: shared-record.
+-- Stores a registration unless the bucket has something newer of the channel. In the same step it notes the channel for
+-- the catch-up of a sweep, as a late joiner or as a new follower. It also queues an `end` that the card missed. Records
+-- and tombstones: shared-record.
 -- key b: root of the name, bucket 0; field n = `<buckets>:<fingerprint of the hash key>`, absent = 1 bucket
 -- key bucket: the channel's bucket under the caller's count; may be the root
 -- keys n, h, k: name meta, hash; retry queues, hash; catch-up, zset of channels by arrival
@@ -45,8 +45,8 @@ if startedNote then
     startSeq, startedAt = string.match(startedNote, '^(%d+) (%d+)$')
     if startSeq and tonumber(startedAt) + LATE_LIFE < tonumber(registeredAt) then startSeq = nil end
 end
--- An `end` for everyone was accepted after the card's start. If its sweep cannot reach the channel any more, the end
--- joins the channel's retry queue in this step, so that no other push of the name reaches the card before it.
+-- An `end` for everyone was accepted after the card's start. If its sweep does not reach the channel any more, the end
+-- joins the channel's retry queue in this step. So no other push of the name reaches the card before it.
 local isEnded = false
 local endID, rawEnd, ps, ws, dls, retention = unpack(ARGV, rest)
 if startSeq and overID and tonumber(over) > tonumber(startSeq) then
@@ -63,8 +63,8 @@ local function began_after(at)
     return at and isNewCard and (isUnknown or (tonumber(at) or 0) < tonumber(registeredAt))
 end
 -- Open the name only for a card that began after the end.
--- Do not open it for a card that a start created: an end since then is for that card, and the start itself opened the
--- name after earlier ends. Do not open it for an older card, whose registration is repeated or whose token rotates.
+-- Do not open it for a card that a start created: an end since then is for that card, and the start has opened the name
+-- after earlier ends. Do not open it for an older card that repeats its registration or rotates its token.
 -- A stopped `end` closes nothing (`ended`), but an operator may retry it. It is not for this card either, so its time
 -- (`ending`) counts too.
 if (began_after(ended) or began_after(ending)) and not startSeq then open_name(n) end
