@@ -85,11 +85,11 @@ final class HTTPExchange: Sendable {
             case .tls: .tls
             case .lost, .streamReset, .aborted, .other: .other
             }
-        return failure(kind, "\(easy.words(on: code)) (libcurl \(code.rawValue))")
+        return failure(kind, "\(easy.message(on: code)) (libcurl \(code.rawValue))")
     }
 
-    private func failure(_ kind: HTTPFailure.Kind, _ words: String) -> Result<HTTPResponse, HTTPFailure> {
-        .failure(HTTPFailure(kind: kind, description: "\(request.method) \(request.url): \(words)"))
+    private func failure(_ kind: HTTPFailure.Kind, _ message: String) -> Result<HTTPResponse, HTTPFailure> {
+        .failure(HTTPFailure(kind: kind, description: "\(request.method) \(request.url): \(message)"))
     }
 }
 

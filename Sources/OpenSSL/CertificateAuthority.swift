@@ -42,7 +42,7 @@ public final class CertificateAuthority: Sendable {
 
     /// Makes a new authority.
     public init(commonName: String, organization: String? = nil, validity: Validity) throws(TLSError) {
-        guard let key = copenssl_generate_p256() else { throw .setup(openSSLWords()) }
+        guard let key = copenssl_generate_p256() else { throw .setup(openSSLMessage()) }
         var names = [("CN", commonName)]
         if let organization { names.append(("O", organization)) }
         let extensions = [
@@ -89,7 +89,7 @@ public final class CertificateAuthority: Sendable {
 
     /// Makes a key, and a certificate for it.
     public func issue(_ leaf: Leaf) throws(TLSError) -> Identity {
-        guard let own = copenssl_generate_p256() else { throw .setup(openSSLWords()) }
+        guard let own = copenssl_generate_p256() else { throw .setup(openSSLMessage()) }
         defer { EVP_PKEY_free(own) }
         var extensions = [
             (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
@@ -113,7 +113,7 @@ private func signed(
     _ subject: [(String, String)], _ subjectKey: OpaquePointer, _ validity: CertificateAuthority.Validity,
     _ extensions: [(Int32, String)], issuer: OpaquePointer?, by key: OpaquePointer
 ) throws(TLSError) -> OpaquePointer {
-    guard let certificate = X509_new() else { throw .setup(openSSLWords()) }
+    guard let certificate = X509_new() else { throw .setup(openSSLMessage()) }
     let issuer = issuer ?? certificate
     let name = X509_get_subject_name(certificate)
     let isFilled =
@@ -130,7 +130,7 @@ private func signed(
         && X509_sign(certificate, key, EVP_sha256()) > 0
     guard isFilled else {
         X509_free(certificate)
-        throw .setup(openSSLWords())
+        throw .setup(openSSLMessage())
     }
     return certificate
 }
@@ -172,6 +172,6 @@ private func alternativeName(_ host: String) throws(TLSError) -> String {
 private func pem(_ certificate: OpaquePointer, _ key: OpaquePointer) throws(TLSError) -> CertificateAuthority.Identity {
     guard let certificate = written({ PEM_write_bio_X509($0, certificate) == 1 }),
         let key = written({ PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) == 1 })
-    else { throw .setup(openSSLWords()) }
+    else { throw .setup(openSSLMessage()) }
     return CertificateAuthority.Identity(certificate: certificate, key: key)
 }

@@ -9,7 +9,7 @@ final class ConnectionAttempt {
     enum Step {
         case waiting
         case ready(TLSWire)
-        case failed(NoAnswer.Cause, words: String)
+        case failed(NoAnswer.Cause, message: String)
     }
 
     private enum Phase {
@@ -63,7 +63,7 @@ final class ConnectionAttempt {
             case .lookup(let lookup):
                 switch lookup.result {
                 case nil: return .waiting
-                case .failed(let words): return fail(.connectionFailed, words)
+                case .failed(let message): return fail(.connectionFailed, message)
                 case .found(let found):
                     addresses = found
                     if let step = connectNext(now) { return step }
@@ -112,7 +112,7 @@ final class ConnectionAttempt {
             }
         } catch {
             // A connection that ends before TLS begins says nothing about certificates.
-            if case .lost(let words) = error { return fail(.connectionFailed, words) }
+            if case .lost(let message) = error { return fail(.connectionFailed, message) }
             return fail(.tls, error.description)
         }
         guard wire.connection.applicationProtocol == server.applicationProtocol else {
@@ -147,9 +147,9 @@ final class ConnectionAttempt {
     /// Milliseconds for one of `count` addresses.
     static func share(of left: Int64, among count: Int) -> Int64 { max(1, left / Int64(max(1, count))) }
 
-    private func fail(_ cause: NoAnswer.Cause, _ words: String) -> Step {
+    private func fail(_ cause: NoAnswer.Cause, _ message: String) -> Step {
         leaveSocket()
-        return .failed(cause, words: words)
+        return .failed(cause, message: message)
     }
 
     private func leaveSocket() {

@@ -43,7 +43,7 @@ struct BroadcastChannelKeeper: Sendable {
                 try await decline(key, names)
             }
         } catch {
-            logger.debug("broadcast channels got no answer from Redis: \(error)")
+            logger.debug("cannot look for broadcast channels that are due: \(error)")
         }
     }
 

@@ -179,6 +179,6 @@ struct Timers: Sendable {
     private static func jittered(_ interval: Duration) -> Duration { interval * Double.random(in: 0.9..<1.1) }
 
     private func quietly(_ body: () async throws(StoreError) -> Void) async {
-        do throws(StoreError) { try await body() } catch { logger.debug("a timer got no answer from Redis: \(error)") }
+        do throws(StoreError) { try await body() } catch { logger.debug("cannot run a timer: \(error)") }
     }
 }

@@ -37,7 +37,7 @@ extension RedisLink {
         }
         // A server that is full or in protected mode sends an error and closes, perhaps before any command.
         _ = try? readReplies()
-        if let words = errorSoFar { return .broken("\(why), saying: \(words)") }
+        if let message = errorSoFar { return .broken("\(why), saying: \(message)") }
         guard wire.hasEndedSilently else { return failure }
         return .broken("\(why) before it said a word: with TLS on this port, redis.url is rediss://")
     }

@@ -190,8 +190,8 @@ extension Broadcasts {
     }
 
     /// - Returns: how many attempts in a row have failed.
-    public func failed(_ app: AppKey, _ name: ActivityName, _ words: String) async throws(StoreError) -> Int {
-        let reply = try await run(Lua.broadcastFail, app, name, ["words": .string(words)])
+    public func failed(_ app: AppKey, _ name: ActivityName, _ message: String) async throws(StoreError) -> Int {
+        let reply = try await run(Lua.broadcastFail, app, name, ["message": .string(message)])
         return try reply.integer()
     }
 

@@ -65,7 +65,7 @@ public struct DeadLetters: Sendable {
     /// channel waits.
     ///
     /// - Returns: those pushes.
-    public func enlistCrowdedOut(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> [PushID] {
+    public func enlistUnlisted(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> [PushID] {
         let key = keys.unlistedDead(keys.tag(app, name))
         let pushes = try await redis.run("SMEMBERS", key).strings().compactMap { PushID($0) }
         if pushes.isEmpty { return [] }
