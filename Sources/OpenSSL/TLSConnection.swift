@@ -130,7 +130,7 @@ public final class TLSConnection {
         let reason = copenssl_tls_reason(code)
         let all = openSSLMessage()
         let message = ERR_reason_error_string(code).map { String(cString: $0) } ?? all
-        if reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .lost(closed + " without a word") }
+        if reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .lost(closed + " without a close_notify") }
         // Only a client checks a certificate here.
         guard identity == nil else { return .handshake(message) }
         let verdict = SSL_get_verify_result(ssl)

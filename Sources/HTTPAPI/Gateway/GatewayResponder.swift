@@ -66,16 +66,17 @@ struct GatewayResponder: HTTPResponder {
         case .call(let method): handle = method(handlers)
         }
         let now = clock()
-        guard let (app, credential) = authenticator.authenticate(request.headers, now: now),
+        guard let (caller, credential) = authenticator.authenticate(request.headers, now: now),
             endpoint.access.admits(
                 credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
                 contact: parameters["contact"].flatMap { ContactID($0) })
         else { throw APIError.unauthorized(request.headers) }
-        record.app = app.app.key
+        let app = caller.app
+        record.app = app.key
         guard let query = PercentEncoding.query(request.target.query) else {
             throw APIError.parameter("query", "must be percent-encoded UTF-8")
         }
-        let share = capacity.share(of: .init(credential), app.app.key)
+        let share = capacity.share(of: .init(credential), app.key)
         defer { share.giveBackAll() }
         // Read the body before the request counts as running: a slow body must not block other requests.
         if endpoint.body == .whole { try await body.read(share) }
@@ -85,8 +86,8 @@ struct GatewayResponder: HTTPResponder {
         return try await handle(
             Call(
                 operation: operation, parameters: parameters, query: query, headers: request.headers,
-                origin: Self.origin(request), app: app.app, tokens: app.tokens,
-                credential: credential, body: body, now: now))
+                origin: Self.origin(request), app: app, tokens: caller.tokens, credential: credential, body: body,
+                now: now))
     }
 
     /// Refuses a request that clients, proxies and servers would read in different ways.

@@ -101,8 +101,8 @@ extension Handlers {
         let document = try SchemaDocument(root)
         schemas.forget(app)
         let snapshot = try await schemas.snapshot(app)
-        for (other, its) in snapshot.types where other != ExactText(type) {
-            guard let name = document.names.first(where: its.names.contains) else { continue }
+        for (other, known) in snapshot.types where other != ExactText(type) {
+            guard let name = document.names.first(where: known.names.contains) else { continue }
             throw APIError(409, "names: \(JSON.string("\(name)").text) belongs to the schema of \(other).")
         }
         let hasRoom = try await store.schemas.set(app, type: type, document: Array(root.raw))
