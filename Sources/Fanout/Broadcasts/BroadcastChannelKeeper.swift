@@ -203,7 +203,7 @@ struct Turn: Sendable {
 
     private func delete(_ name: ActivityName, _ id: BroadcastChannelID?) async throws(StoreError) -> Outcome {
         guard let id else { return .done }
-        if let error = try await deleteAtAPNs(id) { return .failed(error) }
+        if let error = await deleteAtAPNs(id) { return .failed(error) }
         _ = try await store.gone(app, name, id, now: clock())
         keeper.logger.info("broadcast channel deleted", metadata: metadata.merging(["name": "\(name)"]) { $1 })
         return .done
